@@ -1,0 +1,46 @@
+"""Errors that a user can cause: each says what was wrong, where, and what to do, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class HeadwayError(Exception):
+    """Something the user can mend. The command line prints it without a traceback and exits with `exit_code`."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, where: str = "", todo: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.todo = todo
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f"; {self.todo}" if self.todo else ""
+        return f"{place}{self.what}{advice}"
+
+
+class InputError(HeadwayError):
+    """A file, option or value that cannot be used as it is."""
+
+
+class WorkflowError(InputError):
+    """Tasks that do not make a workflow. `tasks` names the culprits, so that a reader can add file and line."""
+
+    def __init__(self, what: str, *, tasks: Sequence[str] = (), where: str = "", todo: str = "") -> None:
+        super().__init__(what, where=where, todo=todo)
+        self.tasks = tuple(tasks)
+
+
+class SiteError(HeadwayError):
+    """The machine or its file system cannot do what is needed: disk full, not writable, journal too new."""
+
+    exit_code = 3
+
+
+class BusyError(HeadwayError):
+    """Somebody else is at work in this directory."""
+
+    exit_code = 4

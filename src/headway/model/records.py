@@ -1,0 +1,239 @@
+"""The records of a run: every event and every decision, and their codec.
+
+Events are facts from outside; decisions are what the engine made of them. Together, in order, they are the run:
+applying all of them again rebuilds the same state. Each carries the time at which it was written (`at`, seconds).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from headway.model.job import JobPhase, JobRequest
+from headway.model.outcome import Outcome
+from headway.model.resources import Resources
+from headway.model.task import Fingerprint, Task
+
+Figure = float | str | None
+
+
+class Why(Struct, frozen=True, omit_defaults=True, gc=False):
+    """Why a policy chose what it chose: the rule it followed and the figures it followed it with.
+
+    `text` is the sentence for people; rule and figures suffice to compute the choice again.
+    """
+
+    policy: str
+    rule: str
+    figures: dict[str, Figure] = field(default_factory=dict)
+    text: str = ""
+
+
+class Known(Struct, frozen=True, gc=False):
+    """A success that an earlier run left: its fingerprint says what it is the result of."""
+
+    task: str
+    fingerprint: Fingerprint
+    run: str
+
+
+class Record(Struct, frozen=True, omit_defaults=True, tag_field="kind", gc=False):
+    """A line of the journal."""
+
+    at: float
+
+
+# --- events: facts from outside ---
+
+
+class RunStarted(Record, frozen=True, tag="run-started"):
+    """The first record: what is run, by which policies, with which settings."""
+
+    run: str
+    uid: str
+    name: str
+    directory: str
+    source: str
+    version: str
+    sizer: str
+    order: str
+    seed: int = 0
+    keep_going: bool = False
+    again: bool = False
+    stated: dict[str, float] = field(default_factory=dict)  # the part of the machine that may be used
+
+
+class ResultsKnown(Record, frozen=True, tag="results-known"):
+    """What earlier runs in this directory left behind."""
+
+    results: list[Known]
+
+
+class TasksAdded(Record, frozen=True, tag="tasks-added"):
+    """The workflow, or what it grew by."""
+
+    tasks: list[Task]
+
+
+class LimitsRead(Record, frozen=True, tag="limits-read"):
+    """The most that one task can ever get here, and on how many nodes."""
+
+    limits: Resources
+
+
+class JobState(Record, frozen=True, tag="job-state"):
+    """What is known of a job now."""
+
+    tag: str
+    phase: JobPhase
+    message: str = ""
+
+
+class NodeUp(Record, frozen=True, tag="node-up"):
+    """A node of a live allocation is ready for tasks."""
+
+    node: str
+    tag: str
+    capacity: Resources
+
+
+class NodeLost(Record, frozen=True, tag="node-lost"):
+    """A node is gone; what ran there and left no result runs again elsewhere."""
+
+    node: str
+    message: str = ""
+
+
+class InputsRead(Record, frozen=True, tag="inputs-read"):
+    """A look at a ready task's files."""
+
+    task: str
+    input_bytes: int = 0
+    digests: dict[str, str] = field(default_factory=dict)
+    missing_inputs: list[str] = field(default_factory=list)
+    missing_outputs: list[str] = field(default_factory=list)
+
+
+class TaskEnded(Record, frozen=True, tag="task-ended"):
+    """An attempt ended; if it succeeded, its outputs are already in their place."""
+
+    outcome: Outcome
+
+
+class UserCancel(Record, frozen=True, tag="user-cancel"):
+    """The user wants to stop: `gently` lets running tasks end, `now` does not."""
+
+    mode: Literal["gently", "now"]
+
+
+class Resumed(Record, frozen=True, tag="resumed"):
+    """A new manager took over; an earlier wish to stop is void."""
+
+    version: str
+
+
+# --- decisions: what the engine made of them ---
+
+
+class Submit(Record, frozen=True, tag="submit"):
+    """Ask the cluster for an allocation. The tag finds it again after a crash."""
+
+    tag: str
+    request: JobRequest
+    why: Why
+
+
+class Release(Record, frozen=True, tag="release"):
+    """Give an allocation back."""
+
+    tag: str
+    why: Why
+
+
+class ReadInputs(Record, frozen=True, tag="read-inputs"):
+    """Look at a ready task's files: do they exist, how large are they, have they changed?"""
+
+    task: str
+
+
+class Reuse(Record, frozen=True, tag="reuse"):
+    """An earlier run's result stands; the task need not run."""
+
+    task: str
+    run: str
+
+
+class Launch(Record, frozen=True, tag="launch"):
+    """Run an attempt on a node, with these resources and no more."""
+
+    task: str
+    attempt: int
+    node: str
+    tag: str
+    resources: Resources
+    because: str  # why it runs at all
+    why: dict[str, Why]  # why that much, by resource
+    ticket: dict[str, Figure] = field(default_factory=dict)  # what the allocator needs to learn from the outcome
+    overtook: str | None = None  # the ready task ahead of it that did not fit
+
+
+class Kill(Record, frozen=True, tag="kill"):
+    """Stop a running attempt."""
+
+    task: str
+    attempt: int
+    why: Why
+
+
+class GiveUp(Record, frozen=True, tag="give-up"):
+    """The task has failed for good; what depends on it cannot run."""
+
+    task: str
+    why: Why
+
+
+class Finish(Record, frozen=True, tag="finish"):
+    """The run is over, or stopped in a state that can be resumed."""
+
+    status: Literal["succeeded", "failed", "stopped"]
+
+
+Event = (
+    RunStarted
+    | ResultsKnown
+    | TasksAdded
+    | LimitsRead
+    | JobState
+    | NodeUp
+    | NodeLost
+    | InputsRead
+    | TaskEnded
+    | UserCancel
+    | Resumed
+)
+Decision = Submit | Release | ReadInputs | Reuse | Launch | Kill | GiveUp | Finish
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER: msgspec.json.Decoder[Event | Decision] = msgspec.json.Decoder(Event | Decision)
+
+
+def encode(record: Event | Decision) -> bytes:
+    """The record as one JSON object."""
+    return _ENCODER.encode(record)
+
+
+def decode(line: bytes) -> Event | Decision:
+    """The record that `encode` wrote; fields that a later version added are passed over."""
+    return _DECODER.decode(line)
+
+
+def kind(record: Event | Decision) -> str:
+    """The record's name in the journal, such as `launch`."""
+    return str(type(record).__struct_config__.tag)
+
+
+def task_of(record: Event | Decision) -> str | None:
+    """The task that the record is about, if it is about one."""
+    return record.outcome.task if isinstance(record, TaskEnded) else getattr(record, "task", None)

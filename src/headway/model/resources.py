@@ -1,0 +1,121 @@
+"""`Resources`: what a task is given, what a node has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field, structs
+
+from headway.model.errors import InputError
+from headway.model.units import format_bytes, format_duration
+
+# Amounts that tasks on one node hold side by side: these are added up when tasks are packed.
+HELD = ("cores", "memory_bytes", "disk_bytes", "gpus")
+# Every built-in resource by name; anything else is a named extra (a licence, an FPGA, …).
+NAMES = (*HELD, "walltime_s", "nodes")
+
+
+class Resources(Struct, frozen=True, omit_defaults=True):
+    """An amount of each resource. `walltime_s` None means no limit.
+
+    Cores, memory, disk, GPUs and extras add up when tasks run side by side. A walltime does not: of two, the sum
+    has the longer one (None, no limit, is the longest), and a difference keeps the left one. Nodes count machines
+    on which everything else is held once each; sums and differences keep the left side's.
+
+    >>> str(Resources(cores=2, memory_bytes=1_500_000_000) + Resources(cores=1, walltime_s=90))
+    '3 cores, 1.50 GB memory'
+    """
+
+    cores: float = 0
+    memory_bytes: int = 0
+    disk_bytes: int = 0
+    gpus: int = 0
+    walltime_s: float | None = None
+    nodes: int = 1
+    extras: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, amounts: Mapping[str, float | None]) -> Resources:
+        """From amounts by name; a name that is not built in becomes an extra."""
+        own = {name: amounts[name] for name in NAMES if amounts.get(name) is not None}
+        extras = {name: value for name, value in amounts.items() if name not in NAMES and value is not None}
+        whole = {name: int(value) for name, value in own.items() if name not in ("cores", "walltime_s") and value}
+        return cls(**(own | whole), extras=extras)  # type: ignore[arg-type]
+
+    def amounts(self) -> dict[str, float | None]:
+        """Every amount by name, extras among them."""
+        return {name: getattr(self, name) for name in NAMES} | dict(self.extras)
+
+    def __getitem__(self, name: str) -> float | None:
+        return getattr(self, name) if name in NAMES else self.extras.get(name, 0)
+
+    def replace(self, **amounts: float | None) -> Resources:
+        """The same with some amounts changed."""
+        return Resources.of(self.amounts() | amounts)
+
+    def __add__(self, other: Resources) -> Resources:
+        longest = (
+            None if self.walltime_s is None or other.walltime_s is None else max(self.walltime_s, other.walltime_s)
+        )
+        return structs.replace(self._held(other, 1), walltime_s=longest)
+
+    def __sub__(self, other: Resources) -> Resources:
+        return self._held(other, -1)
+
+    def _held(self, other: Resources, sign: int) -> Resources:
+        extras = {
+            name: self.extras.get(name, 0) + sign * other.extras.get(name, 0)
+            for name in self.extras.keys() | other.extras.keys()
+        }
+        return Resources(
+            cores=round(self.cores + sign * other.cores, 6),  # a sum of tenths must come back to zero
+            memory_bytes=self.memory_bytes + sign * other.memory_bytes,
+            disk_bytes=self.disk_bytes + sign * other.disk_bytes,
+            gpus=self.gpus + sign * other.gpus,
+            walltime_s=self.walltime_s,
+            nodes=self.nodes,
+            extras={name: value for name, value in extras.items() if value},
+        )
+
+    def fits_in(self, room: Resources) -> bool:
+        """Whether every amount is within `room`'s."""
+        return not self.excess(room)
+
+    def excess(self, room: Resources) -> list[str]:
+        """The names of the resources of which this needs more than `room` has."""
+        over = [name for name in (*HELD, "nodes") if getattr(self, name) > getattr(room, name)]
+        over += [name for name, value in self.extras.items() if value > room.extras.get(name, 0)]
+        if room.walltime_s is not None and (self.walltime_s is None or self.walltime_s > room.walltime_s):
+            over.append("walltime_s")
+        return over
+
+    def __str__(self) -> str:
+        shown = [describe(name, value) for name, value in self.amounts().items() if value and name != "nodes"]
+        if self.nodes > 1:
+            shown.append(f"on {self.nodes} nodes")
+        return ", ".join(shown) or "nothing"
+
+
+def describe(name: str, value: float) -> str:
+    """One amount for people: `1.5 cores`, `200 MB memory`."""
+    match name:
+        case "memory_bytes" | "disk_bytes":
+            return f"{format_bytes(value)} {name.removesuffix('_bytes')}"
+        case "walltime_s":
+            return f"{format_duration(value)} time"
+        case "cores" | "gpus":
+            return f"{value:g} {name if value != 1 else name[:-1]}"
+        case "nodes":
+            return f"{value:g} node{'s' if value != 1 else ''}"
+        case _:
+            return f"{value:g} {name}"
+
+
+def check_amount(name: str, value: float, *, where: str = "") -> float:
+    """`value` if it can be an amount of that resource; an InputError otherwise."""
+    whole = name in ("gpus", "nodes")
+    lowest = 1 if name == "nodes" else 0
+    if not lowest <= value < 2**62 or (whole and value != int(value)):
+        kind = "a whole number" if whole else "a number"
+        raise InputError(f"{name} is {value!r}, not {kind} of at least {lowest}", where=where)
+    return value

@@ -1,0 +1,92 @@
+"""`Task`: one command of a workflow, and what makes its result its own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct, field
+
+
+class Task(Struct, frozen=True, omit_defaults=True, gc=False):
+    """One command to run.
+
+    `category` is the abstract task: tasks of one category do the same work on other data, so what one needed
+    says what the next will need. `inputs` may hold patterns (`count_*`), outputs may not. `parents` are the ids
+    of the tasks that must succeed first; `Workflow.add` completes them with those that files imply. `hints` are
+    the user's wishes by resource name (`memory_bytes`, `walltime_s`, …). `input_bytes` is None until the inputs
+    exist and somebody has looked.
+    """
+
+    id: str
+    category: str
+    command: str
+    environment: dict[str, str] = field(default_factory=dict)
+    setup: tuple[str, ...] = ()
+    container: str | None = None
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+    priority: float = 0
+    hints: dict[str, float] = field(default_factory=dict)
+    retries: int = 0
+    sandbox: bool = True
+    input_bytes: int | None = None
+
+    @property
+    def isolated(self) -> bool:
+        """Whether it runs in a directory of its own: it says what it makes, and nobody asked otherwise."""
+        return bool(self.outputs) and self.sandbox
+
+    def recipe(self) -> Recipe:
+        """What of the task itself decides its result. The caller's environment is not part of it."""
+        return Recipe(
+            command=_digest([self.command]),
+            environment=_digest(f"{name}={value}" for name, value in sorted(self.environment.items())),
+            setup=_digest(self.setup),
+            container=_digest([self.container or ""]),
+            outputs=_digest(self.outputs),
+        )
+
+
+class Recipe(Struct, frozen=True, gc=False):
+    """Short digests of the parts of a task that decide its result, kept apart so that a change can be named."""
+
+    command: str
+    environment: str
+    setup: str
+    container: str
+    outputs: str
+
+
+class Fingerprint(Struct, frozen=True):
+    """A task's recipe and the content of its inputs: equal fingerprints, equal results."""
+
+    recipe: Recipe
+    inputs: dict[str, str]
+
+    def changes_since(self, earlier: Fingerprint) -> list[str]:
+        """What differs from `earlier`, in words; empty if nothing does."""
+        changes = [
+            f"its {part} changed"
+            for part in Recipe.__struct_fields__
+            if getattr(self.recipe, part) != getattr(earlier.recipe, part)
+        ]
+        changes += [f"input {path} is new" for path in self.inputs if path not in earlier.inputs]
+        changes += [f"input {path} is gone" for path in earlier.inputs if path not in self.inputs]
+        changes += [
+            f"input {path} changed"
+            for path, digest in self.inputs.items()
+            if earlier.inputs.get(path, digest) != digest
+        ]
+        return changes
+
+
+def is_pattern(path: str) -> bool:
+    """Whether an input names files by a pattern rather than one file."""
+    return any(mark in path for mark in "*?[")
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.blake2b(msgspec.json.encode(list(parts)), digest_size=8).hexdigest()

@@ -1,0 +1,83 @@
+"""Amounts as people write them: `2 GB`, `1.5GiB`, `90m`, `1-02:00:00`; and back."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from headway.model.errors import InputError
+
+_DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15}
+_BYTE_UNITS: dict[str, int] = (
+    {f"{prefix}b": factor for prefix, factor in _DECIMAL.items()}
+    | {prefix: factor for prefix, factor in _DECIMAL.items() if prefix}
+    | {f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgtp", start=1)}
+)
+_SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400, "w": 604800}
+_SECONDS |= {f"{unit}s": seconds for unit, seconds in _SECONDS.items() if len(unit) > 1}
+
+_NUMBER = r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
+_BYTES = re.compile(rf"({_NUMBER})\s*([a-z]+)", re.IGNORECASE)
+_SPAN = re.compile(rf"({_NUMBER})\s*([a-z]+)\s*", re.IGNORECASE)
+_CLOCK = re.compile(r"(?:(\d+)-)?(\d+):(\d{2})(?::(\d{2}))?")
+
+
+def parse_bytes(text: str) -> int:
+    """The number of bytes that `text` means. Decimal units count in thousands, `KiB` and its like in 1024.
+
+    >>> parse_bytes("2 GB"), parse_bytes("1.5GiB")
+    (2000000000, 1610612736)
+    """
+    match = _BYTES.fullmatch(str(text).strip())
+    factor = _BYTE_UNITS.get(match[2].lower()) if match else None
+    if match is None or factor is None:
+        raise InputError(f"{text!r} is not an amount of memory or disk", todo="write for example 200 MB or 1.5 GiB")
+    return math.ceil(float(match[1]) * factor)
+
+
+def parse_duration(text: str) -> float:
+    """The number of seconds that `text` means: units (`90m`, `1h 30min`) or a clock as Slurm writes it.
+
+    >>> parse_duration("90m"), parse_duration("1-02:00:00"), parse_duration("05:00")
+    (5400.0, 93600.0, 300.0)
+    """
+    cleaned = str(text).strip()
+    clock = _CLOCK.fullmatch(cleaned)
+    if clock:
+        days, first, second, third = (int(part) if part else 0 for part in clock.groups())
+        if clock[4] is None and clock[1] is None:  # Slurm's MM:SS; with days it is D-HH:MM
+            return float(first * 60 + second)
+        return float(days * 86400 + first * 3600 + second * 60 + third)
+    spans = _SPAN.findall(cleaned)
+    if not spans or _SPAN.sub("", cleaned) or any(unit.lower() not in _SECONDS for _, unit in spans):
+        raise InputError(f"{text!r} is not a length of time", todo="write for example 45s, 90m, 2h or 1-02:00:00")
+    return math.fsum(float(number) * _SECONDS[unit.lower()] for number, unit in spans)
+
+
+def format_bytes(amount: float) -> str:
+    """Three significant digits and a decimal unit.
+
+    >>> format_bytes(1_610_612_736)
+    '1.61 GB'
+    """
+    for prefix, factor in reversed(_DECIMAL.items()):
+        if amount >= factor * 0.9995 and prefix:
+            return f"{_three_digits(amount / factor)} {'kB' if prefix == 'k' else prefix.upper() + 'B'}"
+    return f"{amount:.0f} B"
+
+
+def format_duration(seconds: float) -> str:
+    """Short and readable: `0.31 s`, `42 s`, `3m 05s`, `2h 10m`, `1d 02h`."""
+    if seconds < 59.95:
+        return f"{_three_digits(seconds)} s"
+    whole = round(seconds)
+    for size, large, part, small in ((86400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s")):
+        if whole >= size:
+            return f"{whole // size}{large} {whole % size // part:02d}{small}"
+    return f"{whole} s"
+
+
+def _three_digits(value: float) -> str:
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -1,0 +1,224 @@
+"""`Workflow`: a validated, growing graph of tasks."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from posixpath import normpath
+
+from msgspec import structs
+
+from headway.model.errors import WorkflowError
+from headway.model.task import Task, is_pattern
+
+
+class Workflow:
+    """Tasks and who waits for whom. Tasks are only ever added; every addition leaves a valid graph or nothing.
+
+    A task waits for the parents it names and for the producers of its inputs: of a file by name, of all files
+    that match a pattern, of a directory's files, or of the directory that a file lies in.
+
+    >>> flow = Workflow("w", [Task("a", "a", "…", outputs=("x",)), Task("b", "b", "…", inputs=("x",))])
+    >>> flow.tasks["b"].parents, flow.widths()
+    (('a',), [1, 1])
+    """
+
+    def __init__(self, name: str, tasks: Iterable[Task] = ()) -> None:
+        self.name = name
+        self.tasks: dict[str, Task] = {}
+        self.children: dict[str, list[str]] = {}
+        self.producer: dict[str, str] = {}
+        self.add(tasks)
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self.tasks.values())
+
+    def add(self, tasks: Iterable[Task]) -> list[Task]:
+        """Add tasks, with the parents that their files imply; returns them completed. All or none are added."""
+        new: dict[str, Task] = {}
+        for task in map(_normalised, tasks):
+            if task.id in self.tasks or task.id in new:
+                raise WorkflowError(f"two tasks are called {task.id!r}", tasks=[task.id], todo="rename one")
+            new[task.id] = task
+        producer = self._producers_with(new.values())
+        outputs = sorted(producer) if any(task.inputs for task in new.values()) else []
+        completed = {
+            task.id: structs.replace(task, parents=self._all_parents(task, producer, outputs))
+            for task in new.values()
+        }
+        self._check_parents(completed)
+        _check_acyclic(completed)
+        self.producer = producer
+        self.tasks |= completed
+        for task in completed.values():
+            self.children.setdefault(task.id, [])
+            for parent in task.parents:
+                self.children.setdefault(parent, []).append(task.id)
+        return list(completed.values())
+
+    def _producers_with(self, new: Iterable[Task]) -> dict[str, str]:
+        producer = dict(self.producer)
+        for task in new:
+            for path in task.outputs:
+                other = producer.setdefault(path, task.id)
+                if other != task.id:
+                    raise _two_producers(path, other, task.id)
+        for path, task_id in producer.items():  # a directory and a file in it may not have two makers either
+            for above in _directories_above(path):
+                other = producer.get(above, task_id)
+                if other != task_id:
+                    raise _two_producers(path, other, task_id)
+        return producer
+
+    def _all_parents(self, task: Task, producer: dict[str, str], outputs: Sequence[str]) -> tuple[str, ...]:
+        parents = dict.fromkeys(task.parents)
+        for path in task.inputs:
+            if is_pattern(path):
+                makers = (producer[output] for output in _matching(path, outputs))
+                parents |= dict.fromkeys(maker for maker in makers if maker != task.id)
+                continue
+            for place in (path, *_directories_above(path)):
+                if place in producer:
+                    parents[producer[place]] = None
+            parents |= dict.fromkeys(producer[output] for output in _starting_with(path + "/", outputs))
+        return tuple(parents)
+
+    def _check_parents(self, new: dict[str, Task]) -> None:
+        for task in new.values():
+            for parent in task.parents:
+                if parent not in new and parent not in self.tasks:
+                    raise WorkflowError(
+                        f"task {task.id!r} needs {parent!r}, which does not exist",
+                        tasks=[task.id],
+                        todo="correct the name or add that task",
+                    )
+
+    # --- the shape of the graph ---
+
+    def levels(self) -> dict[str, int]:
+        """Each task's level: 0 without parents, otherwise one more than its deepest parent's."""
+        level: dict[str, int] = {}
+        for task_id in self.topological():
+            level[task_id] = 1 + max((level[parent] for parent in self.tasks[task_id].parents), default=-1)
+        return level
+
+    def widths(self) -> list[int]:
+        """How many tasks each level has."""
+        levels = self.levels()
+        widths = [0] * (1 + max(levels.values(), default=-1))
+        for level in levels.values():
+            widths[level] += 1
+        return widths
+
+    def topological(self) -> list[str]:
+        """All ids, parents before children, otherwise in the order they were added."""
+        return _topological(self.tasks, self.children)
+
+    def ranks(self, run_time_s: Callable[[Task], float] = lambda task: 1.0) -> dict[str, float]:
+        """Each task's longest path to an exit, itself included, in seconds of run time (by default: in tasks)."""
+        rank: dict[str, float] = {}
+        for task_id in reversed(self.topological()):
+            below = max((rank[child] for child in self.children[task_id]), default=0.0)
+            rank[task_id] = run_time_s(self.tasks[task_id]) + below
+        return rank
+
+    def critical_path(self, run_time_s: Callable[[Task], float] = lambda task: 1.0) -> list[str]:
+        """The ids along the longest path from an entry to an exit."""
+        rank = self.ranks(run_time_s)
+        path: list[str] = []
+        candidates = [task.id for task in self if not task.parents]
+        while candidates:
+            path.append(max(candidates, key=rank.__getitem__))
+            candidates = self.children[path[-1]]
+        return path
+
+
+def _normalised(task: Task) -> Task:
+    """Paths in one spelling; outputs that would leave the workflow's directory are refused."""
+    if not task.id or not task.category:
+        raise WorkflowError("a task needs an id and a category", tasks=[task.id])
+    for path in (*task.inputs, *task.outputs):
+        if not path.strip() or "\0" in path:
+            raise WorkflowError(f"task {task.id!r} has an empty or impossible path {path!r}", tasks=[task.id])
+    outputs = tuple(dict.fromkeys(normpath(path) for path in task.outputs))
+    for path in outputs:
+        if is_pattern(path):
+            raise WorkflowError(
+                f"output {path!r} of task {task.id!r} is a pattern", tasks=[task.id], todo="name each output"
+            )
+        if path.startswith("/") or path == "." or path.split("/")[0] in ("..", ".headway"):
+            raise WorkflowError(
+                f"output {path!r} of task {task.id!r} is not a place inside the workflow's directory",
+                tasks=[task.id],
+                todo="name a path inside it",
+            )
+    return structs.replace(
+        task, inputs=tuple(dict.fromkeys(normpath(path) for path in task.inputs)), outputs=outputs
+    )
+
+
+def _two_producers(path: str, first: str, second: str) -> WorkflowError:
+    return WorkflowError(
+        f"tasks {first!r} and {second!r} both produce {path!r}",
+        tasks=[second, first],
+        todo="let one of them write another file",
+    )
+
+
+def _directories_above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts)) if parts[:depth] != [""]]
+
+
+def _starting_with(prefix: str, ordered: Sequence[str]) -> Iterator[str]:
+    for index in range(bisect_left(ordered, prefix), len(ordered)):
+        if not ordered[index].startswith(prefix):
+            return
+        yield ordered[index]
+
+
+def _matching(pattern: str, ordered: Sequence[str]) -> Iterator[str]:
+    """The paths that `pattern` matches as the shell would: a star stays within one directory."""
+    prefix = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    segments = [re.compile(fnmatch.translate(segment)) for segment in pattern.split("/")]
+    for path in _starting_with(prefix, ordered):
+        parts = path.split("/")
+        if len(parts) == len(segments) and all(s.match(p) for s, p in zip(segments, parts, strict=True)):
+            yield path
+
+
+def _check_acyclic(new: dict[str, Task]) -> None:
+    """Only new tasks can close a circle: an old task's parents are older still."""
+    children: dict[str, list[str]] = {task_id: [] for task_id in new}
+    for task in new.values():
+        for parent in task.parents:
+            if parent in new:
+                children[parent].append(task.id)
+    left = new.keys() - set(_topological(new, children))
+    if not left:
+        return
+    trail = [min(left)]
+    while trail[-1] not in trail[:-1]:
+        trail.append(next(parent for parent in new[trail[-1]].parents if parent in left))
+    circle = list(reversed(trail[trail.index(trail[-1]) :]))
+    raise WorkflowError(
+        f"tasks wait for each other in a circle: {' -> '.join(circle)}",
+        tasks=circle[:-1],
+        todo="remove one of these dependencies",
+    )
+
+
+def _topological(tasks: dict[str, Task], children: dict[str, list[str]]) -> list[str]:
+    waiting = {task.id: sum(parent in tasks for parent in task.parents) for task in tasks.values()}
+    order = [task_id for task_id, count in waiting.items() if not count]
+    for task_id in order:  # grows while it is walked
+        for child in children[task_id]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                order.append(child)
+    return order
