@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
+import heapq
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from posixpath import normpath
 
 from msgspec import structs
@@ -30,6 +32,8 @@ class Workflow:
         self.tasks: dict[str, Task] = {}
         self.children: dict[str, list[str]] = {}
         self.producer: dict[str, str] = {}
+        self._ordered_outputs: list[str] = []
+        self._makers_inside: dict[str, str] = {}  # who makes something inside a directory
         self.add(tasks)
 
     def __len__(self) -> int:
@@ -45,48 +49,43 @@ class Workflow:
             if task.id in self.tasks or task.id in new:
                 raise WorkflowError(f"two tasks are called {task.id!r}", tasks=[task.id], todo="rename one")
             new[task.id] = task
-        producer = self._producers_with(new.values())
-        outputs = sorted(producer) if any(task.inputs for task in new.values()) else []
+        self._check_producers(new.values())
+        made = {path: task.id for task in new.values() for path in task.outputs}
+        producer = ChainMap(made, self.producer)
+        outputs = sorted([*self._ordered_outputs, *made]) if made else self._ordered_outputs
         completed = {
-            task.id: structs.replace(task, parents=self._all_parents(task, producer, outputs))
-            for task in new.values()
+            task.id: structs.replace(task, parents=_all_parents(task, producer, outputs)) for task in new.values()
         }
         self._check_parents(completed)
         _check_acyclic(completed)
-        self.producer = producer
         self.tasks |= completed
+        self.producer |= made
+        self._ordered_outputs = outputs
+        self._makers_inside |= {above: task_id for path, task_id in made.items() for above in _directories_above(path)}
         for task in completed.values():
             self.children.setdefault(task.id, [])
             for parent in task.parents:
                 self.children.setdefault(parent, []).append(task.id)
         return list(completed.values())
 
-    def _producers_with(self, new: Iterable[Task]) -> dict[str, str]:
-        producer = dict(self.producer)
+    def _check_producers(self, new: Iterable[Task]) -> None:
+        """No path is made by two tasks, nor a directory by one and something inside it by another."""
+        made: dict[str, str] = {}
+        inside: dict[str, str] = {}
         for task in new:
             for path in task.outputs:
-                other = producer.setdefault(path, task.id)
-                if other != task.id:
-                    raise _two_producers(path, other, task.id)
-        for path, task_id in producer.items():  # a directory and a file in it may not have two makers either
-            for above in _directories_above(path):
-                other = producer.get(above, task_id)
-                if other != task_id:
-                    raise _two_producers(path, other, task_id)
-        return producer
-
-    def _all_parents(self, task: Task, producer: dict[str, str], outputs: Sequence[str]) -> tuple[str, ...]:
-        parents = dict.fromkeys(task.parents)
-        for path in task.inputs:
-            if is_pattern(path):
-                makers = (producer[output] for output in _matching(path, outputs))
-                parents |= dict.fromkeys(maker for maker in makers if maker != task.id)
-                continue
-            for place in (path, *_directories_above(path)):
-                if place in producer:
-                    parents[producer[place]] = None
-            parents |= dict.fromkeys(producer[output] for output in _starting_with(path + "/", outputs))
-        return tuple(parents)
+                others = [self.producer.get(path), made.get(path), self._makers_inside.get(path), inside.get(path)]
+                for above in _directories_above(path):
+                    others += [self.producer.get(above), made.get(above)]
+                    inside.setdefault(above, task.id)
+                made[path] = task.id
+                other = next((other for other in others if other not in (None, task.id)), None)
+                if other is not None:
+                    raise WorkflowError(
+                        f"tasks {other!r} and {task.id!r} both produce {path!r}",
+                        tasks=[task.id, other],
+                        todo="let one of them write another file",
+                    )
 
     def _check_parents(self, new: dict[str, Task]) -> None:
         for task in new.values():
@@ -157,17 +156,30 @@ def _normalised(task: Task) -> Task:
                 tasks=[task.id],
                 todo="name a path inside it",
             )
-    return structs.replace(
-        task, inputs=tuple(dict.fromkeys(normpath(path) for path in task.inputs)), outputs=outputs
-    )
+    inputs = tuple(dict.fromkeys(normpath(path) for path in task.inputs))
+    for path in inputs:
+        if path.split("/")[0] == "..":
+            raise WorkflowError(
+                f"input {path!r} of task {task.id!r} leaves the workflow's directory by a relative path",
+                tasks=[task.id],
+                todo="write its absolute path",
+            )
+    return structs.replace(task, inputs=inputs, outputs=outputs)
 
 
-def _two_producers(path: str, first: str, second: str) -> WorkflowError:
-    return WorkflowError(
-        f"tasks {first!r} and {second!r} both produce {path!r}",
-        tasks=[second, first],
-        todo="let one of them write another file",
-    )
+def _all_parents(task: Task, producer: Mapping[str, str], outputs: Sequence[str]) -> tuple[str, ...]:
+    """The parents that the task names, and the producers of its inputs."""
+    parents = dict.fromkeys(task.parents)
+    for path in task.inputs:
+        if path in producer:
+            parents[producer[path]] = None
+        elif is_pattern(path):
+            makers = (producer[output] for output in _matching(path, outputs))
+            parents |= dict.fromkeys(maker for maker in makers if maker != task.id)
+        else:
+            parents |= dict.fromkeys(producer[above] for above in _directories_above(path) if above in producer)
+            parents |= dict.fromkeys(producer[output] for output in _starting_with(path + "/", outputs))
+    return tuple(parents)
 
 
 def _directories_above(path: str) -> list[str]:
@@ -213,12 +225,17 @@ def _check_acyclic(new: dict[str, Task]) -> None:
     )
 
 
-def _topological(tasks: dict[str, Task], children: dict[str, list[str]]) -> list[str]:
+def _topological(tasks: Mapping[str, Task], children: Mapping[str, list[str]]) -> list[str]:
+    """Parents before children, otherwise as listed; tasks in or below a circle are left out."""
     waiting = {task.id: sum(parent in tasks for parent in task.parents) for task in tasks.values()}
-    order = [task_id for task_id, count in waiting.items() if not count]
-    for task_id in order:  # grows while it is walked
-        for child in children[task_id]:
+    ids = list(waiting)
+    place = {task_id: index for index, task_id in enumerate(ids)}
+    free = [place[task_id] for task_id, count in waiting.items() if not count]
+    order: list[str] = []
+    while free:  # a list in ascending order is a heap already
+        order.append(ids[heapq.heappop(free)])
+        for child in children[order[-1]]:
             waiting[child] -= 1
             if not waiting[child]:
-                order.append(child)
+                heapq.heappush(free, place[child])
     return order

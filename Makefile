@@ -1,0 +1,46 @@
+# Everything runs in .venv, which these targets make; `make run` and `make test` need nothing but Python and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(abspath $(BIN)):$(PATH)
+
+.PHONY: run test lint bench chaos clean
+
+run: $(VENV)/.run
+	@cd examples/mosaic && headway run
+	@echo "The mosaic: examples/mosaic/mosaic.png (before background correction: examples/mosaic/before.png)"
+
+test: $(VENV)/.dev lint
+	@tests/packages.sh
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+# Heavier proof: hundreds of kills.
+chaos: $(VENV)/.dev
+	@tests/packages.sh
+	$(BIN)/python -m pytest tests/chaos -m "chaos" -o addopts="-ra" --durations=5
+
+# Timings, as ratios against named peers in the same run.
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/.run: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Headway needs Python 3.11 or newer: make PYTHON=python3.12 ..." * (sys.version_info < (3, 11)))'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+	@touch $@

@@ -1,0 +1,39 @@
+"""The contract of a cluster."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+from headway.model.job import JobPhase, JobRequest
+from headway.model.resources import Resources
+
+
+class Cluster(ABC):
+    """Grants allocations. It never calls anybody: a driver asks and carries the answers.
+
+    Jobs are known by tags that the engine made. A tag is submitted at most once: asking again for a tag that is there
+    changes nothing, so that a manager which died between asking and hearing may simply ask again.
+    """
+
+    name: str
+
+    @abstractmethod
+    def limits(self) -> Resources:
+        """The most that one task can be given here."""
+
+    @abstractmethod
+    def submit(self, request: JobRequest, tag: str) -> None:
+        """Ask for an allocation under that tag."""
+
+    @abstractmethod
+    def find(self, tags: Iterable[str]) -> set[str]:
+        """Those of `tags` that the cluster knows."""
+
+    @abstractmethod
+    def poll(self, tags: Iterable[str]) -> dict[str, JobPhase]:
+        """Where each job is; UNKNOWN where that cannot be told now."""
+
+    @abstractmethod
+    def cancel(self, tags: Iterable[str]) -> None:
+        """End jobs, with all that runs in them; when this returns, nothing of them runs any more."""

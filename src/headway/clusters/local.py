@@ -1,0 +1,103 @@
+"""The machine that Headway runs on, as a cluster that grants its one allocation at once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from headway.clusters.base import Cluster
+from headway.clusters.machine import machine, part_of
+from headway.model.errors import SiteError
+from headway.model.job import JobPhase, JobRequest
+from headway.model.resources import Resources
+from headway.workers.protocol import LOCK, JobOrder
+from headway.workers.trees import kill_strays
+
+
+class Site(Struct, frozen=True):
+    """Where a run's jobs live and what their supervisors have to know."""
+
+    uid: str
+    workflow_directory: str
+    jobs: Path
+    linger_s: float = 600.0
+    grace_s: float = 5.0
+    method: str = "auto"
+
+    def order(self, tag: str) -> JobOrder:
+        """The order for the supervisor of that job."""
+        return JobOrder(
+            self.uid, tag, socket.gethostname(), self.workflow_directory, self.linger_s, self.grace_s, self.method
+        )
+
+
+class LocalMachine(Cluster):
+    """A job is a node supervisor process with a folder of its own: `jobs/TAG`.
+
+    The supervisor holds the folder's lock while it lives, so the lock tells whether it does, whatever happened to the
+    process that started it. `stated` is the part of the machine that may be used.
+    """
+
+    name = "local"
+
+    def __init__(self, site: Site, stated: Mapping[str, float] | None = None) -> None:
+        self._site = site
+        self._stated = stated or {}
+
+    def limits(self) -> Resources:
+        return part_of(machine(Path(self._site.workflow_directory)), self._stated)
+
+    def submit(self, request: JobRequest, tag: str) -> None:
+        folder = self._site.jobs / tag
+        kill_strays(f"{self._site.uid}/")  # an earlier supervisor may have died and left its tasks running
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._site.order(tag).write(folder)
+            with (folder / "log").open("ab") as log:
+                subprocess.Popen(
+                    [sys.executable, "-m", "headway.workers.supervisor", str(folder)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,  # neither Ctrl-C nor a closed terminal reaches it
+                )
+        except OSError as error:
+            raise SiteError(f"cannot start the node supervisor: {error.strerror}", where=str(folder)) from error
+
+    def find(self, tags: Iterable[str]) -> set[str]:
+        return {tag for tag in tags if self._supervisor(tag) is not None}
+
+    def poll(self, tags: Iterable[str]) -> dict[str, JobPhase]:
+        return {tag: JobPhase.ENDED if self._supervisor(tag) is None else JobPhase.RUNNING for tag in tags}
+
+    def cancel(self, tags: Iterable[str]) -> None:
+        for tag in tags:
+            pid = self._supervisor(tag)
+            if pid is None:
+                continue
+            os.kill(pid, signal.SIGTERM)
+            while self._supervisor(tag) is not None:  # it stops its tasks, which have their time of grace
+                time.sleep(0.02)
+
+    def _supervisor(self, tag: str) -> int | None:
+        """The process id of the tag's supervisor, if it lives."""
+        try:
+            handle = os.open(self._site.jobs / tag / LOCK, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return int(os.read(handle, 20) or 0) or None
+        finally:
+            os.close(handle)
+        return None

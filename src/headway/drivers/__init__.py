@@ -1,0 +1,1 @@
+"""Who carries records between engine, journal and clusters."""

@@ -1,0 +1,265 @@
+"""The driver of real runs: carries records between engine, journal, cluster and supervisors, in asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from headway.clusters.base import Cluster
+from headway.crash_points import crash_point
+from headway.drivers.inputs import InputReader
+from headway.drivers.recovery import settle
+from headway.engine.engine import Engine
+from headway.engine.state import JobStatus
+from headway.journal.base import Journal
+from headway.journal.folder import RunFolder
+from headway.model import records
+from headway.model.job import JobPhase
+from headway.model.records import Decision, Event, Why
+from headway.workers import protocol
+from headway.workers.link import Link
+
+Observer = Callable[[Sequence[Event | Decision]], None]
+
+_ANSWER_WITHIN_S = 60.0  # a supervisor on a busy machine may take seconds to start
+
+
+class Driver:
+    """Runs one engine to its end.
+
+    The order of things is the promise that nothing is lost and nothing done twice: facts are applied, decisions are
+    made, both are made durable in one transaction, and only then are decisions acted on and facts acknowledged.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        journal: Journal,
+        cluster: Cluster,
+        folder: RunFolder,
+        inputs: InputReader,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self._engine = engine
+        self._journal = journal
+        self._cluster = cluster
+        self._folder = folder
+        self._inputs = inputs
+        self._observers = observers
+        self._directory = Path(engine.settings.directory)
+        self._links: dict[str, Link] = {}  # by tag
+        self._news: asyncio.Queue[Event | BaseException] = asyncio.Queue()
+        self._helpers: set[asyncio.Task[None]] = set()
+        self._interrupts = 0
+
+    async def run(self) -> str:
+        """Go on until the run is over; returns how it ended."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        loop.add_signal_handler(signal.SIGTERM, self._stop, "now")
+        try:
+            await self._take_up_jobs()
+            events = self._arrived()
+            while True:
+                await self._step(events)
+                if self._engine.finished:
+                    return self._engine.finished
+                events = await self._next_events()
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+            for helper in self._helpers:
+                helper.cancel()
+            for link in self._links.values():
+                link.close()
+
+    # --- facts come in ---
+
+    async def _next_events(self) -> list[Event]:
+        first = await self._news.get()
+        self._news.put_nowait(first)
+        return self._arrived()
+
+    def _arrived(self) -> list[Event]:
+        events: list[Event] = []
+        while not self._news.empty():
+            item = self._news.get_nowait()
+            if isinstance(item, BaseException):
+                raise item
+            events.append(item)
+        return events
+
+    def _interrupted(self) -> None:
+        """Ctrl-C: once stops gently, twice at once."""
+        self._interrupts += 1
+        self._stop("gently" if self._interrupts == 1 else "now")
+
+    def _stop(self, mode: Literal["gently", "now"]) -> None:
+        self._news.put_nowait(records.UserCancel(time.time(), mode))
+
+    def _beside(self, work: Callable[[], Iterable[Event]]) -> None:
+        """Do slow work in a thread; its events, or its error, come back as news."""
+
+        async def carry() -> None:
+            try:
+                for event in await asyncio.to_thread(work):
+                    self._news.put_nowait(event)
+            except Exception as error:  # raised again where the driver waits for news
+                self._news.put_nowait(error)
+
+        self._keep(asyncio.create_task(carry()))
+
+    def _keep(self, helper: asyncio.Task[None]) -> None:
+        self._helpers.add(helper)
+        helper.add_done_callback(self._helpers.discard)
+
+    # --- facts, decisions, durability, acts: in this order ---
+
+    async def _step(self, events: Sequence[Event]) -> None:
+        batch: list[Event | Decision] = []
+        for event in events:
+            if isinstance(event, records.TaskEnded):
+                if not self._engine.is_running(event.outcome.task, event.outcome.attempt):
+                    continue  # told twice, or too late: an attempt ends once
+                crash_point("ended")
+            self._engine.apply(event)
+            batch.append(event)
+        while decisions := self._engine.decide(time.time()):
+            acts: list[Decision] = []
+            for decision in decisions:
+                self._engine.apply(decision)
+                batch.append(decision)
+                if isinstance(decision, records.ReadInputs):
+                    batch.extend(self._read_inputs(decision.task))
+                else:
+                    acts.append(decision)
+            self._make_durable(batch)
+            batch = []
+            for act in acts:
+                await self._act(act)
+            await asyncio.sleep(0)
+        if batch:
+            self._make_durable(batch)
+
+    def _make_durable(self, batch: Sequence[Event | Decision]) -> None:
+        self._journal.append(batch)
+        crash_point("journalled")
+        noted = [record.outcome for record in batch if isinstance(record, records.TaskEnded)]
+        if noted:
+            message = protocol.Noted([(outcome.task, outcome.attempt) for outcome in noted])
+            for link in self._links.values():
+                link.say(message)
+            crash_point("acknowledged")
+        for observer in self._observers:
+            observer(batch)
+
+    def _read_inputs(self, task_id: str) -> list[Event]:
+        """Looking is no act: what was seen before a crash is simply seen again."""
+        task = self._engine.tasks[task_id].task
+        if self._inputs.is_quick(task):
+            seen = self._inputs.read(task, time.time())
+            self._engine.apply(seen)
+            return [seen]
+        self._beside(lambda: [self._inputs.read(task, time.time())])
+        return []
+
+    async def _act(self, decision: Decision) -> None:
+        match decision:
+            case records.Submit():
+                await asyncio.to_thread(self._cluster.submit, decision.request, decision.tag)
+                crash_point("submitted")
+                self._keep(asyncio.create_task(self._connect(self._engine.jobs[decision.tag])))
+            case records.Launch():
+                self._start(decision.tag, decision.task)
+                crash_point("launched")
+            case records.Kill():
+                self._say_to_node_of(decision.task, protocol.Stop(decision.task, decision.attempt))
+            case records.Release():
+                await self._release(decision.tag)
+                crash_point("released")
+
+    def _start(self, tag: str, task_id: str) -> None:
+        """Send a launch. Without a connection it waits: whoever connects sends all that should be running."""
+        state, link = self._engine.tasks[task_id], self._links.get(tag)
+        if link is not None and state.running is not None:
+            directory = str(self._folder.attempt(task_id, state.running.attempt))
+            link.say(protocol.Start(state.task, state.running.attempt, directory, state.running.resources))
+
+    def _say_to_node_of(self, task_id: str, message: protocol.Message) -> None:
+        running = self._engine.tasks[task_id].running
+        link = self._links.get(self._engine.nodes[running.node].tag) if running else None
+        if link is not None:
+            link.say(message)
+
+    async def _release(self, tag: str) -> None:
+        link = self._links.pop(tag, None)
+        if link is not None:
+            link.say(protocol.Leave())
+            await link.flush()
+            link.close()
+
+    # --- jobs and their supervisors ---
+
+    async def _take_up_jobs(self) -> None:
+        """After a crash: find the jobs that the journal knows, and ask again for one that never came to be."""
+        for job in [job for job in self._engine.jobs.values() if job.live]:
+            seen = any(node.tag == job.tag for node in self._engine.nodes.values())
+            if await asyncio.to_thread(self._cluster.find, [job.tag]):
+                await self._connect(job)
+            elif seen:
+                await self._job_ended(job.tag)
+            else:
+                await self._act(records.Submit(time.time(), job.tag, job.request, Why("driver", "ask-again")))
+
+    async def _connect(self, job: JobStatus) -> None:
+        tag = job.tag
+        try:
+            link = await Link.open(self._folder.jobs / tag, _ANSWER_WITHIN_S)
+        except Exception as error:  # raised again where the driver waits for news
+            self._news.put_nowait(error)
+            return
+        self._links[tag] = link
+        link.say(protocol.Produced(list(self._engine.workflow.producer)))
+        now = time.time()
+        node = self._engine.nodes.get(link.hello.node)
+        if node is None:
+            self._news.put_nowait(records.JobState(now, tag, JobPhase.RUNNING))
+            self._news.put_nowait(records.NodeUp(now, link.hello.node, tag, job.request.per_node))
+        else:  # what it should be running, in case a launch was journalled and never sent
+            for task_id in sorted(node.running):
+                self._start(tag, task_id)
+        self._keep(asyncio.create_task(self._listen(tag, link)))
+
+    async def _listen(self, tag: str, link: Link) -> None:
+        while (message := await link.hear()) is not None:
+            if isinstance(message, protocol.Ended):
+                outcome = message.outcome
+                if self._engine.is_running(outcome.task, outcome.attempt):
+                    self._news.put_nowait(records.TaskEnded(time.time(), outcome))
+                else:
+                    link.say(protocol.Noted([(outcome.task, outcome.attempt)]))
+        if self._links.get(tag) is link:
+            del self._links[tag]
+            await self._line_went_dead(tag)
+
+    async def _line_went_dead(self, tag: str) -> None:
+        phase = (await asyncio.to_thread(self._cluster.poll, [tag]))[tag]
+        if phase is JobPhase.ENDED:
+            await self._job_ended(tag)
+        else:
+            await self._connect(self._engine.jobs[tag])
+
+    async def _job_ended(self, tag: str) -> None:
+        """A job is over: what its tasks left counts, the rest will run again."""
+        now = time.time()
+        for node in [node for node in self._engine.nodes.values() if node.tag == tag]:
+            states = [self._engine.tasks[task_id] for task_id in sorted(node.running)]
+            attempts = [(state.task, state.running) for state in states if state.running]
+            for event in await asyncio.to_thread(settle, attempts, self._folder, self._directory, now):
+                self._news.put_nowait(event)
+            self._news.put_nowait(records.NodeLost(now, node.name, "its supervisor is gone"))
+        self._news.put_nowait(records.JobState(now, tag, JobPhase.ENDED))

@@ -1,0 +1,217 @@
+"""Runs as users know them: start one, resume one, stop one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from headway import __version__
+from headway.clusters.local import LocalMachine, Site
+from headway.crash_points import crash_point
+from headway.drivers.assemble import assemble
+from headway.drivers.digests import Digests
+from headway.drivers.inputs import InputReader, check_sources
+from headway.drivers.real import Driver, Observer
+from headway.drivers.recovery import settle
+from headway.engine.engine import Engine, running_attempts
+from headway.journal.folder import Project, RunFolder
+from headway.journal.results import known_results
+from headway.journal.sqlite import SqliteJournal
+from headway.model import records
+from headway.model.errors import BusyError, InputError
+from headway.model.records import Decision, Event, Known
+from headway.model.workflow import Workflow
+from headway.ordering import DEFAULT_ORDER
+from headway.sizing import DEFAULT_SIZER
+
+_TASKS_A_RECORD = 1000
+
+
+class Options(Struct, frozen=True):
+    """How to run: what the command line offers."""
+
+    sizer: str = DEFAULT_SIZER
+    order: str = DEFAULT_ORDER
+    seed: int = 0
+    keep_going: bool = False
+    again: bool = False
+    stated: dict[str, float] = field(default_factory=dict)
+    linger_s: float = 600.0
+    grace_s: float = 5.0
+    measure: str = "auto"
+
+
+def start(
+    workflow: Workflow, directory: Path, options: Options, *, source: str = "", observers: Sequence[Observer] = ()
+) -> tuple[RunFolder, str]:
+    """Run a workflow in `directory`; returns the run's folder and how it ended."""
+    if not len(workflow):
+        raise InputError("the workflow has no tasks", where=source)
+    project = Project(directory)
+    check_sources(workflow, project.directory)
+    project.lock()
+    try:
+        earlier = _earlier_results(project, options)
+        folder = project.new_run()
+        crash_point("run-created")
+        started = _run_started(workflow, project.directory, folder, options, source)
+        engine = assemble(started)
+        cluster = _cluster(started, folder, options)
+        first = [
+            started,
+            records.LimitsRead(started.at, cluster.limits()),
+            *_tasks_added(workflow, earlier, started.at),
+        ]
+        journal = SqliteJournal.create(folder.journal, first)
+        return folder, _drive(engine, journal, cluster, project, folder, observers, first)
+    finally:
+        project.unlock()
+
+
+def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = ()) -> str:
+    """Take up a run that was interrupted; returns how it ended."""
+    project = Project(folder.path.parents[2])
+    project.lock()
+    try:
+        journal = SqliteJournal(folder.journal)
+        engine = rebuild(journal)
+        if engine.finished in ("succeeded", "failed"):
+            raise InputError(
+                f"run {folder.run} is over ({engine.finished})",
+                todo="`headway run` starts a new one that keeps what succeeded",
+            )
+        cluster = _cluster(engine.settings, folder, options)
+        now = time.time()
+        again: list[Event | Decision] = [records.Resumed(now, __version__), records.LimitsRead(now, cluster.limits())]
+        journal.append(again)
+        return _drive(engine, journal, cluster, project, folder, observers, again)
+    finally:
+        project.unlock()
+
+
+def cancel(folder: RunFolder) -> str:
+    """Stop a run at once, whoever is or is not managing it; returns what was done, in words."""
+    project = Project(folder.path.parents[2])
+    manager = project.manager()
+    if manager is not None and project.run().run == folder.run:
+        os.kill(manager, signal.SIGTERM)
+        return f"run {folder.run} was told to stop at once"
+    project.lock()
+    try:
+        journal = SqliteJournal(folder.journal)
+        engine = rebuild(journal)
+        if engine.finished in ("succeeded", "failed"):
+            return f"run {folder.run} was already over ({engine.finished})"
+        cluster = _cluster(engine.settings, folder, Options())
+        cluster.cancel([job.tag for job in engine.jobs.values() if job.live])
+        _settle_all(engine, journal, folder)
+        journal.append([records.UserCancel(time.time(), "now"), records.Finish(time.time(), "stopped")])
+    finally:
+        project.unlock()
+    return f"run {folder.run} is stopped; `headway resume {folder.run}` would go on with it"
+
+
+def rebuild(journal: SqliteJournal) -> Engine:
+    """The state that a journal tells of."""
+    stream = journal.replay()
+    first = next(stream)
+    if not isinstance(first, records.RunStarted):
+        raise TypeError("a journal begins with its run's start")
+    engine = assemble(first)
+    engine.apply(first)
+    for record in stream:
+        engine.apply(record)
+    return engine
+
+
+def _earlier_results(project: Project, options: Options) -> dict[str, Known]:
+    """What the last run here left, after its loose ends are tied up."""
+    runs = project.runs()
+    if not runs:
+        return {}
+    folder = runs[-1]
+    journal = SqliteJournal(folder.journal)
+    engine = rebuild(journal)
+    if not engine.finished:
+        cluster = _cluster(engine.settings, folder, options)
+        live = [job.tag for job in engine.jobs.values() if job.live]
+        if cluster.find(live):
+            raise BusyError(
+                f"run {folder.run} lost its manager and its tasks are still running",
+                where=str(project.directory),
+                todo=f"`headway resume {folder.run}` goes on with it, `headway cancel {folder.run}` ends it",
+            )
+        _settle_all(engine, journal, folder)
+    known = known_results(journal.replay())
+    journal.close()
+    return known
+
+
+def _settle_all(engine: Engine, journal: SqliteJournal, folder: RunFolder) -> None:
+    """Journal the ends of attempts that ended unseen."""
+    ended = settle(running_attempts(engine), folder, Path(engine.settings.directory), time.time())
+    if ended:
+        journal.append(ended)
+
+
+def _run_started(
+    workflow: Workflow, directory: Path, folder: RunFolder, options: Options, source: str
+) -> records.RunStarted:
+    return records.RunStarted(
+        at=time.time(),
+        run=folder.run,
+        uid=secrets.token_hex(6),
+        name=workflow.name,
+        directory=str(directory),
+        source=source,
+        version=__version__,
+        sizer=options.sizer,
+        order=options.order,
+        seed=options.seed,
+        keep_going=options.keep_going,
+        again=options.again,
+        stated=options.stated,
+    )
+
+
+def _tasks_added(workflow: Workflow, earlier: dict[str, Known], now: float) -> list[Event | Decision]:
+    """The tasks and what is known of them, in records of a digestible size, parents before children."""
+    tasks = [workflow.tasks[task_id] for task_id in workflow.topological()]
+    chunks = [tasks[begin : begin + _TASKS_A_RECORD] for begin in range(0, len(tasks), _TASKS_A_RECORD)]
+    known = [records.ResultsKnown(now, list(earlier.values()))] if earlier else []
+    return [*known, *(records.TasksAdded(now, chunk) for chunk in chunks)]
+
+
+def _cluster(settings: records.RunStarted, folder: RunFolder, options: Options) -> LocalMachine:
+    site = Site(settings.uid, settings.directory, folder.jobs, options.linger_s, options.grace_s, options.measure)
+    return LocalMachine(site, settings.stated)
+
+
+def _drive(
+    engine: Engine,
+    journal: SqliteJournal,
+    cluster: LocalMachine,
+    project: Project,
+    folder: RunFolder,
+    observers: Sequence[Observer],
+    first: Sequence[Event | Decision],
+) -> str:
+    """Apply and show the records that are already in the journal, then drive the run to its end."""
+    for record in first:
+        engine.apply(record)
+    for observer in observers:
+        observer(first)
+    digests = Digests(project.path / "digests.db")
+    inputs = InputReader(project.directory, digests)
+    try:
+        return asyncio.run(Driver(engine, journal, cluster, folder, inputs, observers).run())
+    finally:
+        digests.save()
+        journal.close()

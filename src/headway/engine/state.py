@@ -1,0 +1,101 @@
+"""What the engine knows of each task, each node and each job."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from headway.model.job import JobPhase, JobRequest
+from headway.model.records import Figure, InputsRead
+from headway.model.resources import Resources
+from headway.model.task import Task
+
+
+class Phase(IntEnum):
+    """Where a task is."""
+
+    WAITING = 0  # for its parents
+    READY = 1  # its files have not been looked at
+    READING = 2  # somebody is looking
+    PLACEABLE = 3  # only needs room
+    RUNNING = 4
+    SUCCEEDED = 5
+    FAILED = 6  # for good
+    CUT_OFF = 7  # something it depends on failed
+
+
+class TaskState:
+    """One task's life so far."""
+
+    __slots__ = (
+        "attempts",
+        "because",
+        "errors",
+        "exhausted",
+        "inputs",
+        "key",
+        "losses",
+        "phase",
+        "running",
+        "task",
+        "unfinished_parents",
+    )
+
+    def __init__(self, task: Task, key: tuple[Any, ...]) -> None:
+        self.task = task
+        self.key = key
+        self.phase = Phase.WAITING
+        self.unfinished_parents = 0
+        self.attempts = 0
+        self.errors = 0  # failures that the user's retry count is for
+        self.losses = 0  # attempts that ended with their node
+        self.exhausted: dict[str, list[float]] | None = None  # amounts that ran out, by resource
+        self.running: Running | None = None
+        self.inputs: InputsRead | None = None
+        self.because = ""  # why it runs at all
+
+
+class Running:
+    """An attempt under way."""
+
+    __slots__ = ("attempt", "being_killed", "node", "resources", "started_at", "ticket")
+
+    def __init__(
+        self, attempt: int, node: str, resources: Resources, ticket: dict[str, Figure], started_at: float
+    ) -> None:
+        self.attempt = attempt
+        self.node = node
+        self.resources = resources
+        self.ticket = ticket
+        self.started_at = started_at
+        self.being_killed = False
+
+
+class NodeState:
+    """A node of a live allocation."""
+
+    __slots__ = ("capacity", "free", "name", "running", "tag")
+
+    def __init__(self, name: str, tag: str, capacity: Resources) -> None:
+        self.name = name
+        self.tag = tag
+        self.capacity = capacity
+        self.free = capacity
+        self.running: set[str] = set()
+
+
+class JobStatus:
+    """An allocation that was asked for."""
+
+    __slots__ = ("phase", "released", "request", "tag")
+
+    def __init__(self, tag: str, request: JobRequest) -> None:
+        self.tag = tag
+        self.request = request
+        self.phase = JobPhase.PENDING
+        self.released = False
+
+    @property
+    def live(self) -> bool:
+        """Whether it may still give us nodes."""
+        return self.phase is not JobPhase.ENDED and not self.released

@@ -1,0 +1,1 @@
+"""What comes from outside, turned into the model: one file per format."""

@@ -1,0 +1,126 @@
+"""What a key of a workflow file may hold: a `Reader` takes it from the tree or says in one sentence why it cannot."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+
+from headway.formats.safe_yaml import Entry, Listing, Mapping, Node, Text
+from headway.model.errors import InputError
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_LONGEST_NAME = 200
+
+
+class Reader:
+    """Reads the values of one file. `field` says in words what is being read: `'inputs' of task 'count'`."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def error(self, line: int, what: str, todo: str = "") -> InputError:
+        """An error that stands in that line."""
+        return InputError(what, where=f"{self.file}:{line}", todo=todo)
+
+    def mapping(self, entry: Entry, field: str, example: str) -> dict[str, Entry]:
+        """Names with values."""
+        if not isinstance(entry.value, Mapping):
+            raise self.error(
+                entry.line, f"{field} is {describe(entry.value)}, not a mapping", f"write for example {example}"
+            )
+        return entry.value.entries
+
+    def check_keys(
+        self, entries: dict[str, Entry], known: Collection[str], owner: str, elsewhere: Collection[str], place: str
+    ) -> None:
+        """Refuse a key that is not known; most often it is a known one, misspelt, or belongs `elsewhere`."""
+        for key, entry in entries.items():
+            if key not in known:
+                todo = did_you_mean(key, known, "known are")
+                if key in elsewhere:
+                    todo = f"write it {place}"
+                elif key == "<<":
+                    todo = "give every key a value or an alias of its own, since mappings are not merged"
+                raise self.error(entry.line, f"unknown key {short(key)} of {owner}", todo)
+
+    def text(self, entry: Entry, field: str) -> Text:
+        """One scalar, as it was written."""
+        return self._scalar(entry.value, entry.line, field, "text")
+
+    def texts(self, entry: Entry, field: str) -> list[Text]:
+        """A list of scalars, or one of them without the brackets."""
+        if isinstance(entry.value, Listing):
+            return [self._scalar(item, item.line, f"an item of {field}", "text") for item in entry.value.items]
+        return [self._scalar(entry.value, entry.line, field, "text or a list of texts")]
+
+    def _scalar(self, node: Node, line: int, field: str, wanted: str) -> Text:
+        if not isinstance(node, Text):
+            todo = "put text that begins with '{' or '[' in quotes"
+            raise self.error(line, f"{field} is {describe(node)}, not {wanted}", todo)
+        if node.missing:
+            raise self.error(line, f"{field} is empty", f"write {wanted} or leave the key out")
+        return node
+
+    def name(self, text: str, line: int, field: str) -> str:
+        """A text that can name something: shown in one line, typed in a shell."""
+        if not text.strip():
+            raise self.error(line, f"{field} is empty", "write a name")
+        if _CONTROL.search(text):
+            raise self.error(line, f"{field} {short(text)} holds a control character", "remove it")
+        if text.startswith("-"):
+            raise self.error(line, f"{field} {short(text)} begins with '-'", "let it begin with a letter")
+        if len(text) > _LONGEST_NAME:
+            raise self.error(line, f"{field} {short(text)} is longer than {_LONGEST_NAME} characters", "shorten it")
+        return text
+
+    def number(self, entry: Entry, field: str, *, least: float = -math.inf, whole: bool = False) -> float:
+        """A finite number of at least `least`."""
+        kind = "a whole number" if whole else "a number"
+        wanted = kind if math.isinf(least) else f"{kind} of at least {least:g}"
+        text = self._scalar(entry.value, entry.line, field, wanted).text
+        value = float(text) if is_number(text) else math.nan
+        if not least <= value < 2.0**62 or math.isinf(value) or (whole and not value.is_integer()):
+            raise self.error(entry.line, f"{field} is {short(text)}, not {wanted}", "correct it or leave the key out")
+        return value
+
+    def flag(self, entry: Entry, field: str) -> bool:
+        """True or false."""
+        text = self._scalar(entry.value, entry.line, field, "true or false").text
+        if text.lower() not in _FLAGS:
+            raise self.error(entry.line, f"{field} is {short(text)}", "write true or false")
+        return _FLAGS[text.lower()]
+
+
+def has_control_character(text: str) -> bool:
+    """Whether the text would not show as one line."""
+    return bool(_CONTROL.search(text))
+
+
+def is_number(text: str) -> bool:
+    """Whether the text is a decimal number, without a unit."""
+    return bool(_NUMBER.fullmatch(text))
+
+
+def describe(node: Node) -> str:
+    """What kind of value this is, for people."""
+    if isinstance(node, Text):
+        return f"the text {short(node.text)}" if not node.missing else "empty"
+    return "a list" if isinstance(node, Listing) else "a mapping"
+
+
+def short(text: str) -> str:
+    """The text in quotes, cut where a sentence would become unreadable."""
+    return repr(text) if len(text) <= 60 else f"{text[:57]!r}..."
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
+    """The nearest known word, or the first dozen of them after `otherwise`."""
+    known = list(known)
+    near = get_close_matches(word, known, n=1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"{otherwise} {', '.join(known[:12])}{', …' if len(known) > 12 else ''}"

@@ -1,0 +1,325 @@
+"""Headway's own workflow file: YAML with a `name` and `tasks`; see docs/workflow-file.md.
+
+Every mistake in a file is answered by one sentence that says where it is and what to do about it.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import repeat
+from pathlib import Path
+from typing import NoReturn
+
+from msgspec import Struct, field
+
+from headway.formats.each import Each, Row, Template, table
+from headway.formats.fields import Reader, describe, did_you_mean, has_control_character, short
+from headway.formats.hints import RESOURCE_KEYS, read_hints
+from headway.formats.safe_yaml import Entry, Listing, Text, parse_yaml, read_bytes, shown
+from headway.model.errors import WorkflowError
+from headway.model.task import Task
+from headway.model.workflow import Workflow
+
+WORKFLOW_KEYS = ("name", "tasks")
+TASK_KEYS = (
+    "run",
+    "each",
+    "inputs",
+    "outputs",
+    "needs",
+    "env",
+    "setup",
+    "container",
+    "resources",
+    "priority",
+    "retries",
+    "sandbox",
+)
+
+# A slip of the pen in `each` shall not fill the memory: three lists of 1,000 values make 10^9 tasks.
+MAX_TASKS = 1_000_000
+MAX_LINKS = 10_000_000  # paths and needs, counted once per task
+MAX_CHARACTERS = 1_000_000_000  # of all texts that `each` fills in
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def read_workflow(path: Path) -> Workflow:
+    """The workflow in the file at `path`; an InputError, if need be with the line, when there is none."""
+    return parse_workflow(read_bytes(path), shown(path))
+
+
+def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
+    """The workflow that `data` describes; `file` is what errors call it.
+
+    >>> flow = parse_workflow(b"name: w\\ntasks: {hello: {run: echo hello}}")
+    >>> flow.tasks["hello"].command
+    'echo hello'
+    """
+    reader = Reader(file)
+    top = reader.mapping(Entry(1, parse_yaml(data, file)), "the file", "'name: words', and 'tasks:' below it")
+    reader.check_keys(top, WORKFLOW_KEYS, "a workflow", TASK_KEYS, "inside a task")
+    for key in WORKFLOW_KEYS:
+        if key not in top:
+            raise reader.error(1, f"the key {key!r} is missing", f"add {key}: at the left margin")
+    title = reader.text(top["name"], "'name'")
+    name = reader.name(title.text, title.line, "the workflow's name")
+    entries = reader.mapping(top["tasks"], "'tasks'", "'hello:' with 'run: echo hello' below it")
+    if not entries:
+        raise reader.error(top["tasks"].line, "'tasks' is empty", "add at least one task")
+    blocks = {category: _read_block(reader, category, entry) for category, entry in entries.items()}
+    _check_sizes(reader, blocks)
+    return _assemble(reader, name, blocks)
+
+
+class _Block(Struct):
+    """One entry of `tasks`, checked but not yet written out."""
+
+    category: str
+    line: int
+    each: Each
+    run: Template
+    inputs: list[Template] = field(default_factory=list)
+    outputs: list[Template] = field(default_factory=list)
+    needs: list[tuple[int, Template]] = field(default_factory=list)  # with their lines
+    env: dict[str, Template] = field(default_factory=dict)
+    setup: list[Template] = field(default_factory=list)
+    container: Template | None = None
+    hints: dict[str, float] = field(default_factory=dict)
+    priority: float = 0
+    retries: int = 0
+    sandbox: bool = True
+
+    @property
+    def owner(self) -> str:
+        return f"task {short(self.category)}"
+
+    def templates(self) -> list[Template]:
+        """All texts in which values are filled in."""
+        single = [self.run, *([self.container] if self.container else [])]
+        return [*single, *self.inputs, *self.outputs, *self.setup, *self.env.values(), *(n for _, n in self.needs)]
+
+
+# --- reading one task ---
+
+
+def _read_block(reader: Reader, category: str, entry: Entry) -> _Block:
+    reader.name(category, entry.line, "the task name")
+    if "[" in category or "]" in category:
+        raise reader.error(entry.line, f"the task name {short(category)} has a bracket", "rename the task")
+    owner = f"task {short(category)}"
+    keys = reader.mapping(entry, owner, "'run: echo hello' below its name")
+    reader.check_keys(keys, TASK_KEYS, owner, RESOURCE_KEYS, "under 'resources'")
+    if "run" not in keys:
+        raise reader.error(entry.line, f"{owner} has no command", "add a key 'run'")
+    each = Each(_read_each(reader, keys["each"], owner) if "each" in keys else {})
+
+    def texts(key: str) -> list[Text]:
+        return reader.texts(keys[key], f"{key!r} of {owner}") if key in keys else []
+
+    def templates(key: str) -> list[Template]:
+        return [each.template(text.text) for text in texts(key)]
+
+    command = reader.text(keys["run"], f"'run' of {owner}")
+    if not command.text.strip():
+        raise reader.error(keys["run"].line, f"'run' of {owner} is empty", "write the command")
+    block = _Block(category, entry.line, each, each.template(command.text))
+    block.inputs, block.outputs, block.setup = templates("inputs"), templates("outputs"), templates("setup")
+    block.needs = [(text.line, each.template(text.text)) for text in texts("needs")]
+    block.env = _read_environment(reader, keys, each, owner)
+    if "container" in keys:
+        image = reader.text(keys["container"], f"'container' of {owner}")
+        reader.name(image.text, keys["container"].line, f"the container of {owner}")
+        block.container = each.template(image.text)
+    if "resources" in keys:
+        block.hints = read_hints(reader, keys["resources"], owner)
+    if "priority" in keys:
+        block.priority = reader.number(keys["priority"], f"'priority' of {owner}")
+    if "retries" in keys:
+        block.retries = int(reader.number(keys["retries"], f"'retries' of {owner}", least=0, whole=True))
+    if "sandbox" in keys:
+        block.sandbox = reader.flag(keys["sandbox"], f"'sandbox' of {owner}")
+    return block
+
+
+def _read_each(reader: Reader, entry: Entry, owner: str) -> dict[str, list[str]]:
+    lists = reader.mapping(entry, f"'each' of {owner}", "{part: [aa, ab]}")
+    if not lists:
+        raise reader.error(entry.line, f"'each' of {owner} is empty", "write for example {part: [aa, ab]}")
+    return {name: _read_values(reader, name, values, owner) for name, values in lists.items()}
+
+
+def _read_values(reader: Reader, name: str, entry: Entry, owner: str) -> list[str]:
+    what = f"{short(name)} in 'each' of {owner}"
+    if not _WORD.fullmatch(name):
+        raise reader.error(entry.line, f"{what} is not a word", "use letters, digits and '_', such as {part: [aa, ab]}")
+    if not isinstance(entry.value, Listing):
+        raise reader.error(
+            entry.line, f"{what} is {describe(entry.value)}, not a list", f"write for example {{{name}: [aa, ab]}}"
+        )
+    if not entry.value.items:
+        raise reader.error(entry.line, f"{what} has no values", "list at least one")
+    seen: dict[str, int] = {}
+    for value in reader.texts(entry, what):
+        if has_control_character(value.text):
+            raise reader.error(value.line, f"{what} has the value {short(value.text)}", "remove the control character")
+        if value.text in seen:
+            raise reader.error(value.line, f"{what} has the value {short(value.text)} twice", "remove one")
+        seen[value.text] = value.line
+    return list(seen)
+
+
+def _read_environment(reader: Reader, keys: dict[str, Entry], each: Each, owner: str) -> dict[str, Template]:
+    if "env" not in keys:
+        return {}
+    variables = reader.mapping(keys["env"], f"'env' of {owner}", "{LC_ALL: C}")
+    env = {}
+    for name, entry in variables.items():
+        if not _WORD.fullmatch(name):
+            raise reader.error(
+                entry.line, f"{short(name)} in 'env' of {owner} is no variable's name", "use letters, digits and '_'"
+            )
+        if isinstance(entry.value, Text) and entry.value.missing:  # as in the shell: a variable may be empty
+            env[name] = each.template("")
+        else:
+            env[name] = each.template(reader.text(entry, f"{name!r} in 'env' of {owner}").text)
+    return env
+
+
+# --- writing all tasks out ---
+
+
+def _check_sizes(reader: Reader, blocks: dict[str, _Block]) -> None:
+    """Refuse what would take too long or too much memory before any of it is made."""
+    tasks = links = characters = 0
+    for block in blocks.values():
+        count = len(block.each)
+        tasks += count
+        links += count * (len(block.inputs) + len(block.outputs) + len(block.needs))
+        filled = [template for template in block.templates() if template.places]
+        characters += count * (sum(map(block.each.longest, filled)) + sum(block.each.widths))
+        for amount, limit, unit in (
+            (tasks, MAX_TASKS, "tasks"),
+            (links, MAX_LINKS, "paths and needs of tasks"),
+            (characters, MAX_CHARACTERS, "characters of text"),
+        ):
+            if amount > limit:
+                raise reader.error(
+                    block.line,
+                    f"with {block.owner} there are {amount:,} {unit}, more than {limit:,}",
+                    "use fewer values",
+                )
+
+
+def _assemble(reader: Reader, name: str, blocks: dict[str, _Block]) -> Workflow:
+    ids = {category: block.each.ids(category) for category, block in blocks.items()}
+    needs = _Needs(reader, ids)
+    tasks = [task for block in blocks.values() for task in _write_out(block, ids[block.category], needs)]
+    try:
+        return Workflow(name, tasks)
+    except WorkflowError as problem:
+        culprit = next(iter(problem.tasks), "")
+        category = next((task.category for task in tasks if task.id == culprit), next(iter(blocks)))
+        problem.where = f"{reader.file}:{blocks[category].line}"
+        raise
+
+
+def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
+    """The block's tasks. What is the same for all of them is made once and shared."""
+    rows = block.each.rows()
+    environments = (
+        (dict(zip(block.env, row, strict=True)) for row in table(list(block.env.values()), rows))
+        if any(template.places for template in block.env.values())
+        else repeat({name: template.text for name, template in block.env.items()})
+    )
+    containers = block.container.column(rows) if block.container else repeat(None)
+    columns = zip(
+        ids,
+        block.run.column(rows),
+        environments,
+        table(block.setup, rows),
+        containers,
+        table(block.inputs, rows),
+        table(block.outputs, rows),
+        needs.parents(block, rows),
+        strict=False,  # shared columns do not end
+    )
+    return [
+        Task(
+            id=task_id,
+            category=block.category,
+            command=command,
+            environment=environment,
+            setup=setup,
+            container=container,
+            inputs=inputs,
+            outputs=outputs,
+            parents=parents,
+            priority=block.priority,
+            hints=block.hints,
+            retries=block.retries,
+            sandbox=block.sandbox,
+        )
+        for task_id, command, environment, setup, container, inputs, outputs, parents in columns
+    ]
+
+
+class _Needs:
+    """Turns what `needs` names, a category or a single task, into the ids of tasks."""
+
+    def __init__(self, reader: Reader, ids: dict[str, list[str]]) -> None:
+        self.reader = reader
+        self.ids = ids
+        self.known = {task_id for category in ids.values() for task_id in category}
+        self.links = 0
+
+    def parents(self, block: _Block, rows: list[Row]) -> list[Row]:
+        """For each row, the ids of the tasks it waits for."""
+        shared = [
+            task_id
+            for line, need in block.needs
+            if not need.places
+            for task_id in self.named(need.text, block, line, len(rows))
+        ]
+        own = [(line, need) for line, need in block.needs if need.places]
+        if not own:
+            return [tuple(shared)] * len(rows)
+        columns = zip(*(need.column(rows) for _, need in own), strict=True)
+        return [
+            (
+                *shared,
+                *(i for (line, _), text in zip(own, row, strict=True) for i in self.named(text, block, line, 1)),
+            )
+            for row in columns
+        ]
+
+    def named(self, text: str, block: _Block, line: int, times: int) -> list[str]:
+        """The ids that `text` stands for; `times` tasks will wait for each of them."""
+        if text == block.category:
+            raise self.reader.error(line, f"{block.owner} needs itself", "remove it from 'needs'")
+        found = self.ids.get(text) or ([text] if text in self.known else self.unknown(text, block, line))
+        self.links += times * len(found)
+        if self.links > MAX_LINKS:
+            raise self.reader.error(
+                line,
+                f"with {block.owner} there are more than {MAX_LINKS:,} dependencies between tasks",
+                "put one task in between that needs all of them and is needed by the rest",
+            )
+        return found
+
+    def unknown(self, text: str, block: _Block, line: int) -> NoReturn:
+        category = text.partition("[")[0]
+        if category in self.ids:
+            several = ", …" if len(self.ids[category]) > 3 else ""
+            todo = f"its tasks are {', '.join(self.ids[category][:3])}{several}"
+        elif len(self.ids) > 1:
+            others = [other for other in self.ids if other != block.category]
+            todo = did_you_mean(text, others[:10_000], "the other tasks are")
+        else:
+            todo = "add that task or remove the need"
+        raise WorkflowError(
+            f"{block.owner} needs {short(text)}, which does not exist",
+            tasks=[block.category],
+            where=f"{self.reader.file}:{line}",
+            todo=todo,
+        )

@@ -1,0 +1,82 @@
+"""The `resources` of a task: what the user thinks it needs, in the units people write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from headway.formats.fields import Reader, did_you_mean, is_number, short
+from headway.formats.safe_yaml import Entry
+from headway.model.errors import InputError
+from headway.model.units import parse_bytes, parse_duration
+
+RESOURCE_KEYS = ("cores", "memory", "disk", "time", "gpus", "nodes")
+
+# Key in the file, name in the model, reader of the amount, units to suggest.
+_WITH_UNITS: dict[str, tuple[str, Callable[[str], float], str, str]] = {
+    "memory": ("memory_bytes", parse_bytes, " MB", " GB"),
+    "disk": ("disk_bytes", parse_bytes, " MB", " GB"),
+    "time": ("walltime_s", parse_duration, "s", "m"),
+}
+# What else people call them. As extras they would ask for something that no machine has.
+_MEANT = {
+    **dict.fromkeys(("core", "cpu", "cpus", "threads", "ncpus"), "cores"),
+    **dict.fromkeys(("mem", "ram", "memory_bytes", "memory_mb", "mem_mb"), "memory"),
+    **dict.fromkeys(("disk_bytes", "disk_mb", "storage"), "disk"),
+    **dict.fromkeys(("walltime", "runtime", "walltime_s", "duration"), "time"),
+    **dict.fromkeys(("gpu", "ngpus"), "gpus"),
+    **dict.fromkeys(("node", "nnodes"), "nodes"),
+}
+_EXTRA = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,99}")
+
+
+def read_hints(reader: Reader, entry: Entry, owner: str) -> dict[str, float]:
+    """The amounts by the model's names: `memory: 2 GB` is `memory_bytes` 2e9."""
+    amounts = reader.mapping(entry, f"'resources' of {owner}", "{cores: 1, memory: 200 MB}")
+    return dict(_hint(reader, key, amount, owner) for key, amount in amounts.items())
+
+
+def _hint(reader: Reader, key: str, entry: Entry, owner: str) -> tuple[str, float]:
+    field = f"resource {short(key)} of {owner}"
+    if key in _WITH_UNITS:
+        name, parse, small, large = _WITH_UNITS[key]
+        return name, _amount(reader, entry, field, parse, (small, large))
+    match key:
+        case "cores":
+            cores = reader.number(entry, field, least=0)
+            if not cores:
+                raise reader.error(entry.line, f"{field} is 0", "write more than 0, such as 0.5")
+            return key, cores
+        case "gpus":
+            return key, int(reader.number(entry, field, least=0, whole=True))
+        case "nodes":
+            return key, int(reader.number(entry, field, least=1, whole=True))
+    if key in _MEANT:
+        raise reader.error(entry.line, f"unknown {field}", f"did you mean {_MEANT[key]!r}?")
+    if not _EXTRA.fullmatch(key):
+        raise reader.error(
+            entry.line, f"{field} has no usable name", "begin with a letter, go on with letters and digits"
+        )
+    try:
+        return key, reader.number(entry, field, least=0)
+    except InputError as problem:
+        problem.todo = did_you_mean(key, RESOURCE_KEYS, "an extra is a number; built in are")
+        raise
+
+
+def _amount(reader: Reader, entry: Entry, field: str, parse: Callable[[str], float], units: tuple[str, str]) -> float:
+    text = reader.text(entry, field).text
+    if is_number(text):
+        example = text if not text.startswith(("-", "+")) else "90"
+        raise reader.error(
+            entry.line, f"{field} is {short(text)} without a unit", f"write {example}{units[0]} or {example}{units[1]}"
+        )
+    try:
+        value = parse(text)
+    except InputError as problem:
+        raise reader.error(entry.line, f"{field} is {short(text)}", problem.todo) from None
+    except (OverflowError, ValueError):  # digits without end
+        value = 2.0**63
+    if not 0 < value < 2.0**62:
+        raise reader.error(entry.line, f"{field} is {short(text)}, which no machine has", "write a usual amount")
+    return value

@@ -1,0 +1,14 @@
+"""The JSON Schema of the workflow file, which editors use to complete and check while one types."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+
+def schema() -> dict[str, Any]:
+    """The schema (draft 2020-12). A test keeps it in step with the reader."""
+    text = files("headway.formats").joinpath("workflow.schema.json").read_bytes()
+    return msgspec.json.decode(text, type=dict[str, Any])

@@ -1,0 +1,1 @@
+"""The run's durable event log, and the folder that holds it."""

@@ -1,0 +1,131 @@
+"""The folder `.headway` of a workflow's directory: runs by number, each with a journal; one lock for the one writer."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import socket
+from pathlib import Path
+from urllib.parse import quote
+
+from headway.model.errors import BusyError, InputError, SiteError
+
+_LONGEST_NAME = 200  # of the 255 bytes that file systems allow
+
+
+class RunFolder:
+    """Where everything of one run lies."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.journal = path / "journal.db"
+        self.jobs = path / "jobs"
+
+    @property
+    def run(self) -> str:
+        """The run's number in its directory, as users write it."""
+        return self.path.name
+
+    def attempt(self, task: str, attempt: int) -> Path:
+        """The directory that an attempt claims by creating it."""
+        return self.path / "tasks" / _file_name(task) / str(attempt)
+
+
+class Project:
+    """A workflow's directory as Headway sees it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory.resolve()
+        self.path = self.directory / ".headway"
+        self._lock: int | None = None
+
+    def runs(self) -> list[RunFolder]:
+        """All runs that have a journal, oldest first."""
+        try:
+            numbers = sorted(int(entry.name) for entry in (self.path / "runs").iterdir() if entry.name.isdigit())
+        except FileNotFoundError:
+            return []
+        folders = (RunFolder(self.path / "runs" / str(number)) for number in numbers)
+        return [folder for folder in folders if folder.journal.exists()]
+
+    def run(self, number: str | None = None) -> RunFolder:
+        """The run with that number, or the newest."""
+        runs = self.runs()
+        if not runs:
+            raise InputError(
+                "nothing has been run here", where=str(self.directory), todo="start with `headway run workflow.yaml`"
+            )
+        if number is None:
+            return runs[-1]
+        for folder in runs:
+            if folder.run == number:
+                return folder
+        known = ", ".join(folder.run for folder in runs[-5:])
+        raise InputError(f"there is no run {number} here", where=str(self.directory), todo=f"the latest are {known}")
+
+    def new_run(self) -> RunFolder:
+        """A folder with the next free number."""
+        try:
+            (self.path / "runs").mkdir(parents=True, exist_ok=True, mode=0o700)
+            taken = [int(entry.name) for entry in (self.path / "runs").iterdir() if entry.name.isdigit()]
+            folder = RunFolder(self.path / "runs" / str(max(taken, default=0) + 1))
+            folder.path.mkdir(mode=0o700)
+            folder.jobs.mkdir(mode=0o700)
+        except OSError as error:
+            raise SiteError(
+                f"cannot create the run's folder: {error.strerror}", where=str(error.filename or self.path)
+            ) from error
+        return folder
+
+    def lock(self) -> None:
+        """Be the only manager here, until this process ends."""
+        try:
+            self.path.mkdir(exist_ok=True, mode=0o700)
+            handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise SiteError(f"cannot write here: {error.strerror}", where=str(self.directory)) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(handle, 200).decode(errors="replace").strip()
+            os.close(handle)
+            raise BusyError(
+                f"another Headway is at work here ({holder or 'just starting'})",
+                where=str(self.directory),
+                todo="wait for it, or stop it with `headway cancel`",
+            ) from None
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+        self._lock = handle
+
+    def unlock(self) -> None:
+        """Let others in."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def manager(self) -> int | None:
+        """The process id of the manager at work here on this machine, if there is one."""
+        try:
+            handle = os.open(self.path / "lock", os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            words = os.read(handle, 200).decode(errors="replace").split()
+            return int(words[1]) if len(words) == 4 and words[3] == socket.gethostname() else None
+        finally:
+            os.close(handle)
+        return None
+
+
+def _file_name(task: str) -> str:
+    """A task's id as one safe file name, different for different ids."""
+    name = quote(task, safe="[],=+@ ")
+    if name.startswith("."):  # neither "." nor ".." nor a hidden file
+        name = "%2E" + name[1:]
+    if len(name.encode()) <= _LONGEST_NAME:
+        return name
+    return f"{name[: _LONGEST_NAME - 40]}%{hashlib.blake2b(task.encode(), digest_size=16).hexdigest()}"

@@ -1,0 +1,138 @@
+"""`SqliteJournal`: a journal in one SQLite file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from headway.journal.base import Journal
+from headway.model.errors import SiteError
+from headway.model.records import Decision, Event, decode, encode, kind, task_of
+
+VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS records (
+    sequence INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    task TEXT,
+    body BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS records_by_task ON records (task) WHERE task IS NOT NULL;
+"""
+# Shared memory maps, which SQLite's write-ahead log needs, are not coherent between machines.
+_NETWORK_FILE_SYSTEMS = ("nfs", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb", "fuse", "9p", "afs", "panfs", "pvfs")
+
+
+class SqliteJournal(Journal):
+    """One table, a row a record. Every append is one transaction that is on disk when it returns."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self._path = path
+        mode = "ro" if read_only else "rwc"
+        with self._complaints("open"):
+            self._database = sqlite3.connect(
+                f"file:{_uri_path(path)}?mode={mode}", uri=True, isolation_level=None, timeout=30
+            )
+            if not read_only:
+                path.chmod(0o600)
+                log = "TRUNCATE" if file_system_of(path.parent).startswith(_NETWORK_FILE_SYSTEMS) else "WAL"
+                self._database.execute(f"PRAGMA journal_mode={log}")
+                self._database.execute("PRAGMA synchronous=FULL")
+            self._check_version(read_only)
+
+    @classmethod
+    def create(cls, path: Path, records: Sequence[Event | Decision]) -> SqliteJournal:
+        """A new journal that begins with `records`: a reader finds it with all of them, or does not find it."""
+        unfinished = path.with_name(f"{path.name}.new")
+        journal = cls(unfinished)
+        journal.append(records)
+        journal.close()
+        unfinished.rename(path)
+        return cls(path)
+
+    def _check_version(self, read_only: bool) -> None:
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if version > VERSION:
+            raise SiteError(
+                f"this journal was written by a newer Headway (format {version}, this one knows {VERSION})",
+                where=str(self._path),
+                todo="update Headway to read it",
+            )
+        if version == 0 and not read_only:
+            self._database.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version={VERSION};COMMIT;")
+
+    def append(self, records: Sequence[Event | Decision]) -> None:
+        rows = [(kind(record), task_of(record), encode(record)) for record in records]
+        with self._complaints("write"):
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                self._database.executemany("INSERT INTO records (kind, task, body) VALUES (?, ?, ?)", rows)
+                self._database.execute("COMMIT")
+            except sqlite3.Error:
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+                raise
+
+    def replay(self, task: str | None = None) -> Iterator[Event | Decision]:
+        where, values = ("WHERE task = ?", (task,)) if task is not None else ("", ())
+        with self._complaints("read"):
+            query = f"SELECT sequence, body FROM records {where} ORDER BY sequence"  # noqa: S608 - a constant
+            for sequence, body in self._database.execute(query, values):
+                try:
+                    yield decode(body)
+                except msgspec.MsgspecError as error:
+                    raise SiteError(
+                        f"record {sequence} cannot be read: {error}",
+                        where=str(self._path),
+                        todo="start anew with `headway run`",
+                    ) from error
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _complaints(self, verb: str) -> _Complaints:
+        return _Complaints(self._path, verb)
+
+
+class _Complaints:
+    """Turns SQLite's errors into one sentence about the file system."""
+
+    def __init__(self, path: Path, verb: str) -> None:
+        self._path = path
+        self._verb = verb
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, sqlite3.Error | OSError):
+            raise SiteError(
+                f"cannot {self._verb} the journal: {error}",
+                where=str(self._path),
+                todo="nothing is lost: make room or mend the permissions, then `headway resume`",
+            ) from error
+
+
+def file_system_of(path: Path) -> str:
+    """The type of the file system that holds `path`, such as `ext4`; empty if it cannot be told."""
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    target = str(path.resolve())
+    best, found = "", ""
+    for line in mounts:
+        fields, _, source = line.partition(" - ")
+        mount = fields.split(" ")[4].replace("\\040", " ")
+        inside = mount in ("/", target) or target.startswith(mount + "/")
+        if inside and len(mount) >= len(best):
+            best, found = mount, source.split(" ")[0]
+    return found
+
+
+def _uri_path(path: Path) -> str:
+    return str(path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")

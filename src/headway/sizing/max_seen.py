@@ -1,0 +1,80 @@
+"""`max-seen`: the most that a task of this category ever used (paper 001, section V)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headway.model.outcome import Ending, Outcome, Quality
+from headway.model.records import Figure, Why
+from headway.model.resources import describe
+from headway.model.task import Task
+from headway.sizing.base import CannotFit, Context, Prediction, Sizer
+from headway.sizing.rules import after_failure, without_record
+
+# Work Queue's histogram, as 001 section V-C describes it: a maximum is rounded up to a multiple of 250 MB. The next
+# task nearly always needs a little more or less than the last; without rounding every new maximum would be a failure.
+BUCKET_BYTES = 250_000_000
+
+
+class MaxSeen(Sizer):
+    """The greatest peak so far, rounded up; before there is one, the user's hint or a share of the machine.
+
+    Memory and disk are rounded up to 250 MB. Cores are rounded to whole ones and learned only where the workflow
+    does not state them, since most programs use as many as they were told to. Time is never cut to what was seen:
+    a kill would lose everything and save nothing.
+
+    >>> sizer = MaxSeen("memory_bytes")
+    >>> sizer.restore({"version": 1, "records": 2, "maximum": 260e6})
+    >>> from headway.model.resources import Resources
+    >>> context = Context(Resources(cores=2, memory_bytes=8_000_000_000))
+    >>> sizer.predict(Task("t", "t", "true"), [], context).value
+    500000000
+    """
+
+    name = "max-seen"
+
+    def __init__(self, resource: str) -> None:
+        super().__init__(resource)
+        self._records = 0
+        self._maximum = 0.0
+
+    def predict(self, task: Task, failures: Sequence[float], context: Context) -> Prediction | CannotFit:
+        bucket = 1 if self.resource == "cores" else BUCKET_BYTES
+        learned = self._rounded(bucket) if self._records else 0.0
+        if failures:
+            return after_failure(self.name, self.resource, failures, context.limits, at_least=learned)
+        stated = self.resource == "cores" and "cores" in task.hints
+        if not self._records or stated or self.resource == "walltime_s":
+            return without_record(self.name, self.resource, task, context.limits)
+        limit = context.limits[self.resource]
+        figures: dict[str, Figure] = {
+            "maximum": self._maximum,
+            "records": self._records,
+            "bucket": bucket,
+            "limit": limit,
+        }
+        text = f"the most that {self._records} earlier ones used is {describe(self.resource, self._maximum)}"
+        value = learned if limit is None else min(learned, limit)
+        return Prediction(value, Why(self.name, "max-seen", figures, text))
+
+    def _rounded(self, bucket: int) -> float:
+        if self.resource == "cores":  # 1.1 cores is one busy core and a noisy clock
+            return max(1.0, math.floor(self._maximum + 0.5))
+        return bucket * max(1, math.ceil(self._maximum / bucket))
+
+    def observe(self, task: Task, outcome: Outcome) -> None:
+        peak = outcome.usage.peak(self.resource)
+        if outcome.ending is not Ending.SUCCESS or peak is None or peak.quality is Quality.LOWER_BOUND:
+            return
+        if 0 <= peak.value < 2**62:  # neither NaN nor nonsense
+            self._records += 1
+            self._maximum = max(self._maximum, peak.value)
+
+    def state(self) -> dict[str, Any]:
+        return {"version": 1, "records": self._records, "maximum": self._maximum}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._records = int(state["records"])
+        self._maximum = float(state["maximum"])

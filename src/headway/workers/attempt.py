@@ -1,0 +1,65 @@
+"""An attempt's folder: claimed by creating it, with the command's output, and at the end `result.json`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from headway.model.outcome import Ending, Outcome
+
+_RESULT = "result.json"
+
+
+class AttemptFolder:
+    """The place of one attempt at a task. It exists if and only if somebody has claimed the attempt."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.work = path / "work"
+        self.stdout = path / "stdout"
+        self.stderr = path / "stderr"
+
+    def claim(self) -> bool:
+        """Take the attempt; False if somebody has it already."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            self.path.mkdir(mode=0o700)
+        except FileExistsError:
+            return False
+        return True
+
+    def write_result(self, outcome: Outcome) -> None:
+        """Say how it ended; readers see all of it or nothing."""
+        temporary = self.path / f"{_RESULT}.new"
+        temporary.write_bytes(msgspec.json.encode(outcome))
+        temporary.rename(self.path / _RESULT)
+
+    def result(self) -> Outcome | None:
+        """How it ended, if that was written."""
+        try:
+            return msgspec.json.decode((self.path / _RESULT).read_bytes(), type=Outcome)
+        except (FileNotFoundError, NotADirectoryError, msgspec.MsgspecError):
+            return None
+
+    def tidy(self, outcome: Outcome) -> None:
+        """Remove what nobody will look at: empty logs, and after a success the working directory."""
+        for log in (self.stdout, self.stderr):
+            if log.exists() and not log.stat().st_size:
+                log.unlink()
+        if outcome.ending is Ending.SUCCESS and self.work.exists():
+            remove_tree(self.work)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a directory, also one whose owner took away their own permission to write to it."""
+    for folder, _, _ in os.walk(path):
+        os.chmod(folder, 0o700)
+    for folder, directories, files in os.walk(path, topdown=False):
+        for name in files:
+            os.unlink(os.path.join(folder, name))
+        for name in directories:
+            place = os.path.join(folder, name)
+            (os.unlink if os.path.islink(place) else os.rmdir)(place)
+    path.rmdir()

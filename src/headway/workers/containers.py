@@ -1,0 +1,33 @@
+"""A command inside a container, by whatever container runtime the node has."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from headway.model.errors import SiteError
+from headway.model.task import Task
+
+RUNTIMES = ("apptainer", "singularity", "podman", "docker")
+
+
+def in_container(task: Task, argv: Sequence[str], work: Path, workflow_directory: Path) -> list[str]:
+    """`argv` run inside the task's image, in the same working directory and with the workflow's directory visible.
+
+    Links in the task's directory point into the workflow's directory, so both are bound at their own paths. Apptainer
+    passes the environment on; Docker and Podman are told the names of the task's own variables.
+    """
+    image = task.container or ""
+    runtime = next((name for name in RUNTIMES if shutil.which(name)), None)
+    if runtime is None:
+        raise SiteError(
+            f"the task wants container {image}, and this node has none of {', '.join(RUNTIMES)}",
+            todo="install one of them or remove `container`",
+        )
+    if runtime in ("apptainer", "singularity"):
+        binds = [f"--bind={workflow_directory}", f"--bind={work}"]
+        return [runtime, "exec", *binds, f"--pwd={work}", image, *argv]
+    volumes = [f"--volume={place}:{place}" for place in dict.fromkeys((workflow_directory, work))]
+    variables = [f"--env={name}" for name in task.environment]
+    return [runtime, "run", "--rm", "--init", *volumes, *variables, f"--workdir={work}", "--entrypoint=", image, *argv]

@@ -1,0 +1,83 @@
+"""`Group`: the processes of one attempt, however they are told apart from the others."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from headway.workers.processes import Kin, Process
+
+
+class Look(NamedTuple):
+    """What a group holds at one moment."""
+
+    held_bytes: int  # anonymous and shared memory, at least
+    summed_bytes: int  # the same if no two processes shared a page: more than `held_bytes` means they may
+    cpu_s: float  # used so far
+    file_bytes: int | None = None  # the most file pages that one process has mapped, if that was looked at
+    cache_bytes: int = 0  # page cache that the kernel charges to the group
+
+
+class Totals(NamedTuple):
+    """What the kernel kept count of over a group's whole life; None where it did not."""
+
+    cpu_s: float | None = None
+    peak_bytes: int | None = None  # everything charged: page cache and kernel memory too
+    peak_held_bytes: int | None = None  # the same without what the kernel took and the most cache seen: an estimate
+    memory_kills: int = 0
+
+
+class Group(ABC):
+    """The processes of one attempt. Made before the first of them starts, removed after the last has ended."""
+
+    method: str  # how it is measured
+    procs_files: Sequence[str] = ()  # what the first process writes itself into before it becomes the command
+
+    @abstractmethod
+    def members(self, kin: Kin) -> list[int]:
+        """Every living process of the group."""
+
+    @abstractmethod
+    def look(self, kin: Kin) -> Look | None:
+        """What it holds now; None if nothing is left to look at."""
+
+    @abstractmethod
+    def owns(self, orphan: Process) -> bool:
+        """Whether this process, whose parent has died, belongs here."""
+
+    def lead(self, pid: int | None) -> None:
+        """The first process has started, or (None) has ended."""
+
+    def adopt(self, orphan: Process) -> None:
+        """Remember an orphan that belongs here: nothing but its being our child leads to it any more."""
+
+    def totals(self) -> Totals:
+        """What the kernel counted. Asked for once, when no member is left."""
+        return Totals()
+
+    def memory_kills(self) -> int:
+        """How many members the kernel has killed for want of memory."""
+        return 0
+
+    def remove(self) -> bool:
+        """Leave nothing behind; False if that must be tried again later."""
+        return True
+
+    def signal(self, number: int, kin: Kin) -> None:
+        """Send a signal to every member."""
+        for pid in self.members(kin):
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # ended; or a setuid program's
+                os.kill(pid, number)
+
+    def terminate(self, kin: Kin) -> None:
+        """Ask every member to end. A stopped process could not hear that, so wake it."""
+        self.signal(signal.SIGTERM, kin)
+        self.signal(signal.SIGCONT, kin)
+
+    def kill(self, kin: Kin) -> None:
+        """End every member that can be seen now. New ones may be on their way: repeat until none is left."""
+        self.signal(signal.SIGKILL, kin)

@@ -1,0 +1,139 @@
+"""The supervisor's end of the spawner: asks it to start commands, passes on what it says about them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol, cast
+
+from headway.model.errors import SiteError
+from headway.workers import spawner
+
+_START_TIMEOUT_S = 60.0  # a cold interpreter on a slow shared file system
+
+
+class LeaderEnd(NamedTuple):
+    """How a command's first process ended. Its usage covers every descendant that was waited for."""
+
+    at_s: float  # monotonic
+    status: int  # as wait() gives it
+    cpu_s: float
+    largest_bytes: int  # ru_maxrss: the most that any one process held, file pages included
+    alone: bool  # it never waited for a child
+
+
+class Launched(Protocol):
+    """Whoever asked for a command to be started. Every request ends in either `failed` or `ended`."""
+
+    def started(self, pid: int, at_s: float) -> None:
+        """It was forked; it may still fail to become the command."""
+
+    def failed(self, reason: str) -> None:
+        """It did not become the command."""
+
+    def ended(self, end: LeaderEnd) -> None:
+        """Its first process ended and was reaped."""
+
+
+class Launcher(asyncio.Protocol):
+    """One spawner process. If it dies, `on_lost` is called once and another Launcher has to be made."""
+
+    def __init__(self, on_lost: Callable[[], None]) -> None:
+        self._on_lost = on_lost
+        self._waiting: dict[int, Launched] = {}
+        self._last_token = 0
+        self._received = bytearray()
+        self._closing = False
+        self._ready: asyncio.Future[None]
+        self._transport: asyncio.Transport
+        self._process: subprocess.Popen[bytes]
+        self.floor_bytes = 0  # what `ru_maxrss` shows for a command that uses nothing
+        self.lost = False
+
+    @property
+    def pid(self) -> int:
+        """The spawner's process id."""
+        return self._process.pid
+
+    async def start(self) -> None:
+        """Start the spawner and wait until it answers."""
+        loop = asyncio.get_running_loop()
+        self._ready = loop.create_future()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            script = str(Path(spawner.__file__).resolve())
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", script, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                cwd="/",  # a long-lived process must not pin a directory
+                start_new_session=True,  # a Ctrl-C at the supervisor's terminal is not meant for it
+            )
+        transport, _ = await loop.create_connection(lambda: self, sock=ours)
+        self._transport = transport
+        async with asyncio.timeout(_START_TIMEOUT_S):
+            await self._ready
+
+    def launch(
+        self,
+        launched: Launched,
+        *,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        directory: str,
+        stdout: str,
+        stderr: str,
+        procs_files: Sequence[str],
+    ) -> None:
+        """Ask for a command; the answers go to `launched`."""
+        self._last_token += 1
+        self._waiting[self._last_token] = launched
+        encode = os.fsencode
+        request: spawner.Request = (
+            self._last_token,
+            [encode(argument) for argument in argv],
+            {encode(name): encode(value) for name, value in environment.items()},
+            encode(directory),
+            encode(stdout),
+            encode(stderr),
+            [encode(path) for path in procs_files],
+        )
+        self._transport.write(spawner.pack(request))
+
+    async def close(self) -> None:
+        """Let the spawner go; what it started lives on."""
+        self._closing = True
+        self._transport.close()
+        await asyncio.to_thread(self._process.wait)
+
+    def data_received(self, data: bytes) -> None:
+        """News from the spawner."""
+        self._received += data
+        for token, kind, *details in spawner.unpack(self._received):
+            number = cast(int, token)
+            match kind:
+                case spawner.STARTED:
+                    self._waiting[number].started(*cast(tuple[int, float], details))
+                case spawner.ENDED:
+                    end = cast(tuple[float, int, float, int, bool], details)
+                    self._waiting.pop(number).ended(LeaderEnd(*end))
+                case spawner.FAILED:
+                    self._waiting.pop(number).failed(cast(str, details[0]))
+                case spawner.READY:
+                    self.floor_bytes = cast(int, details[0])
+                    self._ready.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The spawner died, or we let it go."""
+        self.lost = True
+        if not self._ready.done():
+            self._ready.set_exception(SiteError(f"the spawner did not start: {exc or 'see its messages above'}"))
+        elif not self._closing:
+            self._process.wait()  # its socket is closed, so it is a zombie or about to be
+            self._on_lost()

@@ -1,0 +1,72 @@
+"""The manager's end of the line to a node supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from headway.model.errors import SiteError
+from headway.workers import protocol
+from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
+
+
+class Link:
+    """A connection to one supervisor."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hello: protocol.Hello) -> None:
+        self._reader = reader
+        self._writer = writer
+        self.hello = hello
+
+    @classmethod
+    async def open(cls, folder: Path, timeout_s: float) -> Link:
+        """Connect to the supervisor of that job, giving it time to start."""
+        deadline = asyncio.get_running_loop().time() + timeout_s
+        while True:
+            try:
+                return await cls._try(folder)
+            except (OSError, asyncio.IncompleteReadError):
+                if asyncio.get_running_loop().time() > deadline:
+                    raise SiteError(
+                        f"the node supervisor did not answer within {timeout_s:g} s", where=str(folder / "log")
+                    ) from None
+                await asyncio.sleep(0.01)
+
+    @classmethod
+    async def _try(cls, folder: Path) -> Link:
+        # A unix socket's name may have 107 bytes at most; through an open directory any path is short.
+        handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            path = f"/proc/self/fd/{handle}/{SOCKET}"
+            reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST_LINE_BYTES)
+        finally:
+            os.close(handle)
+        hello = protocol.decode_from_supervisor(await reader.readuntil(b"\n"))
+        if not isinstance(hello, protocol.Hello):
+            raise OSError("not a supervisor")  # noqa: TRY004 - to the caller it is a failed connection
+        return cls(reader, writer, hello)
+
+    def say(self, message: protocol.Message) -> None:
+        """Send a message; if the connection is lost, `hear` will tell."""
+        if not self._writer.is_closing():
+            self._writer.write(protocol.encode(message))
+
+    async def hear(self) -> protocol.ToManager | None:
+        """The next message, or None when the supervisor is gone."""
+        try:
+            line = await self._reader.readline()
+            return protocol.decode_from_supervisor(line) if line.endswith(b"\n") else None
+        except (ConnectionError, ValueError):
+            return None
+
+    async def flush(self) -> None:
+        """Wait until all that was said is on its way."""
+        try:
+            await self._writer.drain()
+        except ConnectionError:
+            return
+
+    def close(self) -> None:
+        """Hang up."""
+        self._writer.close()

@@ -1,0 +1,68 @@
+"""A group without cgroups: the descendants of the first process, and the orphans that were traced back to it."""
+
+from __future__ import annotations
+
+from headway.workers.group import Group, Look
+from headway.workers.processes import Kin, Process, descendants, marker_of, read_memory
+
+
+class PolledGroup(Group):
+    """Needs no privileges at all, only that this process is a child subreaper and reaps its orphans.
+
+    A process that leaves its parent (a daemon) is known by having been seen here before, by its session (every
+    attempt's first process opens one), or by its environment.
+    """
+
+    method = "polling"
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._leader: int | None = None
+        self._orphans: set[tuple[int, int]] = set()  # (pid, start_ticks); our children, so no pid comes round again
+        self._session: int | None = None
+        self._seen: set[tuple[int, int]] = set()
+
+    def lead(self, pid: int | None) -> None:
+        """The first process opened a session of its own, whose number is its pid."""
+        self._leader = pid
+        self._session = self._session or pid
+
+    def members(self, kin: Kin) -> list[int]:
+        """Every living process of the group."""
+        return [process.pid for process in self._processes(kin)]
+
+    def look(self, kin: Kin) -> Look | None:
+        """One read of `stat` and one of `status` per process."""
+        processes = self._processes(kin)
+        memories = [memory for process in processes if (memory := read_memory(process.pid))]
+        if not memories:
+            return None
+        summed_bytes = sum(memory.held_bytes for memory in memories)
+        return Look(
+            # Several processes may share all they hold; no less than what the largest of them holds is held.
+            held_bytes=max(memory.held_bytes for memory in memories),
+            summed_bytes=summed_bytes,
+            cpu_s=sum(process.cpu_s for process in processes),
+            file_bytes=max(memory.file_bytes for memory in memories),
+        )
+
+    def owns(self, orphan: Process) -> bool:
+        """By having been seen, by its session, by its environment; the last is the dearest, so it comes last."""
+        known = self._seen | self._orphans
+        return (
+            (orphan.pid, orphan.start_ticks) in known
+            or orphan.session == self._session
+            or (not orphan.dead and marker_of(orphan.pid) == self._key)
+        )
+
+    def adopt(self, orphan: Process) -> None:
+        """From now on it is a root of this group, as the first process is."""
+        self._orphans.add((orphan.pid, orphan.start_ticks))
+
+    def _processes(self, kin: Kin) -> list[Process]:
+        roots = [pid for pid, _ in self._orphans]
+        if self._leader is not None:
+            roots.append(self._leader)
+        processes = descendants(roots, kin)
+        self._seen = {(process.pid, process.start_ticks) for process in processes}
+        return processes

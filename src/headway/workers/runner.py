@@ -1,0 +1,149 @@
+"""One attempt from claim to published outputs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+from headway.crash_points import crash_point
+from headway.model.errors import HeadwayError
+from headway.model.outcome import Ending, Outcome
+from headway.model.resources import describe
+from headway.model.task import Task
+from headway.workers.attempt import AttemptFolder
+from headway.workers.containers import in_container
+from headway.workers.protocol import JobOrder, Start
+from headway.workers.sandbox import Sources, furnish, missing_outputs, publish
+from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
+
+
+class Runner:
+    """Runs attempts on this node: claims, furnishes, runs, judges, writes the result, publishes the outputs."""
+
+    def __init__(self, order: JobOrder, trees: ProcessTrees) -> None:
+        self._order = order
+        self._trees = trees
+        self._workflow_directory = Path(order.workflow_directory)
+        self.sources = Sources(self._workflow_directory)
+
+    async def run(self, start: Start) -> Outcome | None:
+        """The attempt's outcome, or None if somebody else claimed it and has not finished."""
+        folder = AttemptFolder(Path(start.directory))
+        if not folder.claim():
+            return folder.result()
+        crash_point("claimed")
+        began = time.time()
+        try:
+            work = await self._prepare(folder, start.task)
+            argv = self._argv(start.task, work)
+        except (OSError, HeadwayError) as error:
+            outcome = _failed(start, Ending.LAUNCH_FAILED, began, f"it could not be prepared: {error}")
+        else:
+            end = await self._trees.run(self._spec(start, folder, work, argv))
+            crash_point("spawned")
+            outcome = judge(start, end, work)
+            if not start.task.isolated:
+                self.sources.forget()
+        folder.write_result(outcome)
+        crash_point("result-written")
+        if outcome.ending is Ending.SUCCESS and start.task.isolated:
+            outcome = await self._publish(folder, start, outcome)
+        crash_point("published")
+        folder.tidy(outcome)
+        return outcome
+
+    def stop(self, task: str, attempt: int) -> None:
+        """End an attempt that is running here."""
+        self._trees.kill(self._key(task, attempt))
+
+    async def _prepare(self, folder: AttemptFolder, task: Task) -> Path:
+        if not task.isolated:
+            return self._workflow_directory
+        await asyncio.to_thread(furnish, folder.work, task, self._workflow_directory, self.sources)
+        return folder.work
+
+    def _argv(self, task: Task, work: Path) -> list[str]:
+        argv = ["/bin/sh", "-e", "-c", "\n".join([*task.setup, task.command])]
+        return in_container(task, argv, work, self._workflow_directory) if task.container else argv
+
+    def _key(self, task: str, attempt: int) -> str:
+        return f"{self._order.uid}/{task}/{attempt}"
+
+    def _spec(self, start: Start, folder: AttemptFolder, work: Path, argv: list[str]) -> CommandSpec:
+        limits = start.limits
+        about = {
+            "HEADWAY_TASK": start.task.id,
+            "HEADWAY_TRY": str(start.attempt),
+            "HEADWAY_CORES": f"{limits.cores:g}",
+            "HEADWAY_MEMORY_BYTES": str(limits.memory_bytes),
+        }
+        return CommandSpec(
+            key=self._key(start.task.id, start.attempt),
+            argv=argv,
+            environment=about | start.task.environment,
+            directory=str(work),
+            stdout=str(folder.stdout),
+            stderr=str(folder.stderr),
+            limits=limits,
+            measured_directory=str(work) if start.task.isolated else None,
+            grace_s=self._order.grace_s,
+        )
+
+    async def _publish(self, folder: AttemptFolder, start: Start, outcome: Outcome) -> Outcome:
+        try:
+            await asyncio.to_thread(self._publish_now, folder.work, start.task)
+        except (OSError, HeadwayError) as error:
+            message = f"its outputs could not be put in place: {error}"
+            failed = _failed(start, Ending.MISSING_OUTPUT, outcome.started_at, message)
+            folder.write_result(failed)
+            return failed
+        return outcome
+
+    def _publish_now(self, work: Path, task: Task) -> None:
+        folders = {os.path.dirname(path) or "." for path in task.outputs}
+        before = {folder: self.sources.modified_ns(folder) for folder in folders}
+        for _ in publish(work, task, self._workflow_directory):
+            crash_point("renamed")
+        for folder, modified_ns in before.items():
+            self.sources.expect_change(folder, modified_ns)
+
+
+def judge(start: Start, end: CommandEnd, work: Path) -> Outcome:
+    """How the attempt ended, from how its command ended."""
+    ending, message = _ending(start, end, work)
+    return Outcome(
+        task=start.task.id,
+        attempt=start.attempt,
+        ending=ending,
+        started_at=end.started_at,
+        ended_at=end.ended_at,
+        usage=end.usage,
+        exit_code=end.exit_code,
+        signal=end.signal,
+        message=message,
+    )
+
+
+def _ending(start: Start, end: CommandEnd, work: Path) -> tuple[Ending, str]:
+    if end.launch_error:
+        return Ending.LAUNCH_FAILED, end.launch_error
+    if end.stopped_for is Ending.CANCELLED:
+        return Ending.CANCELLED, "it was stopped"
+    if end.stopped_for is not None:
+        resource = end.stopped_for.exhausted or ""
+        return end.stopped_for, f"it used up its {describe(resource, start.limits[resource] or 0)}"
+    if end.signal is not None:
+        return Ending.SIGNAL, f"it was ended by signal {end.signal} ({signal.strsignal(end.signal)})"
+    if end.exit_code:
+        return Ending.EXIT_CODE, f"its command exited with code {end.exit_code}"
+    missing = missing_outputs(work, start.task)
+    if missing:
+        return Ending.MISSING_OUTPUT, f"its command succeeded but did not make {', '.join(missing[:3])}"
+    return Ending.SUCCESS, ""
+
+
+def _failed(start: Start, ending: Ending, began: float, message: str) -> Outcome:
+    return Outcome(start.task.id, start.attempt, ending, began, time.time(), message=message)

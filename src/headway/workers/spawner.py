@@ -1,0 +1,230 @@
+"""The spawner: a tiny process that starts commands for the node supervisor and reaps them.
+
+Run as a script, `python -I -S spawner.py <fd>`, never imported by what it starts. Two reasons for a process of its own:
+
+- `ru_maxrss` survives exec: a command forked from a supervisor of 200 MB reports at least 200 MB. Forked from here it
+  reports about 5 MB, so its figure says something about the command.
+- fork copies page tables: from here it takes a fraction of a millisecond whatever the supervisor has grown to.
+
+Therefore this file imports next to nothing, not even `signal` (which pulls in `enum`).
+
+It talks with the supervisor over one inherited socket: length-prefixed `marshal`, which is safe because the socket is
+private and both ends are the same interpreter. Texts travel as bytes, so that no locale can change them. When the
+socket closes the supervisor is gone and the spawner exits.
+"""
+
+import marshal
+import os
+import select
+import sys
+import time
+
+import _signal  # type: ignore[import-not-found]  # what `signal` wraps, without the megabyte that `enum` costs
+
+# Requests: (token, argv, environment additions, directory, stdout, stderr, cgroup.procs files to enter).
+Request = tuple[int, list[bytes], dict[bytes, bytes], bytes, bytes, bytes, list[bytes]]
+# Replies: (0, READY, floor bytes), (token, STARTED, pid, at), (token, FAILED, reason) and
+# (token, ENDED, at, wait status, cpu seconds, ru_maxrss bytes, alone). Times are CLOCK_MONOTONIC: both ends read it.
+READY, STARTED, FAILED, ENDED = "ready", "started", "failed", "ended"
+
+_LENGTH_BYTES = 4
+_REASON_BYTES = 1000  # a reason must fit into one atomic pipe write (4096), prefix included
+_NOT_LAUNCHED = 127
+_CHILD_FAULTS_FIELD = 8  # of /proc/<pid>/stat, counted after the command's name: minor faults of reaped children
+
+
+def pack(message: tuple[object, ...]) -> bytes:
+    """One message as bytes."""
+    body = marshal.dumps(message)
+    return len(body).to_bytes(_LENGTH_BYTES, "little") + body
+
+
+def unpack(received: bytearray) -> list[tuple[object, ...]]:
+    """Every whole message at the front of `received`, which keeps the rest."""
+    messages = []
+    start = 0
+    while len(received) - start >= _LENGTH_BYTES:
+        body = start + _LENGTH_BYTES
+        end = body + int.from_bytes(received[start:body], "little")
+        if len(received) < end:
+            break
+        messages.append(marshal.loads(received[body:end]))  # noqa: S302 - a private socket between our own processes
+        start = end
+    del received[:start]
+    return messages
+
+
+class Spawner:
+    """Forks on request, reports what ended. One thread, one poll loop; nothing in it waits for a command."""
+
+    def __init__(self, channel: int) -> None:
+        self._channel = channel
+        self._pid = os.getpid()
+        self._environment = dict(os.environb)  # the supervisor's own
+        self._tokens: dict[int, int] = {}  # by pid
+        self._inbox = bytearray()
+        self._outbox = bytearray()
+        # Where a child says why it could not become the command. One pipe for all children: a reason is one atomic
+        # write and is in the pipe before the child can be reaped, so nobody ever waits for an exec to succeed.
+        self._reasons, self._reason_entry = os.pipe()
+        os.set_blocking(self._reasons, False)
+        self._given_reasons: dict[int, str] = {}
+        self._news, self._news_entry = os.pipe()  # SIGCHLD arrives here
+        os.set_blocking(self._news, False)
+        os.set_blocking(self._news_entry, False)
+
+    def serve(self) -> None:
+        """Until the supervisor closes the socket."""
+        _clean_signals()
+        _signal.set_wakeup_fd(self._news_entry, warn_on_full_buffer=False)
+        _signal.signal(_signal.SIGCHLD, lambda *_: None)
+        self._outbox += pack((0, READY, _floor_bytes()))
+        poller = select.poll()
+        poller.register(self._channel, select.POLLIN)
+        poller.register(self._news, select.POLLIN)
+        while True:
+            self._send()
+            ready = {fd for fd, _ in poller.poll()}
+            if self._news in ready:
+                os.read(self._news, 4096)
+            if self._channel in ready:
+                received = os.read(self._channel, 1 << 16)
+                if not received:
+                    return
+                self._inbox += received
+                for request in unpack(self._inbox):
+                    self._start(request)  # type: ignore[arg-type]
+            self._reap()
+
+    def _send(self) -> None:
+        while self._outbox:
+            sent = os.write(self._channel, self._outbox)
+            del self._outbox[:sent]
+
+    def _start(self, request: Request) -> None:
+        token = request[0]
+        try:
+            pid = os.fork()
+        except OSError as error:  # the user's limit on processes, or no memory
+            self._outbox += pack((token, FAILED, f"cannot start another process: {error.strerror}"))
+            return
+        if pid == 0:
+            self._become(request)
+        self._tokens[pid] = token
+        self._outbox += pack((token, STARTED, pid, time.monotonic()))
+
+    def _become(self, request: Request) -> None:
+        """In the child: turn into the command, or say why not. Never returns."""
+        token, argv, additions, directory, stdout, stderr, groups = request
+        doing = b"cannot begin"
+        try:
+            if os.getppid() != self._pid:  # the supervisor died meanwhile: nobody would measure or limit this one
+                os._exit(_NOT_LAUNCHED)
+            os.setsid()
+            for group in groups:
+                doing = b"cannot enter the cgroup " + os.path.dirname(group)  # noqa: PTH120 - pathlib is large
+                _write(group, b"0")
+            doing = b"cannot start in " + directory
+            os.chdir(directory)
+            doing = b"cannot read /dev/null"
+            os.dup2(os.open(b"/dev/null", os.O_RDONLY), 0)
+            for path, fd in ((stdout, 1), (stderr, 2)):
+                doing = b"cannot write to " + path
+                os.dup2(_open_log(path), fd)
+            doing = b"cannot run " + (argv[0] if argv else b"an empty command")
+            _execute(argv, self._environment | additions)
+        except BaseException as error:  # whatever it is, this process must end here and say so
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            text = f"{os.fsdecode(doing)}: {why}".encode(errors="replace")[:_REASON_BYTES].decode(errors="ignore")
+            os.write(self._reason_entry, pack((token, text)))
+        finally:
+            os._exit(_NOT_LAUNCHED)
+
+    def _reap(self) -> None:
+        while self._tokens:
+            waitable = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if waitable is None:
+                return
+            alone = _never_had_a_child(waitable.si_pid)
+            pid, status, usage = os.wait4(waitable.si_pid, 0)
+            now_s = time.monotonic()
+            token = self._tokens.pop(pid)
+            if status == _NOT_LAUNCHED << 8 and (reason := self._reason(token)):
+                self._outbox += pack((token, FAILED, reason))
+                continue
+            cpu_s = usage.ru_utime + usage.ru_stime
+            self._outbox += pack((token, ENDED, now_s, status, cpu_s, usage.ru_maxrss * 1024, alone))
+
+    def _reason(self, token: int) -> str:
+        try:
+            received = bytearray(os.read(self._reasons, 1 << 16))
+        except BlockingIOError:
+            received = bytearray()
+        self._given_reasons |= unpack(received)  # type: ignore[arg-type]
+        return self._given_reasons.pop(token, "")
+
+
+def _clean_signals() -> None:
+    """Every command starts with default dispositions and nothing blocked, however the supervisor was started.
+
+    Ignored signals survive exec, handlers do not. Python itself ignores SIGPIPE and SIGXFSZ; nohup ignores SIGHUP.
+    """
+    for number in _signal.valid_signals() - {_signal.SIGKILL, _signal.SIGSTOP}:
+        if _signal.getsignal(number) is not None:  # None: the C library keeps it for itself
+            _signal.signal(number, _signal.SIG_DFL)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+
+
+def _floor_bytes() -> int:
+    """What a fresh fork of this process weighs: no command's `ru_maxrss` can be below it, so it tells nothing below."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    return os.wait4(pid, 0)[2].ru_maxrss * 1024
+
+
+def _never_had_a_child(pid: int) -> bool:
+    """Whether the ended, not yet reaped process `pid` waited for no child: then its `ru_maxrss` bounds the whole tree.
+
+    Every child makes page faults, and reaping it adds them to its parent's count.
+    """
+    try:
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
+        try:
+            fields = os.read(fd, 4096).rpartition(b")")[2].split()
+        finally:
+            os.close(fd)
+        return fields[_CHILD_FAULTS_FIELD] == b"0"
+    except (OSError, IndexError):
+        return False
+
+
+def _write(path: bytes, text: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY)
+    os.write(fd, text)
+    os.close(fd)
+
+
+def _open_log(path: bytes) -> int:
+    """Emptied, private, and appended to: stdout and stderr may be the same file, or be truncated meanwhile."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+
+
+def _execute(argv: list[bytes], environment: dict[bytes, bytes]) -> None:
+    """Replace this process by the command, found on the command's own PATH as a shell would. Raises if it cannot."""
+    name = argv[0]
+    if b"/" in name:
+        os.execve(name, argv, environment)
+    refused: OSError | None = None
+    for folder in environment.get(b"PATH", os.defpath.encode()).split(b":"):
+        try:
+            os.execve((folder or b".") + b"/" + name, argv, environment)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            refused = refused or error
+    raise refused or FileNotFoundError(2, os.strerror(2))
+
+
+if __name__ == "__main__":
+    Spawner(int(sys.argv[1])).serve()

@@ -1,0 +1,164 @@
+"""The node supervisor: one long-lived process a node, started apart from the manager and outliving it.
+
+`python -m headway.workers.supervisor JOB-FOLDER` reads its order from that folder and listens on a unix socket there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+from headway.model.outcome import Outcome
+from headway.workers import protocol
+from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET, JobOrder
+from headway.workers.runner import Runner
+from headway.workers.trees import ProcessTrees
+
+
+class Supervisor:
+    """Runs what a manager asks for, remembers what it has not been told is noted, and leaves when nobody needs it."""
+
+    def __init__(self, order: JobOrder, trees: ProcessTrees) -> None:
+        self._order = order
+        self._trees = trees
+        self._runner = Runner(order, trees)
+        self._running: dict[tuple[str, int], asyncio.Task[None]] = {}
+        self._unnoted: dict[tuple[str, int], Outcome] = {}
+        self._manager: asyncio.StreamWriter | None = None
+        self._leaving = asyncio.Event()
+        self._something_happened = asyncio.Event()
+
+    async def serve(self, listener: socket.socket) -> None:
+        """Work until released, told to stop, or alone and idle for too long."""
+        loop = asyncio.get_running_loop()
+        for stop_signal in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(stop_signal, self._leaving.set)
+        server = await asyncio.start_unix_server(self._talk, sock=listener, limit=LONGEST_LINE_BYTES)
+        watch = asyncio.create_task(self._leave_when_idle())
+        await self._leaving.wait()
+        watch.cancel()
+        server.close()
+        for task, attempt in self._running:
+            self._runner.stop(task, attempt)
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+        if self._manager is not None:
+            self._manager.close()
+
+    async def _leave_when_idle(self) -> None:
+        while True:
+            self._something_happened.clear()
+            try:
+                await asyncio.wait_for(self._something_happened.wait(), self._order.linger_s)
+            except TimeoutError:
+                if not self._running and self._manager is None:
+                    self._leaving.set()
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve a manager. The newest one is the one that counts: an older one is dead or about to be."""
+        self._manager = writer
+        hello = protocol.Hello(self._order.node, os.getpid(), self._trees.method, self._trees.reason)
+        self._say(hello)
+        for outcome in self._unnoted.values():
+            self._say(protocol.Ended(outcome))
+        try:
+            while line := await reader.readline():
+                self._do(protocol.decode_from_manager(line))
+        except (ConnectionError, ValueError) as error:  # a broken line is as good as a broken connection
+            print(f"lost the manager: {error}", file=sys.stderr)
+        finally:
+            writer.close()
+            if self._manager is writer:
+                self._manager = None
+            self._something_happened.set()
+
+    def _say(self, message: protocol.Message) -> None:
+        if self._manager is not None and not self._manager.is_closing():
+            self._manager.write(protocol.encode(message))
+
+    def _do(self, message: protocol.ToSupervisor) -> None:
+        match message:
+            case protocol.Start():
+                self._start(message)
+            case protocol.Stop():
+                self._runner.stop(message.task, message.attempt)
+            case protocol.Noted():
+                for task, attempt in message.attempts:
+                    self._unnoted.pop((task, attempt), None)
+            case protocol.Produced():
+                self._runner.sources.add_produced(message.paths)
+            case protocol.Leave():
+                self._leaving.set()
+
+    def _start(self, start: protocol.Start) -> None:
+        key = (start.task.id, start.attempt)
+        if key in self._unnoted:
+            self._say(protocol.Ended(self._unnoted[key]))
+        elif key not in self._running:
+            self._running[key] = asyncio.create_task(self._attempt(key, start))
+
+    async def _attempt(self, key: tuple[str, int], start: protocol.Start) -> None:
+        try:
+            outcome = await self._runner.run(start)
+        finally:
+            del self._running[key]
+            self._something_happened.set()
+        if outcome is not None:
+            self._unnoted[key] = outcome
+            self._say(protocol.Ended(outcome))
+
+
+def take_lock(folder: Path) -> int | None:
+    """The lock of a job's folder, held while this process lives; None if another supervisor has it."""
+    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, str(os.getpid()).encode(), 0)
+    return handle
+
+
+def listen() -> socket.socket:
+    """The socket in the current directory: a relative name, since a unix socket's may have 107 bytes at most."""
+    Path(SOCKET).unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(SOCKET)
+    Path(SOCKET).chmod(0o600)
+    listener.listen()
+    return listener
+
+
+async def supervise(folder: Path) -> None:
+    """Be the supervisor of that job."""
+    order = JobOrder.read(folder)
+    trees = ProcessTrees(method=order.method)
+    await trees.start()
+    try:
+        listener = listen()
+        await Supervisor(order, trees).serve(listener)
+    finally:
+        await trees.close()
+        Path(SOCKET).unlink(missing_ok=True)
+
+
+def main() -> None:
+    """Entry point of the supervisor process."""
+    folder = Path(sys.argv[1])
+    lock = take_lock(folder)
+    if lock is None:
+        return  # a twin was faster
+    os.chdir(folder)
+    os.umask(0o077)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    asyncio.run(supervise(folder))
+
+
+if __name__ == "__main__":
+    main()

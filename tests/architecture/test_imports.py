@@ -1,0 +1,121 @@
+"""The house rules: who may import whom. The folder list is the architecture; this test keeps it true."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "headway"
+
+POLICIES = {"sizing", "ordering", "grouping", "timing", "waiting"}
+# What each folder may import of ours, besides itself.
+ALLOWED: dict[str, set[str]] = {
+    "model": set(),
+    "kernels": set(),
+    **{policy: {"model", "kernels"} for policy in POLICIES},
+    "formats": {"model", "kernels"},
+    "history": {"model", "kernels"},
+    "engine": {"model", *POLICIES},
+    "workers": {"model", "kernels", "crash_points"},
+    "journal": {"model", "kernels", "crash_points"},
+    "clusters": {"model", "kernels", "workers"},
+    "report": {"model", "journal", "history"},
+    "simulation": {"model", "kernels"},
+    "drivers": {
+        "model",
+        "engine",
+        "journal",
+        "clusters",
+        "workers",
+        "crash_points",
+        "simulation",
+        "history",
+        *POLICIES,
+    },
+    "testing": {"model", "journal", "clusters", *POLICIES},
+    "crash_points": set(),
+    "__init__": set(),
+}
+ON_TOP = {"cli", "web", "experiments", "integrations", "__main__"}
+IMPURE = {"time", "os", "subprocess", "random", "socket", "asyncio", "threading", "datetime", "secrets"}
+
+
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE).parts
+    return parts[0] if len(parts) > 1 else path.stem
+
+
+def imported(path: Path) -> set[str]:
+    """Absolute names of everything that a module imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def test_every_room_is_known() -> None:
+    rooms = {room_of(path) for path in modules()}
+    assert rooms <= ALLOWED.keys() | ON_TOP, f"no rule for {rooms - ALLOWED.keys() - ON_TOP}"
+    assert {"model", "engine", "drivers", "cli"} <= rooms
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_down(path: Path) -> None:
+    room = room_of(path)
+    ours = {name.split(".")[1] for name in imported(path) if name.startswith("headway.")}
+    rooms = {name for name in ours if (SOURCE / name).is_dir() or (SOURCE / f"{name}.py").exists()}
+    if room not in ON_TOP:
+        assert rooms <= ALLOWED[room] | {room}, f"{room} may not import {sorted(rooms - ALLOWED[room] - {room})}"
+    assert room == "cli" or room == "__main__" or "cli" not in rooms, "nothing imports cli"
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in modules() if room_of(path) in POLICIES | {"engine", "model"}], ids=lambda path: path.stem
+)
+def test_policies_and_engine_are_pure(path: Path) -> None:
+    touched = {name.split(".")[0] for name in imported(path)} & IMPURE
+    assert not touched, f"{path.relative_to(SOURCE)} imports {sorted(touched)}"
+
+
+def test_there_are_no_circles() -> None:
+    graph: dict[str, set[str]] = {}
+    for path in modules():
+        if path.name == "__init__.py" and path.parent == SOURCE:
+            continue
+        name = ".".join(("headway", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+        graph[name] = imported(path)
+    clean: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, f"circle: {' -> '.join((*trail[trail.index(name) :], name))}"
+        if name in clean:
+            return
+        for target in graph[name]:
+            owner = target if target in graph else target.rpartition(".")[0]
+            if owner in graph and owner != name:
+                visit(owner, (*trail, name))
+        clean.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+@pytest.mark.parametrize("module", ["headway.cli.main", "headway.cli.status"])
+def test_heavy_modules_are_not_loaded_for_a_quick_answer(module: str) -> None:
+    code = (
+        f"import {module}, sys; print(*sorted({{'numpy', 'numba', 'plotly', 'yaml', 'asyncio'}} & sys.modules.keys()))"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.split() == [], f"{module} loads {output}"
