@@ -226,7 +226,8 @@ def test_what_tasks_share_is_shared() -> None:
 
 def test_a_hundred_thousand_tasks_from_one_line() -> None:
     tasks = flow(
-        f"  t: {{each: {{a: {list(range(400))}, b: {list(range(250))}}}, run: 'x {{a}} {{b}}', outputs: '{{a}}/{{b}}'}}\n"
+        f"  t: {{each: {{a: {list(range(400))}, b: {list(range(250))}}}, run: 'x {{a}} {{b}}', outputs: '{{a}}/{{b}}'}}"
+        "\n"
         "  all: {run: y, needs: t, inputs: '*/*'}\n"
     )
     assert len(tasks) == 100_001

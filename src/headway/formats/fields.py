@@ -51,17 +51,21 @@ class Reader:
         """One scalar, as it was written."""
         return self._scalar(entry.value, entry.line, field, "text")
 
+    def value(self, entry: Entry, field: str, wanted: str = "text") -> Text:
+        """One scalar that is there: other than in a command, `null` means that it is not."""
+        return self._scalar(entry.value, entry.line, field, wanted, or_null=True)
+
     def texts(self, entry: Entry, field: str) -> list[Text]:
         """A list of scalars, or one of them without the brackets."""
         if isinstance(entry.value, Listing):
             return [self._scalar(item, item.line, f"an item of {field}", "text") for item in entry.value.items]
-        return [self._scalar(entry.value, entry.line, field, "text or a list of texts")]
+        return [self.value(entry, field, "text or a list of texts")]
 
-    def _scalar(self, node: Node, line: int, field: str, wanted: str) -> Text:
+    def _scalar(self, node: Node, line: int, field: str, wanted: str, *, or_null: bool = False) -> Text:
         if not isinstance(node, Text):
             todo = "put text that begins with '{' or '[' in quotes"
             raise self.error(line, f"{field} is {describe(node)}, not {wanted}", todo)
-        if node.missing:
+        if node.missing or (or_null and node.null):
             raise self.error(line, f"{field} is empty", f"write {wanted} or leave the key out")
         return node
 

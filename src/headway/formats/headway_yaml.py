@@ -62,7 +62,7 @@ def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
     for key in WORKFLOW_KEYS:
         if key not in top:
             raise reader.error(1, f"the key {key!r} is missing", f"add {key}: at the left margin")
-    title = reader.text(top["name"], "'name'")
+    title = reader.value(top["name"], "'name'")
     name = reader.name(title.text, title.line, "the workflow's name")
     entries = reader.mapping(top["tasks"], "'tasks'", "'hello:' with 'run: echo hello' below it")
     if not entries:
@@ -128,7 +128,7 @@ def _read_block(reader: Reader, category: str, entry: Entry) -> _Block:
     block.needs = [(text.line, each.template(text.text)) for text in texts("needs")]
     block.env = _read_environment(reader, keys, each, owner)
     if "container" in keys:
-        image = reader.text(keys["container"], f"'container' of {owner}")
+        image = reader.value(keys["container"], f"'container' of {owner}")
         reader.name(image.text, keys["container"].line, f"the container of {owner}")
         block.container = each.template(image.text)
     if "resources" in keys:

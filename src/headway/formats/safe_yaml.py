@@ -52,6 +52,11 @@ class Text(Struct, frozen=True, gc=False):
         """Whether nothing at all was written, as in `inputs:` with an empty rest of the line."""
         return not self.text and not self.quoted
 
+    @property
+    def null(self) -> bool:
+        """Whether it is one of the words by which YAML says that there is no value."""
+        return not self.quoted and self.text in ("", "~", "null", "Null", "NULL")
+
 
 class Listing(Struct, frozen=True):
     """A sequence."""
@@ -89,7 +94,9 @@ def read_bytes(path: Path) -> bytes:
         raise InputError("this is a directory", where=where, todo="name a file in it") from None
     except (OSError, ValueError) as problem:  # ValueError: a NUL in the name
         reason = getattr(problem, "strerror", None) or str(problem)
-        raise InputError(f"this file cannot be read ({reason})", where=where) from None
+        raise InputError(
+            f"this file cannot be read ({reason})", where=where, todo="check its name and permissions"
+        ) from None
     if len(data) > MAX_BYTES:
         raise InputError(
             f"this file is larger than {MAX_BYTES // 10**6} MB", where=where, todo="let 'each' write out the tasks"

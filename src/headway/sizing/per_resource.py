@@ -28,7 +28,7 @@ class PerResource(Allocator):
         amounts: dict[str, float | None] = {}
         why: dict[str, Why] = {}
         for resource in LEARNED:
-            sizer = self._sizer(task.category, resource)
+            sizer = self._sizers.get((task.category, resource)) or self._make(resource)
             answer = sizer.predict(task, failures.get(resource, ()), self._context(sizer, context, resource))
             if isinstance(answer, CannotFit):
                 return answer
@@ -50,7 +50,9 @@ class PerResource(Allocator):
     def state(self) -> dict[str, Any]:
         return {
             "version": 1,
-            "sizers": [[category, resource, sizer.state()] for (category, resource), sizer in self._sizers.items()],
+            "sizers": [
+                [category, resource, sizer.state()] for (category, resource), sizer in sorted(self._sizers.items())
+            ],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:

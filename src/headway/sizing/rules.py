@@ -18,7 +18,7 @@ MOST_TIMEOUTS = 3
 
 
 def without_record(policy: str, resource: str, task: Task, limits: Resources) -> Prediction | CannotFit:
-    """The user's hint, or a fair share of the machine: 1 core, and memory and disk divided by the cores."""
+    """The user's hint, or a fair share of the machine: 1 core, and what there is of memory and disk for each core."""
     limit = limits[resource]
     hint = task.hints.get(resource)
     if hint is not None:
@@ -31,14 +31,13 @@ def without_record(policy: str, resource: str, task: Task, limits: Resources) ->
     if resource == "cores":
         why = Why(policy, "one-core", {"limit": limit}, "nothing is known yet: one core")
         return Prediction(min(1.0, limit or 0.0), why)
-    value = whole(resource, (limit or 0) / max(1.0, limits.cores))
-    why = Why(
-        policy,
-        "share-of-machine",
-        {"limit": limit, "cores": limits.cores},
-        f"nothing is known yet: what the machine has for each of its {limits.cores:g} cores",
-    )
-    return Prediction(value, why)
+    if resource == "disk_bytes" and not task.isolated:
+        return Prediction(0, Why(policy, "in-place", {}, "it runs in the workflow's directory, not in one of its own"))
+    cores = min(task.hints.get("cores", 1.0), limits.cores)
+    figures: dict[str, Figure] = {"limit": limit, "machine_cores": limits.cores, "task_cores": cores}
+    text = f"nothing is known yet: the share of the machine that goes with {describe('cores', cores)}"
+    value = whole(resource, (limit or 0) * cores / limits.cores) if limits.cores else 0
+    return Prediction(value, Why(policy, "share-of-machine", figures, text))
 
 
 def after_failure(

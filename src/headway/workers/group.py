@@ -1,4 +1,4 @@
-"""`Group`: the processes of one attempt, however they are told apart from the others."""
+"""`Group`: the processes of one attempt, however they are told apart from the others; `Groups`: where it comes from."""
 
 from __future__ import annotations
 
@@ -52,8 +52,11 @@ class Group(ABC):
     def lead(self, pid: int | None) -> None:
         """The first process has started, or (None) has ended."""
 
-    def adopt(self, orphan: Process) -> None:
+    def adopt(self, pid: int) -> None:
         """Remember an orphan that belongs here: nothing but its being our child leads to it any more."""
+
+    def bury(self, pid: int) -> None:
+        """Forget an orphan that was reaped."""
 
     def totals(self) -> Totals:
         """What the kernel counted. Asked for once, when no member is left."""
@@ -81,3 +84,16 @@ class Group(ABC):
     def kill(self, kin: Kin) -> None:
         """End every member that can be seen now. New ones may be on their way: repeat until none is left."""
         self.signal(signal.SIGKILL, kin)
+
+
+class Groups(ABC):
+    """One way of telling attempts' processes apart, as set up in this process."""
+
+    method: str
+
+    @abstractmethod
+    def make(self, key: str, memory_bytes: int) -> Group:
+        """A group for one attempt, with a limit on memory that the kernel holds if it can; 0 means no limit."""
+
+    def close(self) -> None:
+        """Undo what setting up has done."""

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from headway.workers.group import Group, Look
+from headway.workers.group import Group, Groups, Look
 from headway.workers.processes import Kin, Process, descendants, marker_of, read_memory
+
+
+class PolledGroups(Groups):
+    """The way that works everywhere."""
+
+    method = "polling"
+
+    def make(self, key: str, memory_bytes: int) -> PolledGroup:  # noqa: ARG002 - no kernel limit to set
+        """A group for one attempt; its limit is held by looking."""
+        return PolledGroup(key)
 
 
 class PolledGroup(Group):
@@ -18,9 +28,9 @@ class PolledGroup(Group):
     def __init__(self, key: str) -> None:
         self._key = key
         self._leader: int | None = None
-        self._orphans: set[tuple[int, int]] = set()  # (pid, start_ticks); our children, so no pid comes round again
         self._session: int | None = None
-        self._seen: set[tuple[int, int]] = set()
+        self._orphans: set[int] = set()  # our children: until we reap one, its pid cannot come round again
+        self._seen: set[tuple[int, int]] = set()  # (pid, start_ticks) at the last look
 
     def lead(self, pid: int | None) -> None:
         """The first process opened a session of its own, whose number is its pid."""
@@ -47,22 +57,24 @@ class PolledGroup(Group):
         )
 
     def owns(self, orphan: Process) -> bool:
-        """By having been seen, by its session, by its environment; the last is the dearest, so it comes last."""
-        known = self._seen | self._orphans
+        """By having been adopted or seen, by its session, by its environment: the cheapest first."""
         return (
-            (orphan.pid, orphan.start_ticks) in known
+            orphan.pid in self._orphans
+            or (orphan.pid, orphan.start_ticks) in self._seen
             or orphan.session == self._session
             or (not orphan.dead and marker_of(orphan.pid) == self._key)
         )
 
-    def adopt(self, orphan: Process) -> None:
+    def adopt(self, pid: int) -> None:
         """From now on it is a root of this group, as the first process is."""
-        self._orphans.add((orphan.pid, orphan.start_ticks))
+        self._orphans.add(pid)
+
+    def bury(self, pid: int) -> None:
+        """Its pid may be somebody else's now."""
+        self._orphans.discard(pid)
 
     def _processes(self, kin: Kin) -> list[Process]:
-        roots = [pid for pid, _ in self._orphans]
-        if self._leader is not None:
-            roots.append(self._leader)
+        roots = self._orphans if self._leader is None else self._orphans | {self._leader}
         processes = descendants(roots, kin)
         self._seen = {(process.pid, process.start_ticks) for process in processes}
         return processes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import glob
 import os
 import shutil
@@ -124,28 +123,29 @@ def publish(work: Path, task: Task, workflow_directory: Path) -> Iterator[str]:
         place = os.path.realpath(target.parent)
         if place != root and not place.startswith(root + os.sep):
             raise InputError(f"output {path} would leave the workflow's directory through a link", where=str(root))
-        _move(source, target, work.parent)
+        _move(source, target)
         yield path
 
 
-def _move(source: Path, target: Path, attic: Path) -> None:
+def _move(source: Path, target: Path) -> None:
     """Put `source` in the place of whatever is at `target`; a reader finds the old, nothing, or the new, never half."""
+    fresh, old = (target.with_name(f".{target.name}.headway-{part}") for part in ("new", "old"))
+    crosses = source.lstat().st_dev != target.parent.stat().st_dev
+    if crosses:
+        _copy(source, fresh)
     if target.is_dir() and not target.is_symlink():  # rename does not replace a directory that is not empty
-        old = attic / "replaced"
-        if old.exists():
-            remove_tree(old)
         target.rename(old)
     elif source.is_dir() and os.path.lexists(target):
         target.unlink()
-    try:
-        source.rename(target)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        beside = target.with_name(f".{target.name}.headway")  # on the target's own file system
-        if source.is_dir():
-            shutil.copytree(source, beside, symlinks=True, dirs_exist_ok=True)
-        else:
-            shutil.copy2(source, beside, follow_symlinks=False)
-        beside.rename(target)
+    (fresh if crosses else source).rename(target)
+    if old.exists():
+        remove_tree(old)
+    if crosses:
         remove_tree(source) if source.is_dir() else source.unlink()
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+    else:
+        shutil.copy2(source, target, follow_symlinks=False)

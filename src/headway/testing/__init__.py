@@ -1,0 +1,14 @@
+"""Contract suites: what every Sizer, Journal and Cluster must do, shipped so that plugin writers can run them too.
+
+Subclass a suite in a pytest file and say how to make the thing:
+
+    class TestMySizer(SizerContract):
+        def make(self, resource):
+            return MySizer(resource)
+"""
+
+from headway.testing.cluster_contract import ClusterContract
+from headway.testing.journal_contract import JournalContract
+from headway.testing.sizer_contract import SizerContract
+
+__all__ = ["ClusterContract", "JournalContract", "SizerContract"]

@@ -1,0 +1,59 @@
+"""What every journal must do."""
+# ruff: noqa: S101 - these are tests
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headway.journal.base import Journal
+from headway.model.records import Decision, Event, ReadInputs, Resumed, UserCancel
+
+
+class JournalContract:
+    """What was appended is there, in order, whoever reads it and whenever."""
+
+    def make(self, path: Path) -> Journal:
+        """A journal at that place: a new one, or the one that is there."""
+        raise NotImplementedError
+
+    def test_records_come_back_in_order(self, tmp_path: Path) -> None:
+        journal = self.make(tmp_path / "journal")
+        written = _records(10)
+        journal.append(written[:3])
+        journal.append(written[3:])
+        assert list(journal.replay()) == written
+        journal.close()
+
+    def test_records_survive_closing(self, tmp_path: Path) -> None:
+        journal = self.make(tmp_path / "journal")
+        journal.append(_records(5))
+        journal.close()
+        again = self.make(tmp_path / "journal")
+        again.append([Resumed(99.0, "x")])
+        assert list(again.replay()) == [*_records(5), Resumed(99.0, "x")]
+        again.close()
+
+    def test_records_survive_without_closing(self, tmp_path: Path) -> None:
+        journal = self.make(tmp_path / "journal")
+        journal.append(_records(5))
+        other = self.make(tmp_path / "journal")
+        assert list(other.replay()) == _records(5)
+        other.close()
+        journal.close()
+
+    def test_one_task_s_records_can_be_had_alone(self, tmp_path: Path) -> None:
+        journal = self.make(tmp_path / "journal")
+        journal.append([ReadInputs(1.0, "a"), ReadInputs(2.0, "b"), UserCancel(3.0, "now"), ReadInputs(4.0, "a")])
+        assert list(journal.replay("a")) == [ReadInputs(1.0, "a"), ReadInputs(4.0, "a")]
+        assert list(journal.replay("nobody")) == []
+        journal.close()
+
+    def test_nothing_appended_nothing_changed(self, tmp_path: Path) -> None:
+        journal = self.make(tmp_path / "journal")
+        journal.append([])
+        assert list(journal.replay()) == []
+        journal.close()
+
+
+def _records(count: int) -> list[Event | Decision]:
+    return [ReadInputs(float(number), f"täsk [{number}] \N{SNOWMAN}") for number in range(count)]

@@ -1,0 +1,119 @@
+"""Groups as cgroup v1: the memory controller, and cpuacct where we may use it."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from headway.workers import cgroups
+from headway.workers.group import Group, Groups, Look, Totals
+from headway.workers.processes import Kin, Process, read_process
+
+_STAT = re.compile(r"^total_(rss|shmem|swap|cache) (\d+)$", re.MULTILINE)
+_OOM = re.compile(r"^(oom_kill) (\d+)$", re.MULTILINE)
+
+
+class CgroupV1Groups(Groups):
+    """Makes a cgroup an attempt below our own, in the memory hierarchy and if possible in that of cpuacct."""
+
+    method = "cgroup-v1"
+
+    def __init__(self, memory: str, cpuacct: str | None) -> None:
+        self._memory = cgroups.new_folder(memory)
+        self._cpuacct: str | None = None
+        if cpuacct is not None and os.access(cpuacct, os.W_OK):
+            self._cpuacct = cgroups.new_folder(cpuacct)
+        self._made = 0
+
+    def make(self, key: str, memory_bytes: int) -> CgroupV1Group:
+        """A cgroup for one attempt."""
+        self._made += 1
+        name = f"{cgroups.folder_name(key)}~{self._made}"
+        group = CgroupV1Group(f"{self._memory}/{name}", self._cpuacct and f"{self._cpuacct}/{name}")
+        group.create(memory_bytes)
+        return group
+
+    def close(self) -> None:
+        """Remove our own folders; every attempt's is gone by now."""
+        for folder in filter(None, (self._memory, self._cpuacct)):
+            cgroups.remove_folder(folder)
+
+
+class CgroupV1Group(Group):
+    """One attempt's cgroup."""
+
+    method = "cgroup-v1"
+
+    def __init__(self, memory: str, cpuacct: str | None) -> None:
+        self._memory = memory
+        self._cpuacct = cpuacct
+        self._most_cache_bytes = 0
+        self.procs_files = [f"{folder}/cgroup.procs" for folder in (memory, cpuacct) if folder]
+
+    def create(self, memory_bytes: int) -> None:
+        """Make the folders and set the kernel's limit."""
+        os.mkdir(self._memory)
+        if self._cpuacct:
+            os.mkdir(self._cpuacct)
+        if memory_bytes:
+            limit = str(cgroups.kernel_limit_bytes(memory_bytes))
+            cgroups.write(f"{self._memory}/memory.limit_in_bytes", limit)
+            # Memory and swap together: otherwise the kernel would swap out what it must not. Absent without swap
+            # accounting, and there the kernel's limit is on what is in memory only.
+            swap_limit = f"{self._memory}/memory.memsw.limit_in_bytes"
+            if os.access(swap_limit, os.W_OK):
+                cgroups.write(swap_limit, limit)
+
+    def members(self, kin: Kin) -> list[int]:
+        """Whatever was forked by a member is one, wherever it went."""
+        return cgroups.processes_below(self._memory)
+
+    def look(self, kin: Kin) -> Look | None:
+        """What the kernel charges to the cgroup, page cache apart."""
+        amounts = cgroups.read_amounts(f"{self._memory}/memory.stat", _STAT)
+        if not amounts:
+            return None
+        held_bytes = amounts["rss"] + amounts["shmem"] + amounts.get("swap", 0)
+        cache_bytes = amounts["cache"] - amounts["shmem"]
+        self._most_cache_bytes = max(self._most_cache_bytes, cache_bytes)
+        cpu_s = self._cpu_s()
+        if cpu_s is None:
+            processes = (read_process(pid) for pid in self.members(kin))
+            cpu_s = sum(process.cpu_s for process in processes if process)
+        return Look(held_bytes, held_bytes, cpu_s, cache_bytes=cache_bytes)
+
+    def owns(self, orphan: Process) -> bool:
+        """A process keeps its cgroup until it is reaped."""
+        return cgroups.holds(self._memory, orphan.pid)
+
+    def totals(self) -> Totals:
+        """The kernel's own counters: no look is needed for these."""
+        self.look_at_cache()
+        peak_bytes = cgroups.read_amount(f"{self._memory}/memory.memsw.max_usage_in_bytes")
+        if peak_bytes is None:
+            peak_bytes = cgroups.read_amount(f"{self._memory}/memory.max_usage_in_bytes")
+        kernel_bytes = cgroups.read_amount(f"{self._memory}/memory.kmem.max_usage_in_bytes") or 0
+        return Totals(
+            cpu_s=self._cpu_s(),
+            peak_bytes=peak_bytes,
+            peak_held_bytes=peak_bytes and max(peak_bytes - self._most_cache_bytes - kernel_bytes, 0),
+            memory_kills=self.memory_kills(),
+        )
+
+    def look_at_cache(self) -> None:
+        """What has been read and written stays charged after the last member's end."""
+        amounts = cgroups.read_amounts(f"{self._memory}/memory.stat", _STAT)
+        if amounts:
+            self._most_cache_bytes = max(self._most_cache_bytes, amounts["cache"] - amounts["shmem"])
+
+    def memory_kills(self) -> int:
+        """`oom_kill` counts every member that the kernel killed, also one whose parent carried on."""
+        return cgroups.read_amounts(f"{self._memory}/memory.oom_control", _OOM).get("oom_kill", 0)
+
+    def remove(self) -> bool:
+        """Both folders."""
+        return all([cgroups.remove_folder(folder) for folder in (self._memory, self._cpuacct) if folder])
+
+    def _cpu_s(self) -> float | None:
+        usage_ns = cgroups.read_amount(f"{self._cpuacct}/cpuacct.usage") if self._cpuacct else None
+        return None if usage_ns is None else usage_ns / 1e9

@@ -1,0 +1,160 @@
+"""What cgroup v1 and v2 have in common: where our own cgroup is, and folders in it that come and go.
+
+Everything of ours is in a folder `headway-<pid>-<start>-<n>` that names the supervisor by pid and start time, so that
+whoever finds it can tell whether its owner still lives; in it one folder an attempt, named by the attempt's key.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+from collections.abc import Iterator
+
+from headway.workers.processes import read_process
+
+_OWNED = re.compile(r"headway-(\d+)-(\d+)-\d+")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_,=+\[\]-]")
+_LONGEST_NAME = 200  # of the 255 bytes a file name may have
+_counter = itertools.count(1)
+
+
+def own_directory(hierarchy: str, proc: str = "/proc/self") -> str | None:
+    """Where this process's own cgroup is: of a v1 controller such as "memory", or of v2 (named "")."""
+    path = _own_path(hierarchy, proc)
+    if path is None:
+        return None
+    for line in _read(f"{proc}/mountinfo").splitlines():
+        mount, _, source = line.partition(" - ")
+        root, point = (_unescape(field) for field in mount.split()[3:5])
+        kind, _, options = source.split(maxsplit=2)
+        fits = kind == "cgroup2" if not hierarchy else kind == "cgroup" and hierarchy in options.split(",")
+        if fits and (path + "/").startswith(root.rstrip("/") + "/"):
+            return os.path.normpath(f"{point}/{path[len(root.rstrip('/')) :]}")
+    return None
+
+
+def _own_path(hierarchy: str, proc: str) -> str | None:
+    for line in _read(f"{proc}/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if hierarchy in controllers.split(","):
+            return path
+    return None
+
+
+def new_folder(parent: str) -> str:
+    """A folder for this process's groups, after sweeping out what dead supervisors have left."""
+    sweep(parent)
+    myself = read_process(os.getpid())
+    path = f"{parent}/headway-{os.getpid()}-{myself.start_ticks if myself else 0}-{next(_counter)}"
+    os.mkdir(path)
+    return path
+
+
+def sweep(parent: str) -> None:
+    """Remove the folders of supervisors that are gone. What still has processes stays: killing is `kill_strays`' work."""
+    for path, pid, start_ticks in owned_folders(parent):
+        owner = read_process(pid)
+        if owner is None or owner.start_ticks != start_ticks:
+            remove_folder(path)
+
+
+def owned_folders(parent: str) -> Iterator[tuple[str, int, int]]:
+    """(path, pid, start ticks) of every supervisor's folder."""
+    for name in _list(parent):
+        if owned := _OWNED.fullmatch(name):
+            yield f"{parent}/{name}", int(owned[1]), int(owned[2])
+
+
+def folder_name(key: str) -> str:
+    """The beginning of the name of an attempt's folder. Keys that begin alike have names that begin alike."""
+    return "task-" + _UNSAFE.sub(lambda found: f"%{ord(found[0]):02x}", key)[:_LONGEST_NAME]
+
+
+def remove_folder(path: str) -> bool:
+    """Remove a cgroup and those in it; False if one of them has processes yet."""
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        below = [remove_folder(child) for child in _children(path)]
+        if not below or not all(below):
+            return False
+        with contextlib.suppress(OSError):
+            os.rmdir(path)
+            return True
+        return False
+    return True
+
+
+def processes_below(path: str) -> list[int]:
+    """The living processes of a cgroup and of those in it: an attempt may make cgroups of its own."""
+    pids = [int(pid) for pid in _read(f"{path}/cgroup.procs").split()]
+    for child in _children(path):
+        pids += processes_below(child)
+    return [pid for pid in pids if pid]  # 0: a process of another pid namespace
+
+
+def read_amounts(path: str, names: re.Pattern[str]) -> dict[str, int]:
+    """`name value` lines of a file such as memory.stat."""
+    return {name: int(value) for name, value in names.findall(_read(path))}
+
+
+def read_amount(path: str) -> int | None:
+    """The number in a file; None if the file is not there or says `max`."""
+    text = _read(path).strip()
+    return int(text) if text.isdigit() else None
+
+
+def write(path: str, text: str) -> None:
+    """Write to a control file: it must exist, and it takes what it is given in one piece."""
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+def holds(path: str, pid: int) -> bool:
+    """Whether a process, alive or not yet reaped, is in the cgroup at `path` or below it."""
+    place = "/".join(path.rsplit("/", 2)[-2:])  # our folder and the attempt's: no other cgroup ends like this
+    return re.search(rf"/{re.escape(place)}(/| |$)", _read(f"/proc/{pid}/cgroup"), re.MULTILINE) is not None
+
+
+def _children(path: str) -> list[str]:
+    try:
+        if os.stat(path).st_nlink == 2:  # a cgroup's link count is 2 and one for each cgroup in it
+            return []
+        with os.scandir(path) as entries:
+            return [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def _list(path: str) -> list[str]:
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
+
+
+def _read(path: str) -> str:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        parts = []
+        while part := os.read(fd, 1 << 16):
+            parts.append(part)
+        return b"".join(parts).decode(errors="surrogateescape")
+    except OSError:  # ENODEV: the cgroup is being removed
+        return ""
+    finally:
+        os.close(fd)
+
+
+def _unescape(field: str) -> str:
+    return re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), field)

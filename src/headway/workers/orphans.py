@@ -1,0 +1,104 @@
+"""Orphans: processes of an attempt whose parent died. They become children of this process, which must reap them."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+from headway.workers.group import Group
+from headway.workers.processes import Process, kin, marker_of, read_process
+
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
+
+
+class Remains(NamedTuple):
+    """What the kernel tells about a process when it is reaped."""
+
+    pid: int
+    status: int
+    cpu_s: float
+    largest_bytes: int
+
+
+class Owner(Protocol):
+    """A running attempt."""
+
+    group: Group
+    requested_ticks: float  # clock ticks since boot when it was asked for: nothing of it is older
+
+    def reaped(self, remains: Remains) -> None:
+        """One of its orphans has ended."""
+
+
+def be_subreaper(wanted: bool) -> bool:
+    """Whether this process inherits its descendants' orphans in place of init; returns what was so before."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    before = ctypes.c_int()
+    libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
+    if libc.prctl(_PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "cannot become a child subreaper")
+    return bool(before.value)
+
+
+class Orphans:
+    """This process's children other than those it started itself.
+
+    Which those are is told by their session: every attempt's first process opens one of its own, so a child in our
+    own session was started by somebody else in this process, and is left alone.
+    """
+
+    def __init__(self) -> None:
+        self._session = os.getsid(0)
+        self._pid = os.getpid()
+
+    def collect(self, owners: Iterable[Owner], spawner_pid: int) -> None:
+        """Reap the ended, hand the living to the attempts they belong to, kill those that belong to none any more."""
+        myself = read_process(self._pid)
+        if myself is None:
+            return
+        for pid in kin()(myself):
+            if pid == spawner_pid:
+                continue
+            orphan = read_process(pid)
+            if orphan is not None and orphan.session != self._session:
+                self._place(orphan, list(owners))
+
+    def kill_all(self, spawner_pid: int) -> bool:
+        """Kill and reap every orphan there is; True if there was none."""
+        self.collect((), spawner_pid)
+        myself = read_process(self._pid)
+        pids = set(kin()(myself)) - {spawner_pid} if myself else set()
+        left = [orphan for pid in pids if (orphan := read_process(pid)) and orphan.session != self._session]
+        return not left
+
+    def _place(self, orphan: Process, owners: list[Owner]) -> None:
+        # Nothing of an attempt is older than the attempt. So even a daemon that wiped off every trace (a new session,
+        # an empty environment, too quick to have been seen) may have only one possible owner, or none.
+        possible = [owner for owner in owners if owner.requested_ticks <= orphan.start_ticks + 1]
+        owner = next((owner for owner in possible if owner.group.owns(orphan)), None)
+        marked = owner is None and not orphan.dead and marker_of(orphan.pid) is not None  # of an attempt that is over
+        if owner is None and len(possible) == 1 and not marked:
+            owner = possible[0]
+        if orphan.dead:
+            remains = _reap(orphan.pid)
+            if owner and remains:
+                owner.group.bury(orphan.pid)
+                owner.reaped(remains)
+        elif owner:
+            owner.group.adopt(orphan.pid)
+        elif marked or not possible:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(orphan.pid, signal.SIGKILL)
+
+
+def _reap(pid: int) -> Remains | None:
+    try:
+        reaped, status, usage = os.wait4(pid, os.WNOHANG)
+    except ChildProcessError:
+        return None
+    return Remains(reaped, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024) if reaped else None

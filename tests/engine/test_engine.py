@@ -1,0 +1,291 @@
+"""The engine alone: what follows from what."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.drivers.assemble import assemble
+from headway.engine.placer import MOST_OVERTAKINGS
+from headway.engine.state import Phase
+from headway.model import records
+from headway.model.outcome import Ending
+from headway.model.resources import Resources
+from headway.model.task import Fingerprint, Task
+from tests.engine.runs import GB, MACHINE, PretendRun
+
+
+def chain(*ids: str) -> list[Task]:
+    return [Task(task, task, "true", parents=tuple(ids[max(0, i - 1) : i])) for i, task in enumerate(ids)]
+
+
+def test_parents_go_first_and_the_run_ends() -> None:
+    run = PretendRun(chain("a", "b", "c"))
+    assert run.to_the_end() == "succeeded"
+    assert [launch.task for launch in run.launches()] == ["a", "b", "c"]
+    assert [type(r).__name__ for r in run.log][-2:] == ["Release", "Finish"]
+
+
+def test_tasks_are_packed_and_never_beyond_the_machine() -> None:
+    run = PretendRun(Task(f"t{i}", "t", "true", hints={"cores": 0.5, "memory_bytes": 3 * GB}) for i in range(10))
+    run.decide()
+    assert len(run.held) == 2  # 3 of 8 GB each
+    run.end(run.held[0], Ending.SUCCESS)
+    run.decide()
+    assert len(run.held) == 4  # 1 GB was seen; one task still has 3; half a core each: now the cores are the limit
+    held = sum((launch.resources for launch in run.held), Resources(nodes=1))
+    assert held.fits_in(MACHINE)
+
+
+def test_memory_is_retried_with_more_memory_only() -> None:
+    sizes = {1: Ending.MEMORY, 2: Ending.MEMORY, 3: Ending.SUCCESS}
+    run = PretendRun([Task("t", "t", "true", hints={"memory_bytes": 1 * GB})], lambda launch: sizes[launch.attempt])
+    assert run.to_the_end() == "succeeded"
+    given = [launch.resources for launch in run.launches()]
+    assert [r.memory_bytes for r in given] == [1 * GB, 2 * GB, 4 * GB]
+    assert len({(r.cores, r.disk_bytes, r.walltime_s) for r in given}) == 1
+
+
+def test_memory_that_is_never_enough_is_given_up_at_the_limit() -> None:
+    run = PretendRun([Task("t", "t", "true")], lambda launch: Ending.MEMORY)
+    assert run.to_the_end() == "failed"
+    assert [launch.resources.memory_bytes for launch in run.launches()] == [4 * GB, 8 * GB]
+    (verdict,) = [r for r in run.log if isinstance(r, records.GiveUp)]
+    assert verdict.why.rule == "cannot-fit"
+    assert "16.0 GB" in verdict.why.text and "8.00 GB" in verdict.why.text
+
+
+def test_a_hanging_task_is_given_up_after_a_few_timeouts() -> None:
+    run = PretendRun([Task("t", "t", "true", hints={"walltime_s": 60})], lambda launch: Ending.TIME)
+    assert run.to_the_end() == "failed"
+    assert [launch.resources.walltime_s for launch in run.launches()] == [60, 120, 240]
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_other_failures_are_retried_as_often_as_the_user_says(retries: int) -> None:
+    run = PretendRun([Task("t", "t", "true", retries=retries)], lambda launch: Ending.EXIT_CODE)
+    assert run.to_the_end() == "failed"
+    assert len(run.launches()) == 1 + retries
+
+
+def test_exhaustion_does_not_use_up_the_user_s_retries() -> None:
+    endings = [Ending.EXIT_CODE, Ending.MEMORY, Ending.SUCCESS]
+    run = PretendRun([Task("t", "t", "true", retries=1)], lambda launch: endings[launch.attempt - 1])
+    assert run.to_the_end() == "succeeded"
+
+
+def test_node_loss_never_counts_against_a_task() -> None:
+    run = PretendRun([Task("t", "t", "true")])
+    run.decide()
+    for _ in range(3):
+        run.held.clear()
+        run.record(records.NodeLost(run.now, "here"))
+        for tag in list(run.engine.jobs):
+            run.record(records.JobState(run.now, tag, records.JobPhase.ENDED))
+        run.decide()
+        assert len(run.held) == 1
+    assert run.to_the_end() == "succeeded"
+    assert [launch.attempt for launch in run.launches()] == [1, 2, 3, 4]
+    assert len({launch.tag for launch in run.launches()}) == 4
+
+
+def test_a_task_that_kills_every_node_is_stopped_and_named() -> None:
+    run = PretendRun([Task("t", "t", "true")])
+    run.decide()
+    while not run.engine.finished:
+        run.held.clear()
+        run.record(records.NodeLost(run.now, "here"))
+        for tag in list(run.engine.jobs):
+            run.record(records.JobState(run.now, tag, records.JobPhase.ENDED))
+        run.decide()
+    assert len(run.launches()) == 5
+    assert any(isinstance(r, records.GiveUp) and r.why.rule == "kills-nodes" for r in run.log)
+
+
+def test_a_task_that_can_never_fit_is_reported_before_anything_runs() -> None:
+    run = PretendRun([*chain("a", "b"), Task("big", "big", "true", parents=("b",), hints={"memory_bytes": 9 * GB})])
+    decisions = run.decide()
+    assert isinstance(decisions[0], records.GiveUp)
+    assert not run.launches()
+    assert "9.00 GB" in decisions[0].why.text and "8.00 GB" in decisions[0].why.text
+
+
+def test_without_keep_going_nothing_new_starts_after_a_failure() -> None:
+    tasks = [Task(name, "c", "true") for name in "abcdef"]
+    run = PretendRun(tasks, lambda launch: Ending.EXIT_CODE if launch.task == "a" else Ending.SUCCESS)
+    assert run.to_the_end() == "failed"
+    assert {launch.task for launch in run.launches()} == {"a", "b"}
+
+
+def test_with_keep_going_only_what_depends_on_the_failure_is_cut_off() -> None:
+    tasks = [*chain("a", "b", "c"), *(Task(name, "d", "true") for name in "xyz")]
+    run = PretendRun(tasks, lambda r: Ending.EXIT_CODE if r.task == "a" else Ending.SUCCESS, keep_going=True)
+    assert run.to_the_end() == "failed"
+    phases = {task: state.phase for task, state in run.engine.tasks.items()}
+    assert phases == {"a": Phase.FAILED, "b": Phase.CUT_OFF, "c": Phase.CUT_OFF} | dict.fromkeys("xyz", Phase.SUCCEEDED)
+
+
+def test_a_large_task_is_not_starved_by_small_ones() -> None:
+    small = [Task(f"s{i}", "small", "true", hints={"cores": 1}) for i in range(200)]
+    large = Task("large", "large", "true", hints={"cores": 2})
+    run = PretendRun([small[0], small[1], large, *small[2:]])
+    assert run.to_the_end() == "succeeded"
+    order = [launch.task for launch in run.launches()]
+    assert order.index("large") <= 2 + MOST_OVERTAKINGS
+
+
+def test_higher_priority_first() -> None:
+    run = PretendRun([Task("a", "a", "true"), Task("b", "b", "true"), Task("c", "c", "true", priority=5)])
+    run.decide()
+    assert run.launches()[0].task == "c"
+
+
+def test_stopping_gently_lets_running_tasks_end_and_is_resumable() -> None:
+    run = PretendRun(Task(f"t{i}", "t", "true") for i in range(6))
+    run.decide()
+    run.record(records.UserCancel(run.now, "gently"))
+    assert run.to_the_end() == "stopped"
+    assert len(run.launches()) == 2
+    run.record(records.Resumed(run.now, "x"))
+    assert run.to_the_end() == "succeeded"
+    assert sorted(launch.task for launch in run.launches()) == [f"t{i}" for i in range(6)]
+
+
+def test_stopping_at_once_kills_and_is_resumable() -> None:
+    run = PretendRun(Task(f"t{i}", "t", "true") for i in range(6))
+    run.decide()
+    run.record(records.UserCancel(run.now, "now"))
+    kills = [decision.task for decision in run.decide() if isinstance(decision, records.Kill)]
+    assert sorted(kills) == ["t0", "t1"]
+    assert not any(isinstance(decision, records.Kill) for decision in run.decide()), "one kill each"
+    for launch in list(run.held):
+        run.end(launch, Ending.CANCELLED)
+    run.decide()
+    assert run.engine.finished == "stopped"
+    run.record(records.Resumed(run.now, "x"))
+    assert run.to_the_end() == "succeeded"
+
+
+def test_late_news_of_a_lost_attempt_changes_nothing() -> None:
+    run = PretendRun([Task("t", "t", "true")])
+    run.decide()
+    lost = run.held[0]
+    run.record(records.NodeLost(run.now, "here"))
+    for tag in list(run.engine.jobs):
+        run.record(records.JobState(run.now, tag, records.JobPhase.ENDED))
+    run.decide()
+    run.end(lost, Ending.SUCCESS)
+    assert run.engine.tasks["t"].phase is Phase.RUNNING
+
+
+def test_a_missing_input_fails_the_task_by_name() -> None:
+    run = PretendRun([Task("t", "t", "true", inputs=("x",))])
+    run.inputs = lambda task: records.InputsRead(run.now, task, missing_inputs=["x"])
+    assert run.to_the_end() == "failed"
+    (verdict,) = [r for r in run.log if isinstance(r, records.GiveUp)]
+    assert verdict.why.rule == "missing-input" and "x" in verdict.why.text
+    assert not run.launches()
+
+
+def known(task: Task, **digests: str) -> records.ResultsKnown:
+    return records.ResultsKnown(0.0, [records.Known(task.id, Fingerprint(task.recipe(), digests), "7")])
+
+
+def test_an_earlier_result_stands_until_something_changes() -> None:
+    task = Task("t", "t", "sort x > y", inputs=("x",), outputs=("y",))
+    run = PretendRun([task])
+    run.record(known(task, x="digest"))
+    run.inputs = lambda name: records.InputsRead(run.now, name, digests={"x": "digest"})
+    assert run.to_the_end() == "succeeded"
+    assert not run.launches()
+    assert [r.run for r in run.log if isinstance(r, records.Reuse)] == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("before", "digest", "missing", "reason"),
+    [
+        (Task("t", "t", "sort -u x > y", inputs=("x",), outputs=("y",)), "digest", [], "its command changed"),
+        (
+            Task("t", "t", "sort x > y", {"A": "1"}, inputs=("x",), outputs=("y",)),
+            "digest",
+            [],
+            "its environment changed",
+        ),
+        (Task("t", "t", "sort x > y", inputs=("x",), outputs=("y",)), "other", [], "input x changed"),
+        (Task("t", "t", "sort x > y", inputs=("x",), outputs=("y",)), "digest", ["y"], "output y is missing"),
+    ],
+)
+def test_what_changed_is_said(before: Task, digest: str, missing: list[str], reason: str) -> None:
+    run = PretendRun([Task("t", "t", "sort x > y", inputs=("x",), outputs=("y",))])
+    run.record(known(before, x="digest"))
+    run.inputs = lambda name: records.InputsRead(run.now, name, digests={"x": digest}, missing_outputs=missing)
+    assert run.to_the_end() == "succeeded"
+    assert [launch.because for launch in run.launches()] == [reason]
+
+
+def test_again_runs_everything() -> None:
+    task = Task("t", "t", "true")
+    run = PretendRun([task], again=True)
+    run.record(known(task))
+    assert run.to_the_end() == "succeeded"
+    assert "--again" in run.launches()[0].because
+
+
+def test_the_workflow_grows_while_it_runs() -> None:
+    run = PretendRun([Task("a", "a", "true", outputs=("x",))])
+    run.decide()
+    run.record(records.TasksAdded(run.now, [Task("b", "b", "true", inputs=("x",)), Task("c", "c", "true")]))
+    run.decide()
+    assert [launch.task for launch in run.held] == ["a", "c"]
+    assert run.to_the_end() == "succeeded"
+    assert [launch.task for launch in run.launches()] == ["a", "c", "b"]
+
+
+def test_a_task_added_below_a_failed_one_is_cut_off() -> None:
+    run = PretendRun([Task("a", "a", "true"), Task("z", "z", "true")], lambda r: Ending.EXIT_CODE, keep_going=True)
+    run.decide()
+    run.end(run.held[0], Ending.EXIT_CODE)
+    run.decide()
+    run.record(records.TasksAdded(run.now, [Task("b", "b", "true", parents=("a",))]))
+    assert run.engine.tasks["b"].phase is Phase.CUT_OFF
+
+
+def test_a_multi_node_task_does_not_fit_one_machine() -> None:
+    run = PretendRun([Task("mpi", "mpi", "true", hints={"nodes": 2})])
+    assert run.to_the_end() == "failed"
+    assert not run.launches()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_any_run_ends_replays_to_the_same_state_and_succeeds_once_each(data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 14))
+    tasks = []
+    for index in range(count):
+        parents = data.draw(st.sets(st.integers(0, index - 1), max_size=3)) if index else set()
+        hints = data.draw(st.sampled_from([{}, {"cores": 2}, {"memory_bytes": 3 * GB}, {"walltime_s": 9.0}]))
+        tasks.append(
+            Task(
+                f"t{index}",
+                f"c{index % 3}",
+                "true",
+                parents=tuple(f"t{parent}" for parent in sorted(parents)),
+                hints=hints,
+                retries=data.draw(st.integers(0, 2)),
+                priority=data.draw(st.integers(0, 1)),
+            )
+        )
+    endings = st.sampled_from([Ending.SUCCESS] * 5 + [Ending.MEMORY, Ending.EXIT_CODE, Ending.NODE_LOST, Ending.TIME])
+    budget = iter(data.draw(st.lists(endings, min_size=60, max_size=60)))
+    run = PretendRun(tasks, lambda launch: next(budget, Ending.SUCCESS), keep_going=data.draw(st.booleans()))
+    status = run.to_the_end()
+    successes = [r.outcome.task for r in run.log if isinstance(r, records.TaskEnded) and r.outcome.ending == "success"]
+    assert len(successes) == len(set(successes))
+    assert (status == "succeeded") == (len(successes) == count)
+    twin = assemble(run.engine.settings)
+    for record in run.log:
+        twin.apply(records.decode(records.encode(record)))
+    assert {t: s.phase for t, s in twin.tasks.items()} == {t: s.phase for t, s in run.engine.tasks.items()}
+    assert twin._allocator.state() == run.engine._allocator.state()
+    assert twin.decide(run.now) == run.engine.decide(run.now)

@@ -1,0 +1,74 @@
+"""Laws of writing tasks out."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.formats.each import Each, table
+
+NAMES = st.sampled_from(["a", "b", "ab", "a_b", "B"])
+VALUES = st.lists(st.text("ab{}$%,[] ", max_size=4), min_size=1, max_size=4, unique=True)
+EACH = st.dictionaries(NAMES, VALUES, max_size=3).map(Each)
+PIECES = st.sampled_from(
+    ["a", "ab", "{", "}", "$", "%", "%s", "{a}", "{b}", "{ab}", "${a}", "{{a}}", " ", "\\", "{print}"]
+)
+TEXTS = st.lists(PIECES, max_size=12).map("".join)
+
+
+def by_hand(text: str, values: dict[str, str]) -> str:
+    """What filling in means, letter by letter."""
+    done, rest = "", text
+    while rest:
+        for name, value in values.items():
+            kept = next((mark for mark in (f"${{{name}}}", f"{{{{{name}}}}}") if rest.startswith(mark)), None)
+            place = f"{{{name}}}"
+            if kept or rest.startswith(place):
+                done += kept or value
+                rest = rest.removeprefix(kept or place)
+                break
+        else:
+            done, rest = done + rest[0], rest[1:]
+    return done
+
+
+@given(EACH, TEXTS)
+def test_each_row_is_filled_in_as_by_hand(each: Each, text: str) -> None:
+    rows = each.rows()
+    filled = list(each.template(text).column(rows))
+    assert filled == [by_hand(text, dict(zip(each.values, row, strict=True))) for row in rows]
+
+
+@given(EACH)
+def test_there_is_a_row_and_an_id_for_every_combination(each: Each) -> None:
+    rows = each.rows()
+    assert len(rows) == len(each) == math.prod(len(values) for values in each.values.values())
+    assert set(rows) == set(product(*each.values.values()))
+    assert len(each.ids("t")) == len(rows)
+
+
+@given(st.dictionaries(NAMES, st.lists(st.text("ab01", max_size=3), min_size=1, max_size=4, unique=True), max_size=3))
+def test_ids_differ_if_no_value_holds_a_comma(values: dict[str, list[str]]) -> None:
+    ids = Each(values).ids("t")
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_task_without_each_is_called_by_its_category() -> None:
+    assert Each({}).ids("t") == ["t"]
+
+
+@given(EACH, TEXTS)
+def test_no_text_is_longer_than_announced(each: Each, text: str) -> None:
+    template = each.template(text)
+    assert max(map(len, template.column(each.rows()))) <= each.longest(template)
+
+
+@given(EACH, st.lists(TEXTS, max_size=3))
+def test_a_table_is_its_columns_side_by_side(each: Each, texts: list[str]) -> None:
+    rows = each.rows()
+    templates = [each.template(text) for text in texts]
+    columns = [list(template.column(rows)) for template in templates]
+    assert list(table(templates, rows)) == [tuple(column[index] for column in columns) for index in range(len(rows))]

@@ -1,0 +1,100 @@
+"""The journal against an unfriendly file system."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headway.journal.sqlite import SqliteJournal, file_system_of
+from headway.model.errors import SiteError
+from headway.model.records import ReadInputs
+
+
+def test_a_journal_from_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    SqliteJournal(path).close()
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA user_version=99")
+    before = path.read_bytes()
+    with pytest.raises(SiteError, match=r"newer Headway.*update Headway"):
+        SqliteJournal(path)
+    assert path.read_bytes() == before
+
+
+def test_something_that_is_not_a_journal_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    path.write_text("this is not a database, by any means, but it is long enough to be looked at" * 20)
+    with pytest.raises(SiteError, match=r"journal\.db: cannot open the journal: file is not a database"):
+        SqliteJournal(path)
+
+
+def test_a_damaged_record_is_named(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "journal.db")
+    journal.append([ReadInputs(1.0, "a"), ReadInputs(2.0, "b")])
+    journal.close()
+    with sqlite3.connect(tmp_path / "journal.db") as database:
+        database.execute("UPDATE records SET body = '{}' WHERE sequence = 2")
+    with pytest.raises(SiteError, match="record 2 cannot be read"):
+        list(SqliteJournal(tmp_path / "journal.db").replay())
+
+
+def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    SqliteJournal(tmp_path / "journal.db").close()
+    assert (tmp_path / "journal.db").stat().st_mode & 0o077 == 0
+
+
+def test_create_shows_all_of_the_first_records_or_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    journal = SqliteJournal.create(path, [ReadInputs(1.0, "a")])
+    assert list(journal.replay()) == [ReadInputs(1.0, "a")]
+    assert not path.with_name("journal.db.new").exists()
+
+
+def test_odd_paths(tmp_path: Path) -> None:
+    folder = tmp_path / "100% odd? #1"
+    folder.mkdir()
+    journal = SqliteJournal(folder / "journal.db")
+    journal.append([ReadInputs(1.0, "a")])
+    assert (folder / "journal.db").exists()
+
+
+def test_the_file_system_is_told(tmp_path: Path) -> None:
+    assert file_system_of(Path("/proc")) == "proc"
+    assert file_system_of(tmp_path)
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one megabyte."""
+    place = tmp_path / "tiny"
+    place.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("needs permission to mount a small file system")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def test_a_full_disk_is_one_sentence_and_loses_nothing(tiny_disk: Path) -> None:
+    journal = SqliteJournal(tiny_disk / "journal.db")
+    journal.append([ReadInputs(1.0, "kept")])
+    filler = os.open(tiny_disk / "filler", os.O_WRONLY | os.O_CREAT)
+    with pytest.raises(OSError, match="No space"):
+        while True:
+            os.write(filler, b"x" * 4096)
+    with pytest.raises(SiteError, match=r"cannot write the journal.*headway resume"):
+        for number in range(1000):
+            journal.append([ReadInputs(2.0, f"lost {number}")] * 50)
+    os.close(filler)
+    (tiny_disk / "filler").unlink()
+    journal.append([ReadInputs(3.0, "after")])
+    tasks = [
+        record.task for record in SqliteJournal(tiny_disk / "journal.db").replay() if isinstance(record, ReadInputs)
+    ]
+    assert tasks[0] == "kept" and tasks[-1] == "after"
+    assert all(tasks.count(task) == 50 for task in tasks[1:-1]), "all or none of a batch"

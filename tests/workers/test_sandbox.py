@@ -1,0 +1,164 @@
+"""A task's own directory: what is in it before, and where its outputs go after."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from headway.model.errors import InputError
+from headway.model.task import Task
+from headway.workers.attempt import AttemptFolder, remove_tree
+from headway.workers.sandbox import Sources, furnish, missing_outputs, publish
+
+
+def make(directory: Path, *files: str) -> None:
+    for name in files:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(name)
+
+
+def tree(directory: Path) -> list[str]:
+    return sorted(
+        os.path.relpath(os.path.join(folder, name), directory)
+        for folder, _, names in os.walk(directory)
+        for name in names
+    )
+
+
+@pytest.fixture
+def flow(tmp_path: Path) -> Path:
+    place = tmp_path / "flow"
+    place.mkdir()
+    return place
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    (tmp_path / "attempt").mkdir()
+    return tmp_path / "attempt" / "work"
+
+
+def test_inputs_and_sources_are_linked_and_other_tasks_products_are_not(flow: Path, work: Path) -> None:
+    make(
+        flow,
+        "script.py",
+        "lib/a.py",
+        "data/raw.txt",
+        "data/made.txt",
+        "part_a",
+        "part_b",
+        ".headway/runs/1/x",
+        ".hidden",
+    )
+    sources = Sources(flow)
+    sources.add_produced(["part_a", "part_b", "data/made.txt", "out/result"])
+    task = Task("t", "t", "…", inputs=("part_a",), outputs=("out/result",))
+    furnish(work, task, flow, sources)
+    seen = {name: os.readlink(work / name) for name in os.listdir(work) if os.path.islink(work / name)}
+    assert seen.keys() == {"script.py", "lib", "part_a", ".hidden"}
+    assert (work / "lib" / "a.py").read_text() == "lib/a.py"
+    assert sorted(os.listdir(work / "data")) == ["raw.txt"]
+    assert (work / "out").is_dir() and not (work / "out").is_symlink()
+
+
+def test_patterns_link_what_they_match(flow: Path, work: Path) -> None:
+    make(flow, "count_a", "count_b", "other")
+    sources = Sources(flow)
+    sources.add_produced(["count_a", "count_b", "other", "total"])
+    furnish(work, Task("t", "t", "…", inputs=("count_*",), outputs=("total",)), flow, sources)
+    assert sorted(os.listdir(work)) == ["count_a", "count_b"]
+
+
+def test_a_file_that_appears_later_is_seen_and_our_own_renames_do_not_hide_it(flow: Path, work: Path) -> None:
+    make(flow, "one")
+    sources = Sources(flow)
+    sources.add_produced(["made"])
+    assert list(sources.entries()) == ["one"]
+    before = sources.modified_ns(".")
+    make(flow, "made")
+    sources.expect_change(".", before)
+    assert list(sources.entries()) == ["one"]
+    make(flow, "two")
+    assert sorted(sources.entries()) == ["one", "two"]
+    make(flow, "three")
+    sources.forget()
+    assert sorted(sources.entries()) == ["one", "three", "two"]
+
+
+def test_outputs_are_renamed_into_place_and_repeating_it_does_no_harm(flow: Path, work: Path) -> None:
+    task = Task("t", "t", "…", outputs=("a", "deep/b", "folder"))
+    make(flow, "a", "folder/old")
+    make(work, "deep/b", "folder/new")
+    (work / "a").write_text("fresh")
+    steps = publish(work, task, flow)
+    assert next(steps) == "a"  # a crash here …
+    assert list(publish(work, task, flow)) == ["deep/b", "folder"]  # … is made good by doing it again
+    assert (flow / "a").read_text() == "fresh"
+    assert tree(flow) == ["a", "deep/b", "folder/new"]
+    assert list(publish(work, task, flow)) == []
+
+
+def test_a_file_takes_the_place_of_a_directory_and_the_other_way_round(flow: Path, work: Path) -> None:
+    make(flow, "x/old", "y")
+    make(work, "x", "y/new")
+    list(publish(work, Task("t", "t", "…", outputs=("x", "y")), flow))
+    assert tree(flow) == ["x", "y/new"]
+
+
+def test_an_output_may_not_leave_through_a_link(flow: Path, work: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (flow / "out").symlink_to(tmp_path / "elsewhere")
+    make(work, "out/x")
+    with pytest.raises(InputError, match="out/x would leave"):
+        list(publish(work, Task("t", "t", "…", outputs=("out/x",)), flow))
+    assert not (tmp_path / "elsewhere" / "x").exists()
+
+
+def test_outputs_cross_file_systems(work: Path) -> None:
+    shm = Path(f"/dev/shm/headway-test-{os.getpid()}")
+    shm.mkdir()
+    try:
+        if shm.stat().st_dev == work.parent.stat().st_dev:
+            pytest.skip("needs two file systems")
+        make(shm, "y/old")
+        make(work, "x", "y/new")
+        list(publish(work, Task("t", "t", "…", outputs=("x", "y")), shm))
+        assert tree(shm) == ["x", "y/new"]
+        assert tree(work) == []
+    finally:
+        remove_tree(shm)
+
+
+def test_missing_outputs_are_named_also_links_to_what_will_not_stay(flow: Path, work: Path) -> None:
+    make(flow, "source")
+    make(work, "real", "scratch")
+    (work / "to_scratch").symlink_to("scratch")
+    (work / "to_source").symlink_to(flow / "source")
+    (work / "to_real").symlink_to("real")
+    (work / "dangling").symlink_to("nowhere")
+    task = Task("t", "t", "…", outputs=("real", "to_scratch", "to_source", "to_real", "dangling", "absent"))
+    assert missing_outputs(work, task) == ["to_scratch", "dangling", "absent"]
+
+
+def test_an_attempt_is_claimed_once(tmp_path: Path) -> None:
+    folder = AttemptFolder(tmp_path / "tasks" / "t" / "1")
+    assert folder.claim()
+    assert not AttemptFolder(tmp_path / "tasks" / "t" / "1").claim()
+    assert folder.result() is None
+
+
+def test_a_half_written_result_is_no_result(tmp_path: Path) -> None:
+    folder = AttemptFolder(tmp_path / "1")
+    folder.claim()
+    (tmp_path / "1" / "result.json").write_text('{"task": "t", "att')
+    assert folder.result() is None
+
+
+def test_a_directory_without_permissions_is_removed(tmp_path: Path) -> None:
+    make(tmp_path, "work/deep/file")
+    (tmp_path / "work" / "deep").chmod(0o500)
+    (tmp_path / "work" / "link").symlink_to(tmp_path)
+    remove_tree(tmp_path / "work")
+    assert os.listdir(tmp_path) == []
