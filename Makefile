@@ -22,7 +22,7 @@ lint: $(VENV)/.dev
 # Heavier proof: hundreds of kills.
 chaos: $(VENV)/.dev
 	@tests/packages.sh
-	$(BIN)/python -m pytest tests/chaos -m "chaos" -o addopts="-ra" --durations=5
+	$(BIN)/python -m pytest tests/chaos -m chaos -n 2
 
 # Timings, as ratios against named peers in the same run.
 bench: $(VENV)/.bench

@@ -1,7 +1,7 @@
 """Named points between a durable write and the act that follows it, at which tests can kill the process.
 
-`HEADWAY_CRASH=claimed:3` kills the process that reaches the point `claimed` for the third time. Without that variable
-a point costs one comparison.
+`HEADWAY_CRASH=claimed:3:FLAG` kills, once, a process that reaches the point `claimed` for the third time; the file FLAG
+then says that it happened. Without that variable a point costs one comparison.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ def crash_point(name: str) -> None:
     if not _PLAN:
         return
     _reached[name] = _reached.get(name, 0) + 1
-    wanted, _, count = _PLAN.partition(":")
-    if name == wanted and _reached[name] == int(count or 1):
+    wanted, count, flag = _PLAN.split(":", 2)
+    if name == wanted and _reached[name] == int(count) and not os.path.exists(flag):
+        os.close(os.open(flag, os.O_WRONLY | os.O_CREAT))
         os.kill(os.getpid(), signal.SIGKILL)

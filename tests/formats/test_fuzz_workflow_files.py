@@ -102,7 +102,7 @@ def test_pieces_of_yaml(text: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_a_good_file_with_a_few_bytes_changed(data: st.DataObject) -> None:
     content = bytearray(SEED)
     for _ in range(data.draw(st.integers(1, 4))):
@@ -121,7 +121,7 @@ def _places(node: Any) -> list[tuple[Any, Any]]:
 @given(
     st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from(["drop", "set", "copy", "rename"]), VALUES), max_size=4)
 )
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_a_good_structure_with_parts_changed(changes: list[tuple[int, str, Any]]) -> None:
     document = yaml.safe_load(SEED)
     for number, change, value in changes:

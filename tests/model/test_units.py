@@ -77,13 +77,13 @@ def test_not_a_length_of_time(text: str) -> None:
     assert "90m" in caught.value.todo
 
 
-@given(st.text("0123456789.eE+-:kKmMgGiIbBsShHdw ", max_size=12) | st.text(max_size=12))
+@given(st.text("0123456789.+-:kKmMgGiIbBsShHdw ", max_size=12) | st.text(max_size=12))
 def test_any_text_is_an_amount_or_an_error(text: str) -> None:
     for parse in (parse_bytes, parse_duration):
         try:
             value = parse(text)
         except InputError as problem:
-            assert repr(text) in str(problem)  # noqa: PT017
+            assert repr(text) in str(problem)
         else:
             assert value >= 0
 

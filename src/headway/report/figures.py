@@ -14,8 +14,8 @@ class Ledger:
 
     Paper 001, section II-C: a task's consumption C is its peak times the run time of the attempt that succeeded; its
     allocation A is what each of its attempts was given times how long that one ran. Absolute Workflow Efficiency is
-    the sum of C over the sum of A. A success whose use could not be measured counts on neither side; an attempt that
-    was lost together with its node left no run time, and does not count either.
+    the sum of C over the sum of A. A task that failed for good consumed nothing of use: its C is 0. An attempt whose
+    use could not be measured counts on neither side, nor does one that was lost together with its node.
     """
 
     __slots__ = ("allocated", "asked_count", "asked_sum", "consumed", "used_count", "used_max", "used_sum")
@@ -119,14 +119,15 @@ class Figures:
         usage = outcome.usage
         run_s = usage.wall_s.value if usage.wall_s else max(0.0, outcome.ended_at - outcome.started_at)
         self.run_s += run_s
-        if outcome.ending is not Ending.SUCCESS:
-            for resource, ledger in self.ledgers.items():
-                ledger.failed(getattr(given, resource), run_s)
-            return
-        self.succeeded += 1
+        success = outcome.ending is Ending.SUCCESS
+        self.succeeded += success
         for resource, peak in zip(MEASURED, (usage.memory_bytes, usage.cores_peak, usage.disk_bytes), strict=True):
-            if peak is not None:
+            if peak is None:
+                continue
+            if success:
                 self.ledgers[resource].succeeded(getattr(given, resource), peak.value, run_s)
+            else:
+                self.ledgers[resource].failed(getattr(given, resource), run_s)
 
     def add(self, other: Figures) -> None:
         """Take over another's counts."""

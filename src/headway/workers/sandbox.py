@@ -134,6 +134,8 @@ def _move(source: Path, target: Path) -> None:
     if crosses:
         _copy(source, fresh)
     if target.is_dir() and not target.is_symlink():  # rename does not replace a directory that is not empty
+        if old.exists():
+            remove_tree(old)
         target.rename(old)
     elif source.is_dir() and os.path.lexists(target):
         target.unlink()

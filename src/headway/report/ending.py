@@ -1,0 +1,127 @@
+"""The last words of a run: what became of it, the table, what failed and where to look."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from headway.journal.folder import RunFolder
+from headway.model.units import format_duration
+from headway.report.summary import Failure, RunSummary
+from headway.report.tables import end_table
+from headway.report.words import count, harmless
+
+_MOST_FAILURES = 5
+_MOST_LINES = 6
+_TAIL_BYTES = 8192
+
+
+def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> None:
+    """Everything that is worth saying when a run is over."""
+    whole = summary.whole()
+    if whole.attempts:
+        console.print()
+        console.print(end_table(summary, console))
+    if summary.failures:
+        console.print()
+        _print_failures(console, summary, folder)
+    console.print()
+    console.print(headline(summary), soft_wrap=True)
+    directory = summary.settings.directory if summary.settings else str(folder.path.parents[2])
+    places = Text(f"results in {shown(Path(directory))}, journal in {shown(folder.path)}", style="dim")
+    console.print(places, soft_wrap=True)
+
+
+def headline(summary: RunSummary) -> Text:
+    """One sentence: how it ended, how many tasks, how long it took."""
+    whole = summary.whole()
+    name = harmless(summary.settings.name) if summary.settings else ""
+    run = summary.settings.run if summary.settings else ""
+    took = format_duration(summary.elapsed_s())
+    parts = [f"{count(whole.succeeded, 'task')} run"] if whole.succeeded else []
+    parts += [f"{whole.reused:,} reused from earlier runs"] if whole.reused else []
+    parts += [f"{whole.failed:,} failed"] if whole.failed else []
+    parts += [f"{whole.cut_off:,} cut off by that"] if whole.cut_off else []
+    left = whole.waiting + whole.running
+    parts += [f"{left:,} not run"] if left else []
+    verdict, style = {
+        "succeeded": ("succeeded", "bold green"),
+        "failed": ("failed", "bold red"),
+        "stopped": ("stopped", "bold yellow"),
+    }.get(summary.finished or "", ("interrupted", "bold yellow"))
+    line = Text.assemble(
+        (name, "bold"), f", run {run}: ", (verdict, style), f" after {took}: {', '.join(parts) or 'nothing'}"
+    )
+    if summary.finished == "stopped":
+        line.append(f"; `headway resume{_elsewhere(summary)}` goes on with it")
+    elif summary.finished == "failed":
+        line.append("; mend it, then `headway run` keeps what succeeded")
+    return line
+
+
+def _print_failures(console: Console, summary: RunSummary, folder: RunFolder) -> None:
+    failures = list(summary.failures.values())
+    for failure in failures[:_MOST_FAILURES]:
+        title = Text.assemble(("✗ ", "red"), (harmless(failure.task), "bold"), f": {harmless(failure.why.text)}")
+        console.print(title, soft_wrap=True)
+        for line in last_words(folder, failure):
+            console.print(Text(f"    {line}", style="dim"), soft_wrap=True)
+        for command in _advice(failure, summary):
+            console.print(Text(f"  → {command}", style="cyan"), soft_wrap=True)
+    more = len(failures) - _MOST_FAILURES
+    if more > 0:
+        console.print(f"… and {count(more, 'more failed task')}: headway status{_elsewhere(summary)}", soft_wrap=True)
+
+
+def _advice(failure: Failure, summary: RunSummary) -> Iterator[str]:
+    name = shlex.quote(failure.task)
+    verb = "logs" if failure.attempt else "why"
+    yield f"headway {verb}{_elsewhere(summary)} {name}"
+
+
+def last_words(folder: RunFolder, failure: Failure) -> list[str]:
+    """The end of what the failed attempt wrote to its standard error, or else to its standard output."""
+    if not failure.attempt:
+        return []
+    attempt = folder.attempt(failure.task, failure.attempt)
+    for name in ("stderr", "stdout"):
+        lines = _tail(attempt / name)
+        if lines:
+            return lines
+    return []
+
+
+def _tail(path: Path) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return []
+    lines = [harmless(line.rsplit("\r", 1)[-1]).rstrip()[:400] for line in text.rstrip().split("\n")]
+    return [line for line in lines if line][-_MOST_LINES:]
+
+
+def shown(path: Path) -> str:
+    """A path as short as it can be said from here."""
+    try:
+        relative = os.path.relpath(path)
+    except OSError:
+        return str(path)
+    return relative if not relative.startswith("..") else str(path)
+
+
+def _elsewhere(summary: RunSummary) -> str:
+    """The option that a command needs if it is not given in the workflow's own directory."""
+    directory = summary.settings.directory if summary.settings else "."
+    try:
+        here = os.getcwd()
+    except OSError:
+        here = ""
+    return "" if os.path.realpath(here) == os.path.realpath(directory) else f" -C {shlex.quote(shown(Path(directory)))}"

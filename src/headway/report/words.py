@@ -1,0 +1,73 @@
+"""Figures as people read them, and text of others made safe to show."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from headway.model.units import format_bytes, format_duration
+
+NOTHING = "–"
+
+# What a task wrote, or a name in a file, may hold sequences that a terminal would obey.
+_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def share(value: float | None) -> str:
+    """A part of one as a percentage: `84%`, `0.4%`."""
+    if value is None:
+        return NOTHING
+    percent = 100 * value
+    return f"{percent:.1f}%" if 0 < percent < 0.95 else f"{percent:.0f}%"
+
+
+def amount(resource: str, value: float | None) -> str:
+    """An amount without its resource's name: `420 MB`, `0.98`, `3m 05s`."""
+    if value is None:
+        return NOTHING
+    if resource.endswith("_bytes"):
+        return format_bytes(value)
+    if resource.endswith("_s"):
+        return format_duration(value)
+    return f"{value:.3g}"
+
+
+def held(resource: str, value: float) -> str:
+    """An amount held for a time, given in amount x seconds: `3.20 GB·min`, `12 core·s`."""
+    size, unit = 1.0, "s"
+    enough = 1e9 if resource.endswith("_bytes") else 1.0  # of the larger unit, before it is used
+    for seconds, name in ((60.0, "min"), (3600.0, "h")):
+        if abs(value) >= enough * seconds:
+            size, unit = seconds, name
+    value /= size
+    return f"{format_bytes(value)}·{unit}" if resource.endswith("_bytes") else f"{value:.3g} core·{unit}"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 task`, `10,000 tasks`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def clock(at: float) -> str:
+    """The time of day."""
+    return time.strftime("%H:%M:%S", time.localtime(at))
+
+
+def moment(at: float) -> str:
+    """Day and time."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def stopwatch(seconds: float) -> str:
+    """Elapsed time that does not jump about while it is watched: `0:07`, `12:34`, `1:02:03`, `2d 03:04:05`."""
+    whole = int(seconds)
+    days, rest = divmod(whole, 86400)
+    hours, rest = divmod(rest, 3600)
+    if days:
+        return f"{days}d {hours:02d}:{rest // 60:02d}:{rest % 60:02d}"
+    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
+
+
+def harmless(text: str) -> str:
+    """`text` without anything that would move a terminal's cursor or change its colours."""
+    return _ESCAPES.sub("", text.replace("\t", "    "))
