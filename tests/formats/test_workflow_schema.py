@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from headway.formats.headway_yaml import TASK_KEYS, WORKFLOW_KEYS, parse_workflow
+from headway.formats.headway_yaml import TASK_KEYS, WORKFLOW_KEYS, parse_workflow, read_workflow
 from headway.formats.hints import RESOURCE_KEYS
 from headway.formats.workflow_schema import schema
 from headway.model.errors import HeadwayError
@@ -25,6 +25,10 @@ def documented() -> list[str]:
     text = (REPOSITORY / "docs" / "workflow-file.md").read_text()
     blocks = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return [block if "tasks:" in block else "name: example\ntasks:\n" + block for block in blocks]
+
+
+def shipped() -> list[Path]:
+    return sorted(REPOSITORY.glob("examples/*/workflow.yaml"))
 
 
 def test_it_is_a_schema() -> None:
@@ -49,6 +53,12 @@ def test_every_key_is_explained() -> None:
 @pytest.mark.parametrize("text", documented())
 def test_the_documentations_examples_are_valid(text: str) -> None:
     assert not [error.message for error in VALIDATOR.iter_errors(yaml.safe_load(text))]
+
+
+@pytest.mark.parametrize("path", shipped(), ids=lambda path: path.parent.name)
+def test_the_shipped_examples_are_valid_and_read(path: Path) -> None:
+    assert not [error.message for error in VALIDATOR.iter_errors(yaml.safe_load(path.read_bytes()))]
+    assert len(read_workflow(path)) >= 1
 
 
 def test_there_are_examples_for_every_key() -> None:

@@ -18,6 +18,7 @@ from headway.engine.state import JobStatus
 from headway.journal.base import Journal
 from headway.journal.folder import RunFolder
 from headway.model import records
+from headway.model.errors import SiteError
 from headway.model.job import JobPhase
 from headway.model.records import Decision, Event, Why
 from headway.workers import protocol
@@ -26,6 +27,7 @@ from headway.workers.link import Link
 Observer = Callable[[Sequence[Event | Decision]], None]
 
 _ANSWER_WITHIN_S = 60.0  # a supervisor on a busy machine may take seconds to start
+_GLANCE_S = 0.5  # between two looks at whether it lives
 
 
 class Driver:
@@ -80,14 +82,12 @@ class Driver:
     # --- facts come in ---
 
     async def _next_events(self) -> list[Event]:
-        first = await self._news.get()
-        self._news.put_nowait(first)
-        return self._arrived()
+        """Wait for news; all that has arrived, in the order in which it did."""
+        return self._arrived([await self._news.get()])
 
-    def _arrived(self) -> list[Event]:
+    def _arrived(self, news: Sequence[Event | BaseException] = ()) -> list[Event]:
         events: list[Event] = []
-        while not self._news.empty():
-            item = self._news.get_nowait()
+        for item in (*news, *(self._news.get_nowait() for _ in range(self._news.qsize()))):
             if isinstance(item, BaseException):
                 raise item
             events.append(item)
@@ -207,31 +207,42 @@ class Driver:
     async def _take_up_jobs(self) -> None:
         """After a crash: find the jobs that the journal knows, and ask again for one that never came to be."""
         for job in [job for job in self._engine.jobs.values() if job.live]:
-            seen = any(node.tag == job.tag for node in self._engine.nodes.values())
-            if await asyncio.to_thread(self._cluster.find, [job.tag]):
+            found = await asyncio.to_thread(self._cluster.find, [job.tag])
+            if found or job.phase is JobPhase.RUNNING:
                 await self._connect(job)
-            elif seen:
-                await self._job_ended(job.tag)
             else:
                 await self._act(records.Submit(time.time(), job.tag, job.request, Why("driver", "ask-again")))
 
     async def _connect(self, job: JobStatus) -> None:
+        """Get in touch with a job's supervisor, or find out that it is gone."""
         tag = job.tag
-        try:
-            link = await Link.open(self._folder.jobs / tag, _ANSWER_WITHIN_S)
-        except Exception as error:  # raised again where the driver waits for news
-            self._news.put_nowait(error)
-            return
+        known_before = job.phase is JobPhase.RUNNING
+        link = await Link.open(self._folder.jobs / tag, _GLANCE_S)
+        deadline = time.monotonic() + _ANSWER_WITHIN_S
+        while link is None:
+            phase = (await asyncio.to_thread(self._cluster.poll, [tag]))[tag]
+            if known_before and phase is JobPhase.ENDED:
+                await self._job_ended(tag)
+                return
+            if time.monotonic() > deadline:
+                self._news.put_nowait(
+                    SiteError(
+                        f"the node supervisor did not answer within {_ANSWER_WITHIN_S:g} s",
+                        where=str(self._folder.jobs / tag / "log"),
+                        todo="see there what is wrong, then `headway resume`",
+                    )
+                )
+                return
+            link = await Link.open(self._folder.jobs / tag, _GLANCE_S)
         self._links[tag] = link
         link.say(protocol.Produced(list(self._engine.workflow.producer)))
-        now = time.time()
-        node = self._engine.nodes.get(link.hello.node)
-        if node is None:
-            self._news.put_nowait(records.JobState(now, tag, JobPhase.RUNNING))
-            self._news.put_nowait(records.NodeUp(now, link.hello.node, tag, job.request.per_node))
-        else:  # what it should be running, in case a launch was journalled and never sent
-            for task_id in sorted(node.running):
-                self._start(tag, task_id)
+        if not known_before:
+            self._news.put_nowait(records.JobState(time.time(), tag, JobPhase.RUNNING))
+            self._news.put_nowait(records.NodeUp(time.time(), link.hello.node, tag, job.request.per_node))
+        for node in self._engine.nodes.values():
+            if node.tag == tag:  # what it should be running, in case a launch was journalled and never sent
+                for task_id in sorted(node.running):
+                    self._start(tag, task_id)
         self._keep(asyncio.create_task(self._listen(tag, link)))
 
     async def _listen(self, tag: str, link: Link) -> None:
@@ -244,13 +255,6 @@ class Driver:
                     link.say(protocol.Noted([(outcome.task, outcome.attempt)]))
         if self._links.get(tag) is link:
             del self._links[tag]
-            await self._line_went_dead(tag)
-
-    async def _line_went_dead(self, tag: str) -> None:
-        phase = (await asyncio.to_thread(self._cluster.poll, [tag]))[tag]
-        if phase is JobPhase.ENDED:
-            await self._job_ended(tag)
-        else:
             await self._connect(self._engine.jobs[tag])
 
     async def _job_ended(self, tag: str) -> None:

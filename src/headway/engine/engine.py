@@ -329,7 +329,8 @@ class Engine:
             decisions += self._reads(now)
             decisions += self._launches(now)
         unfinished = 0 if self._over else sum(self.counts[phase] for phase in Phase if phase <= Phase.RUNNING)
-        view = View(self.settings.uid, unfinished, self.jobs.values(), self.limits)
+        wanting = 0 if self._over else self.counts[Phase.PLACEABLE] + self.counts[Phase.RUNNING]
+        view = View(self.settings.uid, unfinished, wanting, self.jobs.values(), self.limits)
         decisions += self._planner.plan(view, now)
         if self._over and not decisions:
             decisions.append(records.Finish(now, self._status()))

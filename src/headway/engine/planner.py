@@ -17,7 +17,8 @@ class View(Struct, frozen=True):
     """What a planner sees of the run."""
 
     uid: str
-    unfinished: int  # tasks that may still need to run
+    unfinished: int  # tasks that may still have to run
+    wanting: int  # tasks that need a node now
     jobs: Collection[JobStatus]
     limits: Resources
 
@@ -39,9 +40,9 @@ class OneAllocation(Planner):
 
     def plan(self, view: View, now: float) -> list[Decision]:
         live = [job for job in view.jobs if job.live]
-        if view.unfinished and not live:
+        if view.wanting and not live:
             tag = f"headway-{view.uid}-{len(view.jobs) + 1}"
-            why = Why(self.name, "work-and-no-nodes", {"tasks": view.unfinished, "jobs": len(view.jobs)})
+            why = Why(self.name, "work-and-no-nodes", {"tasks": view.wanting, "jobs": len(view.jobs)})
             return [Submit(now, tag, JobRequest(view.limits), why)]
         if not view.unfinished:
             why = Why(self.name, "no-more-work")

@@ -69,7 +69,7 @@ class Reader:
             raise self.error(line, f"{field} is empty", f"write {wanted} or leave the key out")
         return node
 
-    def name(self, text: str, line: int, field: str) -> str:
+    def name(self, text: str, line: int, field: str, longest: int = _LONGEST_NAME) -> str:
         """A text that can name something: shown in one line, typed in a shell."""
         if not text.strip():
             raise self.error(line, f"{field} is empty", "write a name")
@@ -77,8 +77,8 @@ class Reader:
             raise self.error(line, f"{field} {short(text)} holds a control character", "remove it")
         if text.startswith("-"):
             raise self.error(line, f"{field} {short(text)} begins with '-'", "let it begin with a letter")
-        if len(text) > _LONGEST_NAME:
-            raise self.error(line, f"{field} {short(text)} is longer than {_LONGEST_NAME} characters", "shorten it")
+        if len(text) > longest:
+            raise self.error(line, f"{field} {short(text)} is longer than {longest} characters", "shorten it")
         return text
 
     def number(self, entry: Entry, field: str, *, least: float = -math.inf, whole: bool = False) -> float:

@@ -129,7 +129,7 @@ def _read_block(reader: Reader, category: str, entry: Entry) -> _Block:
     block.env = _read_environment(reader, keys, each, owner)
     if "container" in keys:
         image = reader.value(keys["container"], f"'container' of {owner}")
-        reader.name(image.text, keys["container"].line, f"the container of {owner}")
+        reader.name(image.text, keys["container"].line, f"the container of {owner}", longest=4096)
         block.container = each.template(image.text)
     if "resources" in keys:
         block.hints = read_hints(reader, keys["resources"], owner)

@@ -28,6 +28,7 @@ MAX_DEPTH = 100
 
 _PLAIN_TAGS = (None, "!", "tag:yaml.org,2002:str")
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TAG_DIRECTIVE = re.compile("(?:^|[\n\r\x85\u2028\u2029])%TAG")  # tags are refused; a million of these stall libyaml
 _IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")  # escape codes can write what the file itself cannot hold
 _INDENT_OR_QUOTE = "check the indentation and the quotes here and just above"
 _ADVICE = (  # what the parser says, and what usually helps
@@ -122,7 +123,8 @@ def parse_yaml(data: bytes, file: str) -> Node:
     except yaml.MarkedYAMLError as problem:
         raise _syntax_error(problem, text, file) from None
     except (yaml.YAMLError, ValueError, OverflowError) as problem:  # the pure Python parser's number conversions
-        raise InputError(f"this is not YAML ({problem})", where=f"{file}:1", todo=_INDENT_OR_QUOTE) from None
+        reason = next(iter(str(problem).splitlines()), type(problem).__name__)
+        raise InputError(f"this is not YAML ({reason})", where=f"{file}:1", todo=_INDENT_OR_QUOTE) from None
 
 
 def _decode(data: bytes, file: str) -> str:
@@ -138,6 +140,9 @@ def _decode(data: bytes, file: str) -> str:
         raise InputError(
             f"the file holds the unreadable character {odd[0]!r}", where=f"{file}:{line}", todo="remove it"
         )
+    if directive := _TAG_DIRECTIVE.search(text):
+        line = text.count("\n", 0, directive.end()) + 1
+        raise InputError("the directive %TAG is not allowed", where=f"{file}:{line}", todo="remove it")
     return text
 
 

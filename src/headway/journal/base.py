@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from headway.model.records import Decision, Event
 
@@ -16,8 +16,8 @@ class Journal(ABC):
         """Add records, all or none; when this returns, they survive a crash."""
 
     @abstractmethod
-    def replay(self, task: str | None = None) -> Iterator[Event | Decision]:
-        """All records in the order they were appended, or only those about one task."""
+    def replay(self, task: str | None = None, kinds: Collection[str] = ()) -> Iterator[Event | Decision]:
+        """All records in the order they were appended, or only those about one task or of these kinds."""
 
     @abstractmethod
     def close(self) -> None:

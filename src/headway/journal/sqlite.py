@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -77,10 +77,13 @@ class SqliteJournal(Journal):
                     self._database.execute("ROLLBACK")
                 raise
 
-    def replay(self, task: str | None = None) -> Iterator[Event | Decision]:
-        where, values = ("WHERE task = ?", (task,)) if task is not None else ("", ())
+    def replay(self, task: str | None = None, kinds: Collection[str] = ()) -> Iterator[Event | Decision]:
+        conditions = ["task = ?"] if task is not None else []
+        conditions += [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        values = [*([task] if task is not None else []), *kinds]
         with self._complaints("read"):
-            query = f"SELECT sequence, body FROM records {where} ORDER BY sequence"  # noqa: S608 - a constant
+            query = f"SELECT sequence, body FROM records {where} ORDER BY sequence"  # noqa: S608 - constants and ?
             for sequence, body in self._database.execute(query, values):
                 try:
                     yield decode(body)

@@ -58,7 +58,7 @@ def headline(summary: RunSummary) -> Text:
         (name, "bold"), f", run {run}: ", (verdict, style), f" after {took}: {', '.join(parts) or 'nothing'}"
     )
     if summary.finished == "stopped":
-        line.append(f"; `headway resume{_elsewhere(summary)}` goes on with it")
+        line.append(f"; `headway resume{elsewhere(summary)}` goes on with it")
     elif summary.finished == "failed":
         line.append("; mend it, then `headway run` keeps what succeeded")
     return line
@@ -75,13 +75,13 @@ def _print_failures(console: Console, summary: RunSummary, folder: RunFolder) ->
             console.print(Text(f"  → {command}", style="cyan"), soft_wrap=True)
     more = len(failures) - _MOST_FAILURES
     if more > 0:
-        console.print(f"… and {count(more, 'more failed task')}: headway status{_elsewhere(summary)}", soft_wrap=True)
+        console.print(f"… and {count(more, 'more failed task')}: headway status{elsewhere(summary)}", soft_wrap=True)
 
 
 def _advice(failure: Failure, summary: RunSummary) -> Iterator[str]:
     name = shlex.quote(failure.task)
     verb = "logs" if failure.attempt else "why"
-    yield f"headway {verb}{_elsewhere(summary)} {name}"
+    yield f"headway {verb}{elsewhere(summary)} {name}"
 
 
 def last_words(folder: RunFolder, failure: Failure) -> list[str]:
@@ -117,7 +117,7 @@ def shown(path: Path) -> str:
     return relative if not relative.startswith("..") else str(path)
 
 
-def _elsewhere(summary: RunSummary) -> str:
+def elsewhere(summary: RunSummary) -> str:
     """The option that a command needs if it is not given in the workflow's own directory."""
     directory = summary.settings.directory if summary.settings else "."
     try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
 
+from headway.journal.base import Journal
 from headway.model import records
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Launch, RunStarted, Why
@@ -49,7 +50,7 @@ class RunSummary:
         self._cut_off: set[str] = set()
         self._session_from = 0.0
         self._earlier_sessions_s = 0.0
-        self._handlers: dict[type, Callable[[Any], None]] = {
+        self._handlers: dict[type[records.Record], Callable[[Any], None]] = {
             records.RunStarted: self._run_started,
             records.Resumed: self._resumed,
             records.LimitsRead: self._limits_read,
@@ -66,10 +67,11 @@ class RunSummary:
         }
 
     @classmethod
-    def of(cls, stream: Iterable[Event | Decision]) -> RunSummary:
-        """The summary of all these records."""
+    def of(cls, journal: Journal) -> RunSummary:
+        """The summary of all that a journal holds so far."""
         summary = cls()
-        for record in stream:
+        kinds = [str(each.__struct_config__.tag) for each in summary._handlers]  # the others need not even be read
+        for record in journal.replay(kinds=kinds):
             summary.apply(record)
         return summary
 

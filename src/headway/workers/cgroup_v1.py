@@ -70,17 +70,14 @@ class CgroupV1Group(Group):
 
     def look(self, kin: Kin) -> Look | None:
         """What the kernel charges to the cgroup, page cache apart."""
-        amounts = cgroups.read_amounts(f"{self._memory}/memory.stat", _STAT)
-        if not amounts:
+        held_bytes = self._held_bytes()
+        if held_bytes is None:
             return None
-        held_bytes = amounts["rss"] + amounts["shmem"] + amounts.get("swap", 0)
-        cache_bytes = amounts["cache"] - amounts["shmem"]
-        self._most_cache_bytes = max(self._most_cache_bytes, cache_bytes)
         cpu_s = self._cpu_s()
         if cpu_s is None:
             processes = (read_process(pid) for pid in self.members(kin))
             cpu_s = sum(process.cpu_s for process in processes if process)
-        return Look(held_bytes, held_bytes, cpu_s, cache_bytes=cache_bytes)
+        return Look(held_bytes, held_bytes, cpu_s)
 
     def owns(self, orphan: Process) -> bool:
         """A process keeps its cgroup until it is reaped."""
@@ -88,7 +85,7 @@ class CgroupV1Group(Group):
 
     def totals(self) -> Totals:
         """The kernel's own counters: no look is needed for these."""
-        self.look_at_cache()
+        self._held_bytes()  # for the cache: what was read and written stays charged after the last member's end
         peak_bytes = cgroups.read_amount(f"{self._memory}/memory.memsw.max_usage_in_bytes")
         if peak_bytes is None:
             peak_bytes = cgroups.read_amount(f"{self._memory}/memory.max_usage_in_bytes")
@@ -100,12 +97,6 @@ class CgroupV1Group(Group):
             memory_kills=self.memory_kills(),
         )
 
-    def look_at_cache(self) -> None:
-        """What has been read and written stays charged after the last member's end."""
-        amounts = cgroups.read_amounts(f"{self._memory}/memory.stat", _STAT)
-        if amounts:
-            self._most_cache_bytes = max(self._most_cache_bytes, amounts["cache"] - amounts["shmem"])
-
     def memory_kills(self) -> int:
         """`oom_kill` counts every member that the kernel killed, also one whose parent carried on."""
         return cgroups.read_amounts(f"{self._memory}/memory.oom_control", _OOM).get("oom_kill", 0)
@@ -113,6 +104,13 @@ class CgroupV1Group(Group):
     def remove(self) -> bool:
         """Both folders."""
         return all([cgroups.remove_folder(folder) for folder in (self._memory, self._cpuacct) if folder])
+
+    def _held_bytes(self) -> int | None:
+        amounts = cgroups.read_amounts(f"{self._memory}/memory.stat", _STAT)
+        if not amounts:
+            return None
+        self._most_cache_bytes = max(self._most_cache_bytes, amounts["cache"] - amounts["shmem"])
+        return amounts["rss"] + amounts["shmem"] + amounts.get("swap", 0)
 
     def _cpu_s(self) -> float | None:
         usage_ns = cgroups.read_amount(f"{self._cpuacct}/cpuacct.usage") if self._cpuacct else None

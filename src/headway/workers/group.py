@@ -19,7 +19,6 @@ class Look(NamedTuple):
     summed_bytes: int  # the same if no two processes shared a page: more than `held_bytes` means they may
     cpu_s: float  # used so far
     file_bytes: int | None = None  # the most file pages that one process has mapped, if that was looked at
-    cache_bytes: int = 0  # page cache that the kernel charges to the group
 
 
 class Totals(NamedTuple):

@@ -6,7 +6,6 @@ import asyncio
 import os
 from pathlib import Path
 
-from headway.model.errors import SiteError
 from headway.workers import protocol
 from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
 
@@ -20,17 +19,15 @@ class Link:
         self.hello = hello
 
     @classmethod
-    async def open(cls, folder: Path, timeout_s: float) -> Link:
-        """Connect to the supervisor of that job, giving it time to start."""
+    async def open(cls, folder: Path, timeout_s: float) -> Link | None:
+        """Connect to the supervisor of that job; None if it does not answer in time."""
         deadline = asyncio.get_running_loop().time() + timeout_s
         while True:
             try:
                 return await cls._try(folder)
-            except (OSError, asyncio.IncompleteReadError):
+            except (OSError, ValueError, asyncio.IncompleteReadError):
                 if asyncio.get_running_loop().time() > deadline:
-                    raise SiteError(
-                        f"the node supervisor did not answer within {timeout_s:g} s", where=str(folder / "log")
-                    ) from None
+                    return None
                 await asyncio.sleep(0.01)
 
     @classmethod
@@ -44,7 +41,7 @@ class Link:
             os.close(handle)
         hello = protocol.decode_from_supervisor(await reader.readuntil(b"\n"))
         if not isinstance(hello, protocol.Hello):
-            raise OSError("not a supervisor")  # noqa: TRY004 - to the caller it is a failed connection
+            raise OSError("not a supervisor")
         return cls(reader, writer, hello)
 
     def say(self, message: protocol.Message) -> None:

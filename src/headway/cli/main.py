@@ -1,0 +1,157 @@
+"""The command `headway`: finds the verb, and turns every error into one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from headway import __version__
+from headway.model.errors import HeadwayError
+
+# Each verb is a module of this package, imported when it is used: `headway --help` must answer at once.
+VERBS = {
+    "run": "Run a workflow: what is new or has changed.",
+    "resume": "Go on with a run that was stopped or killed.",
+    "status": "Show how far a run is.",
+    "cancel": "Stop a run at once, resumable.",
+    "logs": "Show what a task wrote.",
+    "why": "Explain what happened to a task, and why.",
+    "policies": "List the ways of sizing and ordering tasks.",
+    "doctor": "Check whether Headway can work here.",
+    "init": "Write a small workflow to start from.",
+}
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+BUG = 70
+
+EPILOG = """\b
+Exit codes:
+    0  all tasks succeeded
+    1  the run is over and tasks failed
+    2  bad input: an option, a file, a name
+    3  the machine or its file system is in trouble
+    4  another Headway is at work in this directory
+  130  stopped by Ctrl-C or `headway cancel`; `headway resume` goes on
+
+\b
+Settings: options > environment (HEADWAY_CORES, …) > headway.toml beside the
+workflow > ~/.config/headway/config.toml
+Completion: eval "$(_HEADWAY_COMPLETE=bash_source headway)"  (also zsh, fish)
+"""
+
+
+class Verbs(click.Group):
+    """A group that knows its verbs without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = import_module(f"headway.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], VERBS, n=1)
+            if near:
+                hint = f"did you mean {near[0]!r}?"
+            elif args[0].endswith((".yaml", ".yml")):
+                hint = f"did you mean 'headway run {args[0]}'?"
+            else:
+                hint = f"there are {', '.join(VERBS)}"
+            raise click.UsageError(f"there is no command {args[0]!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            answer = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:  # whoever was reading has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return BROKEN_PIPE
+        return answer
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:
+        """Run the command line and exit; a verb's return value is its exit code."""
+        extra.pop("standalone_mode", None)
+        sys.exit(self._guarded(list(sys.argv[1:] if args is None else args), **extra))
+
+    def _guarded(self, args: list[str], **extra: Any) -> int:
+        try:
+            answer = super().main(args, "headway", standalone_mode=False, **extra)
+        except HeadwayError as error:
+            return _complain(str(error), error.exit_code)
+        except click.UsageError as error:
+            where = f"; see `{error.ctx.command_path} --help`" if error.ctx else ""
+            return _complain(f"{_sentence(error.format_message())}{where}", 2)
+        except click.ClickException as error:
+            return _complain(error.format_message(), 2)
+        except (click.Abort, KeyboardInterrupt):
+            return INTERRUPTED
+        except Exception as error:
+            if os.environ.get("HEADWAY_DEBUG"):
+                raise
+            what = f"{type(error).__name__}: {error}".rstrip(": ")
+            todo = "nothing is lost, but this is a bug: please report it with what HEADWAY_DEBUG=1 shows"
+            return _complain(f"{what}; {todo}", BUG)
+        return answer if isinstance(answer, int) else 0
+
+
+@click.group(
+    cls=Verbs,
+    invoke_without_command=True,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", message="headway %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Run scientific workflows: every task measured, limited, retried by cause, and nothing lost.
+
+    \b
+    Start here:
+      headway init              writes workflow.yaml
+      headway run               runs it
+      headway why hello         says what a task got, what it used, and why
+
+    Without an argument every command means the newest run in this directory. All of them can answer in JSON
+    (--json).
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def _sentence(message: str) -> str:
+    """Click's message in the style of ours: no capital at the start, no full stop at the end."""
+    message = " ".join(message.split()).rstrip(".")
+    return message[:1].lower() + message[1:]
+
+
+def _complain(message: str, exit_code: int) -> int:
+    click.echo(f"headway: {message}", err=True)
+    return exit_code
+
+
+def main() -> NoReturn:
+    """Entry point of the command `headway`."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:  # a log in another encoding gets a question mark, not a crash
+            reconfigure(errors="replace")
+    cli.main()
+    raise AssertionError("cli.main exits")

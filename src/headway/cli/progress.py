@@ -1,0 +1,145 @@
+"""Progress of a run, shown as its records become durable: the base of all displays, and the one for logs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.console import Console
+from rich.text import Text
+
+from headway.cli.news import Kind, News, news_of
+from headway.model.records import Decision, Event
+from headway.report.summary import RunSummary
+from headway.report.words import clock, count, harmless
+
+# In a log, a progress line comes at least this late after the last one; later and later as a run goes on.
+_SHORTEST_S = 10.0
+_STEPS = 10
+_MOST_OF_A_KIND = 50
+
+STYLES = {Kind.FAILED: "bold red", Kind.RETRY: "yellow", Kind.LOST: "yellow", Kind.STOPPING: "bold yellow"}
+
+
+class Progress:
+    """Keeps a summary up to date and shows nothing: also what `--quiet` uses. Others show more by overriding hooks.
+
+    A display must never harm the run: when nobody can read it any more (a closed pipe, a vanished terminal), it stops
+    showing and the run goes on.
+    """
+
+    def __init__(self, summary: RunSummary) -> None:
+        self.summary = summary
+        self._readable = True
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def __call__(self, batch: Sequence[Event | Decision]) -> None:
+        """Observer of the driver: `batch` is durable now."""
+        told = self._fold(batch)
+        if self._readable:
+            try:
+                self._tell(told)
+            except (OSError, ValueError):  # ValueError: the stream was closed
+                self._readable = False
+
+    def _fold(self, batch: Sequence[Event | Decision]) -> list[News]:
+        """Bring the summary up to date; returns the news in it."""
+        told: list[News] = []
+        for record in batch:
+            news = news_of(record, self.summary)
+            if news is not None:
+                told.append(news)
+            self.summary.apply(record)
+        return told
+
+    def _tell(self, told: Sequence[News]) -> None:
+        """Show news, and where the run is now."""
+
+
+class Lines(Progress):
+    """Line by line, for logs: the start, what went wrong as it happens, and where the run is every now and then."""
+
+    def __init__(self, summary: RunSummary, console: Console) -> None:
+        super().__init__(summary)
+        self._console = console
+        self._greeted = False
+        self._shown_at = 0.0
+        self._shown_step = 0
+        self._told: dict[Kind, int] = {}
+
+    def _tell(self, told: Sequence[News]) -> None:
+        now = time.time()
+        if not self._greeted:
+            self._greeted = True
+            self._shown_at = now
+            self._say(now, greeting(self.summary))
+            self._shown_step = self._step()
+        for news in told:
+            self._news(now, news)
+        silent_s = now - self._shown_at
+        if silent_s < 1.0 or self.summary.finished:
+            return
+        step = self._step()
+        if step > self._shown_step or silent_s >= max(_SHORTEST_S, self.summary.elapsed_s(now) / 20):
+            self._shown_at, self._shown_step = now, step
+            self._say(now, Text(state_of(self.summary)))
+
+    def _step(self) -> int:
+        whole = self.summary.whole()
+        return _STEPS * whole.done // max(1, whole.total)
+
+    def _news(self, now: float, news: News) -> None:
+        told = self._told[news.kind] = self._told.get(news.kind, 0) + 1
+        if told <= _MOST_OF_A_KIND:
+            self._say(now, styled(news))
+        elif told == _MOST_OF_A_KIND + 1:
+            self._say(now, Text(f"more of these ({news.kind}) are counted, not listed"))
+
+    def _say(self, now: float, line: Text) -> None:
+        self._console.print(Text.assemble((clock(now), "dim"), "  ", line), soft_wrap=True)
+        self._console.file.flush()
+
+
+def styled(news: News) -> Text:
+    """A line of news with its kind in colour."""
+    style = STYLES[news.kind]
+    subject = Text.assemble(" ", (news.subject, "bold"), ": ") if news.subject else Text(" ")
+    return Text.assemble((str(news.kind), style), subject, news.text)
+
+
+def greeting(summary: RunSummary) -> Text:
+    """What is about to happen."""
+    settings, whole = summary.settings, summary.whole()
+    name = harmless(settings.name) if settings else ""
+    run = settings.run if settings else ""
+    sizer = f"; sizes by {settings.sizer}" if settings else ""
+    text = Text.assemble(
+        (name, "bold"),
+        f", run {run}: {count(whole.total, 'task')} on {summary.limits}{sizer}",
+    )
+    if whole.done:
+        text.append(f"; {whole.done:,} done already")
+    return text
+
+
+def state_of(summary: RunSummary) -> str:
+    """Where the run is, in one line."""
+    whole = summary.whole()
+    retrying = len(summary.troubles)
+    parts = [
+        f"{100 * whole.done // max(1, whole.total):3d}%",
+        f"{whole.done:,} of {whole.total:,} done",
+        f"{whole.running:,} running",
+        *([f"{retrying:,} to be retried"] if retrying else []),
+        *([f"{whole.failed:,} failed"] if whole.failed else []),
+        *([f"{whole.cut_off:,} cut off"] if whole.cut_off else []),
+    ]
+    return ", ".join(parts)

@@ -1,0 +1,125 @@
+"""`headway run`: run what is new or has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from headway.cli.options import CORES, SIZE, json_option, quiet_option, supervision_options
+from headway.cli.settings import use_settings
+
+DEFAULT_FILE = "workflow.yaml"
+
+
+@click.command("run", short_help="Run a workflow: what is new or has changed.")
+@click.argument(
+    "workflow", type=click.Path(path_type=Path), default=DEFAULT_FILE, is_eager=True, callback=use_settings
+)
+@click.option("-n", "--dry-run", is_flag=True, help="Only say what would run, why, and with which sizes.")
+@click.option("--cores", type=CORES, envvar="HEADWAY_CORES", help="Use at most so many cores of this machine.")
+@click.option("--memory", type=SIZE, envvar="HEADWAY_MEMORY", help="Use at most so much memory, such as 8GB.")
+@click.option("--disk", type=SIZE, envvar="HEADWAY_DISK", help="Use at most so much disk, such as 200GB.")
+@click.option(
+    "--sizer", envvar="HEADWAY_SIZER", metavar="NAME", help="How tasks are sized; see `headway policies`."
+)
+@click.option("--order", envvar="HEADWAY_ORDER", metavar="NAME", help="Which ready task goes first.")
+@click.option(
+    "--seed", type=int, default=0, envvar="HEADWAY_SEED", show_default=True, help="For policies that draw at random."
+)
+@click.option(
+    "-k/-K",
+    "--keep-going/--no-keep-going",
+    envvar="HEADWAY_KEEP_GOING",
+    help="After a failure, go on with all that does not depend on it.",
+)
+@click.option("--again", is_flag=True, help="Run everything, also what has not changed.")
+@supervision_options
+@quiet_option
+@json_option
+def command(
+    workflow: Path,
+    dry_run: bool,
+    cores: float | None,
+    memory: float | None,
+    disk: float | None,
+    sizer: str | None,
+    order: str | None,
+    seed: int,
+    keep_going: bool,
+    again: bool,
+    measure: str,
+    grace: float,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Run WORKFLOW (by default workflow.yaml) in the directory it lies in.
+
+    Only what is new or has changed runs: a task whose command, settings and input files are those of an
+    earlier success, and whose outputs are there, is not run again.
+
+    \b
+    Examples:
+      headway run                          workflow.yaml, right here
+      headway run -n                       what would run, and why?
+      headway run --cores 4 --memory 8GB   leave the rest of the machine alone
+      headway run -k nightly.yaml          do as much as can be done
+
+    Ctrl-C stops gently: running tasks may end. Ctrl-C again stops them at once. Either way `headway resume`
+    goes on where it stopped.
+
+    The exit code is 0 if all tasks succeeded, 1 if some failed, 130 if the run was stopped; see `headway --help`.
+    """
+    from headway.cli.reading import read_workflow_file
+    from headway.drivers.runs import Options
+    from headway.ordering import DEFAULT_ORDER
+    from headway.sizing import DEFAULT_SIZER
+
+    amounts = {"cores": cores, "memory_bytes": memory, "disk_bytes": disk}
+    options = Options(
+        sizer=sizer or DEFAULT_SIZER,
+        order=order or DEFAULT_ORDER,
+        seed=seed,
+        keep_going=keep_going,
+        again=again,
+        stated={name: value for name, value in amounts.items() if value is not None},
+        grace_s=grace,
+        measure=measure,
+    )
+    directory = workflow.absolute().parent
+    graph = read_workflow_file(workflow)
+    _check(options, directory)
+    if dry_run:
+        from headway.cli.dry_run import foresee, print_plan
+        from headway.cli.output import print_json
+
+        plan = foresee(graph, directory, options, str(workflow))
+        if as_json:
+            print_json(plan.document())
+        elif not quiet:
+            print_plan(plan)
+        return 0
+
+    from headway.cli.watching import watch
+    from headway.drivers.real import Observer
+    from headway.drivers.runs import start
+    from headway.journal.folder import RunFolder
+    from headway.report.summary import RunSummary
+
+    def drive(observer: Observer) -> RunFolder:
+        folder, _ = start(graph, directory, options, source=str(workflow), observers=[observer])
+        return folder
+
+    return watch(drive, RunSummary(), quiet=quiet, as_json=as_json)
+
+
+def _check(options: object, directory: Path) -> None:
+    """Complain of options that cannot be met before anything is written."""
+    from headway.clusters.machine import machine, part_of
+    from headway.drivers.assemble import known, orders, sizers
+    from headway.drivers.runs import Options
+
+    assert isinstance(options, Options)  # noqa: S101 - imported late: this module must stay light
+    known("sizer", options.sizer, sizers())
+    known("order", options.order, orders())
+    part_of(machine(directory), options.stated)

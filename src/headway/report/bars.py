@@ -1,0 +1,84 @@
+"""Progress bars: a line a category, drawn from its figures."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from headway.report.figures import Figures
+from headway.report.words import harmless
+
+# What a bar is made of, from the left: figure, colour, and a shape that tells them apart without colours.
+_PARTS = (
+    ("reused", "blue", "━"),
+    ("succeeded", "green", "━"),
+    ("failed", "red", "×"),
+    ("cut_off", "red", "·"),
+    ("running", "yellow", "╍"),
+)
+
+
+def bars(categories: list[Figures], width: int, room: int) -> list[Text]:
+    """A line a category; if there are too many, those with something going on, and how many are left out."""
+    shown = categories
+    if len(categories) > room:
+        unfinished = [figures for figures in categories if figures.done < figures.total]
+        moving = [figures for figures in unfinished if figures.running or figures.failed]
+        ranked = list(dict.fromkeys(figures.name for figures in [*moving, *unfinished, *categories]))
+        chosen = set(ranked[: room - 1])
+        shown = [figures for figures in categories if figures.name in chosen]
+    names = max(min(cell_len(harmless(figures.name)), max(8, width // 4)) for figures in shown)
+    numbers = max(len(_number(figures)) for figures in shown)
+    notes = 22 if width >= 72 else 0
+    length = max(5, min(60, width - names - numbers - notes - 4))
+    lines = [
+        Text.assemble(
+            fitted(harmless(figures.name), names),
+            "  ",
+            bar(figures, length),
+            "  ",
+            f"{_number(figures):>{numbers}}",
+            *(("  ", _note(figures)) if notes else ()),
+        )
+        for figures in shown
+    ]
+    hidden = [figures for figures in categories if figures not in shown]
+    if hidden:
+        done = sum(figures.done == figures.total for figures in hidden)
+        lines.append(Text(f"… and {done} categories that are done, {len(hidden) - done} that are not", style="dim"))
+    return lines
+
+
+def bar(figures: Figures, length: int) -> Text:
+    """A bar of `length` cells in which every kind of task has its share, rounded so that all fit."""
+    text = Text()
+    counted = cells = 0
+    for name, colour, shape in _PARTS:
+        number = getattr(figures, name)
+        counted += number
+        reach = length * counted // max(1, figures.total)
+        if number and reach == cells and cells < length:  # something that happened is seen
+            reach += 1
+        text.append(shape * (reach - cells), style=colour)
+        cells = max(cells, reach)
+    return text.append("─" * (length - cells), style="bright_black")
+
+
+def _number(figures: Figures) -> str:
+    return f"{figures.done:,}/{figures.total:,}"
+
+
+def _note(figures: Figures) -> Text:
+    parts = []
+    if figures.failed:
+        parts.append((f"{figures.failed:,} failed", "red"))
+    if figures.running:
+        parts.append((f"{figures.running:,} running", "yellow"))
+    elif figures.reused:
+        parts.append((f"{figures.reused:,} reused", "blue"))
+    return Text(" ").join(Text(words, style=style) for words, style in parts)
+
+
+def fitted(name: str, cells: int) -> str:
+    """The name in exactly so many cells."""
+    return set_cell_size(name, cells) if cell_len(name) <= cells else set_cell_size(name, cells - 1) + "…"

@@ -1,0 +1,149 @@
+"""One task's story: why it ran, what each attempt was given and used, and how it came to where it is."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct, field
+
+from headway.journal.base import Journal
+from headway.model.outcome import Ending, Outcome
+from headway.model.records import GiveUp, InputsRead, Launch, NodeLost, Reuse, RunStarted, TaskEnded, TasksAdded, Why
+from headway.model.task import Task
+
+State = Literal["succeeded", "reused", "failed", "cut-off", "running", "waiting"]
+
+
+class Attempt(Struct, frozen=True):
+    """An attempt and how it ended; without an outcome it is under way, or was lost with its node."""
+
+    launch: Launch
+    outcome: Outcome | None = None
+    lost: str | None = None  # what is known of the node's end
+
+
+class Story(Struct, frozen=True):
+    """All that the journal tells of one task."""
+
+    task: Task
+    run: str
+    workflow: str
+    sizer: str
+    state: State
+    attempts: list[Attempt]
+    reused_from: str | None = None
+    given_up: Why | None = None
+    cut_off_by: dict[str, Why] = field(default_factory=dict)
+    waits_for: list[str] = field(default_factory=list)
+    inputs: InputsRead | None = None
+
+
+def tasks_of(journal: Journal) -> dict[str, Task]:
+    """Every task of the run."""
+    added = journal.replay(kinds=["tasks-added"])
+    return {task.id: task for record in added if isinstance(record, TasksAdded) for task in record.tasks}
+
+
+def settings_of(journal: Journal) -> RunStarted:
+    """What the run was started with."""
+    return next(record for record in journal.replay(kinds=["run-started"]) if isinstance(record, RunStarted))
+
+
+def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
+    """The story of `task`, one of `tasks`."""
+    settings = settings_of(journal)
+    attempts: list[Attempt] = []
+    reused_from: str | None = None
+    given_up: Why | None = None
+    inputs: InputsRead | None = None
+    for record in journal.replay(task.id):
+        match record:
+            case Launch():
+                attempts.append(Attempt(record))
+            case TaskEnded() if attempts and attempts[-1].launch.attempt == record.outcome.attempt:
+                attempts[-1] = Attempt(attempts[-1].launch, record.outcome)
+            case Reuse():
+                reused_from = record.run
+            case GiveUp():
+                given_up = record.why
+            case InputsRead():
+                inputs = record
+    attempts = _with_losses(journal, attempts)
+    state = _state(attempts, reused_from, given_up)
+    cut_off_by = _failed_ancestors(journal, task, tasks) if state == "waiting" else {}
+    if cut_off_by:
+        state = "cut-off"
+    return Story(
+        task=task,
+        run=settings.run,
+        workflow=settings.name,
+        sizer=settings.sizer,
+        state=state,
+        attempts=attempts,
+        reused_from=reused_from,
+        given_up=given_up,
+        cut_off_by=cut_off_by,
+        waits_for=_unfinished_parents(journal, task) if state == "waiting" else [],
+        inputs=inputs,
+    )
+
+
+def _state(attempts: list[Attempt], reused_from: str | None, given_up: Why | None) -> State:
+    if given_up is not None:
+        return "failed"
+    if reused_from is not None:
+        return "reused"
+    if not attempts or attempts[-1].lost is not None:
+        return "waiting"
+    last = attempts[-1].outcome
+    if last is None:
+        return "running"
+    return "succeeded" if last.ending is Ending.SUCCESS else "waiting"
+
+
+def _with_losses(journal: Journal, attempts: list[Attempt]) -> list[Attempt]:
+    """Attempts without an end: lost, if there was another one after them or their node was lost since."""
+    if all(attempt.outcome for attempt in attempts):
+        return attempts
+    losses = [record for record in journal.replay(kinds=["node-lost"]) if isinstance(record, NodeLost)]
+    found = []
+    for attempt in attempts:
+        launch = attempt.launch
+        messages = [loss.message for loss in losses if loss.node == launch.node and loss.at >= launch.at]
+        gone = attempt.outcome is None and (messages or attempt is not attempts[-1])
+        found.append(Attempt(launch, None, (messages or [""])[0] or "its node was lost") if gone else attempt)
+    return found
+
+
+def _failed_ancestors(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> dict[str, Why]:
+    """The tasks above that failed for good, nearest first."""
+    failed = {record.task: record.why for record in journal.replay(kinds=["give-up"]) if isinstance(record, GiveUp)}
+    if not failed:
+        return {}
+    found: dict[str, Why] = {}
+    seen: set[str] = set()
+    above = deque(task.parents)
+    while above:
+        parent = above.popleft()
+        if parent in seen:
+            continue
+        seen.add(parent)
+        if parent in failed:
+            found[parent] = failed[parent]
+        else:
+            above.extend(tasks[parent].parents)
+    return found
+
+
+def _unfinished_parents(journal: Journal, task: Task) -> list[str]:
+    if not task.parents:
+        return []
+    done: set[str] = set()
+    for record in journal.replay(kinds=["task-ended", "reuse"]):
+        if isinstance(record, Reuse):
+            done.add(record.task)
+        elif isinstance(record, TaskEnded) and record.outcome.ending is Ending.SUCCESS:
+            done.add(record.outcome.task)
+    return [parent for parent in task.parents if parent not in done]

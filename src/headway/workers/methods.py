@@ -1,0 +1,85 @@
+"""Which way of measuring this machine allows, and why."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from headway.model.errors import InputError, SiteError
+from headway.workers import cgroup_v2, cgroups
+from headway.workers.cgroup_v1 import CgroupV1Groups
+from headway.workers.cgroup_v2 import CgroupV2Groups
+from headway.workers.group import Groups
+from headway.workers.polled_group import PolledGroups
+
+METHODS = ("auto", "polling", "cgroup-v1", "cgroup-v2")
+
+
+def detect_method() -> tuple[str, str]:
+    """(method, why) as "auto" would choose on this machine. Leaves nothing behind."""
+    obstacles = []
+    for method, find_obstacle in _OBSTACLES.items():
+        obstacle = find_obstacle()
+        if not obstacle:
+            return method, f"{method} can be used"
+        obstacles.append(f"{method}: {obstacle}")
+    return "polling", "; ".join(obstacles)
+
+
+def set_up(method: str) -> tuple[Groups, str]:
+    """The way of measuring asked for, ready to use, and why it was chosen."""
+    if method not in METHODS:
+        raise InputError(f"{method!r} is not a way of measuring", todo=f"choose one of {', '.join(METHODS)}")
+    if method == "auto":
+        chosen, reason = detect_method()
+        try:
+            return _open(chosen), reason
+        except OSError as error:  # a cgroup that lets folders be made but not used
+            return PolledGroups(), f"{chosen} could not be set up: {error}"
+    try:
+        obstacle = _OBSTACLES[method]() if method in _OBSTACLES else ""
+        if not obstacle:
+            return _open(method), "asked for"
+    except OSError as error:
+        obstacle = str(error)
+    raise SiteError(f"{method} cannot be used here: {obstacle}", todo="choose auto or polling")
+
+
+def _open(method: str) -> Groups:
+    match method:
+        case "cgroup-v1":
+            memory = cgroups.own_directory("memory")
+            return CgroupV1Groups(memory or "", cgroups.own_directory("cpuacct"))
+        case "cgroup-v2":
+            return CgroupV2Groups(cgroups.own_directory("") or "")
+        case _:
+            return PolledGroups()
+
+
+def _v1_obstacle() -> str:
+    own = cgroups.own_directory("memory")
+    if own is None:
+        return "no memory controller"
+    return _cannot_make_folder(own)
+
+
+def _v2_obstacle() -> str:
+    own = cgroups.own_directory("")
+    if own is None:
+        return "not mounted"
+    return cgroup_v2.unusable_because(own) or _cannot_make_folder(own)
+
+
+def _cannot_make_folder(own: str) -> str:
+    """Permission bits do not tell everything (read-only mounts, limits on depth), so try."""
+    trial = f"{own}/headway-trial-{os.getpid()}"
+    try:
+        os.mkdir(trial)
+    except OSError as error:
+        return f"{own}: {error.strerror}"
+    with contextlib.suppress(OSError):
+        os.rmdir(trial)
+    return ""
+
+
+_OBSTACLES = {"cgroup-v1": _v1_obstacle, "cgroup-v2": _v2_obstacle}
