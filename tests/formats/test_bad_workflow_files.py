@@ -123,8 +123,8 @@ WRONG_VALUES = {
     "negative memory": (TASK + "    resources: {memory: -2 GB}\n", 5, ["'memory'", "'-2 GB'", "200 MB"]),
     "unknown unit": (TASK + "    resources: {time: 5 fortnights}\n", 5, ["'5 fortnights'", "90m"]),
     "no time": (TASK + "    resources: {time: 0s}\n", 5, ["'time'", "'0s'"]),
-    "endless time": (TASK + f"    resources: {{time: '{'9' * 1_000_000}!'}}\n", 5, ["'time'", "5s"]),
-    "time beyond numbers": (TASK + f"    resources: {{time: '{'9' * 90}:00'}}\n", 5, ["'time'", "no machine"]),
+    "endless time": (TASK + f"    resources: {{time: '{'9' * 1_000_000}!'}}\n", 5, ["'time'", "45s"]),
+    "time beyond numbers": (TASK + f"    resources: {{time: '{'9' * 90}:00'}}\n", 5, ["'time'", "90m"]),
     "time null": (TASK + "    resources: {time: ~}\n", 5, ["'time'", "empty"]),
     "endless memory": (TASK + "    resources: {memory: 1e400 GB}\n", 5, ["'1e400 GB'"]),
     "cores nan": (TASK + "    resources: {cores: .nan}\n", 5, ["'cores'", "'.nan'"]),
@@ -279,12 +279,20 @@ def test_a_path_through_a_file(tmp_path: Path) -> None:
     assert "cannot be read (Not a directory)" in refusal(tmp_path / "file" / "x.yaml")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_without_permission(tmp_path: Path) -> None:
     path = tmp_path / "secret.yaml"
     path.write_text(TASK)
     path.chmod(0)
-    assert "cannot be read (Permission denied)" in refusal(path)
+    for folder in (tmp_path, *list(tmp_path.parents)[:-2]):
+        folder.chmod(0o755)
+    root = os.geteuid() == 0
+    if root:  # root may read everything
+        os.seteuid(65534)
+    try:
+        assert "cannot be read (Permission denied)" in refusal(path)
+    finally:
+        if root:
+            os.seteuid(0)
 
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 5000, "line\nbreak"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,29 @@ def test_two_producers(one: str, other: str) -> None:
     flow = Workflow("w", [makes("a", one)])
     with pytest.raises(WorkflowError, match="both produce"):
         flow.add([makes("b", other)])
+
+
+PLACES = st.sampled_from(["d", "d/x", "d/y", "d/e", "d/e/x", "dd", "x"])
+
+
+@given(st.lists(st.sets(PLACES, min_size=1, max_size=3), min_size=2, max_size=4), st.integers(0, 4))
+def test_no_place_has_two_producers_however_they_are_added(made: list[set[str]], cut: int) -> None:
+    tasks = [makes(f"t{n}", *sorted(paths)) for n, paths in enumerate(made)]
+    clash = any(
+        f"{one}/".startswith(f"{other}/")
+        for n, m in permutations(range(len(made)), 2)
+        for one in made[n]
+        for other in made[m]
+    )
+    try:
+        flow = Workflow("w", tasks[:cut])
+        flow.add(tasks[cut:])
+    except WorkflowError as problem:
+        assert clash
+        assert len(set(problem.tasks)) == 2
+    else:
+        assert not clash
+        assert flow.producer == {path: one.id for one in tasks for path in one.outputs}
 
 
 def test_one_producer_may_name_a_directory_and_a_file_in_it() -> None:
@@ -204,7 +228,10 @@ def test_patterns_match_as_in_the_shell(
     flow = Workflow("w", [*(makes(file, file) for file in sorted(files)), reads("reader", pattern)])
     parents = set(flow.tasks["reader"].parents)
     assert found & files <= parents
-    assert all(parent in found or found & set(map(str, Path(parent).parents)) for parent in parents)
+    for parent in parents:
+        inside = found & set(map(str, Path(parent).parents))
+        may_be_a_folder = len(Path(parent).parts) < len(pattern.split("/"))  # only the run will tell
+        assert parent in found or inside or may_be_a_folder
 
 
 # --- its shape ---
@@ -303,24 +330,18 @@ def test_a_hundred_thousand_tasks() -> None:
     assert len(flow.critical_path()) == count
 
 
-# --- known bugs of headway.model.workflow: remove the mark with the bug ---
-
-
-@pytest.mark.xfail(strict=True, reason="a pattern waits only for outputs that it matches itself")
 @pytest.mark.parametrize(("output", "path"), [("d", "d/*"), ("d", "d/*.txt"), ("d/x", "d*"), ("d/x", "?")])
 def test_a_pattern_waits_for_the_producer_of_a_directory(output: str, path: str) -> None:
     """As `d/x` waits for the producer of `d`, and `d` for that of `d/x`."""
     assert Workflow("w", [makes("maker", output), reads("reader", path)]).tasks["reader"].parents == ("maker",)
 
 
-@pytest.mark.xfail(strict=True, reason="fnmatch lets a star match a leading dot; the shell and glob do not")
 def test_a_star_does_not_match_a_hidden_file(tmp_path: Path) -> None:
     (tmp_path / ".x").touch()
     assert glob.glob("*", root_dir=tmp_path) == []
     assert Workflow("w", [makes("maker", ".x"), reads("reader", "*")]).tasks["reader"].parents == ()
 
 
-@pytest.mark.xfail(strict=True, reason="the sentence lists the whole circle")
 def test_a_long_circle_is_still_told_in_a_sentence() -> None:
     tasks = [task(f"t{n}", f"t{(n - 1) % 2000}") for n in range(2000)]
     assert len(str(refused(*tasks))) < 1000

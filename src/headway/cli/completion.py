@@ -16,7 +16,7 @@ def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
 
     try:
         runs = [folder.run for folder in Project(_directory(ctx)).runs()]
-    except Exception:  # noqa: BLE001 - see the module's first line
+    except Exception:
         return []
     return [CompletionItem(run) for run in reversed(runs) if run.startswith(incomplete)]
 
@@ -29,7 +29,7 @@ def complete_task(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
     try:
         with reading(find_run(_directory(ctx), ctx.params.get("run"))) as journal:
             tasks = tasks_of(journal)
-    except Exception:  # noqa: BLE001 - see the module's first line
+    except Exception:
         return []
     names = dict.fromkeys([*(task.category for task in tasks.values()), *tasks])
     return [CompletionItem(name) for name in names if name.startswith(incomplete)][:_MOST]

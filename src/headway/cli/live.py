@@ -27,6 +27,7 @@ _CLOCK_S = 1.0  # and one a second if nothing but the clock has changed
 _MOST_RUNNING = 4
 _MOST_RECENT = 3
 
+
 class LiveDisplay(Progress):
     """Draws in a thread of its own, so that a batch of records costs the run no more than the counting.
 
@@ -110,8 +111,8 @@ def picture(
         below.append(styled(stopping))
     if not summary.categories:
         return Text("starting …")
-    bars = bars(list(summary.categories.values()), width, max(3, height - len(below) - 4))
-    return Group(Text(), *bars, _totals(summary, width, now), *below)
+    above = bars(list(summary.categories.values()), width, max(3, height - len(below) - 4))
+    return Group(Text(), *above, _totals(summary, width, now), *below)
 
 
 def _totals(summary: RunSummary, width: int, now: float) -> Text:

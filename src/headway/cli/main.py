@@ -86,9 +86,10 @@ class Verbs(click.Group):
             return BROKEN_PIPE
         return answer
 
-    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:
+    def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run the command line and exit; a verb's return value is its exit code."""
-        extra.pop("standalone_mode", None)
+        for name in ("prog_name", "standalone_mode"):
+            extra.pop(name, None)
         sys.exit(self._guarded(list(sys.argv[1:] if args is None else args), **extra))
 
     def _guarded(self, args: list[str], **extra: Any) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,10 +13,15 @@ from headway.model.units import parse_bytes, parse_duration
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+if TYPE_CHECKING:
+    _Type = click.ParamType[float]
+else:
+    _Type = click.ParamType  # older clicks have no type parameter here
+
 METHODS = ("auto", "polling", "cgroup-v1", "cgroup-v2")
 
 
-class _Parsed(click.ParamType):
+class _Parsed(_Type):
     """A value that one of our own parsers reads; its complaint becomes click's, and says which variable is wrong."""
 
     def __init__(self, name: str, parse: Callable[[str], float]) -> None:
@@ -65,7 +70,7 @@ def json_option(function: Function) -> Function:
     return click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document.")(function)
 
 
-def directory_option(function: Function) -> Function:
+def directory_option(function: Function, **more: Any) -> Function:
     """`-C`, for verbs that look at what was run in a directory."""
     return click.option(
         "-C",
@@ -74,29 +79,18 @@ def directory_option(function: Function) -> Function:
         default=Path(),
         metavar="DIR",
         help="The workflow's directory; by default the current one.",
-    )(function)
-
-
-def settings_directory_option(function: Function) -> Function:
-    """The same for verbs that run tasks: the directory's settings count."""
-    from headway.cli.settings import use_directory_settings
-
-    return click.option(
-        "-C",
-        "--directory",
-        type=click.Path(path_type=Path),
-        default=Path(),
-        metavar="DIR",
-        is_eager=True,
-        callback=use_directory_settings,
-        help="The workflow's directory; by default the current one.",
+        **more,
     )(function)
 
 
 def quiet_option(function: Function) -> Function:
     """`--quiet`, for verbs that show progress."""
     return click.option(
-        "-q", "--quiet", is_flag=True, envvar="HEADWAY_QUIET", help="No progress and no table: errors and exit code only."
+        "-q",
+        "--quiet",
+        is_flag=True,
+        envvar="HEADWAY_QUIET",
+        help="No progress, no table: only errors and exit code.",
     )(function)
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from headway.cli.completion import complete_run
-from headway.cli.options import json_option, quiet_option, settings_directory_option, supervision_options
+from headway.cli.options import json_option, quiet_option, supervision_options
+from headway.cli.settings import settings_directory_option
 
 if TYPE_CHECKING:
     from headway.drivers.real import Observer

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from headway.cli.completion import complete_sizer
 from headway.cli.options import CORES, SIZE, json_option, quiet_option, supervision_options
 from headway.cli.settings import use_settings
+
+if TYPE_CHECKING:
+    from headway.drivers.runs import Options
 
 DEFAULT_FILE = "workflow.yaml"
 
 
 @click.command("run", short_help="Run a workflow: what is new or has changed.")
-@click.argument(
-    "workflow", type=click.Path(path_type=Path), default=DEFAULT_FILE, is_eager=True, callback=use_settings
-)
+@click.argument("workflow", type=click.Path(path_type=Path), default=DEFAULT_FILE, is_eager=True, callback=use_settings)
 @click.option("-n", "--dry-run", is_flag=True, help="Only say what would run, why, and with which sizes.")
 @click.option("--cores", type=CORES, envvar="HEADWAY_CORES", help="Use at most so many cores of this machine.")
 @click.option("--memory", type=SIZE, envvar="HEADWAY_MEMORY", help="Use at most so much memory, such as 8GB.")
 @click.option("--disk", type=SIZE, envvar="HEADWAY_DISK", help="Use at most so much disk, such as 200GB.")
 @click.option(
-    "--sizer", envvar="HEADWAY_SIZER", metavar="NAME", help="How tasks are sized; see `headway policies`."
+    "--sizer",
+    envvar="HEADWAY_SIZER",
+    metavar="NAME",
+    shell_complete=complete_sizer,
+    help="How tasks are sized; see `headway policies`.",
 )
 @click.option("--order", envvar="HEADWAY_ORDER", metavar="NAME", help="Which ready task goes first.")
 @click.option(
@@ -90,14 +97,15 @@ def command(
     graph = read_workflow_file(workflow)
     _check(options, directory)
     if dry_run:
-        from headway.cli.dry_run import foresee, print_plan
-        from headway.cli.output import print_json
+        from headway.cli.dry_run import print_plan
+        from headway.cli.foresight import foresee
+        from headway.cli.output import console_for, print_json
 
         plan = foresee(graph, directory, options, str(workflow))
         if as_json:
             print_json(plan.document())
         elif not quiet:
-            print_plan(plan)
+            print_plan(console_for(), plan)
         return 0
 
     from headway.cli.watching import watch
@@ -113,13 +121,11 @@ def command(
     return watch(drive, RunSummary(), quiet=quiet, as_json=as_json)
 
 
-def _check(options: object, directory: Path) -> None:
+def _check(options: Options, directory: Path) -> None:
     """Complain of options that cannot be met before anything is written."""
     from headway.clusters.machine import machine, part_of
     from headway.drivers.assemble import known, orders, sizers
-    from headway.drivers.runs import Options
 
-    assert isinstance(options, Options)  # noqa: S101 - imported late: this module must stay light
     known("sizer", options.sizer, sizers())
     known("order", options.order, orders())
     part_of(machine(directory), options.stated)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from headway.cli.nearest import nearest
-from headway.cli.options import METHODS, parse_cores, parse_size
+from headway.cli.options import METHODS, Function, directory_option, parse_cores, parse_size
 from headway.model.errors import InputError
 from headway.model.units import parse_duration
 
@@ -35,6 +35,11 @@ def use_directory_settings(ctx: click.Context, _: click.Parameter, directory: Pa
     if not ctx.resilient_parsing:
         ctx.default_map = read_settings(user_file()) | read_settings(directory / PROJECT_FILE)
     return directory
+
+
+def settings_directory_option(function: Function) -> Function:
+    """`-C` for verbs that run tasks: the settings of that directory count."""
+    return directory_option(function, is_eager=True, callback=use_directory_settings)
 
 
 def read_settings(path: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from headway.cli.options import directory_option, json_option
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from headway.journal.folder import RunFolder
     from headway.report.summary import RunSummary
@@ -83,8 +84,8 @@ def _print(console: Console, summary: RunSummary, folder: RunFolder, state: str,
     if summary.running:
         console.print()
         console.print("running" if state == "running" else "running when the run was interrupted")
-        for line in _running(summary, now if state == "running" else summary.last_at):
-            console.print(line, soft_wrap=True)
+        for launched in _running(summary, now if state == "running" else summary.last_at):
+            console.print(launched, soft_wrap=True)
     if summary.failures:
         console.print()
         for failure in list(summary.failures.values())[:_MOST]:
@@ -99,7 +100,7 @@ def _print(console: Console, summary: RunSummary, folder: RunFolder, state: str,
         console.print(f"headway resume{elsewhere(summary)} {folder.run}", style="cyan", soft_wrap=True)
 
 
-def _headline(summary: RunSummary, state: str, manager: int | None, now: float) -> object:
+def _headline(summary: RunSummary, state: str, manager: int | None, now: float) -> Text:
     from rich.text import Text
 
     from headway.model.units import format_duration

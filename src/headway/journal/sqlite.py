@@ -39,8 +39,7 @@ class SqliteJournal(Journal):
             )
             if not read_only:
                 path.chmod(0o600)
-                log = "TRUNCATE" if file_system_of(path.parent).startswith(_NETWORK_FILE_SYSTEMS) else "WAL"
-                self._database.execute(f"PRAGMA journal_mode={log}")
+                self._database.execute(f"PRAGMA journal_mode={journal_mode(path.parent)}")
                 self._database.execute("PRAGMA synchronous=FULL")
             self._check_version(read_only)
 
@@ -118,6 +117,11 @@ class _Complaints:
                 where=str(self._path),
                 todo="nothing is lost: make room or mend the permissions, then `headway resume`",
             ) from error
+
+
+def journal_mode(directory: Path) -> str:
+    """How SQLite keeps a journal in `directory` safe: by a write-ahead log where that works."""
+    return "TRUNCATE" if file_system_of(directory).startswith(_NETWORK_FILE_SYSTEMS) else "WAL"
 
 
 def file_system_of(path: Path) -> str:

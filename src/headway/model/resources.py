@@ -23,7 +23,7 @@ class Resources(Struct, frozen=True, omit_defaults=True):
     on which everything else is held once each; sums and differences keep the left side's.
 
     >>> str(Resources(cores=2, memory_bytes=1_500_000_000) + Resources(cores=1, walltime_s=90))
-    '3 cores, 1.50 GB memory'
+    '3 cores, 1.5 GB memory'
     """
 
     cores: float = 0
@@ -64,7 +64,7 @@ class Resources(Struct, frozen=True, omit_defaults=True):
 
     def _held(self, other: Resources, sign: int) -> Resources:
         extras = {
-            name: self.extras.get(name, 0) + sign * other.extras.get(name, 0)
+            name: round(self.extras.get(name, 0) + sign * other.extras.get(name, 0), 6)
             for name in self.extras.keys() | other.extras.keys()
         }
         return Resources(
@@ -84,7 +84,8 @@ class Resources(Struct, frozen=True, omit_defaults=True):
     def excess(self, room: Resources) -> list[str]:
         """The names of the resources of which this needs more than `room` has."""
         over = [name for name in (*HELD, "nodes") if getattr(self, name) > getattr(room, name)]
-        over += [name for name, value in self.extras.items() if value > room.extras.get(name, 0)]
+        extras = sorted(self.extras.keys() | room.extras.keys())
+        over += [name for name in extras if self.extras.get(name, 0) > room.extras.get(name, 0)]
         if room.walltime_s is not None and (self.walltime_s is None or self.walltime_s > room.walltime_s):
             over.append("walltime_s")
         return over

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import ROUND_CEILING, Decimal
 
 from headway.model.errors import InputError
 
@@ -19,6 +20,8 @@ _SECONDS |= {f"{unit}s": seconds for unit, seconds in _SECONDS.items() if len(un
 _NUMBER = r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 _BYTES = re.compile(rf"({_NUMBER})\s*([a-z]+)", re.IGNORECASE)
 _SPAN = re.compile(rf"({_NUMBER})\s*([a-z]+)\s*", re.IGNORECASE)
+_LONGEST_TEXT = 100
+_MOST = 2**62
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+):(\d{2})(?::(\d{2}))?")
 
 
@@ -28,11 +31,14 @@ def parse_bytes(text: str) -> int:
     >>> parse_bytes("2 GB"), parse_bytes("1.5GiB")
     (2000000000, 1610612736)
     """
-    match = _BYTES.fullmatch(str(text).strip())
+    match = _BYTES.fullmatch(_short(text))
     factor = _BYTE_UNITS.get(match[2].lower()) if match else None
-    if match is None or factor is None:
-        raise InputError(f"{text!r} is not an amount of memory or disk", todo="write for example 200 MB or 1.5 GiB")
-    return math.ceil(float(match[1]) * factor)
+    amount = (Decimal(match[1]) * factor).to_integral_value(ROUND_CEILING) if match and factor else None
+    if amount is None or amount > _MOST:
+        raise InputError(
+            f"{text[:_LONGEST_TEXT]!r} is not an amount of memory or disk", todo="write for example 200 MB or 1.5 GiB"
+        )
+    return int(amount)
 
 
 def parse_duration(text: str) -> float:
@@ -41,43 +47,58 @@ def parse_duration(text: str) -> float:
     >>> parse_duration("90m"), parse_duration("1-02:00:00"), parse_duration("05:00")
     (5400.0, 93600.0, 300.0)
     """
-    cleaned = str(text).strip()
-    clock = _CLOCK.fullmatch(cleaned)
-    if clock:
-        days, first, second, third = (int(part) if part else 0 for part in clock.groups())
-        if clock[4] is None and clock[1] is None:  # Slurm's MM:SS; with days it is D-HH:MM
-            return float(first * 60 + second)
-        return float(days * 86400 + first * 3600 + second * 60 + third)
-    spans = _SPAN.findall(cleaned)
-    if not spans or _SPAN.sub("", cleaned) or any(unit.lower() not in _SECONDS for _, unit in spans):
-        raise InputError(f"{text!r} is not a length of time", todo="write for example 45s, 90m, 2h or 1-02:00:00")
+    cleaned = _short(text)
+    seconds = _clock_seconds(cleaned) if ":" in cleaned else _span_seconds(cleaned)
+    if seconds is None or seconds > _MOST:
+        raise InputError(
+            f"{text[:_LONGEST_TEXT]!r} is not a length of time", todo="write for example 45s, 90m, 2h or 1-02:00:00"
+        )
+    return seconds
+
+
+def _clock_seconds(text: str) -> float | None:
+    clock = _CLOCK.fullmatch(text)
+    if not clock:
+        return None
+    days, first, second, third = (int(part) if part else 0 for part in clock.groups())
+    if clock[4] is None and clock[1] is None:  # Slurm's MM:SS; with days it is D-HH:MM
+        return float(first * 60 + second)
+    return float(days * 86400 + first * 3600 + second * 60 + third)
+
+
+def _span_seconds(text: str) -> float | None:
+    spans = _SPAN.findall(text)
+    if not spans or _SPAN.sub("", text) or any(unit.lower() not in _SECONDS for _, unit in spans):
+        return None
     return math.fsum(float(number) * _SECONDS[unit.lower()] for number, unit in spans)
+
+
+def _short(text: str) -> str:
+    """What may be an amount: nobody needs a hundred characters for one, and a pattern must not be made to work hard."""
+    return text.strip() if len(text) <= _LONGEST_TEXT else ""
 
 
 def format_bytes(amount: float) -> str:
     """Three significant digits and a decimal unit.
 
-    >>> format_bytes(1_610_612_736)
-    '1.61 GB'
+    >>> format_bytes(1_610_612_736), format_bytes(2e9)
+    ('1.61 GB', '2 GB')
     """
     for prefix, factor in reversed(_DECIMAL.items()):
         if amount >= factor * 0.9995 and prefix:
-            return f"{_three_digits(amount / factor)} {'kB' if prefix == 'k' else prefix.upper() + 'B'}"
+            digits = f"{amount / factor:.3g}" if amount < 999.5 * factor else f"{amount / factor:.0f}"
+            return f"{digits} {'kB' if prefix == 'k' else prefix.upper() + 'B'}"
     return f"{amount:.0f} B"
 
 
 def format_duration(seconds: float) -> str:
-    """Short and readable: `0.31 s`, `42 s`, `3m 05s`, `2h 10m`, `1d 02h`."""
+    """Short and readable: `40 ms`, `0.31 s`, `42 s`, `3m 05s`, `2h 10m`, `1d 02h`."""
+    if seconds < 0.0995:
+        return f"{seconds * 1000:.2g} ms"
     if seconds < 59.95:
-        return f"{_three_digits(seconds)} s"
-    whole = round(seconds)
+        return f"{seconds:.3g} s"
     for size, large, part, small in ((86400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s")):
-        if whole >= size:
+        if round(seconds) >= size:
+            whole = round(seconds / part) * part
             return f"{whole // size}{large} {whole % size // part:02d}{small}"
-    return f"{whole} s"
-
-
-def _three_digits(value: float) -> str:
-    if value >= 100:
-        return f"{value:.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return "1m 00s"

@@ -15,6 +15,8 @@ from msgspec import structs
 from headway.model.errors import WorkflowError
 from headway.model.task import Task, is_pattern
 
+_MOST_SHOWN = 10  # names in an error's sentence
+
 
 class Workflow:
     """Tasks and who waits for whom. Tasks are only ever added; every addition leaves a valid graph or nothing.
@@ -195,13 +197,21 @@ def _starting_with(prefix: str, ordered: Sequence[str]) -> Iterator[str]:
 
 
 def _matching(pattern: str, ordered: Sequence[str]) -> Iterator[str]:
-    """The paths that `pattern` matches as the shell would: a star stays within one directory."""
-    prefix = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    """The outputs that a pattern reaches, as in the shell: a star stays within one directory and passes over hidden
+    files. Reached are what it matches, what lies in a directory that it matches, and directories in which it looks."""
+    literal = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    candidates = [above for above in _directories_above(literal) if _contains(ordered, above)]
     segments = [re.compile(fnmatch.translate(segment)) for segment in pattern.split("/")]
-    for path in _starting_with(prefix, ordered):
-        parts = path.split("/")
-        if len(parts) == len(segments) and all(s.match(p) for s, p in zip(segments, parts, strict=True)):
+    hidden = [segment.startswith(".") for segment in pattern.split("/")]
+    for path in (*candidates, *_starting_with(literal, ordered)):
+        parts = zip(segments, hidden, path.split("/"), strict=False)
+        if all(segment.match(part) and (dot or not part.startswith(".")) for segment, dot, part in parts):
             yield path
+
+
+def _contains(ordered: Sequence[str], path: str) -> bool:
+    place = bisect_left(ordered, path)
+    return place < len(ordered) and ordered[place] == path
 
 
 def _check_acyclic(new: dict[str, Task]) -> None:
@@ -214,12 +224,16 @@ def _check_acyclic(new: dict[str, Task]) -> None:
     left = new.keys() - set(_topological(new, children))
     if not left:
         return
-    trail = [min(left)]
-    while trail[-1] not in trail[:-1]:
-        trail.append(next(parent for parent in new[trail[-1]].parents if parent in left))
-    circle = list(reversed(trail[trail.index(trail[-1]) :]))
+    seen: dict[str, None] = {}
+    task_id = min(left)
+    while task_id not in seen:  # whoever is left waits for somebody who is left: this walks into the circle
+        seen[task_id] = None
+        task_id = next(parent for parent in new[task_id].parents if parent in left)
+    trail = list(seen)
+    circle = [task_id, *reversed(trail[trail.index(task_id) :])]
+    shown = circle if len(circle) <= _MOST_SHOWN else [*circle[:_MOST_SHOWN], f"… ({len(circle) - 1} tasks)"]
     raise WorkflowError(
-        f"tasks wait for each other in a circle: {' -> '.join(circle)}",
+        f"tasks wait for each other in a circle: {' -> '.join(shown)}",
         tasks=circle[:-1],
         todo="remove one of these dependencies",
     )

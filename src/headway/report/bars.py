@@ -12,7 +12,7 @@ from headway.report.words import harmless
 _PARTS = (
     ("reused", "blue", "━"),
     ("succeeded", "green", "━"),
-    ("failed", "red", "×"),
+    ("failed", "red", "x"),
     ("cut_off", "red", "·"),
     ("running", "yellow", "╍"),
 )
@@ -56,11 +56,10 @@ def bar(figures: Figures, length: int) -> Text:
     for name, colour, shape in _PARTS:
         number = getattr(figures, name)
         counted += number
-        reach = length * counted // max(1, figures.total)
-        if number and reach == cells and cells < length:  # something that happened is seen
-            reach += 1
+        fair = length * counted // max(1, figures.total)
+        reach = min(length, max(fair, cells + (number > 0)))  # what happened is seen, however little
         text.append(shape * (reach - cells), style=colour)
-        cells = max(cells, reach)
+        cells = reach
     return text.append("─" * (length - cells), style="bright_black")
 
 

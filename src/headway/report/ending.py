@@ -26,14 +26,15 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> No
     whole = summary.whole()
     if whole.attempts:
         console.print()
-        console.print(end_table(summary, console))
+        for line in end_table(summary, console.width):
+            console.print(line, soft_wrap=True)
     if summary.failures:
         console.print()
         _print_failures(console, summary, folder)
     console.print()
     console.print(headline(summary), soft_wrap=True)
     directory = summary.settings.directory if summary.settings else str(folder.path.parents[2])
-    places = Text(f"results in {shown(Path(directory))}, journal in {shown(folder.path)}", style="dim")
+    places = Text(f"results in {directory}, journal in {shown(folder.path)}", style="dim")
     console.print(places, soft_wrap=True)
 
 

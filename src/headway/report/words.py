@@ -7,7 +7,7 @@ import time
 
 from headway.model.units import format_bytes, format_duration
 
-NOTHING = "–"
+NOTHING = "-"
 
 # What a task wrote, or a name in a file, may hold sequences that a terminal would obey.
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -18,7 +18,9 @@ def share(value: float | None) -> str:
     if value is None:
         return NOTHING
     percent = 100 * value
-    return f"{percent:.1f}%" if 0 < percent < 0.95 else f"{percent:.0f}%"
+    if 0 < percent < 0.95:
+        return f"{percent:.1f}%" if percent >= 0.05 else "<0.1%"
+    return f"{percent:.0f}%"
 
 
 def amount(resource: str, value: float | None) -> str:
@@ -29,7 +31,7 @@ def amount(resource: str, value: float | None) -> str:
         return format_bytes(value)
     if resource.endswith("_s"):
         return format_duration(value)
-    return f"{value:.3g}"
+    return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def held(resource: str, value: float) -> str:

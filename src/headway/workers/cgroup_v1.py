@@ -103,7 +103,8 @@ class CgroupV1Group(Group):
 
     def remove(self) -> bool:
         """Both folders."""
-        return all([cgroups.remove_folder(folder) for folder in (self._memory, self._cpuacct) if folder])
+        removed = [cgroups.remove_folder(folder) for folder in (self._memory, self._cpuacct) if folder]
+        return all(removed)
 
     def _held_bytes(self) -> int | None:
         amounts = cgroups.read_amounts(f"{self._memory}/memory.stat", _STAT)

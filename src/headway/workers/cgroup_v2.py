@@ -1,4 +1,4 @@
-"""Groups as cgroup v2, in a cgroup that was delegated to us (`systemd-run --user --scope -p Delegate=yes headway …`)."""
+"""Groups as cgroup v2, in a cgroup that was delegated to us: `systemd-run --user --scope -p Delegate=yes headway …`."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def new_folder(parent: str) -> str:
 
 
 def sweep(parent: str) -> None:
-    """Remove the folders of supervisors that are gone. What still has processes stays: killing is `kill_strays`' work."""
+    """Remove the folders of supervisors that are gone. One with processes stays: killing is `kill_strays`' work."""
     for path, pid, start_ticks in owned_folders(parent):
         owner = read_process(pid)
         if owner is None or owner.start_ticks != start_ticks:
@@ -72,6 +72,12 @@ def owned_folders(parent: str) -> Iterator[tuple[str, int, int]]:
     for name in _list(parent):
         if owned := _OWNED.fullmatch(name):
             yield f"{parent}/{name}", int(owned[1]), int(owned[2])
+
+
+def groups_in(folder: str, key_prefix: str) -> list[str]:
+    """The cgroups of a supervisor's attempts whose keys begin so."""
+    beginning = folder_name(key_prefix)
+    return [f"{folder}/{name}" for name in _list(folder) if name.startswith(beginning)]
 
 
 def folder_name(key: str) -> str:

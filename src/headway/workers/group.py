@@ -19,6 +19,7 @@ class Look(NamedTuple):
     summed_bytes: int  # the same if no two processes shared a page: more than `held_bytes` means they may
     cpu_s: float  # used so far
     file_bytes: int | None = None  # the most file pages that one process has mapped, if that was looked at
+    pids: Sequence[int] = ()  # whom to ask if sharing matters
 
 
 class Totals(NamedTuple):

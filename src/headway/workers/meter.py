@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import deque
 
 from headway.model.outcome import Ending, Measured, Quality, Usage
-from headway.model.resources import Resources
 from headway.workers.group import Look, Totals
 
 _AGREEMENT = 0.95
@@ -67,19 +66,19 @@ class Meter:
         self._largest_bytes = max(self._largest_bytes, largest_bytes)
         self._alone = self._alone and alone
 
-    def usage(self, started_s: float, ended_s: float, totals: Totals, stopped: Ending | None, limits: Resources) -> Usage:
+    def usage(
+        self, started_s: float, ended_s: float, totals: Totals, stopped: Ending | None, limit_bytes: int
+    ) -> Usage:
         """What it all amounts to. Whatever was stopped would have gone on: its figures are lower bounds."""
         wall_s = ended_s - started_s
         cpu = self._cpu(totals)
-        if totals.cpu_s is None:
-            self._seen_cpu_s = 0.0  # looks and rusage are different clocks: let the last one have its say
         self._see_cpu(ended_s, cpu.value)
         average = cpu.value / wall_s if wall_s > 0 else 0.0
         peak = Measured(max(self._cores_peak, average), Quality.SAMPLED)
         memory = self._memory(totals)
-        if stopped is Ending.MEMORY and totals.memory_kills and (totals.peak_bytes or 0) >= limits.memory_bytes:
+        if stopped is Ending.MEMORY and totals.memory_kills and (totals.peak_bytes or 0) >= limit_bytes:
             # The kernel refused to let it grow beyond its limit: it wanted at least that.
-            memory = Measured(max(memory.value, limits.memory_bytes), memory.quality)
+            memory = Measured(max(memory.value, limit_bytes), memory.quality)
         disk = None if self._disk_bytes is None else Measured(self._disk_bytes, Quality.SAMPLED)
         wall = Measured(wall_s, Quality.EXACT)
         if stopped is not None:

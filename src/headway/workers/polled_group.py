@@ -11,7 +11,7 @@ class PolledGroups(Groups):
 
     method = "polling"
 
-    def make(self, key: str, memory_bytes: int) -> PolledGroup:  # noqa: ARG002 - no kernel limit to set
+    def make(self, key: str, memory_bytes: int) -> PolledGroup:
         """A group for one attempt; its limit is held by looking."""
         return PolledGroup(key)
 
@@ -54,6 +54,7 @@ class PolledGroup(Group):
             summed_bytes=summed_bytes,
             cpu_s=sum(process.cpu_s for process in processes),
             file_bytes=max(memory.file_bytes for memory in memories),
+            pids=[process.pid for process in processes],
         )
 
     def owns(self, orphan: Process) -> bool:

@@ -126,7 +126,7 @@ def descendants(roots: Iterable[int], kin: Kin) -> list[Process]:
 
 def _lists_children() -> bool:
     pid = os.getpid()
-    return os.path.exists(f"{_PROC}/{pid}/task/{pid}/children")  # noqa: PTH110 - on the path of every task
+    return os.path.exists(f"{_PROC}/{pid}/task/{pid}/children")
 
 
 def _listed_children(process: Process) -> list[int]:

@@ -1,4 +1,4 @@
-"""Looks that can take long (page tables of a large tree, a directory on a busy file server): kept off the event loop."""
+"""Looks that can take long (page tables of a large tree, a directory on a busy file server), off the event loop."""
 
 from __future__ import annotations
 
@@ -9,41 +9,30 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-_THREADS = 8  # for all attempts together; they wait for the kernel, not for Python
-_SHARE = 0.1  # of one core, for all looks of a kind together; of an eighth of the cores on a large node
-_CORES = max(1.0, (os.cpu_count() or 1) / 8)
+# Of the machine's time, for all looks of a kind together: a tenth of one core, on a large node of every eighth one.
+_SHARE = 0.1 * max(1.0, (os.cpu_count() or 1) / 8)
 
 
 class SlowLooks:
-    """All slow looks of one kind: together they may take a tenth of a core."""
+    """All slow looks of one kind, taken in threads. What they may cost is shared among them."""
 
     def __init__(self, pool: ThreadPoolExecutor, *, least_interval_s: float) -> None:
         self._pool = pool
         self._least_interval_s = least_interval_s
-        self._costs_s: dict[SlowLook, float] = {}  # of those that are in use
+        self._costs_s: dict[SlowLook, float] = {}  # of the last look of each that is in use
 
-    def look(self, measure: Callable[[], int], tell: Callable[[int], None]) -> SlowLook:
-        """A new one, for one attempt."""
-        return SlowLook(self, measure, tell)
+    def look(self, tell: Callable[[int], None]) -> SlowLook:
+        """A new one, for one tree."""
+        return SlowLook(self, tell)
 
-    async def once(self, measure: Callable[[], int]) -> int:
-        """A look that has to be taken, whatever it costs."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, measure)
-
-    def start(self, look: SlowLook, measure: Callable[[], int]) -> asyncio.Future[tuple[int, float]]:
-        """Take one now, in a thread."""
-        self._costs_s.setdefault(look, 0.0)
-
-        def timed() -> tuple[int, float]:
-            began_s = time.thread_time()
-            return measure(), time.thread_time() - began_s
-
-        return asyncio.get_running_loop().run_in_executor(self._pool, timed)
+    def start(self, measure: Callable[[], int]) -> asyncio.Future[tuple[int, float]]:
+        """Take one now: what it found and what it cost."""
+        return asyncio.get_running_loop().run_in_executor(self._pool, _timed, measure)
 
     def interval_s(self, look: SlowLook, cost_s: float) -> float:
         """How long to wait after a look of that cost."""
         self._costs_s[look] = cost_s
-        return max(self._least_interval_s, math.fsum(self._costs_s.values()) / (_SHARE * _CORES))
+        return max(self._least_interval_s, math.fsum(self._costs_s.values()) / _SHARE)
 
     def forget(self, look: SlowLook) -> None:
         """It is not in use any more."""
@@ -51,26 +40,24 @@ class SlowLooks:
 
 
 class SlowLook:
-    """One attempt's slow look, taken again and again, never twice at a time."""
+    """One tree's slow look, taken again and again, never twice at a time."""
 
-    def __init__(self, looks: SlowLooks, measure: Callable[[], int], tell: Callable[[int], None]) -> None:
+    def __init__(self, looks: SlowLooks, tell: Callable[[int], None]) -> None:
         self._looks = looks
-        self._measure = measure
         self._tell = tell
         self._due_s = 0.0
         self._under_way = False
         self._ended = False
 
-    def take_if_due(self, now_s: float, *, hurry: bool = False) -> None:
-        """Take one unless the last one was too recent for what it cost; in a hurry cost does not matter."""
-        if self._under_way or (now_s < self._due_s and not hurry):
-            return
-        self._under_way = True
-        self._looks.start(self, self._measure).add_done_callback(self._done)
-
     def wait(self, until_s: float) -> None:
         """Take none before that time."""
         self._due_s = until_s
+
+    def take_if_due(self, now_s: float, measure: Callable[[], int], *, hurry: bool = False) -> None:
+        """Take one unless the last one was too recent for what it cost; in a hurry cost does not matter."""
+        if not self._under_way and (hurry or now_s >= self._due_s):
+            self._under_way = True
+            self._looks.start(measure).add_done_callback(self._done)
 
     def end(self) -> None:
         """No more looks, and no news of one that is under way."""
@@ -79,14 +66,13 @@ class SlowLook:
 
     def _done(self, future: asyncio.Future[tuple[int, float]]) -> None:
         self._under_way = False
-        if self._ended or future.cancelled() or future.exception():
-            self._looks.forget(self)
+        if self._ended or future.cancelled():
             return
         value, cost_s = future.result()
-        self._due_s = asyncio.get_running_loop().time() + self._looks.interval_s(self, cost_s)
+        self._due_s = time.monotonic() + self._looks.interval_s(self, cost_s)
         self._tell(value)
 
 
-def slow_pool() -> ThreadPoolExecutor:
-    """The threads for slow looks; started only when there is something to do."""
-    return ThreadPoolExecutor(_THREADS, thread_name_prefix="headway-look")
+def _timed(measure: Callable[[], int]) -> tuple[int, float]:
+    began_s = time.thread_time()
+    return measure(), time.thread_time() - began_s

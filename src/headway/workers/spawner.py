@@ -13,13 +13,12 @@ private and both ends are the same interpreter. Texts travel as bytes, so that n
 socket closes the supervisor is gone and the spawner exits.
 """
 
+import _signal  # type: ignore[import-not-found]  # what `signal` wraps, without the megabyte that `enum` costs
 import marshal
 import os
 import select
 import sys
 import time
-
-import _signal  # type: ignore[import-not-found]  # what `signal` wraps, without the megabyte that `enum` costs
 
 # Requests: (token, argv, environment additions, directory, stdout, stderr, cgroup.procs files to enter).
 Request = tuple[int, list[bytes], dict[bytes, bytes], bytes, bytes, bytes, list[bytes]]
@@ -33,7 +32,7 @@ _NOT_LAUNCHED = 127
 _CHILD_FAULTS_FIELD = 8  # of /proc/<pid>/stat, counted after the command's name: minor faults of reaped children
 
 
-def pack(message: tuple[object, ...]) -> bytes:
+def pack(message: Request | tuple[int | float | str | bool, ...]) -> bytes:
     """One message as bytes."""
     body = marshal.dumps(message)
     return len(body).to_bytes(_LENGTH_BYTES, "little") + body
@@ -78,7 +77,7 @@ class Spawner:
         _clean_signals()
         _signal.set_wakeup_fd(self._news_entry, warn_on_full_buffer=False)
         _signal.signal(_signal.SIGCHLD, lambda *_: None)
-        self._outbox += pack((0, READY, _floor_bytes()))
+        self._outbox += pack((0, READY, self._floor_bytes()))
         poller = select.poll()
         poller.register(self._channel, select.POLLIN)
         poller.register(self._news, select.POLLIN)
@@ -95,6 +94,15 @@ class Spawner:
                 for request in unpack(self._inbox):
                     self._start(request)  # type: ignore[arg-type]
             self._reap()
+
+    def _floor_bytes(self) -> int:
+        """What a child of this process weighs just before it becomes a command: below it `ru_maxrss` tells nothing."""
+        pid = os.fork()
+        if pid == 0:
+            self._become((0, [b"/"], {}, b"/", b"/dev/null", b"/dev/null", []))  # a folder cannot be run
+        usage = os.wait4(pid, 0)[2]
+        self._reason(0)
+        return usage.ru_maxrss * 1024
 
     def _send(self) -> None:
         while self._outbox:
@@ -122,7 +130,7 @@ class Spawner:
                 os._exit(_NOT_LAUNCHED)
             os.setsid()
             for group in groups:
-                doing = b"cannot enter the cgroup " + os.path.dirname(group)  # noqa: PTH120 - pathlib is large
+                doing = b"cannot enter the cgroup " + os.path.dirname(group)
                 _write(group, b"0")
             doing = b"cannot start in " + directory
             os.chdir(directory)
@@ -175,14 +183,6 @@ def _clean_signals() -> None:
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
 
 
-def _floor_bytes() -> int:
-    """What a fresh fork of this process weighs: no command's `ru_maxrss` can be below it, so it tells nothing below."""
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0)
-    return os.wait4(pid, 0)[2].ru_maxrss * 1024
-
-
 def _never_had_a_child(pid: int) -> bool:
     """Whether the ended, not yet reaped process `pid` waited for no child: then its `ru_maxrss` bounds the whole tree.
 
@@ -214,11 +214,11 @@ def _execute(argv: list[bytes], environment: dict[bytes, bytes]) -> None:
     """Replace this process by the command, found on the command's own PATH as a shell would. Raises if it cannot."""
     name = argv[0]
     if b"/" in name:
-        os.execve(name, argv, environment)
+        os.execve(name, argv, environment)  # noqa: S606 - no shell is the point
     refused: OSError | None = None
     for folder in environment.get(b"PATH", os.defpath.encode()).split(b":"):
         try:
-            os.execve((folder or b".") + b"/" + name, argv, environment)
+            os.execve((folder or b".") + b"/" + name, argv, environment)  # noqa: S606
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:

@@ -1,0 +1,19 @@
+"""`python -m benchmarks [answers] [throughput] [scale] [--tasks N] [--concurrency N]`."""
+
+from __future__ import annotations
+
+import argparse
+
+from benchmarks import answers, scale, throughput
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("which", nargs="*", default=["answers", "throughput", "scale"])
+parser.add_argument("--tasks", type=int, default=10_000)
+parser.add_argument("--concurrency", type=int, default=4 * throughput.len_of_machine())
+chosen = parser.parse_args()
+if "answers" in chosen.which:
+    answers.main()
+if "throughput" in chosen.which:
+    throughput.main(chosen.tasks, chosen.concurrency)
+if "scale" in chosen.which:
+    scale.main()

@@ -1,0 +1,133 @@
+"""Ten thousand tasks that do nothing, through Headway and its peers, at equal concurrency, in one run."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.measure import Timed, timed
+
+COMMAND = "/bin/sh -e -c true"
+
+SPAWN_LOOP = """
+import os, sys
+tasks, concurrency = int(sys.argv[1]), int(sys.argv[2])
+flying = 0
+for _ in range(tasks):
+    if flying == concurrency:
+        os.wait()
+        flying -= 1
+    os.posix_spawn("/bin/sh", ["sh", "-e", "-c", "true"], os.environ)
+    flying += 1
+while flying:
+    os.wait()
+    flying -= 1
+"""
+
+PARSL = """
+import sys
+import parsl
+from parsl.config import Config
+from parsl.executors import HighThroughputExecutor
+from parsl.providers import LocalProvider
+
+tasks, concurrency = int(sys.argv[1]), int(sys.argv[2])
+executor = HighThroughputExecutor(
+    label="htex",
+    address="127.0.0.1",
+    max_workers_per_node=concurrency,
+    provider=LocalProvider(init_blocks=1, max_blocks=1),
+)
+parsl.load(Config(executors=[executor], initialize_logging=False))
+
+@parsl.bash_app
+def nothing():
+    return "true"
+
+for future in [nothing() for _ in range(tasks)]:
+    future.result()
+parsl.dfk().cleanup()
+"""
+
+
+def spawn_loop(place: Path, tasks: int, concurrency: int) -> Timed:
+    """The floor: start, wait, nothing else."""
+    return timed([sys.executable, "-c", SPAWN_LOOP, str(tasks), str(concurrency)], place)
+
+
+def gnu_make(place: Path, tasks: int, concurrency: int) -> Timed:
+    names = " ".join(f"t{n}" for n in range(tasks))
+    (place / "Makefile").write_text(f"all: {names}\n.PHONY: all {names}\n{names}:\n\t@{COMMAND}\n")
+    return timed(["make", f"-j{concurrency}"], place)
+
+
+def headway(place: Path, tasks: int, concurrency: int, measure: str = "auto") -> Timed:
+    cores = len_of_machine() / concurrency
+    numbers = ", ".join(map(str, range(tasks)))
+    (place / "workflow.yaml").write_text(
+        f"name: nothing\ntasks:\n  t:\n    each: {{n: [{numbers}]}}\n    run: 'true'\n"
+        f"    resources: {{cores: {cores}, memory: 50 MB}}\n"
+    )
+    return timed([sys.executable, "-m", "headway", "run", "--sizer", "user", "--measure", measure], place)
+
+
+def headway_polling(place: Path, tasks: int, concurrency: int) -> Timed:
+    return headway(place, tasks, concurrency, "polling")
+
+
+def parsl_htex(place: Path, tasks: int, concurrency: int) -> Timed:
+    return timed([sys.executable, "-c", PARSL, str(tasks), str(concurrency)], place)
+
+
+def snakemake(place: Path, tasks: int, concurrency: int) -> Timed:
+    (place / "Snakefile").write_text(
+        f"rule all:\n    input: expand('done/{{n}}', n=range({tasks}))\n"
+        "rule t:\n    output: touch('done/{n}')\n    shell: 'true'\n"
+    )
+    command = [sys.executable, "-m", "snakemake", "--cores", str(concurrency), "--quiet", "all"]
+    return timed(command, place, XDG_CACHE_HOME=str(place / "cache"))
+
+
+def len_of_machine() -> int:
+    import os
+
+    return len(os.sched_getaffinity(0))
+
+
+CONTENDERS: dict[str, Callable[[Path, int, int], Timed]] = {
+    "posix_spawn loop": spawn_loop,
+    "GNU make -j": gnu_make,
+    "headway run": headway,
+    "headway run --measure polling": headway_polling,
+    "Parsl (HTEX)": parsl_htex,
+    "Snakemake": snakemake,
+}
+
+
+def main(tasks: int, concurrency: int) -> None:
+    """Print the comparison."""
+    console = Console()
+    results: dict[str, Timed] = {}
+    for name, contender in CONTENDERS.items():
+        with tempfile.TemporaryDirectory(prefix="headway-bench-") as place:
+            results[name] = contender(Path(place), tasks, concurrency)
+            console.print(f"  {name}: {results[name].wall_s:.1f} s", style="dim")
+    ours = results["headway run"]
+    table = Table(title=f"{tasks:,} tasks `true`, {concurrency} at a time, on {len_of_machine()} cores")
+    for heading in ("", "wall", "ms a task", "tasks/s", "time / headway's", "CPU of the managing process, ms a task"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for name, result in results.items():
+        table.add_row(
+            name,
+            f"{result.wall_s:.1f} s",
+            f"{result.wall_s / tasks * 1e3:.2f}",
+            f"{tasks / result.wall_s:.0f}",
+            f"{result.wall_s / ours.wall_s:.2f}",
+            f"{result.cpu_s / tasks * 1e3:.2f}" if name.startswith("headway") else "",
+        )
+    console.print(table)

@@ -1,0 +1,139 @@
+"""What `headway doctor` looks at."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from headway import __version__
+from headway.model.errors import HeadwayError
+from headway.model.units import format_bytes
+
+OK, WARN, FAIL = "ok", "warn", "fail"
+_LITTLE_DISK_BYTES = 1_000_000_000
+
+
+class Check(Struct, frozen=True):
+    """One finding."""
+
+    mark: str
+    about: str
+    found: str
+
+
+def examine(directory: Path) -> Iterator[Check]:
+    """Everything that decides whether and how well Headway works in `directory`."""
+    yield Check(OK, "headway", f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}")
+    yield _shell()
+    yield _machine(directory)
+    yield _measuring()
+    yield _control_groups()
+    yield _writable(directory)
+    yield _disk(directory)
+    yield _file_system(directory)
+    yield _containers()
+    yield _others(directory)
+
+
+def _shell() -> Check:
+    if os.access("/bin/sh", os.X_OK):
+        return Check(OK, "shell", f"/bin/sh ({Path('/bin/sh').resolve().name})")
+    return Check(FAIL, "shell", "there is no /bin/sh, and commands are run by it")
+
+
+def _machine(directory: Path) -> Check:
+    from headway.clusters.machine import machine
+
+    try:
+        whole = machine(directory)
+    except HeadwayError as error:
+        return Check(FAIL, "machine", str(error))
+    return Check(OK, "machine", f"{whole.cores:g} cores, {format_bytes(whole.memory_bytes)} memory may be used")
+
+
+def _measuring() -> Check:
+    """How the peak memory of tasks is found."""
+    try:
+        from headway.workers.trees import detect_method
+
+        method, reason = detect_method()
+    except (ImportError, OSError, HeadwayError) as error:
+        return Check(FAIL, "measuring", f"tasks cannot be measured here: {error}")
+    return Check(OK if method.startswith("cgroup") else WARN, "measuring", f"{method}: {reason}")
+
+
+def _control_groups() -> Check:
+    """Which control groups there are, and where this process is in them."""
+    try:
+        mine = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError as error:
+        return Check(WARN, "cgroups", f"none: {error.strerror}")
+    unified = Path("/sys/fs/cgroup/cgroup.controllers")
+    if unified.exists():
+        controllers = unified.read_text().strip() or "no controllers"
+        place = next((line[3:] for line in mine if line.startswith("0::")), "?")
+        return Check(OK, "cgroups", f"version 2 at {place}, with {controllers}")
+    memory = next((line.split(":", 2)[2] for line in mine if "memory" in line.split(":")[1].split(",")), None)
+    if memory is None:
+        return Check(WARN, "cgroups", "no memory controller is to be seen from here")
+    return Check(OK, "cgroups", f"version 1, memory controller at {memory}")
+
+
+def _writable(directory: Path) -> Check:
+    if not directory.is_dir():
+        return Check(FAIL, "directory", f"{directory} is not a directory")
+    try:
+        with tempfile.TemporaryFile(dir=directory):
+            return Check(OK, "directory", f"{directory.absolute()} can be written to")
+    except OSError as error:
+        return Check(FAIL, "directory", f"{directory.absolute()} cannot be written to: {error.strerror}")
+
+
+def _disk(directory: Path) -> Check:
+    try:
+        usage = shutil.disk_usage(directory)
+    except OSError as error:
+        return Check(FAIL, "disk", f"cannot tell how much is free: {error.strerror}")
+    found = f"{format_bytes(usage.free)} of {format_bytes(usage.total)} free"
+    return Check(WARN if usage.free < _LITTLE_DISK_BYTES else OK, "disk", found)
+
+
+def _file_system(directory: Path) -> Check:
+    """What decides how the journal is written: a network file system cannot hold a write-ahead log."""
+    from headway.journal.sqlite import file_system_of, journal_mode
+
+    kind = file_system_of(directory)
+    mode = journal_mode(directory)
+    if mode == "WAL":
+        return Check(OK, "journal", f"write-ahead log on {kind or 'an unknown file system'}")
+    return Check(WARN, "journal", f"rollback journal, slower, since {kind} is shared between machines")
+
+
+def _containers() -> Check:
+    from headway.workers.containers import RUNTIMES
+
+    found = [name for name in RUNTIMES if shutil.which(name)]
+    if not found:
+        return Check(OK, "containers", f"none of {', '.join(RUNTIMES)}: tasks with `container` cannot run here")
+    return Check(OK, "containers", f"{found[0]}{' (also ' + ', '.join(found[1:]) + ')' if found[1:] else ''}")
+
+
+def _others(directory: Path) -> Check:
+    """Runs in this directory, and who is at work on them."""
+    from headway.journal.folder import Project
+
+    try:
+        project = Project(directory)
+        runs = len(project.runs())
+        manager = project.manager()
+    except OSError as error:
+        return Check(WARN, "runs", f"cannot be read: {error.strerror}")
+    if manager is not None:
+        return Check(OK, "runs", f"{runs}, and process {manager} is at work here")
+    return Check(OK, "runs", f"{runs or 'none yet'}, and nobody is at work here")

@@ -1,0 +1,56 @@
+"""`headway doctor`: can Headway work here, and how well?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from headway.cli.options import directory_option, json_option
+
+if TYPE_CHECKING:
+    from headway.cli.checks import Check
+
+
+@click.command("doctor", short_help="Check whether Headway can work here.")
+@directory_option
+@json_option
+def command(directory: Path, as_json: bool) -> int:
+    """Check this machine and this directory: what there is, how tasks are measured, and what is in the way.
+
+    The exit code is 0 unless Headway cannot work here at all (3): a warning is about what would work better.
+    """
+    from headway.cli.checks import FAIL, examine
+    from headway.cli.output import print_json
+
+    checks = list(examine(directory))
+    works = all(check.mark != FAIL for check in checks)
+    if as_json:
+        print_json(
+            {
+                "works": works,
+                "checks": [{"mark": check.mark, "about": check.about, "found": check.found} for check in checks],
+            }
+        )
+    else:
+        _print(checks)
+    return 0 if works else 3
+
+
+def _print(checks: list[Check]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from headway.cli.checks import FAIL, OK, WARN
+    from headway.cli.output import console_for
+
+    console = console_for()
+    styles = {OK: "green", WARN: "bold yellow", FAIL: "bold red"}
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    for check in checks:
+        grid.add_row(Text(check.mark, style=styles[check.mark]), Text(check.about, style="bold"), Text(check.found))
+    console.print(grid)

@@ -1,0 +1,61 @@
+"""What a run would do, on paper."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from headway.cli.foresight import FAILS, MAY_RUN, RUNS, STANDS, Plan, Verdict
+from headway.report.words import count, harmless
+
+_MOST_ALIKE = 5  # tasks of one category with one verdict that are listed one by one
+_STYLES = {RUNS: "bold green", MAY_RUN: "yellow", STANDS: "dim", FAILS: "bold red"}
+
+
+def print_plan(console: Console, plan: Plan) -> None:
+    """A line a task, but only the first few of many alike."""
+    counts = Counter(verdict.verdict for verdict in plan.verdicts)
+    console.print(_headline(plan, counts), soft_wrap=True)
+    console.print()
+    grid = Table.grid(padding=(0, 2))
+    widest = max(cell_len(verdict.task) for verdict in plan.verdicts)
+    grid.add_column(no_wrap=True, max_width=max(12, min(widest, console.width // 3)), overflow="ellipsis")
+    grid.add_column(no_wrap=True)
+    grid.add_column(ratio=1)
+    groups: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in plan.verdicts:
+        groups.setdefault((verdict.category, verdict.verdict), []).append(verdict)
+    for group in groups.values():
+        listed = group if len(group) <= _MOST_ALIKE else group[: _MOST_ALIKE - 2]
+        for verdict in listed:
+            grid.add_row(*_row(verdict))
+        if len(group) > len(listed):
+            grid.add_row(Text(f"… {len(group) - len(listed):,} more", style="dim"), _label(group[0].verdict), "")
+    console.print(grid)
+
+
+def _headline(plan: Plan, counts: Counter[str]) -> Text:
+    parts = [
+        f"{counts[RUNS]:,} would run" if counts[RUNS] else "",
+        f"{counts[MAY_RUN]:,} may run" if counts[MAY_RUN] else "",
+        f"{counts[FAILS]:,} would fail" if counts[FAILS] else "",
+        f"{counts[STANDS]:,} {'result stands' if counts[STANDS] == 1 else 'results stand'}" if counts[STANDS] else "",
+    ]
+    told = ", ".join(part for part in parts if part)
+    name = harmless(plan.name)
+    return Text.assemble((name, "bold"), f": {count(len(plan.verdicts), 'task')} on {plan.limits}: {told}")
+
+
+def _row(verdict: Verdict) -> tuple[Text, Text, Text]:
+    why = Text(harmless(verdict.why))
+    if verdict.given is not None:
+        why.append(f"; gets {verdict.given.replace(disk_bytes=0)}", style="cyan")
+    return Text(harmless(verdict.task)), _label(verdict.verdict), why
+
+
+def _label(verdict: str) -> Text:
+    return Text(verdict, style=_STYLES[verdict])

@@ -1,0 +1,210 @@
+"""`Tree`: one command's process tree, from the request to the end of its last process."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import time
+from functools import partial
+from typing import Protocol
+
+from headway.model.outcome import Ending, Usage
+from headway.workers.command import CommandSpec
+from headway.workers.disk import directory_bytes
+from headway.workers.group import Group, Look, Totals
+from headway.workers.launcher import LeaderEnd
+from headway.workers.meter import Meter
+from headway.workers.orphans import Remains
+from headway.workers.processes import Kin, kin, proportional_bytes
+from headway.workers.slow_looks import SlowLooks
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_FIRST_LOOK_S = 0.1
+_FIRST_DISK_LOOK_S = 0.5  # most commands are over by then and need only the one look at their end
+_RUNAWAY = 1.1  # of its memory limit: a tree that grows this far while it is asked to end is killed at once
+_NEWS = 1.02  # a sum of processes must exceed the known peak by this to be worth a slow look at what they share
+_SOON_S, _LATER_S = 0.005, 0.1  # between two looks at a tree that should be ending: at first, and in the end
+
+
+class Keeper(Protocol):
+    """Whoever looks after all trees."""
+
+    sharing: SlowLooks
+    disks: SlowLooks
+
+    def wake(self) -> None:
+        """A tree's `due_s` has changed."""
+
+    def collect_orphans(self) -> None:
+        """Hand every orphan to its tree."""
+
+    def finished(self, tree: Tree) -> None:
+        """Its last process has ended."""
+
+
+class Tree:
+    """Told by others what happened and what time it is; decides when the tree has to be stopped and when it is over.
+
+    It is over when the first process has ended and no member is left: those that remain are stopped, too, and count.
+    `done` is fulfilled then. Times are monotonic seconds.
+    """
+
+    def __init__(self, spec: CommandSpec, group: Group, meter: Meter, keeper: Keeper) -> None:
+        self.spec = spec
+        self.group = group
+        self.requested_ticks = time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_S
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.due_s = math.inf  # when it wants the next look
+        self.leader: int | None = None
+        self.status: int | None = None  # the first process's, when it has ended
+        self.launch_error = ""
+        self.stopped_for: Ending | None = None
+        self.started_s = self.ended_s = 0.0
+        self._meter = meter
+        self._keeper = keeper
+        self._grace_s = spec.grace_s
+        self._deadline_s = math.inf
+        self._stopping_s: float | None = None  # since when
+        self._patience_s = _SOON_S
+        self._killing = False
+        self._totals = Totals()
+        self._sharing = keeper.sharing.look(self._see_shared)
+        self._disk = keeper.disks.look(self._see_disk)
+
+    # What the launcher tells.
+
+    def started(self, pid: int, at_s: float) -> None:
+        """The first process exists."""
+        self.leader = pid
+        self.started_s = at_s
+        self._meter.begin(at_s)
+        self.group.lead(pid)
+        if self.spec.limits.walltime_s is not None:
+            self._deadline_s = at_s + self.spec.limits.walltime_s
+        self._disk.wait(at_s + _FIRST_DISK_LOOK_S)
+        if self._stopping_s is not None:  # that was asked for before there was anything to stop
+            self.group.terminate(kin())
+            self._set_due(at_s)
+        else:
+            self._set_due(min(at_s + _FIRST_LOOK_S, self._deadline_s))
+
+    def failed(self, reason: str) -> None:
+        """It never became the command."""
+        self.launch_error = reason
+        self.started_s = self.ended_s = time.monotonic()
+        self._finish()
+
+    def ended(self, end: LeaderEnd) -> None:
+        """The first process has ended; usually that is all."""
+        self.group.lead(None)
+        self.status = end.status
+        self.ended_s = end.at_s
+        self._meter.reap(end.cpu_s, end.largest_bytes, alone=end.alone)
+        self._keeper.collect_orphans()
+        now_s = time.monotonic()
+        if not self.group.members(kin()):
+            self._finish()
+        elif self._stopping_s is None:
+            self.stop(None, now_s)
+        else:
+            self._set_due(now_s)
+
+    # What becomes of its orphans.
+
+    def reaped(self, remains: Remains) -> None:
+        """One of its orphans has ended; or the first process itself, if the spawner died before it."""
+        if remains.pid == self.leader and self.status is None:
+            self.ended(LeaderEnd(time.monotonic(), *remains[1:], alone=False))
+        else:
+            self._meter.reap(remains.cpu_s, remains.largest_bytes, alone=False)
+
+    # What the clock brings.
+
+    def look(self, now_s: float, interval_s: float, kin: Kin) -> None:
+        """Measure, hold it to its limits, and go on with stopping it if that has begun."""
+        look = self.group.look(kin)
+        if look is not None:
+            self._meter.see(now_s, look)
+            self._look_closer(now_s, look)
+        if self._stopping_s is None:
+            self.due_s = min(now_s + interval_s, self._deadline_s)
+            self._hold_to_limits(now_s, look.held_bytes if look else 0)
+        else:
+            self._go_on_stopping(now_s, look.held_bytes if look else 0, kin)
+
+    def stop(self, cause: Ending | None, now_s: float, *, at_once: bool = False) -> None:
+        """Ask every member to end, and see to it that they do. The first cause is the one that counts."""
+        if self._stopping_s is None:
+            self._stopping_s = now_s
+            self.stopped_for = cause
+            if self.leader is not None:
+                self.group.terminate(kin())
+        if at_once:
+            self._grace_s = 0.0
+        if self.leader is not None:
+            self._set_due(now_s + (0.0 if at_once else self._patience_s))
+
+    # At the end.
+
+    def usage(self, disk_bytes: int | None) -> Usage:
+        """What it used, its directory having been measured once more."""
+        if disk_bytes is not None:
+            self._meter.see_disk(disk_bytes)
+        limit_bytes = self.spec.limits.memory_bytes
+        return self._meter.usage(self.started_s, self.ended_s, self._totals, self.stopped_for, limit_bytes)
+
+    def _look_closer(self, now_s: float, look: Look) -> None:
+        if self.spec.measured_directory is not None and self._stopping_s is None:
+            self._disk.take_if_due(now_s, partial(directory_bytes, self.spec.measured_directory))
+        news_bytes = max(self._meter.held_bytes, look.held_bytes) * _NEWS
+        if look.summed_bytes > min(news_bytes, self.spec.limits.memory_bytes or math.inf) and look.pids:
+            hurry = self._stopping_s is not None
+            self._sharing.take_if_due(now_s, partial(proportional_bytes, look.pids), hurry=hurry)
+
+    def _see_shared(self, held_bytes: int) -> None:
+        self._meter.see_held(held_bytes)
+        if self._stopping_s is None:
+            self._hold_to_limits(time.monotonic(), held_bytes)
+        elif self._runs_away(held_bytes):
+            self.stop(None, time.monotonic(), at_once=True)
+
+    def _see_disk(self, disk_bytes: int) -> None:
+        self._meter.see_disk(disk_bytes)
+        if 0 < self.spec.limits.disk_bytes < disk_bytes:
+            self.stop(Ending.DISK, time.monotonic())
+
+    def _hold_to_limits(self, now_s: float, held_bytes: int) -> None:
+        if 0 < self.spec.limits.memory_bytes < held_bytes or self.group.memory_kills():
+            self.stop(Ending.MEMORY, now_s)
+        elif now_s >= self._deadline_s:
+            self.stop(Ending.TIME, now_s)
+
+    def _runs_away(self, held_bytes: int) -> bool:
+        return 0 < self.spec.limits.memory_bytes * _RUNAWAY < held_bytes
+
+    def _go_on_stopping(self, now_s: float, held_bytes: int, kin: Kin) -> None:
+        if self.status is not None and not self.group.members(kin):
+            self.ended_s = now_s
+            self._finish()
+            return
+        overdue = now_s >= (self._stopping_s or 0.0) + self._grace_s
+        if self._killing or overdue or self._runs_away(held_bytes):
+            self._killing = True
+            self.group.kill(kin)
+        self._patience_s = min(self._patience_s * 1.5, _LATER_S)
+        self.due_s = now_s + self._patience_s
+
+    def _set_due(self, at_s: float) -> None:
+        self.due_s = at_s
+        self._keeper.wake()
+
+    def _finish(self) -> None:
+        self.due_s = math.inf
+        self._sharing.end()
+        self._disk.end()
+        self._totals = self.group.totals()
+        if self._totals.memory_kills and self.stopped_for is None:
+            self.stopped_for = Ending.MEMORY
+        self._keeper.finished(self)
+        self.done.set_result(None)

@@ -1,0 +1,128 @@
+"""`ProcessTrees`: commands started from something small, measured, and held to their limits with all they start."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+from headway.model.outcome import Ending
+from headway.workers.command import CommandEnd, CommandSpec
+from headway.workers.disk import directory_bytes
+from headway.workers.group import Group, Groups
+from headway.workers.launcher import Launcher
+from headway.workers.meter import Meter
+from headway.workers.methods import detect_method, set_up
+from headway.workers.orphans import be_subreaper
+from headway.workers.polled_group import PolledGroup
+from headway.workers.processes import MARKER
+from headway.workers.rounds import Rounds
+from headway.workers.strays import kill_strays
+from headway.workers.tree import Tree
+
+__all__ = ["CommandEnd", "CommandSpec", "ProcessTrees", "detect_method", "kill_strays"]
+
+
+class ProcessTrees:
+    """Runs commands for one node supervisor, inside its event loop; at most one of these a process.
+
+    While it is open this process is a child subreaper: orphans of the commands become its children, and are reaped.
+    Children that this process starts by other means stay its own as long as they stay in its session.
+    """
+
+    def __init__(self, *, method: str = "auto") -> None:
+        self.method = method  # from start() on the one in use
+        self.reason = ""  # why that one
+        self._groups: Groups
+        self._rounds: Rounds
+        self._launcher: Launcher
+        self._relaunching = asyncio.Lock()
+        self._was_subreaper = False
+
+    async def start(self) -> None:
+        """Get ready to run commands."""
+        self._groups, self.reason = set_up(self.method)
+        self.method = self._groups.method
+        self._was_subreaper = be_subreaper(True)
+        self._rounds = Rounds()
+        await self._start_spawner()
+
+    async def run(self, spec: CommandSpec) -> CommandEnd:
+        """Run a command, and return when nothing of it is left. If the caller is cancelled the command is killed."""
+        if spec.key in self._rounds.trees:
+            raise ValueError(f"{spec.key} is running already")
+        if self._launcher.lost:
+            await self._replace_spawner()
+        group = self._make_group(spec)
+        tree = Tree(spec, group, Meter(group.method, floor_bytes=self._launcher.floor_bytes), self._rounds)
+        self._rounds.trees[spec.key] = tree
+        self._launcher.launch(
+            tree,
+            argv=spec.argv,
+            environment=spec.environment | {MARKER: spec.key},
+            directory=spec.directory,
+            stdout=spec.stdout,
+            stderr=spec.stderr,
+            procs_files=group.procs_files,
+        )
+        try:
+            await asyncio.shield(tree.done)
+        except asyncio.CancelledError:
+            self.kill(spec.key)
+            raise
+        disk_bytes = None
+        if spec.measured_directory is not None:
+            disk_bytes = await asyncio.to_thread(directory_bytes, spec.measured_directory)
+        return _end(tree, disk_bytes)
+
+    def kill(self, key: str) -> None:
+        """Stop a command; it ends as cancelled, unless it has just ended or was being stopped for something else."""
+        tree = self._rounds.trees.get(key)
+        if tree is not None:
+            tree.stop(Ending.CANCELLED, time.monotonic())
+
+    async def close(self) -> None:
+        """Kill what still runs, and leave nothing behind."""
+        await self._rounds.close()
+        await self._launcher.close()
+        self._groups.close()
+        be_subreaper(self._was_subreaper)
+
+    def _make_group(self, spec: CommandSpec) -> Group:
+        try:
+            return self._groups.make(spec.key, spec.limits.memory_bytes)
+        except OSError:  # a limit on the number of cgroups: better measured in the other way than not run at all
+            return PolledGroup(spec.key)
+
+    async def _start_spawner(self) -> None:
+        self._launcher = Launcher(self._spawner_lost)
+        await self._launcher.start()
+        self._rounds.spawner_pid = self._launcher.pid
+
+    async def _replace_spawner(self) -> None:
+        async with self._relaunching:
+            if self._launcher.lost:
+                await self._start_spawner()
+
+    def _spawner_lost(self) -> None:
+        """What it had started goes on: it is ours to reap now. What it had only been asked for fails."""
+        for tree in list(self._rounds.trees.values()):
+            if tree.leader is None:
+                kill_strays(tree.spec.key)  # it may have been forked, and the news of that got lost
+                tree.failed("the process that starts commands has died")
+
+
+def _end(tree: Tree, disk_bytes: int | None) -> CommandEnd:
+    usage = tree.usage(disk_bytes)
+    wall_s = tree.ended_s - tree.started_s
+    started_at = time.time() - (time.monotonic() - tree.started_s)
+    status = tree.status
+    return CommandEnd(
+        started_at=started_at,
+        ended_at=started_at + wall_s,
+        usage=usage,
+        exit_code=os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else None,
+        signal=os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None,
+        stopped_for=tree.stopped_for,
+        launch_error=tree.launch_error,
+    )

@@ -1,0 +1,322 @@
+"""Known loads: commands that use a known amount of something, and say how much.
+
+As a script with arguments it is a load: `python loads.py tree 0.6`. Each prints the truth about itself as JSON.
+Without arguments, `python -m tests.workers.loads`, it measures them all by every method there is and prints a table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+MB = 1_000_000
+PAGE = mmap.PAGESIZE
+
+
+# What loads are made of.
+
+
+def hold(size_bytes: int, *, shared: bool = False) -> mmap.mmap:
+    """Memory that is really there: every page of it has been written to."""
+    block = mmap.mmap(-1, size_bytes, flags=(mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE) | mmap.MAP_ANONYMOUS)
+    write(block)
+    return block
+
+
+def write(block: mmap.mmap) -> None:
+    for at in range(0, len(block), PAGE):
+        block[at] = 1
+
+
+def read(block: mmap.mmap) -> None:
+    for at in range(0, len(block), PAGE):
+        block[at]
+
+
+def own_bytes() -> int:
+    """Anonymous and shared memory of this process, by its own account."""
+    with open("/proc/self/status") as status:
+        kb = [int(line.split()[1]) for line in status if line.startswith(("RssAnon", "RssShmem"))]
+    return sum(kb) * 1024
+
+
+def child(work: Callable[[], object]) -> int:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    return pid
+
+
+def wait_for(pids: list[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+
+
+def say(**truth: float) -> None:
+    print(json.dumps(truth), flush=True)
+
+
+@contextlib.contextmanager
+def all_ready(count: int) -> Iterator[Callable[[], None]]:
+    """Gives each of `count` children something to call when it has what it wants; waits until all have."""
+    reader, writer = os.pipe()
+    yield lambda: os.write(writer, b".") and None
+    while count:
+        count -= len(os.read(reader, count))
+
+
+# The loads.
+
+
+def tree(plateau_s: float) -> None:
+    """Three processes that hold 120, 90 and 90 MB."""
+    base_bytes = own_bytes()
+    with all_ready(2) as ready:
+        children = [child(lambda: (hold(90 * MB), ready(), time.sleep(plateau_s + 5))) for _ in range(2)]
+        mine = hold(120 * MB)
+    say(held_bytes=300 * MB + base_bytes)
+    time.sleep(plateau_s)
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+    wait_for(children)
+    mine.close()
+
+
+def spike(width_s: float) -> None:
+    """One process that holds 300 MB for a moment."""
+    time.sleep(0.25)
+    block = hold(300 * MB)
+    say(held_bytes=own_bytes())
+    time.sleep(width_s)
+    block.close()
+    time.sleep(0.25)
+
+
+def copy_on_write(plateau_s: float) -> None:
+    """A parent that holds 200 MB, and four children that read it."""
+    block = hold(200 * MB)
+    with all_ready(4) as ready:
+        children = [child(lambda: (read(block), ready(), time.sleep(plateau_s))) for _ in range(4)]
+    say(held_bytes=own_bytes())
+    wait_for(children)
+
+
+def copied(plateau_s: float) -> None:
+    """A parent that holds 100 MB, and two children that write to it: three copies in the end."""
+    block = hold(100 * MB)
+    with all_ready(2) as ready:
+        children = [child(lambda: (time.sleep(0.4), write(block), ready(), time.sleep(plateau_s))) for _ in range(2)]
+    say(held_bytes=own_bytes() + 200 * MB)
+    wait_for(children)
+
+
+def shared(plateau_s: float) -> None:
+    """150 MB of shared memory in three processes."""
+    block = hold(150 * MB, shared=True)
+    with all_ready(2) as ready:
+        children = [child(lambda: (read(block), ready(), time.sleep(plateau_s))) for _ in range(2)]
+    say(held_bytes=own_bytes())
+    wait_for(children)
+
+
+def page_cache(path: str) -> None:
+    """Writes a file of 300 MB and reads it again: page cache, which is not held."""
+    with open(path, "wb") as file:
+        for _ in range(300):
+            file.write(b"x" * MB)
+    with open(path, "rb") as file:
+        while file.read(MB):
+            pass
+    say(held_bytes=own_bytes())
+    time.sleep(0.3)
+
+
+def burn(span_s: float) -> None:
+    """Two processes that compute for that long."""
+
+    def work() -> None:
+        until_s = time.monotonic() + span_s
+        while time.monotonic() < until_s:
+            pass
+
+    pid = child(work)
+    work()
+    wait_for([pid])
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    say(cpu_s=own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime)
+
+
+def disk(plateau_s: float) -> None:
+    """60 MB in files, one of them under two names, and a sparse one; half of it is deleted in the end."""
+    for name in ("a", "b"):
+        with open(name, "wb") as file:
+            file.write(os.urandom(30 * MB))
+    os.link("a", "a again")
+    os.symlink("/usr", "elsewhere")
+    with open("sparse", "wb") as file:
+        file.truncate(1000 * MB)
+    say(disk_bytes=60 * MB)
+    time.sleep(plateau_s)
+    os.unlink("b")
+
+
+def daemon(pid_file: str, leader_waits_s: float, span_s: float, *manners: str) -> None:
+    """A double-forked process in a session of its own that holds 100 MB and hangs on to nothing of its parents."""
+
+    def detach() -> None:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        if "deaf" in manners:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.closerange(0, 100)
+        block = hold(100 * MB)
+        with open(pid_file + ".new", "w") as file:
+            file.write(str(os.getpid()))
+        os.rename(pid_file + ".new", pid_file)
+        if "anonymous" in manners:
+            os.execve("/bin/sleep", ["sleep", str(span_s)], {})
+        time.sleep(span_s)
+        block.close()
+
+    wait_for([child(detach)])
+    while "wait" in manners and not os.path.exists(pid_file):
+        time.sleep(0.005)
+    time.sleep(leader_waits_s)
+
+
+def grow(step_mb: int, pause_s: float, *manners: str) -> None:
+    """More and more memory; `polite`: exits 0 when asked to end; `deaf`: does not hear that."""
+    if "polite" in manners:
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    if "deaf" in manners:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    blocks = []
+    for _ in range(100_000 // step_mb):
+        blocks.append(hold(step_mb * MB))
+        time.sleep(pause_s)
+
+
+def lost_child(step_mb: int, pause_s: float) -> None:
+    """A child that grows until it is killed, and a parent that takes no notice."""
+    wait_for([child(lambda: grow(step_mb, pause_s))])
+    say(survived=1)
+
+
+def fill(step_mb: int, pause_s: float, *manners: str) -> None:
+    """More and more files."""
+    if "polite" in manners:
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    for number in range(10_000 // step_mb):
+        with open(f"fill{number}", "wb") as file:
+            file.write(b"x" * (step_mb * MB))
+        time.sleep(pause_s)
+
+
+def endless(*manners: str) -> None:
+    """Three generations that sleep; `polite` and `deaf` as above, for all of them."""
+    if "polite" in manners:
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    if "deaf" in manners:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    child(lambda: (child(lambda: time.sleep(600)), time.sleep(600)))
+    say(ready=1)
+    time.sleep(600)
+
+
+LOADS = {
+    load.__name__: load
+    for load in (
+        tree, spike, copy_on_write, copied, shared, page_cache, burn, disk, daemon, grow, lost_child, fill, endless
+    )
+}  # fmt: skip
+
+
+def command(load: Callable[..., None], *arguments: object) -> list[str]:
+    """The command line of a load. Isolated and without site: the interpreter itself stays small."""
+    return [sys.executable, "-I", "-S", os.path.abspath(__file__), load.__name__, *map(str, arguments)]
+
+
+def _number(text: str) -> float | int | str:
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
+
+
+# The table for docs/measurement.md.
+
+TABLE = [
+    (tree, (0.5,)),
+    (spike, (0.1,)),
+    (copy_on_write, (0.5,)),
+    (copied, (0.5,)),
+    (shared, (0.5,)),
+    (page_cache, ("file",)),
+    (burn, (1.5,)),
+    (disk, (1.0,)),
+]
+
+
+def print_table() -> None:
+    import asyncio
+    import tempfile
+    from datetime import date
+
+    from headway.model.resources import Resources
+    from headway.workers.trees import CommandSpec, ProcessTrees, detect_method
+
+    async def measure(method: str) -> dict[str, tuple[dict[str, float], object]]:
+        trees = ProcessTrees(method=method)
+        await trees.start()
+        found = {}
+        for load, arguments in TABLE:
+            with tempfile.TemporaryDirectory() as folder:
+                out = f"{folder}/out"
+                os.mkdir(work := f"{folder}/work")
+                argv = command(load, *arguments)
+                end = await trees.run(
+                    CommandSpec(load.__name__, argv, {}, work, out, f"{folder}/err", Resources(), work)
+                )
+                found[load.__name__] = (json.loads(open(out).read()), end.usage)
+        await trees.close()
+        return found
+
+    methods = ["polling"] + [method for method, _ in [detect_method()] if method != "polling"]
+    results = {method: asyncio.run(measure(method)) for method in methods}
+    print(f"Measured on {date.today()}, Linux {os.uname().release}.\n")
+    print(f"| load | figure | truth | {' | '.join(methods)} |")
+    print(f"|---|---|---|{'---|' * len(methods)}")
+    for load, _ in TABLE:
+        truth = results["polling"][load.__name__][0]
+        for name, value in truth.items():
+            field, unit, scale = {
+                "held_bytes": ("memory_bytes", "MB", MB),
+                "cpu_s": ("cpu_s", "s", 1),
+                "disk_bytes": ("disk_bytes", "MB", MB),
+            }[name]
+            cells = []
+            for method in methods:
+                measured = getattr(results[method][load.__name__][1], field)
+                mine = results[method][load.__name__][0][name]
+                off = (measured.value / mine - 1) * 100
+                cells.append(f"{measured.value / scale:.4g} ({off:+.1f} %, {measured.quality})")
+            print(f"| {load.__name__} | {field} | {value / scale:.4g} {unit} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        LOADS[sys.argv[1]](*map(_number, sys.argv[2:]))
+    else:
+        print_table()
