@@ -95,7 +95,10 @@ def test_attempts_that_are_lost_with_their_node_wait_again() -> None:
 
 def test_reused_results_are_counted_apart() -> None:
     summary = summary_of(
-        *started(task("a", "c"), task("b", "c")), records.Reuse(101, "a", "3"), launch("b", 1, MACHINE), ended("b", 1, 1)
+        *started(task("a", "c"), task("b", "c")),
+        records.Reuse(101, "a", "3"),
+        launch("b", 1, MACHINE),
+        ended("b", 1, 1),
     )
     figures = summary.categories["c"]
     assert (figures.reused, figures.succeeded, figures.done, figures.attempts) == (1, 1, 2, 1)

@@ -19,10 +19,10 @@ def test_shares(value: float | None, text: str) -> None:
     [
         ("memory_bytes", 3.2e9, "3.2 GB·s"),
         ("memory_bytes", 500e6, "500 MB·s"),
-        ("memory_bytes", 120e9, "2 GB·min"),
+        ("memory_bytes", 900e9, "900 GB·s"),
         ("memory_bytes", 2 * 3600e9, "2 GB·h"),
         ("cores", 12.0, "12 core·s"),
-        ("cores", 90.0, "1.5 core·min"),
+        ("cores", 900.0, "900 core·s"),
         ("cores", 7200.0, "2 core·h"),
     ],
 )
@@ -32,7 +32,12 @@ def test_amounts_held_for_a_time(resource: str, value: float, text: str) -> None
 
 @pytest.mark.parametrize(
     ("resource", "value", "text"),
-    [("memory_bytes", 420e6, "420 MB"), ("cores", 0.9812, "0.98"), ("walltime_s", 185.0, "3m 05s"), ("cores", None, "-")],
+    [
+        ("memory_bytes", 420e6, "420 MB"),
+        ("cores", 0.9812, "0.98"),
+        ("walltime_s", 185.0, "3m 05s"),
+        ("cores", None, "-"),
+    ],
 )
 def test_amounts(resource: str, value: float | None, text: str) -> None:
     assert amount(resource, value) == text

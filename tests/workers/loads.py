@@ -14,8 +14,13 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
+if TYPE_CHECKING:
+    from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
+
+Result = TypeVar("Result")
 MB = 1_000_000
 PAGE = mmap.PAGESIZE
 
@@ -193,6 +198,7 @@ def daemon(pid_file: str, leader_waits_s: float, span_s: float, *manners: str) -
     wait_for([child(detach)])
     while "wait" in manners and not os.path.exists(pid_file):
         time.sleep(0.005)
+    say(held_bytes=100 * MB + own_bytes())
     time.sleep(leader_waits_s)
 
 
@@ -255,6 +261,73 @@ def _number(text: str) -> float | int | str:
     return text
 
 
+# How they are run.
+
+
+def methods() -> list[str]:
+    """Every way of measuring that can be used here."""
+    from headway.workers.trees import detect_method
+
+    return sorted({"polling", detect_method()[0]}, reverse=True)
+
+
+class Bench:
+    """Runs commands one by one or side by side, each in a folder of its own below `place`."""
+
+    def __init__(self, trees: ProcessTrees, place: str) -> None:
+        self.trees = trees
+        self.place = place
+        self.count = 0
+
+    async def run(self, argv: list[str], *, grace_s: float = 5.0, **limits: float) -> CommandEnd:
+        """Run one; its limits by name."""
+        return await self.trees.run(self.spec(argv, grace_s=grace_s, **limits))
+
+    def spec(self, argv: list[str], *, grace_s: float = 5.0, **limits: float) -> CommandSpec:
+        from headway.model.resources import Resources
+        from headway.workers.trees import CommandSpec
+
+        self.count += 1
+        os.makedirs(work := f"{self.place}/{self.count}")
+        return CommandSpec(
+            key=f"{self.place}/{self.count}",
+            argv=argv,
+            environment={},
+            directory=work,
+            stdout=f"{self.place}/{self.count}.out",
+            stderr=f"{self.place}/{self.count}.err",
+            limits=Resources.of(limits),
+            measured_directory=work,
+            grace_s=grace_s,
+        )
+
+    def path(self, name: str) -> str:
+        """A place for a file that belongs to no command."""
+        return f"{self.place}/{name}"
+
+    def truth(self) -> dict[str, float]:
+        """What the last one said about itself."""
+        with open(f"{self.place}/{self.count}.out") as out:
+            return json.loads(out.read())
+
+
+def on_bench(method: str, place: object, work: Callable[[Bench], Awaitable[Result]]) -> Result:
+    """Do something with a bench, in an event loop that lives as long as that."""
+    import asyncio
+
+    from headway.workers.trees import ProcessTrees
+
+    async def main() -> Result:
+        trees = ProcessTrees(method=method)
+        await trees.start()
+        try:
+            return await work(Bench(trees, str(place)))
+        finally:
+            await trees.close()
+
+    return asyncio.run(main())
+
+
 # The table for docs/measurement.md.
 
 TABLE = [
@@ -267,52 +340,37 @@ TABLE = [
     (burn, (1.5,)),
     (disk, (1.0,)),
 ]
+FIGURES = {"held_bytes": ("memory_bytes", MB, "MB"), "disk_bytes": ("disk_bytes", MB, "MB"), "cpu_s": ("cpu_s", 1, "s")}
+
+
+async def measure_all(bench: Bench) -> dict[str, list[str]]:
+    rows = {}
+    for load, arguments in TABLE:
+        end = await bench.run(command(load, *arguments))
+        [(name, truth)] = bench.truth().items()
+        field, scale, unit = FIGURES[name]
+        figure = getattr(end.usage, field)
+        off = (figure.value / truth - 1) * 100
+        found = f"{figure.value / scale:.4g} ({off:+.1f} %, {figure.quality})"
+        rows[load.__name__] = [field, f"{truth / scale:.4g} {unit}", found]
+    return rows
 
 
 def print_table() -> None:
-    import asyncio
     import tempfile
     from datetime import date
 
-    from headway.model.resources import Resources
-    from headway.workers.trees import CommandSpec, ProcessTrees, detect_method
-
-    async def measure(method: str) -> dict[str, tuple[dict[str, float], object]]:
-        trees = ProcessTrees(method=method)
-        await trees.start()
-        found = {}
-        for load, arguments in TABLE:
-            with tempfile.TemporaryDirectory() as folder:
-                out = f"{folder}/out"
-                os.mkdir(work := f"{folder}/work")
-                argv = command(load, *arguments)
-                end = await trees.run(
-                    CommandSpec(load.__name__, argv, {}, work, out, f"{folder}/err", Resources(), work)
-                )
-                found[load.__name__] = (json.loads(open(out).read()), end.usage)
-        await trees.close()
-        return found
-
-    methods = ["polling"] + [method for method, _ in [detect_method()] if method != "polling"]
-    results = {method: asyncio.run(measure(method)) for method in methods}
+    columns = methods()
+    results = {}
+    for method in columns:
+        with tempfile.TemporaryDirectory() as place:
+            results[method] = on_bench(method, place, measure_all)
     print(f"Measured on {date.today()}, Linux {os.uname().release}.\n")
-    print(f"| load | figure | truth | {' | '.join(methods)} |")
-    print(f"|---|---|---|{'---|' * len(methods)}")
+    print(f"| load | figure | truth | {' | '.join(columns)} |")
+    print(f"|---|---|---|{'---|' * len(columns)}")
     for load, _ in TABLE:
-        truth = results["polling"][load.__name__][0]
-        for name, value in truth.items():
-            field, unit, scale = {
-                "held_bytes": ("memory_bytes", "MB", MB),
-                "cpu_s": ("cpu_s", "s", 1),
-                "disk_bytes": ("disk_bytes", "MB", MB),
-            }[name]
-            cells = []
-            for method in methods:
-                measured = getattr(results[method][load.__name__][1], field)
-                mine = results[method][load.__name__][0][name]
-                off = (measured.value / mine - 1) * 100
-                cells.append(f"{measured.value / scale:.4g} ({off:+.1f} %, {measured.quality})")
-            print(f"| {load.__name__} | {field} | {value / scale:.4g} {unit} | {' | '.join(cells)} |")
+        field, truth, _ = results[columns[0]][load.__name__]
+        print(f"| {load.__name__} | {field} | {truth} | {' | '.join(results[m][load.__name__][2] for m in columns)} |")
 
 
 if __name__ == "__main__":

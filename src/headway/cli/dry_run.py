@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headway.cli.foresight import FAILS, MAY_RUN, RUNS, STANDS, Plan, Verdict
+from headway.report.saying import say
 from headway.report.words import count, harmless
 
 _MOST_ALIKE = 5  # tasks of one category with one verdict that are listed one by one
@@ -19,7 +20,7 @@ _STYLES = {RUNS: "bold green", MAY_RUN: "yellow", STANDS: "dim", FAILS: "bold re
 def print_plan(console: Console, plan: Plan) -> None:
     """A line a task, but only the first few of many alike."""
     counts = Counter(verdict.verdict for verdict in plan.verdicts)
-    console.print(_headline(plan, counts), soft_wrap=True)
+    say(console, _headline(plan, counts))
     console.print()
     grid = Table.grid(padding=(0, 2))
     widest = max(cell_len(verdict.task) for verdict in plan.verdicts)

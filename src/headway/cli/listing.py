@@ -10,10 +10,12 @@ from headway.journal.base import Journal
 from headway.model.outcome import Ending
 from headway.model.records import GiveUp, Launch, NodeLost, Reuse, TaskEnded
 from headway.model.task import Task
+from headway.report.saying import show
+from headway.report.summary import RunSummary
 from headway.report.words import harmless
 
 _MOST = 20
-_RANKS = ("failed", "running", "to be retried", "waiting", "succeeded", "reused")
+_RANKS = ("failed", "running", "to be retried", "waiting", "cut off", "succeeded", "reused")
 
 
 def show_category(journal: Journal, category: str, tasks: Sequence[Task], verb: str, *, as_json: bool) -> int:
@@ -36,10 +38,10 @@ def show_category(journal: Journal, category: str, tasks: Sequence[Task], verb: 
     for task in ranked[:_MOST]:
         state, attempts = states[task.id]
         more = f", {attempts} attempts" if attempts > 1 else ""
-        console.print(f"  {harmless(task.id):<{width}}  {state}{more}", soft_wrap=True)
+        show(console, f"  {harmless(task.id):<{width}}  {state}{more}")
     if len(ranked) > _MOST:
         console.print(f"  … and {len(ranked) - _MOST:,} more (--json lists them all)")
-    console.print(f"name one of them: headway {verb} {shlex.quote(ranked[0].id)}", style="cyan", soft_wrap=True)
+    show(console, f"name one of them: headway {verb} {shlex.quote(ranked[0].id)}", "cyan")
     return 0
 
 
@@ -60,4 +62,7 @@ def _states(journal: Journal, ids: set[str]) -> dict[str, tuple[str, int]]:
                 state[record.task] = "failed"
             case NodeLost():
                 state |= {task: "to be retried" for task, each in state.items() if each == "running"}
+    if "waiting" in state.values():
+        summary = RunSummary.of(journal)
+        state |= {task: "cut off" for task in ids if summary.is_cut_off(task)}
     return {task: (state[task], attempts[task]) for task in ids}

@@ -19,6 +19,7 @@ from headway.cli.progress import Progress, greeting, styled
 from headway.model.records import Decision, Event
 from headway.model.units import format_bytes, format_duration
 from headway.report.bars import bars, fitted
+from headway.report.saying import say
 from headway.report.summary import RunSummary
 from headway.report.words import harmless, stopwatch
 
@@ -72,12 +73,12 @@ class LiveDisplay(Progress):
     def _tell(self, told: Sequence[News]) -> None:
         if not self._greeted:
             self._greeted = True
-            self._console.print(greeting(self.summary), soft_wrap=True)
+            say(self._console, greeting(self.summary))
         for news in told:
             if news.kind is Kind.STOPPING:
                 self._stopping = news
             elif news.kind is Kind.FAILED and len(self.summary.failures) <= 20:
-                self._console.print(Text.assemble(("✗ ", "red"), (news.subject, "bold"), f": {news.text}"))
+                say(self._console, Text.assemble(("✗ ", "red"), (news.subject, "bold"), f": {news.text}"))
             else:
                 self._recent.append(news)
 

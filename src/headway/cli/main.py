@@ -86,7 +86,7 @@ class Verbs(click.Group):
             return BROKEN_PIPE
         return answer
 
-    def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:  # type: ignore[override]
+    def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
         """Run the command line and exit; a verb's return value is its exit code."""
         for name in ("prog_name", "standalone_mode"):
             extra.pop(name, None)

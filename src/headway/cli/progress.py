@@ -11,6 +11,7 @@ from rich.text import Text
 
 from headway.cli.news import Kind, News, news_of
 from headway.model.records import Decision, Event
+from headway.report.saying import show
 from headway.report.summary import RunSummary
 from headway.report.words import clock, count, harmless
 
@@ -104,7 +105,7 @@ class Lines(Progress):
             self._say(now, Text(f"more of these ({news.kind}) are counted, not listed"))
 
     def _say(self, now: float, line: Text) -> None:
-        self._console.print(Text.assemble((clock(now), "dim"), "  ", line), soft_wrap=True)
+        show(self._console, Text.assemble((clock(now), "dim"), "  ", line))
         self._console.file.flush()
 
 

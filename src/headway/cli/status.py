@@ -70,34 +70,35 @@ def _print(console: Console, summary: RunSummary, folder: RunFolder, state: str,
 
     from headway.report.bars import bars
     from headway.report.ending import elsewhere, last_words
+    from headway.report.saying import say, show
     from headway.report.words import count, harmless, moment
 
     now = time.time()
-    console.print(_headline(summary, state, manager, now), soft_wrap=True)
+    say(console, _headline(summary, state, manager, now))
     if summary.settings:
         about = f"started {moment(summary.settings.at)}, sizes by {summary.settings.sizer}, journal {folder.journal}"
-        console.print(Text(about, style="dim"), soft_wrap=True)
+        show(console, about, "dim")
     console.print()
     for line in bars(list(summary.categories.values()), console.width, 1000):
-        console.print(line, soft_wrap=True)
-    console.print(_counts(summary), soft_wrap=True)
+        show(console, line)
+    say(console, _counts(summary))
     if summary.running:
         console.print()
         console.print("running" if state == "running" else "running when the run was interrupted")
         for launched in _running(summary, now if state == "running" else summary.last_at):
-            console.print(launched, soft_wrap=True)
+            show(console, launched)
     if summary.failures:
         console.print()
         for failure in list(summary.failures.values())[:_MOST]:
             title = Text.assemble(("✗ ", "red"), (harmless(failure.task), "bold"), f": {harmless(failure.why.text)}")
-            console.print(title, soft_wrap=True)
+            say(console, title)
             for words in last_words(folder, failure)[-2:]:
-                console.print(Text(f"    {words}", style="dim"), soft_wrap=True)
+                show(console, f"    {words}", "dim")
         if len(summary.failures) > _MOST:
             console.print(f"… and {count(len(summary.failures) - _MOST, 'more failed task')} (--json lists them all)")
     if state in ("interrupted", "stopped"):
         console.print()
-        console.print(f"headway resume{elsewhere(summary)} {folder.run}", style="cyan", soft_wrap=True)
+        show(console, f"→ headway resume{elsewhere(summary)} {folder.run}", "cyan")
 
 
 def _headline(summary: RunSummary, state: str, manager: int | None, now: float) -> Text:

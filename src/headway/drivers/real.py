@@ -247,7 +247,10 @@ class Driver:
 
     async def _listen(self, tag: str, link: Link) -> None:
         while (message := await link.hear()) is not None:
-            if isinstance(message, protocol.Ended):
+            if isinstance(message, protocol.Trouble):
+                todo = "nothing is lost: make room or mend it, then `headway resume`"
+                self._news.put_nowait(SiteError(message.what, where=message.where, todo=todo))
+            elif isinstance(message, protocol.Ended):
                 outcome = message.outcome
                 if self._engine.is_running(outcome.task, outcome.attempt):
                     self._news.put_nowait(records.TaskEnded(time.time(), outcome))

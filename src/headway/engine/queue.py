@@ -12,26 +12,42 @@ Key = tuple[Any, ...]
 
 
 class ReadyQueue:
-    """Task ids by lane and key. An entry that became stale is dropped when it comes up, not searched for."""
+    """Task ids by lane and key. An entry that became stale is dropped when it comes up, not searched for.
+
+    A stale entry may become current again before it comes up: a task is launched, fails and is ready once more, and
+    in a replay nothing comes up at all. So each task has one entry that counts, in the lane it was last put into.
+    """
 
     def __init__(self, is_current: Callable[[str], bool], category_key: Callable[[str], Key]) -> None:
         self._is_current = is_current
         self._category_key = category_key
         self._lanes: dict[Lane, list[tuple[Key, str]]] = {}
+        self._lane_of: dict[str, Lane] = {}  # where a task's one entry lies
 
     def push(self, lane: Lane, key: Key, task_id: str) -> None:
         """Add a ready task."""
-        heapq.heappush(self._lanes.setdefault(lane, []), (key, task_id))
+        if self._lane_of.get(task_id) != lane:
+            self._lane_of[task_id] = lane
+            self.put_back(lane, (key, task_id))
+
+    def put_back(self, lane: Lane, entry: tuple[Key, str]) -> None:
+        """Add an entry that a walk has taken out."""
+        heapq.heappush(self._lanes.setdefault(lane, []), entry)
 
     def head(self, lane: Lane) -> tuple[Key, Key, Lane] | None:
         """The sort key of the lane's first task, or None (and no lane any more) if it has none."""
         entries = self._lanes[lane]
-        while entries and not self._is_current(entries[0][1]):
-            heapq.heappop(entries)
+        while entries and not self._counts(lane, entries[0][1]):
+            _, task_id = heapq.heappop(entries)
+            if self._lane_of.get(task_id) == lane:
+                del self._lane_of[task_id]
         if not entries:
             del self._lanes[lane]
             return None
         return self._category_key(lane[0]), entries[0][0], lane
+
+    def _counts(self, lane: Lane, task_id: str) -> bool:
+        return self._lane_of.get(task_id) == lane and self._is_current(task_id)
 
     def walk(self) -> Walk:
         """Go through the tasks, first things first, leaving the queue as it is."""
@@ -74,5 +90,5 @@ class Walk:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for lane, (key, task_id) in self._taken:
-            self._queue.push(lane, key, task_id)
+        for lane, entry in self._taken:
+            self._queue.put_back(lane, entry)

@@ -6,12 +6,14 @@ import fcntl
 import hashlib
 import os
 import socket
+import time
 from pathlib import Path
 from urllib.parse import quote
 
 from headway.model.errors import BusyError, InputError, SiteError
 
 _LONGEST_NAME = 200  # of the 255 bytes that file systems allow
+_PATIENCE_S = 0.2
 
 
 class RunFolder:
@@ -86,7 +88,7 @@ class Project:
         except OSError as error:
             raise SiteError(f"cannot write here: {error.strerror}", where=str(self.directory)) from error
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock_soon(handle)
         except BlockingIOError:
             holder = os.read(handle, 200).decode(errors="replace").strip()
             os.close(handle)
@@ -119,6 +121,18 @@ class Project:
         finally:
             os.close(handle)
         return None
+
+
+def _lock_soon(handle: int) -> None:
+    """Take the lock; whoever asks `manager` who has it holds it too, for a moment, and must not be in the way."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def _file_name(task: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -12,6 +11,7 @@ from rich.text import Text
 
 from headway.journal.folder import RunFolder
 from headway.model.units import format_duration
+from headway.report.saying import say, show
 from headway.report.summary import Failure, RunSummary
 from headway.report.tables import end_table
 from headway.report.words import count, harmless
@@ -27,15 +27,15 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> No
     if whole.attempts:
         console.print()
         for line in end_table(summary, console.width):
-            console.print(line, soft_wrap=True)
+            show(console, line)
     if summary.failures:
         console.print()
         _print_failures(console, summary, folder)
     console.print()
-    console.print(headline(summary), soft_wrap=True)
+    say(console, headline(summary))
     directory = summary.settings.directory if summary.settings else str(folder.path.parents[2])
     places = Text(f"results in {directory}, journal in {shown(folder.path)}", style="dim")
-    console.print(places, soft_wrap=True)
+    show(console, places)
 
 
 def headline(summary: RunSummary) -> Text:
@@ -69,20 +69,14 @@ def _print_failures(console: Console, summary: RunSummary, folder: RunFolder) ->
     failures = list(summary.failures.values())
     for failure in failures[:_MOST_FAILURES]:
         title = Text.assemble(("✗ ", "red"), (harmless(failure.task), "bold"), f": {harmless(failure.why.text)}")
-        console.print(title, soft_wrap=True)
+        say(console, title)
         for line in last_words(folder, failure):
-            console.print(Text(f"    {line}", style="dim"), soft_wrap=True)
-        for command in _advice(failure, summary):
-            console.print(Text(f"  → {command}", style="cyan"), soft_wrap=True)
+            show(console, f"    {line}", "dim")
+        verb = "logs" if failure.attempt else "why"
+        show(console, f"  → headway {verb}{elsewhere(summary)} {shlex.quote(failure.task)}", "cyan")
     more = len(failures) - _MOST_FAILURES
     if more > 0:
-        console.print(f"… and {count(more, 'more failed task')}: headway status{elsewhere(summary)}", soft_wrap=True)
-
-
-def _advice(failure: Failure, summary: RunSummary) -> Iterator[str]:
-    name = shlex.quote(failure.task)
-    verb = "logs" if failure.attempt else "why"
-    yield f"headway {verb}{elsewhere(summary)} {name}"
+        show(console, f"… and {count(more, 'more failed task')}: headway status{elsewhere(summary)}")
 
 
 def last_words(folder: RunFolder, failure: Failure) -> list[str]:

@@ -95,6 +95,10 @@ class RunSummary:
         """The task's category."""
         return self._category_of[task].name
 
+    def is_cut_off(self, task: str) -> bool:
+        """Whether something that the task depends on failed."""
+        return task in self._cut_off
+
     def elapsed_s(self, now: float | None = None) -> float:
         """How long managers have been at work on the run, without the breaks between stopping and resuming."""
         end = now if now is not None and self.finished is None else self.last_at

@@ -16,9 +16,10 @@ from headway.report.summary import RunSummary
 from headway.report.words import NOTHING, amount, harmless, held, share
 
 _TITLES = {"memory_bytes": "memory", "cores": "cores", "disk_bytes": "disk"}
-_NAME_AT_LEAST = 12  # cells for a category's name, before a column has to go
+_NAME_AT_LEAST = 20  # cells for a category's name before a column has to go,
+_NAME_IF_NEED_BE = 12  # or an essential one
 _NAME_AT_MOST = 40
-_BETWEEN = 2  # cells between groups of columns; one within a group
+_ESSENTIAL = 50  # how dear a column must be to be worth narrow gaps
 
 
 class _Field(Struct, frozen=True):
@@ -28,6 +29,28 @@ class _Field(Struct, frozen=True):
     title: str
     value: Callable[[Figures], str]
     dear: int
+
+
+class _Gaps(Struct, frozen=True):
+    """Cells between columns of one group, and between groups."""
+
+    within: int
+    between: int
+
+    def before(self, columns: Sequence[_Column]) -> list[int]:
+        """The cells before each column."""
+        last = [None, *(column.field.group for column in columns)]
+        return [
+            self.within if column.field.group and column.field.group == group else self.between
+            for column, group in zip(columns, last, strict=False)
+        ]
+
+    def needed(self, columns: Sequence[_Column]) -> int:
+        """How wide all columns are together."""
+        return sum(column.width for column in columns) + sum(self.before(columns))
+
+
+_ROOMY, _TIGHT = _Gaps(2, 3), _Gaps(1, 2)
 
 
 class _Column(Struct, frozen=True):
@@ -47,15 +70,22 @@ def end_table(summary: RunSummary, width: int) -> list[Text]:
         rows, names = [*rows, whole], [*names, "all"]
     columns = [_column(field, rows) for field in _fields(whole)]
     longest = max(len("category"), *(cell_len(name) for name in names))
-    while len(columns) > 1 and width - _needed(columns) < min(longest, _NAME_AT_LEAST):
+    gaps = _ROOMY
+    while len(columns) > 1:
         cheapest = min(column.field.dear for column in columns)
-        columns = [column for column in columns if column.field.dear > cheapest]
-    name_cells = max(4, min(longest, _NAME_AT_MOST, width - _needed(columns)))
-    lines = _heading(columns, name_cells)
+        name_at_least = min(longest, _NAME_IF_NEED_BE if cheapest >= _ESSENTIAL else _NAME_AT_LEAST)
+        if width - gaps.needed(columns) >= name_at_least:
+            break
+        if cheapest >= _ESSENTIAL and gaps is _ROOMY:
+            gaps = _TIGHT
+        else:
+            columns = [column for column in columns if column.field.dear > cheapest]
+    name_cells = max(4, min(longest, _NAME_AT_MOST, width - gaps.needed(columns)))
+    lines = _heading(columns, gaps, name_cells)
     for index, (row, name) in enumerate(zip(rows, names, strict=True)):
         if row is whole and len(rows) > 1:
-            lines.append(_rule(columns, name_cells))
-        lines.append(_line(columns, fitted(name, name_cells), index, _style(row), bold=row is whole))
+            lines.append(_rule(name_cells + gaps.needed(columns)))
+        lines.append(_line(columns, gaps, fitted(name, name_cells), index, row is whole, _style(row)))
     return lines
 
 
@@ -117,23 +147,10 @@ def _column(field: _Field, rows: Sequence[Figures]) -> _Column:
     return _Column(field, texts, max(len(field.title), *(cell_len(text) for text in texts)))
 
 
-def _gaps(columns: Sequence[_Column]) -> list[int]:
-    """The cells before each column."""
-    before = [None, *(column.field.group for column in columns)]
-    return [
-        1 if column.field.group and column.field.group == last else _BETWEEN
-        for column, last in zip(columns, before, strict=False)
-    ]
-
-
-def _needed(columns: Sequence[_Column]) -> int:
-    return sum(column.width for column in columns) + sum(_gaps(columns))
-
-
-def _heading(columns: Sequence[_Column], name_cells: int) -> list[Text]:
+def _heading(columns: Sequence[_Column], gaps: _Gaps, name_cells: int) -> list[Text]:
     """Groups above their columns, titles, a rule."""
     groups = Text(" " * name_cells)
-    placed = list(zip(columns, _gaps(columns), strict=True))
+    placed = list(zip(columns, gaps.before(columns), strict=True))
     for name, members in groupby(placed, key=lambda pair: pair[0].field.group):
         first, *others = members
         cells = first[0].width + sum(column.width + gap for column, gap in others)
@@ -143,16 +160,16 @@ def _heading(columns: Sequence[_Column], name_cells: int) -> list[Text]:
     for column, gap in placed:
         titles.append(" " * gap + column.field.title.rjust(column.width))
     has_groups = any(column.field.group for column in columns)
-    return [*([groups] if has_groups else []), titles, _rule(columns, name_cells)]
+    return [*([groups] if has_groups else []), titles, _rule(name_cells + gaps.needed(columns))]
 
 
-def _rule(columns: Sequence[_Column], name_cells: int) -> Text:
-    return Text("─" * (name_cells + _needed(columns)), style="dim")
+def _rule(cells: int) -> Text:
+    return Text("─" * cells, style="dim")
 
 
-def _line(columns: Sequence[_Column], name: str, index: int, style: str, *, bold: bool) -> Text:
+def _line(columns: Sequence[_Column], gaps: _Gaps, name: str, index: int, bold: bool, style: str) -> Text:
     line = Text(name, style="bold" if bold else "")
-    for column, gap in zip(columns, _gaps(columns), strict=True):
+    for column, gap in zip(columns, gaps.before(columns), strict=True):
         cell = " " * (gap + column.width - cell_len(column.texts[index])) + column.texts[index]
         line.append(cell, style=style if column.field.title == "tasks" else "")
     return line

@@ -11,6 +11,7 @@ from rich.text import Text
 from headway.model.outcome import Ending, Measured, Quality, Usage
 from headway.model.records import Figure, Why
 from headway.model.units import format_duration
+from headway.report.saying import say
 from headway.report.story import Attempt, Story
 from headway.report.words import amount, clock, harmless, moment
 
@@ -33,9 +34,9 @@ def tell(console: Console, story: Story) -> None:
         f", run {story.run} of {harmless(story.workflow)}: ",
         (story.state.replace("-", " "), _STATES[story.state]),
     )
-    console.print(title, soft_wrap=True)
+    say(console, title)
     for line in _reasons(story):
-        console.print(line, soft_wrap=True)
+        say(console, line)
     for attempt in story.attempts:
         console.print()
         _tell_attempt(console, attempt)
@@ -83,9 +84,9 @@ def _tell_attempt(console: Console, attempt: Attempt) -> None:
         line.append(f": lost, {harmless(attempt.lost)}", style="yellow")
     else:
         line.append(": no end is known yet", style="cyan")
-    console.print(line, soft_wrap=True)
+    say(console, line)
     if launch.overtook:
-        console.print(f"  it went ahead of {harmless(launch.overtook)}, which did not fit then", soft_wrap=True)
+        say(console, f"  it went ahead of {harmless(launch.overtook)}, which did not fit then")
     console.print(_figures_table(attempt))
 
 
@@ -108,7 +109,7 @@ def _figures_table(attempt: Attempt) -> Table:
             _reason(why),
         )
     if usage.cpu_s:
-        average = f", {usage.cores_average.value:.3g} cores on average" if usage.cores_average else ""
+        average = f", {usage.cores_average.value:.2g} cores on average" if usage.cores_average else ""
         note = f"measured by {usage.method}" if usage.method else ""
         about = Text(f"{note}{average}".lstrip(", "), style="dim")
         table.add_row(Text("  CPU"), "", _used("cpu_s", usage.cpu_s), about)
@@ -121,7 +122,7 @@ def _used(resource: str, measured: Measured | None) -> str:
 
 def _reason(why: Why) -> Text:
     figures = f": {_figures(why)}" if why.figures else ""
-    return Text.assemble(harmless(why.text), (f" [{why.policy}, {why.rule}{figures}]", "dim"))
+    return Text.assemble(f"{harmless(why.text)}\n" if why.text else "", (f"{why.policy}, {why.rule}{figures}", "dim"))
 
 
 def _figures(why: Why) -> str:

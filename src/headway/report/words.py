@@ -35,14 +35,12 @@ def amount(resource: str, value: float | None) -> str:
 
 
 def held(resource: str, value: float) -> str:
-    """An amount held for a time, given in amount x seconds: `3.20 GB·min`, `12 core·s`."""
-    size, unit = 1.0, "s"
-    enough = 1e9 if resource.endswith("_bytes") else 1.0  # of the larger unit, before it is used
-    for seconds, name in ((60.0, "min"), (3600.0, "h")):
-        if abs(value) >= enough * seconds:
-            size, unit = seconds, name
-    value /= size
-    return f"{format_bytes(value)}·{unit}" if resource.endswith("_bytes") else f"{value:.3g} core·{unit}"
+    """An amount held for a time, given in amount x seconds: `3.2 GB·s`, `1.5 TB·h`, `12 core·s`."""
+    in_bytes = resource.endswith("_bytes")
+    unit = "s"
+    if abs(value) >= (1e12 if in_bytes else 1e3):
+        value, unit = value / 3600, "h"
+    return f"{format_bytes(value)}·{unit}" if in_bytes else f"{value:.3g} core·{unit}"
 
 
 def count(number: int, noun: str) -> str:

@@ -48,6 +48,7 @@ class CgroupV1Group(Group):
         self._memory = memory
         self._cpuacct = cpuacct
         self._most_cache_bytes = 0
+        self._leader: int | None = None
         self.procs_files = [f"{folder}/cgroup.procs" for folder in (memory, cpuacct) if folder]
 
     def create(self, memory_bytes: int) -> None:
@@ -64,9 +65,14 @@ class CgroupV1Group(Group):
             if os.access(swap_limit, os.W_OK):
                 cgroups.write(swap_limit, limit)
 
+    def lead(self, pid: int | None) -> None:
+        """It enters the cgroup a moment after it was started."""
+        self._leader = pid
+
     def members(self, kin: Kin) -> list[int]:
-        """Whatever was forked by a member is one, wherever it went."""
-        return cgroups.processes_below(self._memory)
+        """Whatever was forked by a member is one, wherever it went. The first process has to get there first."""
+        pids = cgroups.processes_below(self._memory)
+        return pids if self._leader is None or self._leader in pids else [self._leader, *pids]
 
     def look(self, kin: Kin) -> Look | None:
         """What the kernel charges to the cgroup, page cache apart."""

@@ -109,6 +109,7 @@ class CgroupV2Group(Group):
     def __init__(self, path: str) -> None:
         self._path = path
         self._most_cache_bytes = 0
+        self._leader: int | None = None
         self._most_kernel_bytes = 0
         self.procs_files = [f"{path}/cgroup.procs"]
 
@@ -121,9 +122,14 @@ class CgroupV2Group(Group):
             if os.access(swap_limit, os.W_OK):
                 cgroups.write(swap_limit, "0")
 
+    def lead(self, pid: int | None) -> None:
+        """It enters the cgroup a moment after it was started."""
+        self._leader = pid
+
     def members(self, kin: Kin) -> list[int]:
-        """Whatever was forked by a member is one, wherever it went."""
-        return cgroups.processes_below(self._path)
+        """Whatever was forked by a member is one, wherever it went. The first process has to get there first."""
+        pids = cgroups.processes_below(self._path)
+        return pids if self._leader is None or self._leader in pids else [self._leader, *pids]
 
     def look(self, kin: Kin) -> Look | None:
         """What the kernel charges to the cgroup, page cache apart."""
@@ -151,11 +157,10 @@ class CgroupV2Group(Group):
         return cgroups.read_amounts(f"{self._path}/memory.events", _OOM).get("oom_kill", 0)
 
     def kill(self, kin: Kin) -> None:
-        """All at once and without a gap to fork in, since Linux 5.14."""
-        try:
+        """All at once and without a gap to fork in, since Linux 5.14; the first process may not be in there yet."""
+        with contextlib.suppress(OSError):
             cgroups.write(f"{self._path}/cgroup.kill", "1")
-        except OSError:
-            super().kill(kin)
+        super().kill(kin)
 
     def remove(self) -> bool:
         """The attempt's folder, and any that it made in it."""

@@ -67,8 +67,15 @@ class Ended(Message, frozen=True, tag="ended"):
     outcome: Outcome
 
 
+class Trouble(Message, frozen=True, tag="trouble"):
+    """The node cannot go on, and no task is to blame."""
+
+    what: str
+    where: str
+
+
 ToSupervisor = Start | Stop | Noted | Produced | Leave
-ToManager = Hello | Ended
+ToManager = Hello | Ended | Trouble
 
 # A line may hold a task with thousands of inputs, but not everything a broken peer can send.
 LONGEST_LINE_BYTES = 64 * 1024 * 1024

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import time
@@ -19,6 +20,8 @@ from headway.workers.protocol import JobOrder, Start
 from headway.workers.sandbox import Sources, furnish, missing_outputs, publish
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
 
+_SITE_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE)
+
 
 class Runner:
     """Runs attempts on this node: claims, furnishes, runs, judges, writes the result, publishes the outputs."""
@@ -29,31 +32,36 @@ class Runner:
         self._workflow_directory = Path(order.workflow_directory)
         self.sources = Sources(self._workflow_directory)
 
-    async def run(self, start: Start) -> Outcome | None:
-        """The attempt's outcome, or None if somebody else claimed it and has not finished."""
+    async def run(self, start: Start) -> Outcome:
+        """The attempt's outcome. A site in trouble (`is_site_trouble`) raises OSError: the attempt is not to blame."""
         folder = AttemptFolder(Path(start.directory))
-        if not folder.claim():
-            return folder.result()
-        crash_point("claimed")
-        began = time.time()
-        try:
-            work = await self._prepare(folder, start.task)
-            argv = self._argv(start.task, work)
-        except (OSError, HeadwayError) as error:
-            outcome = _failed(start, Ending.LAUNCH_FAILED, began, f"it could not be prepared: {error}")
+        if folder.claim():
+            crash_point("claimed")
+            outcome = await self._execute(folder, start)
+            folder.write_result(outcome)
+            crash_point("result-written")
         else:
-            end = await self._trees.run(self._spec(start, folder, work, argv))
-            crash_point("spawned")
-            outcome = judge(start, end, work)
-            if not start.task.isolated:
-                self.sources.forget()
-        folder.write_result(outcome)
-        crash_point("result-written")
+            outcome = folder.result() or _failed(start, Ending.NODE_LOST, time.time(), "nobody knows what became of it")
         if outcome.ending is Ending.SUCCESS and start.task.isolated:
             outcome = await self._publish(folder, start, outcome)
         crash_point("published")
         folder.tidy(outcome)
         return outcome
+
+    async def _execute(self, folder: AttemptFolder, start: Start) -> Outcome:
+        began = time.time()
+        try:
+            work = await self._prepare(folder, start.task)
+            argv = self._argv(start.task, work)
+        except (OSError, HeadwayError) as error:
+            if is_site_trouble(error):
+                raise
+            return _failed(start, Ending.LAUNCH_FAILED, began, f"it could not be prepared: {error}")
+        end = await self._trees.run(self._spec(start, folder, work, argv))
+        crash_point("spawned")
+        if not start.task.isolated:
+            self.sources.forget()
+        return judge(start, end, work)
 
     def stop(self, task: str, attempt: int) -> None:
         """End an attempt that is running here."""
@@ -96,6 +104,8 @@ class Runner:
         try:
             await asyncio.to_thread(self._publish_now, folder.work, start.task)
         except (OSError, HeadwayError) as error:
+            if is_site_trouble(error):
+                raise
             message = f"its outputs could not be put in place: {error}"
             failed = _failed(start, Ending.MISSING_OUTPUT, outcome.started_at, message)
             folder.write_result(failed)
@@ -109,6 +119,11 @@ class Runner:
             crash_point("renamed")
         for folder, modified_ns in before.items():
             self.sources.expect_change(folder, modified_ns)
+
+
+def is_site_trouble(error: Exception) -> bool:
+    """Whether the machine is at fault, so that the same attempt may do well once somebody has mended it."""
+    return isinstance(error, OSError) and error.errno in _SITE_TROUBLE
 
 
 def judge(start: Start, end: CommandEnd, work: Path) -> Outcome:

@@ -104,12 +104,14 @@ class Supervisor:
     async def _attempt(self, key: tuple[str, int], start: protocol.Start) -> None:
         try:
             outcome = await self._runner.run(start)
+        except OSError as error:  # nothing that the task did: the manager will stop, and ask again when it is resumed
+            self._say(protocol.Trouble(f"cannot run tasks: {error.strerror}", str(error.filename or start.directory)))
+        else:
+            self._unnoted[key] = outcome
+            self._say(protocol.Ended(outcome))
         finally:
             del self._running[key]
             self._something_happened.set()
-        if outcome is not None:
-            self._unnoted[key] = outcome
-            self._say(protocol.Ended(outcome))
 
 
 def take_lock(folder: Path) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from contextlib import AsyncExitStack
 
 from headway.model.outcome import Ending
 from headway.workers.command import CommandEnd, CommandSpec
@@ -37,18 +38,27 @@ class ProcessTrees:
         self._rounds: Rounds
         self._launcher: Launcher
         self._relaunching = asyncio.Lock()
-        self._was_subreaper = False
+        self._to_undo = AsyncExitStack()
+        self._open = False
 
     async def start(self) -> None:
         """Get ready to run commands."""
-        self._groups, self.reason = set_up(self.method)
-        self.method = self._groups.method
-        self._was_subreaper = be_subreaper(True)
-        self._rounds = Rounds()
-        await self._start_spawner()
+        async with AsyncExitStack() as to_undo:
+            self._groups, self.reason = set_up(self.method)
+            self.method = self._groups.method
+            to_undo.callback(self._groups.close)
+            to_undo.callback(be_subreaper, be_subreaper(True))
+            self._rounds = Rounds()
+            await self._start_spawner()
+            to_undo.push_async_callback(self._close_spawner)
+            to_undo.push_async_callback(self._rounds.close)
+            self._to_undo = to_undo.pop_all()
+        self._open = True
 
     async def run(self, spec: CommandSpec) -> CommandEnd:
         """Run a command, and return when nothing of it is left. If the caller is cancelled the command is killed."""
+        if not self._open:
+            raise RuntimeError("not started, or closed")
         if spec.key in self._rounds.trees:
             raise ValueError(f"{spec.key} is running already")
         if self._launcher.lost:
@@ -83,10 +93,8 @@ class ProcessTrees:
 
     async def close(self) -> None:
         """Kill what still runs, and leave nothing behind."""
-        await self._rounds.close()
-        await self._launcher.close()
-        self._groups.close()
-        be_subreaper(self._was_subreaper)
+        self._open = False
+        await self._to_undo.aclose()
 
     def _make_group(self, spec: CommandSpec) -> Group:
         try:
@@ -98,6 +106,9 @@ class ProcessTrees:
         self._launcher = Launcher(self._spawner_lost)
         await self._launcher.start()
         self._rounds.spawner_pid = self._launcher.pid
+
+    async def _close_spawner(self) -> None:
+        await self._launcher.close()
 
     async def _replace_spawner(self) -> None:
         async with self._relaunching:

@@ -1,0 +1,81 @@
+"""A workflow's directory and the command line, as a user has them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from headway.journal.folder import Project
+from headway.journal.sqlite import SqliteJournal
+from headway.model.records import Decision, Event, Launch, Reuse
+
+
+class Flow:
+    """A directory with a workflow file in it."""
+
+    def __init__(self, directory: Path, workflow: str) -> None:
+        self.directory = directory
+        self.write(workflow)
+
+    def write(self, workflow: str) -> None:
+        (self.directory / "workflow.yaml").write_text(workflow)
+
+    def headway(self, *words: str, code: int | None = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end; `code` is what it must exit with, None anything."""
+        done = subprocess.run(
+            [sys.executable, "-m", "headway", *words],
+            cwd=self.directory,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert code is None or done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr
+        return done
+
+    def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:
+        """Begin a command."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "headway", *words],
+            cwd=self.directory,
+            env=os.environ | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def json(self, *words: str, code: int = 0) -> Any:
+        return json.loads(self.headway(*words, "--json", code=code).stdout)
+
+    def records(self, run: str | None = None) -> list[Event | Decision]:
+        return list(SqliteJournal(Project(self.directory).run(run).journal, read_only=True).replay())
+
+    def launches(self, run: str | None = None) -> list[Launch]:
+        return [record for record in self.records(run) if isinstance(record, Launch)]
+
+    def reused(self, run: str | None = None) -> list[str]:
+        return [record.task for record in self.records(run) if isinstance(record, Reuse)]
+
+    def supervisor(self) -> int | None:
+        """The process id of a supervisor that lives."""
+        for lock in self.directory.glob(".headway/runs/*/jobs/*/lock"):
+            pid = int(lock.read_text() or 0)
+            if pid and Path(f"/proc/{pid}").exists():
+                return pid
+        return None
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
+    """Wait for something that must come soon."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)

@@ -1,0 +1,200 @@
+"""What a scientist does in the first hour."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from headway.model.outcome import Ending
+from headway.model.records import TaskEnded
+from tests.end_to_end.project import Flow
+
+WORDS = """
+name: words
+tasks:
+  split:
+    run: split -n l/4 words.txt part_
+    inputs: [words.txt]
+    outputs: [part_aa, part_ab, part_ac, part_ad]
+  count:                       # a category of four tasks: count[aa] …
+    each: {part: [aa, ab, ac, ad]}
+    run: wc -w < part_{part} > count_{part}
+    inputs: ["part_{part}"]
+    outputs: ["count_{part}"]
+  total:
+    needs: [count]             # files imply dependencies too; this states one
+    run: cat count_* | paste -sd+ | bc > total
+    inputs: ["count_*"]
+    outputs: [total]
+    resources: {cores: 1, memory: 200 MB, time: 5m}   # a hint, never needed
+"""
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Flow:
+    (tmp_path / "words.txt").write_text("one two three\nfour five\nsix\nseven eight nine ten\n" * 100)
+    return Flow(tmp_path, WORDS)
+
+
+def test_the_first_workflow(words: Flow) -> None:
+    words.headway("run")
+    assert (words.directory / "total").read_text() == "1000\n"
+    assert sorted(launch.task for launch in words.launches()) == [
+        "count[aa]", "count[ab]", "count[ac]", "count[ad]", "split", "total",
+    ]  # fmt: skip
+    assert not (words.directory / ".headway/runs/1/tasks/total/1/work").exists(), "tidied up"
+
+
+def test_a_second_run_does_nothing_and_an_edit_runs_what_it_touches(words: Flow) -> None:
+    words.headway("run")
+    words.headway("run")
+    assert words.launches("2") == []
+    assert len(words.reused("2")) == 6
+    words.write(WORDS.replace("wc -w <", "wc -w  <"))
+    words.headway("run")
+    assert [launch.task for launch in words.launches("3")] == ["count[aa]", "count[ab]", "count[ac]", "count[ad]"]
+    assert {launch.because for launch in words.launches("3")} == {"its command changed"}
+    assert words.reused("3") == ["split", "total"], "the counts came out the same, so the total stands"
+
+
+def test_content_counts_and_not_time(words: Flow) -> None:
+    words.headway("run")
+    os.utime(words.directory / "words.txt")
+    words.headway("run")
+    assert words.launches() == []
+    with (words.directory / "words.txt").open("a") as file:
+        file.write("eleven\n")
+    words.headway("run")
+    assert (words.directory / "total").read_text() == "1001\n"
+    assert words.launches()[0].because == "input words.txt changed"
+
+
+def test_a_missing_output_is_made_again(words: Flow) -> None:
+    words.headway("run")
+    (words.directory / "count_ab").unlink()
+    words.headway("run")
+    assert [(launch.task, launch.because) for launch in words.launches()] == [
+        ("count[ab]", "output count_ab is missing")
+    ]
+
+
+def test_again_runs_everything(words: Flow) -> None:
+    words.headway("run")
+    words.headway("run", "--again")
+    assert len(words.launches()) == 6
+
+
+def test_the_caller_s_environment_is_not_part_of_a_result_and_the_task_s_own_is(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, "name: e\ntasks:\n  a:\n    run: echo $A $B > out\n    env: {A: 1}\n    outputs: [out]\n")
+    flow.headway("run", B="first")
+    assert (tmp_path / "out").read_text() == "1 first\n"
+    flow.headway("run", B="second")
+    assert flow.launches() == []
+    flow.write((tmp_path / "workflow.yaml").read_text().replace("A: 1", "A: 2"))
+    flow.headway("run", B="second")
+    assert (tmp_path / "out").read_text() == "2 second\n"
+    assert [launch.because for launch in flow.launches()] == ["its environment changed"]
+
+
+def test_results_are_remembered_over_runs_that_did_not_get_that_far(words: Flow) -> None:
+    words.headway("run")
+    words.write(WORDS.replace("split -n l/4 words.txt part_", "exit 3"))
+    words.headway("run", code=1)
+    words.write(WORDS)
+    words.headway("run")
+    assert words.launches() == []
+
+
+def test_a_half_written_output_is_never_taken_for_a_result(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, "name: h\ntasks:\n  a:\n    run: echo half > out; exit 1\n    outputs: [out]\n")
+    done = flow.headway("run", code=1)
+    assert not (tmp_path / "out").exists()
+    assert "exited with code 1" in done.stdout + done.stderr
+    flow.write("name: h\ntasks:\n  a:\n    run: echo one > out\n    outputs: [out, other]\n")
+    flow.headway("run", code=1)
+    assert not (tmp_path / "out").exists()
+    assert flow.json("why", "a")["state"] == "failed"
+
+
+def test_sandbox_false_and_tasks_without_outputs_run_in_place(tmp_path: Path) -> None:
+    flow = Flow(
+        tmp_path,
+        "name: p\ntasks:\n"
+        "  a:\n    run: pwd > where_a\n"
+        "  b:\n    run: pwd > where_b\n    outputs: [where_b]\n    sandbox: false\n"
+        "  c:\n    run: pwd > where_c\n    outputs: [where_c]\n",
+    )
+    flow.headway("run")
+    assert (tmp_path / "where_a").read_text().strip() == str(tmp_path)
+    assert (tmp_path / "where_b").read_text().strip() == str(tmp_path)
+    assert "/.headway/runs/1/tasks/c/1/work" in (tmp_path / "where_c").read_text()
+
+
+def test_memory_time_and_disk_are_retried_with_more_of_that_alone(tmp_path: Path) -> None:
+    eat = 'python3 -c \\"x = bytearray(300_000_000); import time; time.sleep(0.3)\\"'
+    flow = Flow(
+        tmp_path,
+        "name: r\ntasks:\n"
+        f'  memory:\n    run: "{eat}"\n    resources: {{memory: 200 MB}}\n'
+        "  time:\n    run: sleep 1.5\n    resources: {time: 1s}\n"
+        "  disk:\n    run: head -c 30000000 /dev/zero > big; sleep 1.5\n    outputs: [big]\n"
+        "    resources: {disk: 20 MB}\n",
+    )
+    flow.headway("run", "--grace", "0.2s")
+    ends = [record.outcome for record in flow.records() if isinstance(record, TaskEnded)]
+    for task, resource, cause in (
+        ("memory", "memory_bytes", Ending.MEMORY),
+        ("time", "walltime_s", Ending.TIME),
+        ("disk", "disk_bytes", Ending.DISK),
+    ):
+        assert [outcome.ending for outcome in ends if outcome.task == task] == [cause, Ending.SUCCESS]
+        first, second = (launch.resources for launch in flow.launches() if launch.task == task)
+        assert second[resource] == 2 * (first[resource] or 0)
+        assert first.replace(**{resource: 1}) == second.replace(**{resource: 1})
+        assert flow.json("why", task)["attempts"][0]["ending"] == str(cause)
+
+
+def test_setup_lines_run_in_the_same_shell(tmp_path: Path) -> None:
+    flow = Flow(
+        tmp_path,
+        "name: s\ntasks:\n  a:\n    setup: [GREETING=hello]\n    run: echo $GREETING > out\n    outputs: [out]\n",
+    )
+    flow.headway("run")
+    assert (tmp_path / "out").read_text() == "hello\n"
+
+
+def test_hostile_names_do_nothing(tmp_path: Path) -> None:
+    names = ["../../escape", "$(touch pwned)", "a b'c\"d", "-rf", "x" * 300, "*", "ünï"]
+    listed = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
+    flow = Flow(
+        tmp_path, f'name: n\ntasks:\n  t:\n    each: {{n: [{listed}]}}\n    run: echo "$HEADWAY_TASK" >> seen\n'
+    )
+    flow.headway("run")
+    assert sorted((tmp_path / "seen").read_text().splitlines()) == sorted(f"t[{name}]" for name in names)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".headway", "seen", "workflow.yaml"]
+    assert "t[*]" in flow.headway("why", "t[*]").stdout
+
+
+def test_nothing_of_a_run_is_open_to_others(words: Flow) -> None:
+    words.headway("run")
+    for folder, _, files in os.walk(words.directory / ".headway"):
+        assert os.stat(folder).st_mode & 0o077 == 0, folder
+        for name in files:
+            inside = Path(folder).stat().st_mode & 0o077 == 0
+            assert inside, f"{folder}/{name} can be reached"
+
+
+def test_a_large_input_is_read_beside(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(os.urandom(20_000_000))
+    flow = Flow(
+        tmp_path, "name: l\ntasks:\n  a:\n    run: wc -c < large > out\n    inputs: [large]\n    outputs: [out]\n"
+    )
+    flow.headway("run")
+    assert (tmp_path / "out").read_text().strip() == "20000000"
+    then = time.time() - 100
+    os.utime(tmp_path / "large", (then, then))
+    flow.headway("run")
+    assert flow.launches() == []

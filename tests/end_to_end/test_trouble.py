@@ -1,0 +1,195 @@
+"""What faults get: one clear sentence, an exit code, and nothing lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.project import Flow, wait_until
+
+SLOW = "name: slow\ntasks:\n  a:\n    run: sleep 2; echo done > out\n    outputs: [out]\n"
+
+
+def test_two_runs_in_one_directory(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, SLOW)
+    first = flow.start("run")
+    wait_until(flow.supervisor)
+    second = flow.headway("run", code=4)
+    assert "another Headway is at work here" in second.stderr and len(second.stderr.splitlines()) == 1
+    assert first.wait(60) == 0
+    assert (tmp_path / "out").read_text() == "done\n"
+
+
+def test_tasks_outlive_their_manager_and_a_new_run_waits_for_a_word_from_the_user(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, SLOW)
+    manager = flow.start("run")
+    wait_until(lambda: flow.supervisor() and list(tmp_path.glob(".headway/runs/1/tasks/a/1")))
+    manager.kill()
+    manager.wait()
+    assert flow.json("status")["state"] == "interrupted"
+    refused = flow.headway("run", code=4)
+    assert "headway resume 1" in refused.stderr and "headway cancel 1" in refused.stderr
+    flow.headway("resume")
+    assert (tmp_path / "out").read_text() == "done\n"
+    assert len(flow.launches()) == 1, "the attempt that was under way counts"
+
+
+def test_what_ended_while_nobody_looked_is_found(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, SLOW)
+    manager = flow.start("run")
+    wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1")))
+    manager.kill()
+    manager.wait()
+    wait_until((tmp_path / "out").exists)
+    supervisor = flow.supervisor()
+    assert supervisor is not None
+    os.kill(supervisor, signal.SIGKILL)
+    wait_until(lambda: flow.supervisor() is None)
+    flow.headway("run")  # not resume: the new run finds the result, too
+    assert flow.launches("2") == []
+    assert flow.reused("2") == ["a"]
+
+
+def test_cancel_ends_what_lost_its_manager(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, SLOW.replace("sleep 2", "sleep 600"))
+    manager = flow.start("run", "--grace", "0.2s")
+    wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1/stdout")))
+    manager.kill()
+    manager.wait()
+    flow.headway("cancel")
+    wait_until(lambda: flow.supervisor() is None)
+    assert not _processes_of(tmp_path)
+    assert flow.json("status")["state"] == "stopped"
+
+
+def test_cancel_stops_a_run_that_is_managed(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, SLOW.replace("sleep 2", "sleep 600"))
+    manager = flow.start("run", "--grace", "0.2s")
+    wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1/stdout")))
+    flow.headway("cancel")
+    assert manager.wait(30) == 130
+    wait_until(lambda: not _processes_of(tmp_path))
+
+
+def test_strays_of_a_dead_supervisor_are_gone_before_the_task_runs_again(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, "name: s\ntasks:\n  a:\n    run: echo begin >> log; sleep 2; echo end >> log\n")
+    manager = flow.start("run")
+    wait_until((tmp_path / "log").exists)
+    supervisor = flow.supervisor()
+    assert supervisor is not None
+    os.kill(supervisor, signal.SIGKILL)
+    assert manager.wait(60) == 0
+    assert (tmp_path / "log").read_text().split() == ["begin", "begin", "end"], "the first attempt did not go on"
+
+
+def test_the_workflow_file_vanishes(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, SLOW)
+    manager = flow.start("run")
+    wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1")))
+    (tmp_path / "workflow.yaml").unlink()
+    manager.kill()
+    manager.wait()
+    flow.headway("resume")
+    assert (tmp_path / "out").exists(), "the journal knows the tasks"
+    gone = flow.headway("run", code=2)
+    assert "workflow.yaml" in gone.stderr and len(gone.stderr.splitlines()) == 1
+
+
+def test_a_journal_from_a_newer_version(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, SLOW.replace("sleep 2; ", ""))
+    flow.headway("run")
+    with sqlite3.connect(tmp_path / ".headway/runs/1/journal.db") as database:
+        database.execute("PRAGMA user_version=99")
+    for verb in ("status", "resume", "run"):
+        assert "newer Headway" in flow.headway(verb, code=3).stderr
+
+
+def test_an_unwritable_directory(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, SLOW)
+    for folder in (tmp_path, *list(tmp_path.parents)[:-2]):
+        folder.chmod(0o755)
+    words = [sys.executable, "-m", "headway", "run"]
+    if os.geteuid() == 0:  # root may write everywhere
+        words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *words]
+    else:
+        tmp_path.chmod(0o555)
+    home = os.environ | {"HOME": str(tmp_path)}
+    done = subprocess.run(words, cwd=flow.directory, env=home, capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "cannot write here" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "small"
+    place.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", place], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("needs permission to mount a small file system")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def test_a_full_disk_stops_the_run_and_resume_goes_on(small_disk: Path) -> None:
+    numbers = ", ".join(map(str, range(40)))
+    flow = Flow(
+        small_disk,
+        f"name: f\ntasks:\n  t:\n    each: {{n: [{numbers}]}}\n    run: sleep 0.1\n"
+        "  last:\n    needs: [t]\n    run: echo end > out\n    outputs: [out]\n",
+    )
+    manager = flow.start("run")
+    wait_until(lambda: list(small_disk.glob(".headway/runs/1/tasks/*/1")))
+    with (small_disk / "filler").open("wb", buffering=0) as filler, pytest.raises(OSError, match="No space"):
+        while True:
+            filler.write(b"x" * 4096)
+    output, _ = manager.communicate(timeout=60)
+    assert manager.returncode == 3, output
+    assert "headway resume" in output and "Traceback" not in output
+    (small_disk / "filler").unlink()
+    flow.headway("resume")
+    assert (small_disk / "out").read_text() == "end\n"
+
+
+def test_a_long_path_is_no_trouble(tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 120) / ("e" * 120) / "with space"
+    deep.mkdir(parents=True)
+    flow = Flow(deep, SLOW.replace("sleep 2; ", ""))
+    flow.headway("run")
+    assert (deep / "out").exists()
+
+
+def test_a_moved_directory_is_a_new_place(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    flow = Flow(tmp_path / "one", SLOW.replace("sleep 2; ", ""))
+    flow.headway("run")
+    shutil.move(tmp_path / "one", tmp_path / "two")
+    moved = Flow(tmp_path / "two", SLOW.replace("sleep 2; ", ""))
+    moved.headway("run")
+    assert moved.launches() == []
+
+
+def test_a_container_without_a_runtime_is_one_sentence(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, "name: c\ntasks:\n  a:\n    run: 'true'\n    container: alpine\n")
+    path = str(Path(sys.executable).parent)  # neither docker nor the others
+    done = flow.headway("run", code=1, PATH=path)
+    assert "none of apptainer, singularity, podman, docker" in done.stdout + done.stderr
+
+
+def _processes_of(directory: Path) -> list[str]:
+    """Processes that work in that directory."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(process.joinpath("cwd").readlink()).startswith(str(directory)):
+                found.append(process.joinpath("cmdline").read_text())
+        except OSError:
+            continue
+    return found

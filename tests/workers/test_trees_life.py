@@ -1,0 +1,217 @@
+"""Starting, ending and cleaning up, by every method that works here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from headway.model.errors import InputError, SiteError
+from headway.model.outcome import Ending
+from headway.workers import cgroups
+from headway.workers.processes import MARKER, all_pids, kin, marker_of, read_process
+from headway.workers.trees import CommandEnd, detect_method, kill_strays
+from tests.workers import loads
+from tests.workers.loads import Bench, command, on_bench
+
+each_method = pytest.mark.parametrize("method", loads.methods())
+
+
+def own_folders() -> list[str]:
+    """What this process has in the cgroup file system."""
+    places = [cgroups.own_directory(hierarchy) for hierarchy in ("memory", "cpuacct", "")]
+    folders = [folder for place in places if place for folder in cgroups.owned_folders(place)]
+    return [path for path, pid, _ in folders if pid == os.getpid()]
+
+
+@each_method
+def test_an_ordinary_command(method: str, tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        spec = bench.spec(["sh", "-c", f"echo $PWD; echo ${MARKER} $MINE >&2; cat; exit 7"])
+        end = await bench.trees.run(structs.replace(spec, environment={"MINE": "and yours"}))
+        assert (end.exit_code, end.signal, end.stopped_for, end.launch_error) == (7, None, None, "")
+        assert Path(spec.stdout).read_text() == f"{spec.directory}\n"
+        assert Path(spec.stderr).read_text() == f"{spec.key} and yours\n"
+        end = await bench.run(["sh", "-c", "kill -USR1 $$"])
+        assert (end.exit_code, end.signal, end.stopped_for) == (None, signal.SIGUSR1, None)
+
+    on_bench(method, tmp_path, work)
+
+
+@each_method
+def test_launch_errors(method: str, tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        async def error(argv: tuple[str, ...] = ("true",), **changes: str) -> str:
+            end = await bench.trees.run(structs.replace(bench.spec(list(argv)), **changes))
+            assert (end.exit_code, end.signal, end.stopped_for) == (None, None, None)
+            return end.launch_error
+
+        nowhere = bench.path("nowhere")
+        missing = "No such file or directory"
+        assert await error(directory=nowhere) == f"cannot start in {nowhere}: {missing}"
+        assert await error(stdout=f"{nowhere}/out") == f"cannot write to {nowhere}/out: {missing}"
+        assert await error(stderr="/proc/version/err") == "cannot write to /proc/version/err: Not a directory"
+        assert await error(("no-such-command",)) == f"cannot run no-such-command: {missing}"
+        assert await error(("./no-such-command",)) == f"cannot run ./no-such-command: {missing}"
+        assert await error((bench.place,)) == f"cannot run {bench.place}: Permission denied"
+        assert (await error(("nul\0",))).startswith("cannot run nul")
+        assert (await error(())).startswith("cannot run an empty command")
+        assert (await bench.run(["sh", "-c", "exit 127"])).exit_code == 127  # not an error of launching
+
+    on_bench(method, tmp_path, work)
+
+
+@each_method
+def test_two_hundred_at_once(method: str, tmp_path: Path) -> None:
+    async def work(bench: Bench) -> list[CommandEnd]:
+        return await asyncio.gather(*(bench.run(["true"], memory_bytes=10**8, walltime_s=600) for _ in range(200)))
+
+    ends = on_bench(method, tmp_path, work)
+    assert [end.exit_code for end in ends] == [0] * 200
+
+
+@each_method
+def test_nothing_is_left_behind(method: str, tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+
+    async def work(bench: Bench) -> None:
+        await bench.run(["true"], memory_bytes=10**8)
+        running = [
+            asyncio.create_task(bench.run(command(loads.endless, "deaf"), grace_s=600)),
+            asyncio.create_task(bench.run(command(loads.daemon, pid_file, 600, 600, "deaf", "wait"), grace_s=600)),
+        ]
+        while not pid_file.exists():
+            await asyncio.sleep(0.01)
+        if method != "polling":
+            assert own_folders() != []
+        await bench.trees.close()
+        assert [(await end).stopped_for for end in running] == [Ending.CANCELLED] * 2
+        with pytest.raises(RuntimeError, match="closed"):
+            await bench.run(["true"])
+
+    on_bench(method, tmp_path, work)
+    assert own_folders() == []
+    assert [pid for pid in all_pids() if (marker_of(pid) or "").startswith(str(tmp_path))] == []
+    myself = read_process(os.getpid())
+    assert myself
+    assert kin()(myself) == []
+
+
+@each_method
+def test_a_cancelled_caller_takes_its_command_along(method: str, tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        spec = bench.spec(["sleep", "600"])
+        running = asyncio.create_task(bench.trees.run(spec))
+        await asyncio.sleep(0.05)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        while [pid for pid in all_pids() if marker_of(pid) == spec.key]:
+            await asyncio.sleep(0.01)
+
+    on_bench(method, tmp_path, work)
+
+
+@each_method
+def test_killed_before_it_has_started(method: str, tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        spec = bench.spec(["sleep", "600"])
+        running = asyncio.create_task(bench.trees.run(spec))
+        await asyncio.sleep(0)
+        bench.trees.kill(spec.key)
+        assert (await running).stopped_for is Ending.CANCELLED
+
+    on_bench(method, tmp_path, work)
+
+
+@each_method
+def test_a_key_can_be_used_again_but_not_at_the_same_time(method: str, tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        spec = bench.spec(["sleep", "0.2"])
+        first = asyncio.create_task(bench.trees.run(spec))
+        await asyncio.sleep(0)
+        with pytest.raises(ValueError, match="already"):
+            await bench.trees.run(spec)
+        assert (await first).exit_code == 0
+        assert (await bench.trees.run(spec)).exit_code == 0
+
+    on_bench(method, tmp_path, work)
+
+
+@each_method
+def test_the_death_of_the_spawner_is_survived(method: str, tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        running = asyncio.create_task(bench.run(["sh", "-c", "sleep 0.6; exit 3"]))
+        await asyncio.sleep(0.2)
+        [spawner] = [pid for pid in kin()(read_process(os.getpid())) if b"spawner.py" in cmdline(pid)]
+        os.kill(spawner, signal.SIGKILL)
+        assert (await running).exit_code == 3
+        assert (await bench.run(["true"])).exit_code == 0
+
+    on_bench(method, tmp_path, work)
+
+
+def cmdline(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+@each_method
+def test_strays_of_a_dead_supervisor_are_killed(method: str, tmp_path: Path) -> None:
+    """Three generations, and a daemon that has no environment: without cgroups the latter cannot be found any more."""
+    script = f"""
+import asyncio
+from tests.workers import loads
+async def work(bench):
+    await asyncio.gather(
+        bench.run(loads.command(loads.endless)),
+        bench.run(loads.command(loads.daemon, bench.path("pid"), 600, 600, "anonymous")),
+    )
+loads.on_bench({method!r}, {str(tmp_path)!r}, work)
+"""
+    supervisor = subprocess.Popen([sys.executable, "-c", script], cwd=Path(__file__).parents[2])
+    out, pid_file = tmp_path / "1.out", tmp_path / "pid"
+    while not (out.exists() and out.stat().st_size and pid_file.exists()):
+        assert supervisor.poll() is None
+    supervisor.kill()
+    supervisor.wait()
+    assert kill_strays(f"{tmp_path}/nobody") == 0
+    count = kill_strays(f"{tmp_path}/")
+    assert count in (4, 5)  # 3 generations, the daemon's parent, the daemon
+    assert kill_strays(f"{tmp_path}/") == 0
+    daemon = int(pid_file.read_text())
+    if method == "polling":
+        os.kill(daemon, signal.SIGKILL)
+    else:
+        assert count == 5
+
+    async def sweep(_: Bench) -> None:
+        places = [cgroups.own_directory(hierarchy) for hierarchy in ("memory", "cpuacct", "")]
+        owners = [pid for place in places if place for _, pid, _ in cgroups.owned_folders(place)]
+        assert supervisor.pid not in owners
+
+    on_bench(method, tmp_path, sweep)
+
+
+def test_an_empty_prefix_would_be_everybody() -> None:
+    with pytest.raises(ValueError, match="every"):
+        kill_strays("")
+
+
+def test_choosing_a_method(tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        method, reason = detect_method()
+        assert (bench.trees.method, bench.trees.reason) == (method, reason)
+        assert reason
+
+    on_bench("auto", tmp_path, work)
+    with pytest.raises(InputError, match="choose one of auto, polling"):
+        on_bench("telepathy", tmp_path, work)
+    if "cgroup-v2" not in loads.methods():
+        with pytest.raises(SiteError, match="cgroup-v2 cannot be used here"):
+            on_bench("cgroup-v2", tmp_path, work)

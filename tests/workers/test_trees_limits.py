@@ -1,0 +1,144 @@
+"""Limits hold for the whole tree, whatever it does about them, by every method that works here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headway.model.outcome import Ending, Quality
+from headway.workers.processes import all_pids, marker_of
+from headway.workers.trees import CommandEnd
+from tests.workers import loads
+from tests.workers.loads import MB, Bench, command, on_bench
+
+pytestmark = pytest.mark.parametrize("method", loads.methods())
+
+
+def run(method: str, place: Path, argv: list[str], **limits: float) -> CommandEnd:
+    """Run one command; nothing of it may be left."""
+
+    async def work(bench: Bench) -> CommandEnd:
+        end = await bench.run(argv, **limits)
+        assert left_of(bench.place) == []
+        return end
+
+    return on_bench(method, place, work)
+
+
+def left_of(place: str) -> list[int]:
+    return [pid for pid in all_pids() if (marker_of(pid) or "").startswith(place)]
+
+
+def test_memory(method: str, tmp_path: Path) -> None:
+    end = run(method, tmp_path, command(loads.grow, 10, 0.02), memory_bytes=100 * MB)
+    assert end.stopped_for is Ending.MEMORY
+    assert end.usage.memory_bytes.quality is Quality.LOWER_BOUND
+    assert end.usage.memory_bytes.value >= 100 * MB
+
+
+def test_memory_of_one_who_exits_0_when_asked_to_end(method: str, tmp_path: Path) -> None:
+    end = run(method, tmp_path, command(loads.grow, 1, 0.02, "polite"), memory_bytes=60 * MB)
+    assert end.stopped_for is Ending.MEMORY
+    if method == "polling":  # otherwise the kernel may have been faster than the request
+        assert end.exit_code == 0
+
+
+def test_memory_that_grows_on_during_the_grace_is_killed_at_once(method: str, tmp_path: Path) -> None:
+    began = time.monotonic()
+    end = run(method, tmp_path, command(loads.grow, 10, 0.02, "deaf"), memory_bytes=100 * MB, grace_s=500)
+    assert (end.stopped_for, end.signal) == (Ending.MEMORY, signal.SIGKILL)
+    assert time.monotonic() - began < 100
+
+
+@pytest.mark.parametrize("load", [loads.tree, loads.copied])
+def test_memory_of_several_processes(method: str, load: Callable[..., None], tmp_path: Path) -> None:
+    """No single process is above the limit."""
+    end = run(method, tmp_path, command(load, 600), memory_bytes=200 * MB)
+    assert end.stopped_for is Ending.MEMORY
+
+
+@pytest.mark.parametrize("load", [loads.copy_on_write, loads.shared])
+def test_what_is_shared_counts_once(method: str, load: Callable[..., None], tmp_path: Path) -> None:
+    end = run(method, tmp_path, command(load, 0.8), memory_bytes=230 * MB)
+    assert (end.stopped_for, end.exit_code) == (None, 0)
+
+
+def test_page_cache_does_not_count(method: str, tmp_path: Path) -> None:
+    end = run(method, tmp_path, command(loads.page_cache, "file"), memory_bytes=60 * MB)
+    assert (end.stopped_for, end.exit_code) == (None, 0)
+
+
+def test_a_command_just_below_its_limit_is_left_alone(method: str, tmp_path: Path) -> None:
+    """The kernel's own memory must not count against it."""
+    end = run(method, tmp_path, command(loads.tree, 0.5), memory_bytes=308 * MB)
+    assert (end.stopped_for, end.exit_code) == (None, 0)
+
+
+def test_memory_of_a_child_whose_parent_takes_no_notice(method: str, tmp_path: Path) -> None:
+    end = run(method, tmp_path, command(loads.lost_child, 20, 0.01), memory_bytes=150 * MB)
+    assert end.stopped_for is Ending.MEMORY
+
+
+def test_a_spike_is_for_the_kernel_to_stop(method: str, tmp_path: Path) -> None:
+    end = run(method, tmp_path, command(loads.spike, 0), memory_bytes=100 * MB)
+    if method == "polling":  # usually too short to be stopped; then at least it is known
+        assert end.stopped_for is Ending.MEMORY or end.usage.memory_bytes.value > 290 * MB
+    else:
+        assert end.stopped_for is Ending.MEMORY
+        assert end.usage.memory_bytes.value == pytest.approx(100 * MB, rel=0.1)
+
+
+@pytest.mark.parametrize("manner", ["", "polite", "deaf"])
+def test_time(method: str, manner: str, tmp_path: Path) -> None:
+    end = run(method, tmp_path, command(loads.endless, manner), walltime_s=0.5, grace_s=0.3)
+    assert end.stopped_for is Ending.TIME
+    assert end.usage.wall_s.quality is Quality.LOWER_BOUND
+    assert end.usage.wall_s.value >= 0.5
+    if manner == "polite":
+        assert end.exit_code == 0
+    else:
+        assert end.signal == (signal.SIGTERM if not manner else signal.SIGKILL)
+
+
+@pytest.mark.parametrize("manner", ["", "polite"])
+def test_disk(method: str, manner: str, tmp_path: Path) -> None:
+    end = run(method, tmp_path, command(loads.fill, 5, 0.05, manner), disk_bytes=40 * MB)
+    assert end.stopped_for is Ending.DISK
+    assert end.usage.disk_bytes.quality is Quality.LOWER_BOUND
+    assert end.usage.disk_bytes.value > 40 * MB
+
+
+@pytest.mark.parametrize("manner", ["plain", "deaf", "anonymous"])
+@pytest.mark.parametrize("leader_waits_s", [0, 600])
+def test_a_daemon_must_die(method: str, manner: str, leader_waits_s: float, tmp_path: Path) -> None:
+    """Double-forked, in a session of its own, deaf to SIGTERM or without any environment."""
+    pid_file = tmp_path / "pid"
+    argv = command(loads.daemon, pid_file, leader_waits_s, 600, "wait", manner)
+    end = run(method, tmp_path, argv, walltime_s=1.0, grace_s=0.3)
+    assert end.stopped_for is (Ending.TIME if leader_waits_s else None)
+    assert end.exit_code == (None if leader_waits_s else 0)
+    assert not Path(f"/proc/{pid_file.read_text()}").exists()
+
+
+@pytest.mark.parametrize("manner", ["", "polite", "deaf"])
+def test_kill(method: str, manner: str, tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        spec = bench.spec(command(loads.endless, manner), grace_s=0.3)
+        running = asyncio.create_task(bench.trees.run(spec))
+        while not os.path.exists(spec.stdout) or not os.path.getsize(spec.stdout):
+            await asyncio.sleep(0.01)
+        bench.trees.kill(spec.key)
+        end = await running
+        assert end.stopped_for is Ending.CANCELLED
+        assert end.exit_code == (0 if manner == "polite" else None)
+        assert left_of(bench.place) == []
+        bench.trees.kill(spec.key)  # it is over: nothing happens
+        bench.trees.kill("nobody")
+
+    on_bench(method, tmp_path, work)
