@@ -264,9 +264,8 @@ class Driver:
         """A job is over: what its tasks left counts, the rest will run again."""
         now = time.time()
         for node in [node for node in self._engine.nodes.values() if node.tag == tag]:
-            states = [self._engine.tasks[task_id] for task_id in sorted(node.running)]
-            attempts = [(state.task, state.running) for state in states if state.running]
-            for event in await asyncio.to_thread(settle, attempts, self._folder, self._directory, now):
+            running = [self._engine.tasks[task_id] for task_id in sorted(node.running)]
+            for event in await asyncio.to_thread(settle, running, self._folder, self._directory, now):
                 self._news.put_nowait(event)
             self._news.put_nowait(records.NodeLost(now, node.name, "its supervisor is gone"))
         self._news.put_nowait(records.JobState(now, tag, JobPhase.ENDED))

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from headway.engine.state import Running
+from headway.engine.state import TaskState
 from headway.journal.folder import RunFolder
 from headway.model.outcome import Ending
 from headway.model.records import TaskEnded
-from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder
 from headway.workers.sandbox import publish
 
 
-def settle(attempts: Iterable[tuple[Task, Running]], folder: RunFolder, directory: Path, now: float) -> list[TaskEnded]:
+def settle(running: Iterable[TaskState], folder: RunFolder, directory: Path, now: float) -> list[TaskEnded]:
     """The ends of those attempts that left a result; their outputs are put in place once more, should that be due."""
     ended = []
-    for task, running in attempts:
-        attempt = AttemptFolder(folder.attempt(task.id, running.attempt))
+    for state in running:
+        task = state.task
+        attempt = AttemptFolder(folder.attempt(task.id, state.attempts))
         outcome = attempt.result()
         if outcome is None:
             continue

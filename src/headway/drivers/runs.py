@@ -20,7 +20,7 @@ from headway.drivers.digests import Digests
 from headway.drivers.inputs import InputReader, check_sources
 from headway.drivers.real import Driver, Observer
 from headway.drivers.recovery import settle
-from headway.engine.engine import Engine, running_attempts
+from headway.engine.engine import Engine
 from headway.journal.folder import Project, RunFolder
 from headway.journal.results import known_results
 from headway.journal.sqlite import SqliteJournal
@@ -156,7 +156,7 @@ def _earlier_results(project: Project, options: Options) -> dict[str, Known]:
 
 def _settle_all(engine: Engine, journal: SqliteJournal, folder: RunFolder) -> None:
     """Journal the ends of attempts that ended unseen."""
-    ended = settle(running_attempts(engine), folder, Path(engine.settings.directory), time.time())
+    ended = settle(engine.running(), folder, Path(engine.settings.directory), time.time())
     if ended:
         journal.append(ended)
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
-from functools import partial, singledispatchmethod
+from functools import singledispatchmethod
 from itertools import islice
 from typing import Literal
 
-from msgspec import structs
-
-from headway.engine.placer import Placer, Unplaceable
+from headway.engine.board import Board
+from headway.engine.placer import Placement, Placer, Unplaceable
 from headway.engine.planner import Planner, View
-from headway.engine.queue import ReadyQueue
 from headway.engine.state import JobStatus, NodeState, Phase, Running, TaskState
 from headway.model import records
 from headway.model.outcome import Ending, Outcome
-from headway.model.records import Decision, Event, Known, Why
+from headway.model.records import Decision, Event, Figure, Why
 from headway.model.resources import Resources, describe
-from headway.model.task import Fingerprint, Task
 from headway.model.workflow import Workflow
 from headway.ordering.base import Order
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
@@ -41,25 +37,41 @@ class Engine:
         self, settings: records.RunStarted, allocator: Allocator, order: Order, planner: Planner, placer: Placer
     ) -> None:
         self.settings = settings
+        self.nodes: dict[str, NodeState] = {}
+        self.jobs: dict[str, JobStatus] = {}
+        self.limits = Resources()  # the most that one task can be given
+        self.stopping: str | None = None  # how the user wants it to stop
+        self.finished: str | None = None
+        self._board = Board(settings.name, order)
         self._allocator = allocator
         self._order = order
         self._planner = planner
         self._placer = placer
-        self.workflow = Workflow(settings.name)
-        self.tasks: dict[str, TaskState] = {}
-        self.nodes: dict[str, NodeState] = {}
-        self.jobs: dict[str, JobStatus] = {}
-        self.limits = Resources()
-        self.known: dict[str, Known] = {}
-        self.counts = dict.fromkeys(Phase, 0)
-        self.stopping: str | None = None  # how the user wants it to stop
-        self.finished: str | None = None
-        self._unread = ReadyQueue(partial(self._is_in, Phase.READY), order.category_key)
-        self._placeable = ReadyQueue(partial(self._is_in, Phase.PLACEABLE), order.category_key)
-        self._verdicts: dict[str, Why] = {}  # tasks to give up
-        self._reusable: dict[str, str] = {}  # tasks whose earlier result stands, and the run it is from
         self._overtaken: dict[str, int] = {}
-        self._anything_failed = False
+
+    @property
+    def tasks(self) -> dict[str, TaskState]:
+        """Every task and where it stands."""
+        return self._board.tasks
+
+    @property
+    def workflow(self) -> Workflow:
+        """The graph, as far as it has grown."""
+        return self._board.workflow
+
+    @property
+    def known(self) -> dict[str, records.Known]:
+        """What earlier runs left, by task."""
+        return self._board.known
+
+    def is_running(self, task_id: str, attempt: int) -> bool:
+        """Whether that attempt is under way, as far as is known."""
+        running = self.tasks[task_id].running
+        return running is not None and running.attempt == attempt
+
+    def running(self) -> list[TaskState]:
+        """The tasks that are under way, as far as is known."""
+        return [self.tasks[task_id] for node in self.nodes.values() for task_id in sorted(node.running)]
 
     # --- facts and decisions change the state ---
 
@@ -75,45 +87,22 @@ class Engine:
 
     @apply.register
     def _(self, record: records.ResultsKnown) -> None:
-        self.known |= {known.task: known for known in record.results}
+        self._board.known |= {known.task: known for known in record.results}
 
     @apply.register
     def _(self, record: records.LimitsRead) -> None:
         self.limits = record.limits
         for state in self.tasks.values():
-            if state.phase < Phase.RUNNING:
-                self._check_hints(state)
+            self._check_hints(state)
 
     @apply.register
     def _(self, record: records.TasksAdded) -> None:
-        for task in self.workflow.add(record.tasks):
-            state = TaskState(task, self._order.task_key(task, len(self.tasks)))
-            self.tasks[task.id] = state
-            self.counts[Phase.WAITING] += 1
-            phases = [self.tasks[parent].phase for parent in task.parents]
-            state.unfinished_parents = sum(phase is not Phase.SUCCEEDED for phase in phases)
-            if any(phase in (Phase.FAILED, Phase.CUT_OFF) for phase in phases):
-                self._enter(state, Phase.CUT_OFF)
-            elif not state.unfinished_parents:
-                self._make_ready(state)
+        for state in self._board.add(record.tasks):
             self._check_hints(state)
 
     @apply.register
     def _(self, record: records.InputsRead) -> None:
-        state = self.tasks[record.task]
-        if state.phase is not Phase.READING:
-            return
-        state.inputs = record
-        state.task = structs.replace(state.task, input_bytes=record.input_bytes)
-        self._enter(state, Phase.PLACEABLE)
-        if record.missing_inputs:
-            missing = record.missing_inputs
-            text = f"its input {missing[0]} does not exist"
-            if len(missing) > 1:
-                text = f"its inputs {', '.join(missing[:3])} do not exist ({len(missing)} in all)"
-            self._condemn(state, Why("engine", Ending.MISSING_INPUT, {"missing": ", ".join(missing)}, text))
-            return
-        self._judge_earlier_result(state, record)
+        self._board.inputs_read(record, again=self.settings.again)
 
     @apply.register
     def _(self, record: records.TaskEnded) -> None:
@@ -122,11 +111,14 @@ class Engine:
         running = state.running
         if running is None or running.attempt != outcome.attempt:
             return  # late news of an attempt that was given up for lost
-        self._stop_running(state, running)
+        state.running = None
+        node = self.nodes[running.node]
+        node.free += running.resources
+        node.running.discard(outcome.task)
         self._allocator.observe(state.task, running.ticket, outcome)
         self._order.observe(state.task, outcome)
         if outcome.ending is Ending.SUCCESS:
-            self._succeed(state)
+            self._board.succeed(state)
         else:
             self._failed_attempt(state, running, outcome)
 
@@ -140,18 +132,15 @@ class Engine:
 
     @apply.register
     def _(self, record: records.NodeLost) -> None:
-        node = self.nodes.get(record.node)
-        if node is None:
-            return
-        for task_id in sorted(node.running, key=lambda task_id: self.tasks[task_id].key):
-            state = self.tasks[task_id]
+        node = self.nodes.pop(record.node, None)
+        lost = [self.tasks[task_id] for task_id in node.running] if node else []
+        for state in sorted(lost, key=lambda state: state.key):
             state.running = None
             state.losses += 1
-            self._requeue(state)
+            self._board.requeue(state)
             if state.losses >= MOST_LOSSES:
                 text = f"{state.losses} nodes died while it was running there"
-                self._condemn(state, Why("engine", "kills-nodes", {"losses": state.losses}, text))
-        del self.nodes[record.node]
+                self._board.condemn(state, Why("engine", "kills-nodes", {"losses": state.losses}, text))
 
     @apply.register
     def _(self, record: records.UserCancel) -> None:
@@ -163,7 +152,7 @@ class Engine:
         self.finished = None
         for state in self.tasks.values():
             if state.phase is Phase.READING:  # whoever was looking is gone
-                self._make_ready(state)
+                self._board.make_ready(state)
 
     @apply.register
     def _(self, record: records.Submit) -> None:
@@ -177,12 +166,12 @@ class Engine:
 
     @apply.register
     def _(self, record: records.ReadInputs) -> None:
-        self._enter(self.tasks[record.task], Phase.READING)
+        self._board.enter(self.tasks[record.task], Phase.READING)
 
     @apply.register
     def _(self, record: records.Reuse) -> None:
-        del self._reusable[record.task]
-        self._succeed(self.tasks[record.task])
+        del self._board.reusable[record.task]
+        self._board.succeed(self.tasks[record.task])
 
     @apply.register
     def _(self, record: records.Launch) -> None:
@@ -192,7 +181,7 @@ class Engine:
         node = self.nodes[record.node]
         node.free -= record.resources
         node.running.add(record.task)
-        self._enter(state, Phase.RUNNING)
+        self._board.enter(state, Phase.RUNNING)
         self._overtaken.pop(record.task, None)
         if record.overtook:
             self._overtaken[record.overtook] = self._overtaken.get(record.overtook, 0) + 1
@@ -205,96 +194,29 @@ class Engine:
 
     @apply.register
     def _(self, record: records.GiveUp) -> None:
-        self._verdicts.pop(record.task, None)
-        self._anything_failed = True
-        self._enter(self.tasks[record.task], Phase.FAILED)
-        below = deque(self.workflow.children[record.task])
-        while below:
-            state = self.tasks[below.popleft()]
-            if state.phase is not Phase.CUT_OFF:
-                self._verdicts.pop(state.task.id, None)
-                self._enter(state, Phase.CUT_OFF)
-                below.extend(self.workflow.children[state.task.id])
+        self._board.give_up(record.task)
 
     @apply.register
     def _(self, record: records.Finish) -> None:
         self.finished = record.status
 
-    # --- how a task moves on ---
-
-    def _is_in(self, phase: Phase, task_id: str) -> bool:
-        return self.tasks[task_id].phase is phase
-
-    def _enter(self, state: TaskState, phase: Phase) -> None:
-        self.counts[state.phase] -= 1
-        self.counts[phase] += 1
-        state.phase = phase
-
-    def _make_ready(self, state: TaskState) -> None:
-        self._enter(state, Phase.READY)
-        self._unread.push((state.task.category, ""), state.key, state.task.id)
-
-    def _judge_earlier_result(self, state: TaskState, read: records.InputsRead) -> None:
-        """Whether what an earlier run left still stands; if not, why the task runs."""
-        known = self.known.get(state.task.id)
-        if self.settings.again:
-            state.because = "everything runs again (--again)"
-        elif known is None:
-            state.because = "no earlier result"
-        else:
-            changes = self.fingerprint(state).changes_since(known.fingerprint)
-            changes += [f"output {path} is missing" for path in read.missing_outputs]
-            if not changes:
-                self._reusable[state.task.id] = known.run
-                return
-            state.because = ", ".join(changes[:3]) + (f" and {len(changes) - 3} more" if len(changes) > 3 else "")
-        self._requeue(state)
-
-    def fingerprint(self, state: TaskState) -> Fingerprint:
-        """What the task's result is the result of; known once its inputs were read."""
-        return Fingerprint(state.task.recipe(), state.inputs.digests if state.inputs else {})
-
-    def _requeue(self, state: TaskState) -> None:
-        self._enter(state, Phase.PLACEABLE)
-        own_lane = state.task.id if state.exhausted else ""
-        self._placeable.push((state.task.category, own_lane), state.key, state.task.id)
-
-    def _stop_running(self, state: TaskState, running: Running) -> None:
-        state.running = None
-        node = self.nodes.get(running.node)
-        if node:
-            node.free += running.resources
-            node.running.discard(state.task.id)
-
-    def _succeed(self, state: TaskState) -> None:
-        self._enter(state, Phase.SUCCEEDED)
-        for child in self.workflow.children[state.task.id]:
-            below = self.tasks[child]
-            below.unfinished_parents -= 1
-            if not below.unfinished_parents and below.phase is Phase.WAITING:
-                self._make_ready(below)
-
     def _failed_attempt(self, state: TaskState, running: Running, outcome: Outcome) -> None:
+        """What ran out is wanted in a greater amount; other failures use up the user's retries; some count nothing."""
         resource = outcome.ending.exhausted
         if resource:
-            given = running.resources[resource]
             state.exhausted = state.exhausted or {}
-            state.exhausted.setdefault(resource, []).append(given or 0)
+            state.exhausted.setdefault(resource, []).append(running.resources[resource] or 0)
         elif not outcome.ending.blameless:
             state.errors += 1
-        self._requeue(state)
+        self._board.requeue(state)
         if resource:
-            verdict = self._allocate(state.task.id)
-            if isinstance(verdict, CannotFit):
-                self._condemn(state, _does_not_fit(verdict))
+            answer = self._allocate(state.task.id)
+            if isinstance(answer, CannotFit):
+                self._board.condemn(state, _does_not_fit(answer))
         elif state.errors > state.task.retries:
             text = outcome.message or f"it ended with {outcome.ending}"
-            figures: dict[str, records.Figure] = {"errors": state.errors, "retries": state.task.retries}
-            self._condemn(state, Why("engine", str(outcome.ending), figures, text))
-
-    def _condemn(self, state: TaskState, verdict: Why) -> None:
-        if state.phase < Phase.RUNNING:
-            self._verdicts[state.task.id] = verdict
+            figures: dict[str, Figure] = {"errors": state.errors, "retries": state.task.retries}
+            self._board.condemn(state, Why("engine", str(outcome.ending), figures, text))
 
     def _check_hints(self, state: TaskState) -> None:
         """A task that asks for more than there is can never run: say so before anything else runs."""
@@ -304,12 +226,7 @@ class Engine:
             limit = self.limits[resource]
             if limit is not None and hint > limit:
                 why = Why("user", "hint", {"hint": hint, "limit": limit})
-                self._condemn(state, _does_not_fit(CannotFit(resource, hint, limit, why)))
-
-    def is_running(self, task_id: str, attempt: int) -> bool:
-        """Whether that attempt is under way, as far as is known."""
-        running = self.tasks[task_id].running
-        return running is not None and running.attempt == attempt
+                self._board.condemn(state, _does_not_fit(CannotFit(resource, hint, limit, why)))
 
     # --- what to do next ---
 
@@ -317,79 +234,72 @@ class Engine:
         """What should happen now. Call it again after its decisions were applied: one thing leads to another."""
         if self.finished:
             return []
-        decisions: list[Decision] = [
-            records.GiveUp(now, task_id, verdict) for task_id, verdict in self._verdicts.items()
-        ]
-        decisions += [records.Reuse(now, task_id, run) for task_id, run in self._reusable.items()]
+        board = self._board
+        decisions: list[Decision] = [records.GiveUp(now, task, verdict) for task, verdict in board.verdicts.items()]
+        decisions += [records.Reuse(now, task, run) for task, run in board.reusable.items()]
         if self.stopping == "now":
             decisions += self._kills(now)
-        if decisions:  # they may change what is ready; placing comes after
+        if decisions:  # they change what is ready: the rest comes after
             return decisions
         if not self._winding_down:
             decisions += self._reads(now)
             decisions += self._launches(now)
-        unfinished = 0 if self._over else sum(self.counts[phase] for phase in Phase if phase <= Phase.RUNNING)
-        wanting = 0 if self._over else self.counts[Phase.PLACEABLE] + self.counts[Phase.RUNNING]
-        view = View(self.settings.uid, unfinished, wanting, self.jobs.values(), self.limits)
-        decisions += self._planner.plan(view, now)
-        if self._over and not decisions:
+        over = self._winding_down and not board.counts[Phase.RUNNING]
+        unfinished = 0 if over else board.unfinished()
+        wanting = 0 if over else board.counts[Phase.PLACEABLE] + board.counts[Phase.RUNNING]
+        decisions += self._planner.plan(
+            View(self.settings.uid, unfinished, wanting, self.jobs.values(), self.limits), now
+        )
+        if not unfinished and not decisions:
             decisions.append(records.Finish(now, self._status()))
         return decisions
 
     @property
     def _winding_down(self) -> bool:
         """Whether nothing new is to be started."""
-        return self.stopping is not None or (self._anything_failed and not self.settings.keep_going)
-
-    @property
-    def _over(self) -> bool:
-        """Whether nothing runs and nothing more is to be started."""
-        unfinished = sum(self.counts[phase] for phase in Phase if phase < Phase.RUNNING)
-        return not self.counts[Phase.RUNNING] and (not unfinished or self._winding_down)
+        return self.stopping is not None or (self._board.counts[Phase.FAILED] > 0 and not self.settings.keep_going)
 
     def _status(self) -> Literal["succeeded", "failed", "stopped"]:
-        if self._anything_failed:
+        if self._board.counts[Phase.FAILED]:
             return "failed"
-        return "succeeded" if self.counts[Phase.SUCCEEDED] == len(self.tasks) else "stopped"
+        return "succeeded" if self._board.counts[Phase.SUCCEEDED] == len(self.tasks) else "stopped"
 
     def _kills(self, now: float) -> list[Decision]:
+        under_way = [(state.task.id, state.running) for state in self.running()]
         why = Why("user", "stop-now")
-        running = ((task_id, self.tasks[task_id].running) for node in self.nodes.values() for task_id in node.running)
-        return [
-            records.Kill(now, task_id, run.attempt, why) for task_id, run in running if run and not run.being_killed
-        ]
+        return [records.Kill(now, task, run.attempt, why) for task, run in under_way if run and not run.being_killed]
 
     def _reads(self, now: float) -> list[Decision]:
-        room = READ_AHEAD - self.counts[Phase.READING] - self.counts[Phase.PLACEABLE]
-        with self._unread.walk() as ready:
+        room = READ_AHEAD - self._board.counts[Phase.READING] - self._board.counts[Phase.PLACEABLE]
+        with self._board.unread.walk() as ready:
             return [records.ReadInputs(now, task_id) for _, task_id in islice(ready, max(0, room))]
 
     def _launches(self, now: float) -> list[Decision]:
         if not self.nodes:
             return []
-        with self._placeable.walk() as ready:
+        with self._board.placeable.walk() as ready:
             placed = self._placer.place(ready, self._allocate, self.nodes.values(), self._overtaken)
-        decisions: list[Decision] = []
-        for placement in placed:
-            if isinstance(placement, Unplaceable):
-                decisions.append(records.GiveUp(now, placement.task, _does_not_fit(placement.verdict)))
-                continue
-            state, allocation, node = self.tasks[placement.task], placement.allocation, placement.node
-            decisions.append(
-                records.Launch(
-                    now,
-                    placement.task,
-                    state.attempts + 1,
-                    node.name,
-                    node.tag,
-                    allocation.resources,
-                    state.because,
-                    allocation.why,
-                    allocation.ticket,
-                    placement.overtook,
-                )
-            )
-        return decisions
+        return [
+            records.GiveUp(now, placement.task, _does_not_fit(placement.verdict))
+            if isinstance(placement, Unplaceable)
+            else self._launch(now, placement)
+            for placement in placed
+        ]
+
+    def _launch(self, now: float, placement: Placement) -> records.Launch:
+        state, allocation = self.tasks[placement.task], placement.allocation
+        return records.Launch(
+            at=now,
+            task=placement.task,
+            attempt=state.attempts + 1,
+            node=placement.node.name,
+            tag=placement.node.tag,
+            resources=allocation.resources,
+            because=state.because,
+            why=allocation.why,
+            ticket=allocation.ticket,
+            overtook=placement.overtook,
+        )
 
     def _allocate(self, task_id: str) -> Allocation | CannotFit:
         state = self.tasks[task_id]
@@ -397,20 +307,13 @@ class Engine:
         return self._allocator.allocate(state.task, state.exhausted or {}, context)
 
 
-def _does_not_fit(verdict: CannotFit) -> Why:
+def _does_not_fit(answer: CannotFit) -> Why:
     """The sentence that tells what is needed and what there is."""
-    needs = describe(verdict.resource, verdict.needed)
-    has = describe(verdict.resource, verdict.available)
-    figures: dict[str, records.Figure] = {
-        "resource": verdict.resource,
-        "needed": verdict.needed,
-        "available": verdict.available,
+    needs, has = describe(answer.resource, answer.needed), describe(answer.resource, answer.available)
+    figures: dict[str, Figure] = {
+        "resource": answer.resource,
+        "needed": answer.needed,
+        "available": answer.available,
     }
-    lead = f"{verdict.why.text}: " if verdict.why.text else ""
-    return Why(verdict.why.policy, "cannot-fit", figures, f"{lead}it needs {needs}, and one task can have {has} here")
-
-
-def running_attempts(engine: Engine) -> list[tuple[Task, Running]]:
-    """The attempts that the engine believes to be under way."""
-    states = (engine.tasks[task_id] for node in engine.nodes.values() for task_id in sorted(node.running))
-    return [(state.task, state.running) for state in states if state.running]
+    lead = f"{answer.why.text}: " if answer.why.text else ""
+    return Why(answer.why.policy, "cannot-fit", figures, f"{lead}it needs {needs}, and one task can have {has} here")

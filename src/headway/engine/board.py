@@ -1,0 +1,133 @@
+"""Where every task of a run stands, and how it moves on."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from functools import partial
+
+from msgspec import structs
+
+from headway.engine.queue import ReadyQueue
+from headway.engine.state import Phase, TaskState
+from headway.model.outcome import Ending
+from headway.model.records import InputsRead, Known, Why
+from headway.model.task import Fingerprint, Task
+from headway.model.workflow import Workflow
+from headway.ordering.base import Order
+
+_MOST_REASONS = 3
+
+
+class Board:
+    """All tasks with their phases, the queues of those that can move on, and those whose fate awaits a decision."""
+
+    def __init__(self, name: str, order: Order) -> None:
+        self.workflow = Workflow(name)
+        self.tasks: dict[str, TaskState] = {}
+        self.counts = dict.fromkeys(Phase, 0)
+        self.known: dict[str, Known] = {}  # what earlier runs left
+        self.unread = ReadyQueue(partial(self._is_in, Phase.READY), order.category_key)
+        self.placeable = ReadyQueue(partial(self._is_in, Phase.PLACEABLE), order.category_key)
+        self.verdicts: dict[str, Why] = {}  # tasks to give up
+        self.reusable: dict[str, str] = {}  # tasks whose earlier result stands, and the run it is from
+        self._order = order
+
+    def _is_in(self, phase: Phase, task_id: str) -> bool:
+        return self.tasks[task_id].phase is phase
+
+    def unfinished(self) -> int:
+        """How many tasks may still have to run, or are running."""
+        return sum(self.counts[phase] for phase in Phase if phase <= Phase.RUNNING)
+
+    def enter(self, state: TaskState, phase: Phase) -> None:
+        """Move a task to a phase."""
+        self.counts[state.phase] -= 1
+        self.counts[phase] += 1
+        state.phase = phase
+
+    def add(self, tasks: Iterable[Task]) -> list[TaskState]:
+        """Take in new tasks; those that wait for nobody become ready."""
+        added = []
+        for task in self.workflow.add(tasks):
+            state = TaskState(task, self._order.task_key(task, len(self.tasks)))
+            self.tasks[task.id] = state
+            self.counts[Phase.WAITING] += 1
+            phases = [self.tasks[parent].phase for parent in task.parents]
+            state.unfinished_parents = sum(phase is not Phase.SUCCEEDED for phase in phases)
+            if any(phase in (Phase.FAILED, Phase.CUT_OFF) for phase in phases):
+                self.enter(state, Phase.CUT_OFF)
+            elif not state.unfinished_parents:
+                self.make_ready(state)
+            added.append(state)
+        return added
+
+    def make_ready(self, state: TaskState) -> None:
+        """All that it waits for is there; its files have yet to be looked at."""
+        self.enter(state, Phase.READY)
+        self.unread.push((state.task.category, ""), state.key, state.task.id)
+
+    def inputs_read(self, read: InputsRead, *, again: bool) -> None:
+        """A ready task's files were looked at: it fails, or its earlier result stands, or it wants to run."""
+        state = self.tasks[read.task]
+        if state.phase is not Phase.READING:
+            return
+        state.inputs = read
+        state.task = structs.replace(state.task, input_bytes=read.input_bytes)
+        self.enter(state, Phase.PLACEABLE)
+        if read.missing_inputs:
+            self.condemn(state, _missing_inputs(read.missing_inputs))
+            return
+        known = self.known.get(state.task.id)
+        if again:
+            state.because = "everything runs again (--again)"
+        elif known is None:
+            state.because = "no earlier result"
+        else:
+            changes = Fingerprint(state.task.recipe(), read.digests).changes_since(known.fingerprint)
+            changes += [f"output {path} is missing" for path in read.missing_outputs]
+            if not changes:
+                self.reusable[state.task.id] = known.run
+                return
+            more = f" and {len(changes) - _MOST_REASONS} more" if len(changes) > _MOST_REASONS else ""
+            state.because = ", ".join(changes[:_MOST_REASONS]) + more
+        self.requeue(state)
+
+    def requeue(self, state: TaskState) -> None:
+        """It wants to run, for the first time or again. A task that ran out of something needs more than its kind."""
+        self.enter(state, Phase.PLACEABLE)
+        own_lane = state.task.id if state.exhausted else ""
+        self.placeable.push((state.task.category, own_lane), state.key, state.task.id)
+
+    def succeed(self, state: TaskState) -> None:
+        """It is done; children that waited only for it become ready."""
+        self.enter(state, Phase.SUCCEEDED)
+        for child in self.workflow.children[state.task.id]:
+            below = self.tasks[child]
+            below.unfinished_parents -= 1
+            if not below.unfinished_parents and below.phase is Phase.WAITING:
+                self.make_ready(below)
+
+    def condemn(self, state: TaskState, verdict: Why) -> None:
+        """It cannot succeed any more; that it is given up is for `decide` to say."""
+        if state.phase < Phase.RUNNING:
+            self.verdicts[state.task.id] = verdict
+
+    def give_up(self, task_id: str) -> None:
+        """It has failed for good, and all that depends on it is cut off."""
+        self.verdicts.pop(task_id, None)
+        self.enter(self.tasks[task_id], Phase.FAILED)
+        below = deque(self.workflow.children[task_id])
+        while below:
+            state = self.tasks[below.popleft()]
+            if state.phase is not Phase.CUT_OFF:
+                self.verdicts.pop(state.task.id, None)
+                self.enter(state, Phase.CUT_OFF)
+                below.extend(self.workflow.children[state.task.id])
+
+
+def _missing_inputs(missing: list[str]) -> Why:
+    text = f"its input {missing[0]} does not exist"
+    if len(missing) > 1:
+        text = f"its inputs {', '.join(missing[:3])} do not exist ({len(missing)} in all)"
+    return Why("engine", Ending.MISSING_INPUT, {"missing": ", ".join(missing)}, text)

@@ -1,0 +1,88 @@
+"""A directory with a workflow in it, and the command line to try there."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Done = subprocess.CompletedProcess[str]
+
+# A machine of a stated size: what a test expects must not depend on where it runs.
+SMALL = ("--cores", "2", "--memory", "1GB", "--disk", "1GB")
+
+
+class Bench:
+    """Runs `headway` as users do: another process, nothing of this one's settings."""
+
+    def __init__(self, directory: Path, home: Path) -> None:
+        self.directory = directory
+        self.config = home / "config"
+        directory.mkdir(parents=True, exist_ok=True)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWAY", "_HEADWAY"))}
+        self.environment = kept | {"XDG_CONFIG_HOME": str(self.config), "COLUMNS": "100", "PYTHONUNBUFFERED": "1"}
+
+    def write(self, text: str, name: str = "workflow.yaml") -> Path:
+        path = self.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    def __call__(self, *args: str, **environment: str) -> Done:
+        return subprocess.run(
+            [sys.executable, "-m", "headway", *args],
+            cwd=self.directory,
+            env=self.environment | environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def succeeds(self, *args: str, **environment: str) -> str:
+        done = self(*args, **environment)
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout
+
+    def fails(self, code: int, *args: str, **environment: str) -> str:
+        """The one line on standard error."""
+        done = self(*args, **environment)
+        assert done.returncode == code, done.stderr + done.stdout
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith("headway: ")
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+    def json(self, *args: str, **environment: str) -> Any:
+        return json.loads(self.succeeds(*args, "--json", **environment))
+
+    def start(self, *args: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "headway", *args],
+            cwd=self.directory,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def wait_for(self, condition: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + 30
+        while not condition():
+            assert time.monotonic() < deadline, f"waited in vain for {what}"
+            time.sleep(0.02)
+
+    def wait_for_file(self, name: str) -> None:
+        self.wait_for((self.directory / name).exists, name)
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Ctrl-C."""
+    process.send_signal(signal.SIGINT)
