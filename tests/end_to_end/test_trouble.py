@@ -193,3 +193,12 @@ def _processes_of(directory: Path) -> list[str]:
         except OSError:
             continue
     return found
+
+
+def test_a_supervisor_that_cannot_start_is_one_sentence(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, SLOW)
+    done = flow.headway("run", "--measure", "cgroup-v2", code=None)
+    if done.returncode == 0:
+        pytest.skip("cgroup v2 is delegated here")
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr

@@ -19,7 +19,7 @@ from headway.clusters.machine import machine, part_of
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
 from headway.model.resources import Resources
-from headway.workers.protocol import LOCK, JobOrder
+from headway.workers.protocol import LOCK, STARTED, JobOrder
 from headway.workers.trees import kill_strays
 
 
@@ -77,7 +77,15 @@ class LocalMachine(Cluster):
         return {tag for tag in tags if self._supervisor(tag) is not None}
 
     def poll(self, tags: Iterable[str]) -> dict[str, JobPhase]:
-        return {tag: JobPhase.ENDED if self._supervisor(tag) is None else JobPhase.RUNNING for tag in tags}
+        return {tag: self._phase(tag) for tag in tags}
+
+    def _phase(self, tag: str) -> JobPhase:
+        if self._supervisor(tag) is not None:
+            return JobPhase.RUNNING
+        folder = self._site.jobs / tag
+        if not folder.exists():
+            return JobPhase.UNKNOWN
+        return JobPhase.ENDED if (folder / STARTED).exists() else JobPhase.PENDING
 
     def cancel(self, tags: Iterable[str]) -> None:
         for tag in tags:

@@ -207,9 +207,11 @@ class Driver:
     async def _take_up_jobs(self) -> None:
         """After a crash: find the jobs that the journal knows, and ask again for one that never came to be."""
         for job in [job for job in self._engine.jobs.values() if job.live]:
-            found = await asyncio.to_thread(self._cluster.find, [job.tag])
-            if found or job.phase is JobPhase.RUNNING:
+            phase = (await asyncio.to_thread(self._cluster.poll, [job.tag]))[job.tag]
+            if phase is JobPhase.RUNNING:
                 await self._connect(job)
+            elif phase is JobPhase.ENDED:
+                await self._job_ended(job.tag)
             else:
                 await self._act(records.Submit(time.time(), job.tag, job.request, Why("driver", "ask-again")))
 
@@ -217,23 +219,18 @@ class Driver:
         """Get in touch with a job's supervisor, or find out that it is gone."""
         tag = job.tag
         known_before = job.phase is JobPhase.RUNNING
-        link = await Link.open(self._folder.jobs / tag, _GLANCE_S)
         deadline = time.monotonic() + _ANSWER_WITHIN_S
-        while link is None:
+        while (link := await Link.open(self._folder.jobs / tag, _GLANCE_S)) is None:
             phase = (await asyncio.to_thread(self._cluster.poll, [tag]))[tag]
-            if known_before and phase is JobPhase.ENDED:
+            if phase is JobPhase.ENDED and known_before:
                 await self._job_ended(tag)
                 return
-            if time.monotonic() > deadline:
-                self._news.put_nowait(
-                    SiteError(
-                        f"the node supervisor did not answer within {_ANSWER_WITHIN_S:g} s",
-                        where=str(self._folder.jobs / tag / "log"),
-                        todo="see there what is wrong, then `headway resume`",
-                    )
-                )
+            if phase is JobPhase.ENDED or time.monotonic() > deadline:
+                what = "ended at once" if phase is JobPhase.ENDED else f"did not answer within {_ANSWER_WITHIN_S:g} s"
+                log = str(self._folder.jobs / tag / "log")
+                todo = "see there what is wrong, then `headway resume`"
+                self._news.put_nowait(SiteError(f"the node supervisor {what}", where=log, todo=todo))
                 return
-            link = await Link.open(self._folder.jobs / tag, _GLANCE_S)
         self._links[tag] = link
         link.say(protocol.Produced(list(self._engine.workflow.producer)))
         if not known_before:

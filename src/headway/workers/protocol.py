@@ -125,3 +125,4 @@ class JobOrder(Struct, frozen=True):
 
 SOCKET = "socket"  # in the job's folder, which only its owner can enter
 LOCK = "lock"  # held by the supervisor while it lives
+STARTED = "started"  # left by the supervisor that took the job

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from headway.model.outcome import Outcome
 from headway.workers import protocol
-from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET, JobOrder
+from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET, STARTED, JobOrder
 from headway.workers.runner import Runner
 from headway.workers.trees import ProcessTrees
 
@@ -114,12 +114,17 @@ class Supervisor:
             self._something_happened.set()
 
 
-def take_lock(folder: Path) -> int | None:
-    """The lock of a job's folder, held while this process lives; None if another supervisor has it."""
+def take_job(folder: Path) -> int | None:
+    """The lock of a job's folder, held while this process lives; None if a twin has or had the job.
+
+    A job is served once. Its mark stays after its supervisor has ended, so that a twin which was slow to start does not
+    take up again what is over.
+    """
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        os.close(os.open(folder / STARTED, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except (BlockingIOError, FileExistsError):
         os.close(handle)
         return None
     os.ftruncate(handle, 0)
@@ -153,9 +158,8 @@ async def supervise(folder: Path) -> None:
 def main() -> None:
     """Entry point of the supervisor process."""
     folder = Path(sys.argv[1])
-    lock = take_lock(folder)
-    if lock is None:
-        return  # a twin was faster
+    if take_job(folder) is None:
+        return
     os.chdir(folder)
     os.umask(0o077)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
