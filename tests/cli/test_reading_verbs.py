@@ -58,7 +58,13 @@ def test_status_without_a_number_means_the_newest(finished: Bench) -> None:
 
 def test_status_beside_a_manager_at_work_neither_waits_nor_disturbs(bench: Bench) -> None:
     bench.write(
-        "name: w\ntasks:\n  a: {run: touch begun; while [ ! -e go ]; do sleep 0.05; done}\n  b: {needs: a, run: 'true'}\n"
+        """
+        name: w
+        tasks:
+          a:
+            run: touch begun; while [ ! -e go ]; do sleep 0.05; done
+          b: {needs: a, run: "true"}
+        """
     )
     process = bench.start("run", "-q", *SMALL)
     bench.wait_for_file("begun")
@@ -133,7 +139,7 @@ def test_a_category_with_several_tasks_lists_them(finished: Bench) -> None:
 
 
 def test_following_a_log_ends_with_the_attempt(bench: Bench) -> None:
-    bench.write("name: w\ntasks:\n  a: {run: echo one; while [ ! -e go ]; do sleep 0.05; done; echo two}\n")
+    bench.write("name: w\ntasks:\n  a:\n    run: echo one; while [ ! -e go ]; do sleep 0.05; done; echo two\n")
     run = bench.start("run", "-q", *SMALL)
     bench.wait_for(lambda: ask(bench, "logs", "a").stdout == "one\n", "the first line, while the task is running")
     follower = bench.start("logs", "-f", "a", "--only", "stdout")

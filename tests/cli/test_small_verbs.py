@@ -93,7 +93,7 @@ def test_the_shell_completes(finished: Bench, words: str, expected: list[str]) -
     done = finished(
         _HEADWAY_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(len(parts) - 1), COMP_LINE=os.linesep
     )
-    assert [line.partition(",")[2] for line in done.stdout.splitlines()] == expected
+    assert [line.partition(",")[2] for line in done.stdout.splitlines() if line] == expected
     assert done.stderr == ""
 
 

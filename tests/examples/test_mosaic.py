@@ -23,7 +23,7 @@ from mosaic.image import Image, Wcs  # noqa: E402
 from mosaic.sky import Sky  # noqa: E402
 
 WORKFLOW = yaml.safe_load((EXAMPLE / "workflow.yaml").read_text())
-PAIRS: list[str] = WORKFLOW["tasks"]["diff_fit"]["each"]["pair"]
+PAIRS: list[str] = ["{left}-{right}".format(**row) for row in WORKFLOW["tasks"]["diff_fit"]["each"]]
 SMALL = Frame(pitch_px=120)
 
 

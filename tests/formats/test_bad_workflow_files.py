@@ -140,7 +140,7 @@ WRONG_VALUES = {
     "name of an extra": (TASK + "    resources: {'a b': 2}\n", 5, ["'a b'", "letter"]),
 }
 WRONG_EACH = {
-    "not a mapping": (TASK + "    each: [a, b]\n", 5, ["'each'", "list", "{part: [aa, ab]}"]),
+    "not a mapping": (TASK + "    each: [a, b]\n", 5, ["'each'", "the text 'a'", "{part: [aa, ab]}"]),
     "no names": (TASK + "    each: {}\n", 5, ["'each'", "empty"]),
     "no list": (TASK + "    each: {p: aa}\n", 5, ["'p'", "'aa'", "[aa, ab]"]),
     "no values": (TASK + "    each: {p: []}\n", 5, ["'p'", "no values"]),

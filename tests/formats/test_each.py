@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from itertools import product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.formats.each import Each, table
+from headway.formats.headway_yaml import parse_workflow
+from headway.model.errors import InputError
 
 NAMES = st.sampled_from(["a", "b", "ab", "a_b", "B"])
 VALUES = st.lists(st.text("ab{}$%,[] ", max_size=4), min_size=1, max_size=4, unique=True)
@@ -72,3 +75,28 @@ def test_a_table_is_its_columns_side_by_side(each: Each, texts: list[str]) -> No
     templates = [each.template(text) for text in texts]
     columns = [list(template.column(rows)) for template in templates]
     assert list(table(templates, rows)) == [tuple(column[index] for column in columns) for index in range(len(rows))]
+
+
+def test_rows_are_taken_as_they_are() -> None:
+    flow = parse_workflow(
+        b"name: w\ntasks:\n  d:\n    each: [{l: a, r: 01}, {r: b, l: no}]\n    run: diff {l} {r}\n", "workflow.yaml"
+    )
+    assert {task.id: task.command for task in flow} == {"d[a,01]": "diff a 01", "d[no,b]": "diff no b"}
+
+
+@pytest.mark.parametrize(
+    ("each", "complaint"),
+    [
+        ("[]", "is empty"),
+        ("[a, b]", "the text 'a', not names with values"),
+        ("[{}]", "not names with values"),
+        ("[{l: a}, {r: b}]", "other names than the first; give every row l"),
+        ("[{l: a}, {l: a}]", "has the row 'a' twice"),
+        ("[{l: [a]}]", "'l' in 'each' of task 'd' is a list"),
+        ("[{1x: a}]", "is not a word"),
+    ],
+)
+def test_bad_rows_are_one_sentence(each: str, complaint: str) -> None:
+    with pytest.raises(InputError, match=r"^workflow.yaml:4: ") as caught:
+        parse_workflow(f"name: w\ntasks:\n  d:\n    each: {each}\n    run: x\n".encode(), "workflow.yaml")
+    assert complaint in str(caught.value)

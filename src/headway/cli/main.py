@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from headway import __version__
+from headway.cli.output import silence
 from headway.model.errors import HeadwayError
 
 # Each verb is a module of this package, imported when it is used: `headway --help` must answer at once.
@@ -82,7 +83,7 @@ class Verbs(click.Group):
             answer = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:  # whoever was reading has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            silence(sys.stdout)
             return BROKEN_PIPE
         return answer
 

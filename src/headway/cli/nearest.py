@@ -12,7 +12,7 @@ _MOST_COMPARED = 5000
 
 def nearest(word: str, known: Iterable[str], *, otherwise: str = "") -> str:
     """`did you mean …?`, or else the first few names after `otherwise`."""
-    names = list(known)
+    names = list(dict.fromkeys(known))
     folded = {name.casefold(): name for name in names}
     if word.casefold() in folded:
         return f"did you mean {folded[word.casefold()]!r}?"

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from headway.cli.news import Kind, News, news_of
+from headway.cli.output import silence
 from headway.model.records import Decision, Event
 from headway.report.saying import show
 from headway.report.summary import RunSummary
@@ -49,7 +50,11 @@ class Progress:
             try:
                 self._tell(told)
             except (OSError, ValueError):  # ValueError: the stream was closed
-                self._readable = False
+                self._give_up()
+
+    def _give_up(self) -> None:
+        """Nobody can read this any more."""
+        self._readable = False
 
     def _fold(self, batch: Sequence[Event | Decision]) -> list[News]:
         """Bring the summary up to date; returns the news in it."""
@@ -103,6 +108,10 @@ class Lines(Progress):
             self._say(now, styled(news))
         elif told == _MOST_OF_A_KIND + 1:
             self._say(now, Text(f"more of these ({news.kind}) are counted, not listed"))
+
+    def _give_up(self) -> None:
+        super()._give_up()
+        silence(self._console.file)
 
     def _say(self, now: float, line: Text) -> None:
         show(self._console, Text.assemble((clock(now), "dim"), "  ", line))

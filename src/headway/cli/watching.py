@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from headway.cli.output import console_for, print_json
+from headway.cli.output import console_for, print_json, silence
 from headway.cli.progress import Lines, Progress
 from headway.drivers.real import Observer
 from headway.journal.folder import RunFolder
@@ -38,5 +38,5 @@ def watch(drive: Callable[[Observer], RunFolder], summary: RunSummary, *, quiet:
         try:
             print_ending(console, summary, folder)
         except BrokenPipeError:  # nobody reads; the exit code still tells
-            console.file.close()
+            silence(console.file)
     return EXIT_CODES.get(summary.finished or "", 130)

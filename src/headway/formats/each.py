@@ -1,4 +1,4 @@
-"""`each`: one task written down, one task run for every combination of values.
+"""`each`: one task written down, one task run for every combination of values, or for every row of them.
 
 Only `{name}` with a name that the task's own `each` has is a place to fill in. Everything else with braces belongs to
 the command: awk's `{print}`, the shell's `${part}` and `{a,b}`, another tool's `{{part}}`.
@@ -25,19 +25,20 @@ class Each:
     'cp ${a} 1.y'
     """
 
-    def __init__(self, values: dict[str, list[str]]) -> None:
+    def __init__(self, values: dict[str, list[str]], rows: list[Row] | None = None) -> None:
         self.values = values
+        self._rows = rows  # where not every combination is wanted
         self.widths = [max(map(len, column), default=0) for column in values.values()]
         names = "|".join(map(re.escape, values))
         # The first two alternatives are read over as a whole, so that the third does not match inside them.
         self._place = re.compile(rf"\$\{{(?:{names})\}}|\{{\{{(?:{names})\}}\}}|\{{({names})\}}") if values else None
 
     def __len__(self) -> int:
-        return prod(map(len, self.values.values()))
+        return prod(map(len, self.values.values())) if self._rows is None else len(self._rows)
 
     def rows(self) -> list[Row]:
         """Every combination; the last name's values change fastest."""
-        return list(product(*self.values.values()))
+        return list(product(*self.values.values())) if self._rows is None else self._rows
 
     def ids(self, category: str) -> list[str]:
         """The tasks' ids, in the order of `rows`."""

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from headway.formats.safe_yaml import Entry, Listing, Mapping, Node, Text
 from headway.model.errors import InputError
 
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # what a shell takes as a name
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}

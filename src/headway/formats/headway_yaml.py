@@ -5,7 +5,6 @@ Every mistake in a file is answered by one sentence that says where it is and wh
 
 from __future__ import annotations
 
-import re
 from itertools import repeat
 from pathlib import Path
 from typing import NoReturn
@@ -13,9 +12,10 @@ from typing import NoReturn
 from msgspec import Struct, field
 
 from headway.formats.each import Each, Row, Template, table
-from headway.formats.fields import Reader, describe, did_you_mean, has_control_character, short
+from headway.formats.fields import WORD, Reader, did_you_mean, short
 from headway.formats.hints import RESOURCE_KEYS, read_hints
-from headway.formats.safe_yaml import Entry, Listing, Text, parse_yaml, read_bytes, shown
+from headway.formats.read_each import read_each
+from headway.formats.safe_yaml import Entry, Text, parse_yaml, read_bytes, shown
 from headway.model.errors import WorkflowError
 from headway.model.task import Task
 from headway.model.workflow import Workflow
@@ -40,8 +40,6 @@ TASK_KEYS = (
 MAX_TASKS = 1_000_000
 MAX_LINKS = 10_000_000  # paths and needs, counted once per task
 MAX_CHARACTERS = 1_000_000_000  # of all texts that `each` fills in
-
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def read_workflow(path: Path) -> Workflow:
@@ -112,7 +110,7 @@ def _read_block(reader: Reader, category: str, entry: Entry) -> _Block:
     reader.check_keys(keys, TASK_KEYS, owner, RESOURCE_KEYS, "under 'resources'")
     if "run" not in keys:
         raise reader.error(entry.line, f"{owner} has no command", "add a key 'run'")
-    each = Each(_read_each(reader, keys["each"], owner) if "each" in keys else {})
+    each = read_each(reader, keys["each"], owner) if "each" in keys else Each({})
 
     def texts(key: str) -> list[Text]:
         return reader.texts(keys[key], f"{key!r} of {owner}") if key in keys else []
@@ -142,40 +140,13 @@ def _read_block(reader: Reader, category: str, entry: Entry) -> _Block:
     return block
 
 
-def _read_each(reader: Reader, entry: Entry, owner: str) -> dict[str, list[str]]:
-    lists = reader.mapping(entry, f"'each' of {owner}", "{part: [aa, ab]}")
-    if not lists:
-        raise reader.error(entry.line, f"'each' of {owner} is empty", "write for example {part: [aa, ab]}")
-    return {name: _read_values(reader, name, values, owner) for name, values in lists.items()}
-
-
-def _read_values(reader: Reader, name: str, entry: Entry, owner: str) -> list[str]:
-    what = f"{short(name)} in 'each' of {owner}"
-    if not _WORD.fullmatch(name):
-        raise reader.error(entry.line, f"{what} is not a word", "use letters, digits and '_', such as {part: [aa, ab]}")
-    if not isinstance(entry.value, Listing):
-        raise reader.error(
-            entry.line, f"{what} is {describe(entry.value)}, not a list", f"write for example {{{name}: [aa, ab]}}"
-        )
-    if not entry.value.items:
-        raise reader.error(entry.line, f"{what} has no values", "list at least one")
-    seen: dict[str, int] = {}
-    for value in reader.texts(entry, what):
-        if has_control_character(value.text):
-            raise reader.error(value.line, f"{what} has the value {short(value.text)}", "remove the control character")
-        if value.text in seen:
-            raise reader.error(value.line, f"{what} has the value {short(value.text)} twice", "remove one")
-        seen[value.text] = value.line
-    return list(seen)
-
-
 def _read_environment(reader: Reader, keys: dict[str, Entry], each: Each, owner: str) -> dict[str, Template]:
     if "env" not in keys:
         return {}
     variables = reader.mapping(keys["env"], f"'env' of {owner}", "{LC_ALL: C}")
     env = {}
     for name, entry in variables.items():
-        if not _WORD.fullmatch(name):
+        if not WORD.fullmatch(name):
             raise reader.error(
                 entry.line, f"{short(name)} in 'env' of {owner} is no variable's name", "use letters, digits and '_'"
             )
