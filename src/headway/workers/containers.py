@@ -30,4 +30,4 @@ def in_container(task: Task, argv: Sequence[str], work: Path, workflow_directory
         return [runtime, "exec", *binds, f"--pwd={work}", image, *argv]
     volumes = [f"--volume={place}:{place}" for place in dict.fromkeys((workflow_directory, work))]
     variables = [f"--env={name}" for name in task.environment]
-    return [runtime, "run", "--rm", "--init", *volumes, *variables, f"--workdir={work}", "--entrypoint=", image, *argv]
+    return [runtime, "run", "--rm", *volumes, *variables, f"--workdir={work}", "--entrypoint=", image, *argv]

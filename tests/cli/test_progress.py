@@ -1,0 +1,188 @@
+"""What is told while a run goes on: which news, which lines, and how a display takes trouble of its own."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from headway.cli import progress as progress_module
+from headway.cli.live import picture
+from headway.cli.news import news_of
+from headway.cli.progress import Lines, Progress
+from headway.model import records
+from headway.model.outcome import Ending
+from headway.model.records import Decision, Event, Why
+from headway.model.resources import Resources
+from headway.report.summary import RunSummary
+from tests.report.records import GB, ended, launch, started, task
+
+
+def after(*story: Event | Decision) -> RunSummary:
+    summary = RunSummary()
+    for record in story:
+        summary.apply(record)
+    return summary
+
+
+class Clock:
+    """A clock that the test moves."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        monkeypatch.setattr(progress_module.time, "time", lambda: self.now)
+
+
+def written(console: Console) -> list[str]:
+    assert isinstance(console.file, io.StringIO)
+    return [line[10:] for line in console.file.getvalue().splitlines()]
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console(file=io.StringIO(), width=100)
+
+
+# --- news ---
+
+
+def test_a_first_attempt_and_a_success_are_no_news() -> None:
+    summary = after(*started(task("a")))
+    assert news_of(launch("a", 1, Resources()), summary) is None
+    assert news_of(ended("a", 1, 1), summary) is None
+
+
+def test_a_retry_after_exhaustion_says_what_it_gets() -> None:
+    summary = after(
+        *started(task("a")),
+        launch("a", 1, Resources(memory_bytes=GB)),
+        ended("a", 1, 5, Ending.MEMORY, message="it used up its 1 GB memory"),
+    )
+    news = news_of(launch("a", 2, Resources(memory_bytes=2 * GB)), summary)
+    assert str(news) == "retry a: it used up its 1 GB memory; attempt 2 with 2 GB memory"
+
+
+def test_a_retry_after_a_lost_node() -> None:
+    summary = after(*started(task("a")), launch("a", 1, Resources()))
+    lost = records.NodeLost(120, "box", "its supervisor is gone")
+    assert str(news_of(lost, summary)) == "lost node box: its supervisor is gone; 1 task will run again"
+    summary.apply(lost)
+    assert "the last one was lost with its node" in str(news_of(launch("a", 2, Resources()), summary))
+
+
+@pytest.mark.parametrize(
+    ("mode", "running", "words"),
+    [
+        ("gently", 2, "stopping gently: waiting for 2 running tasks; Ctrl-C again stops them at once"),
+        ("gently", 0, "stopping gently: nothing is running"),
+        ("now", 1, "stopping at once: ending 1 running task"),
+    ],
+)
+def test_a_wish_to_stop(mode: str, running: int, words: str) -> None:
+    names = [f"t{number}" for number in range(running)]
+    summary = after(*started(*map(task, names)), *(launch(name, 1, Resources()) for name in names))
+    assert str(news_of(records.UserCancel(120, mode), summary)) == words  # type: ignore[arg-type]
+
+
+def test_names_and_messages_cannot_command_the_terminal() -> None:
+    wild = "a\x1b[2J"
+    summary = after(*started(task(wild)))
+    news = news_of(records.GiveUp(120, wild, Why("engine", "exit-code", {}, "b\x1b]0;x\x07c")), summary)
+    assert str(news) == "FAILED a: bc"
+
+
+# --- lines in a log ---
+
+
+def test_a_progress_line_at_every_tenth_but_not_for_every_task(
+    monkeypatch: pytest.MonkeyPatch, console: Console
+) -> None:
+    clock = Clock(monkeypatch)
+    names = [f"t{number}" for number in range(1000)]
+    lines = Lines(RunSummary(), console)
+    lines(started(*(task(name, "t") for name in names)))
+    for name in names:
+        clock.now += 0.02  # 1000 tasks in 20 s
+        lines([launch(name, 1, Resources(), at=clock.now), ended(name, 1, 0.01, at=clock.now)])
+    text = written(console)
+    assert text[0].startswith("made-up, run 7: 1,000 tasks on 4 cores")
+    assert [line[:4] for line in text[1:]] == [f"{percent:3d}%" for percent in range(10, 101, 10)]
+    assert text[1] == " 10%, 100 of 1,000 done, 0 running"
+
+
+def test_long_silences_become_longer(monkeypatch: pytest.MonkeyPatch, console: Console) -> None:
+    clock = Clock(monkeypatch)
+    names = [f"t{number}" for number in range(100_000)]
+    lines = Lines(RunSummary(), console)
+    lines(started(*(task(name, "t") for name in names)))
+    for name in names[:8640]:
+        clock.now += 10  # a day, and not a tenth of the work done
+        lines([launch(name, 1, Resources(), at=clock.now), ended(name, 1, 0.01, at=clock.now)])
+    assert 50 < len(written(console)) < 200
+
+
+def test_a_flood_of_failures_is_dammed(monkeypatch: pytest.MonkeyPatch, console: Console) -> None:
+    Clock(monkeypatch)
+    names = [f"t{number}" for number in range(500)]
+    lines = Lines(RunSummary(), console)
+    lines(started(*(task(name, "t") for name in names)))
+    lines([records.GiveUp(101, name, Why("engine", "exit-code", {}, "exit code 1")) for name in names])
+    text = written(console)
+    assert text[1] == "FAILED t0: exit code 1"
+    assert text[-1] == "more of these (FAILED) are counted, not listed"
+    assert len(text) == 52
+
+
+def test_a_display_that_cannot_be_read_any_more_does_no_harm() -> None:
+    class Broken(Progress):
+        asked = 0
+
+        def _tell(self, told: object) -> None:
+            self.asked += 1
+            raise BrokenPipeError
+
+    display = Broken(RunSummary())
+    display(started(task("a")))
+    display([launch("a", 1, Resources())])
+    assert display.asked == 1
+    assert display.summary.whole().running == 1
+
+
+# --- the picture on a terminal ---
+
+
+def shown(summary: RunSummary, width: int, height: int = 24) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, height=height)
+    with console.capture() as capture:
+        console.print(picture(summary, console, [], None, 160.0))
+    return capture.get().splitlines()
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 250])
+def test_the_picture_fits_the_screen(width: int) -> None:
+    tasks = [
+        task(f"a-category-with-a-long-name-{c}[{n}]", f"a-category-with-a-long-name-{c}")
+        for c in range(40)
+        for n in (1, 2)
+    ]
+    summary = after(*started(*tasks), *(launch(each.id, 1, Resources(cores=1, memory_bytes=GB)) for each in tasks[:9]))
+    lines = shown(summary, width)
+    assert max(len(line.rstrip()) for line in lines) <= width
+    assert len(lines) <= 24
+    assert any("… and 5 more" in line for line in lines)
+
+
+def test_the_picture_shows_time_use_and_what_is_running() -> None:
+    summary = after(
+        *started(task("a[1]", "a"), task("a[2]", "a"), task("b")),
+        launch("a[1]", 1, Resources(cores=1, memory_bytes=GB)),
+        ended("a[1]", 1, 5),
+        launch("a[2]", 3, Resources(cores=1.5, memory_bytes=2 * GB), at=130),
+    )
+    text = "\n".join(shown(summary, 80))
+    assert "1:00  1 of 3 done  1.5 of 4 cores  2 GB of 16 GB memory" in text
+    assert re.search(r"^a  ━+╍+  1/2  1 running", text, re.MULTILINE)
+    assert re.search(r"^b  ─+  0/1", text, re.MULTILINE)
+    assert re.search(r"▸ a\[2\] +30 s  1\.5 cores, 2 GB memory  attempt 3", text)

@@ -1,0 +1,152 @@
+"""`why --json` explains: from the rule and the figures it prints, each allocation can be computed again.
+
+The rules are written down here once more, from their documented meaning (sizing/rules.py, sizing/max_seen.py) and not
+from their code; and the figures themselves are compared with facts that have nothing to do with the sizer.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.cli.bench import SMALL, Bench
+
+MB, GB = 10**6, 10**9
+Figures = dict[str, Any]
+Story = dict[str, Any]
+
+FLOW = """
+    name: figures
+    tasks:
+      hinted:                       # 60 MB is not enough: doubled to 120, then 240
+        run: python3 -c "x = bytearray(130_000_000); import time; time.sleep(0.6)" > hinted.out
+        outputs: [hinted.out]
+        resources: {memory: 60 MB, cores: 1, time: 1m}
+      learned:                      # one after the other, so that each learns from those before
+        each: {n: [1, 2, 3]}
+        run: python3 -c "x = bytearray({n} * 10_000_000); import time; time.sleep(0.3)" > learned_{n}
+        outputs: ["learned_{n}"]
+        resources: {cores: 2}
+      plain:                        # in place, no hints at all
+        needs: [hinted]
+        each: {n: [1, 2]}
+        run: "true"
+"""
+
+
+def at_most(value: float, limit: float | None) -> float:
+    return value if limit is None else min(value, limit)
+
+
+def recompute(resource: str, rule: str, figures: Figures) -> float | None:
+    """What the rule gives, from its figures alone."""
+    whole_bytes = resource.endswith("_bytes")
+    match rule:
+        case "hint":  # what the workflow asks for
+            return float(figures["hint"])
+        case "no-limit":  # time: whatever the site allows, or no limit
+            return figures["limit"]  # type: ignore[no-any-return]
+        case "one-core":  # one core, or less where there is less
+            return at_most(1, figures["limit"])
+        case "in-place":  # no directory of its own, so no disk of its own
+            return 0
+        case "share-of-machine":  # of what the machine has, the part that goes with the task's cores
+            return math.floor(figures["limit"] * figures["task_cores"] / figures["machine_cores"])
+        case "doubled":  # twice what ran out, or what was learned if that is more, up to the limit
+            value = at_most(max(2 * figures["given"], figures["at_least"]), figures["limit"])
+            return math.floor(value) if whole_bytes else value
+        case "max-seen":  # the greatest peak, up to the next bucket; cores to the nearest whole one, at least one
+            if resource == "cores":
+                return at_most(max(1, math.floor(figures["maximum"] + 0.5)), figures["limit"])
+            buckets = max(1, math.ceil(figures["maximum"] / figures["bucket"]))
+            return at_most(buckets * figures["bucket"], figures["limit"])
+        case "whole-machine":  # everything
+            return figures["limit"]  # type: ignore[no-any-return]
+    raise AssertionError(f"no such rule is documented: {rule}")
+
+
+@pytest.fixture(scope="module")
+def stories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Story]:
+    home = tmp_path_factory.mktemp("figures")
+    bench = Bench(home / "work", home)
+    bench.write(FLOW)
+    bench.succeeds("run", "-q", *SMALL)
+    tasks = ["hinted", "learned[1]", "learned[2]", "learned[3]", "plain[1]", "plain[2]"]
+    return {task: bench.json("why", task) for task in tasks}
+
+
+def allocations(stories: dict[str, Story]) -> list[tuple[str, dict[str, Any]]]:
+    return [(task, attempt) for task, story in stories.items() for attempt in story["attempts"]]
+
+
+def test_each_allocation_follows_from_its_rule_and_figures(stories: dict[str, Story]) -> None:
+    rules = set()
+    for task, attempt in allocations(stories):
+        assert set(attempt["why"]) == {"cores", "memory_bytes", "disk_bytes", "walltime_s"}
+        for resource, why in attempt["why"].items():
+            rules.add(why["rule"])
+            expected = recompute(resource, why["rule"], why["figures"])
+            assert attempt["given"][resource] == expected, f"{resource} of {task}, attempt {attempt['attempt']}"
+            assert why["policy"] == "max-seen"
+            assert why["text"]
+    assert {"hint", "share-of-machine", "one-core", "no-limit", "doubled", "max-seen"} <= rules
+
+
+def test_limits_are_the_part_of_the_machine_that_was_stated(stories: dict[str, Story]) -> None:
+    stated = {"cores": 2, "memory_bytes": GB, "disk_bytes": GB, "walltime_s": None}
+    for task, attempt in allocations(stories):
+        for resource, why in attempt["why"].items():
+            if "limit" in why["figures"]:
+                assert why["figures"]["limit"] == stated[resource], task
+            if "machine_cores" in why["figures"]:
+                assert why["figures"]["machine_cores"] == 2
+
+
+def test_hints_are_those_of_the_workflow(stories: dict[str, Story]) -> None:
+    hints = stories["hinted"]["hints"]
+    assert hints == {"memory_bytes": 60 * MB, "cores": 1, "walltime_s": 60}
+    first = stories["hinted"]["attempts"][0]["why"]
+    for resource, hint in hints.items():
+        assert (first[resource]["rule"], first[resource]["figures"]["hint"]) == ("hint", hint)
+
+
+def test_what_ran_out_is_what_the_attempt_before_was_given(stories: dict[str, Story]) -> None:
+    attempts = stories["hinted"]["attempts"]
+    assert [attempt["ending"] for attempt in attempts] == ["memory", "memory", "success"]
+    assert [attempt["given"]["memory_bytes"] for attempt in attempts] == [60 * MB, 120 * MB, 240 * MB]
+    for before, after in pairwise(attempts):
+        assert after["why"]["memory_bytes"]["rule"] == "doubled"
+        assert after["why"]["memory_bytes"]["figures"]["given"] == before["given"]["memory_bytes"]
+        assert after["given"]["cores"] == before["given"]["cores"], "only what ran out gets more"
+        assert before["used"]["memory_bytes"]["quality"] == "lower-bound"
+
+
+def test_what_was_learned_is_the_most_that_earlier_ones_used(stories: dict[str, Story]) -> None:
+    """Each task of the category held both cores, so those before it in the journal had ended."""
+    ran = sorted(
+        (story["attempts"][-1] for task, story in stories.items() if task.startswith("learned")),
+        key=lambda attempt: float(attempt["launched_at"]),
+    )
+    assert ran[0]["why"]["memory_bytes"]["rule"] == "share-of-machine"
+    for index, attempt in enumerate(ran[1:], start=1):
+        before = ran[:index]
+        assert all(earlier["ended_at"] <= attempt["launched_at"] for earlier in before)
+        for resource in ("memory_bytes", "disk_bytes"):
+            figures = attempt["why"][resource]["figures"]
+            assert attempt["why"][resource]["rule"] == "max-seen"
+            assert figures["records"] == index
+            assert figures["maximum"] == max(earlier["used"][resource]["value"] for earlier in before)
+
+
+def test_the_whole_machine(bench: Bench) -> None:
+    bench.write("name: w\ntasks:\n  a: {run: 'true'}\n")
+    bench.succeeds("run", "-q", "--sizer", "whole-machine", *SMALL)
+    attempt = bench.json("why", "a")["attempts"][0]
+    rules = {resource: why["rule"] for resource, why in attempt["why"].items()}
+    assert rules["memory_bytes"] == rules["cores"] == "whole-machine"
+    for resource, why in attempt["why"].items():
+        assert attempt["given"][resource] == recompute(resource, why["rule"], why["figures"]), resource
+    assert attempt["given"]["memory_bytes"] == GB

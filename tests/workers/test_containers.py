@@ -1,0 +1,49 @@
+"""The command line that a container runtime gets. No runtime can be run where these tests were written; see docs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headway.model.errors import SiteError
+from headway.model.task import Task
+from headway.workers.containers import RUNTIMES, in_container
+
+WORK, FLOW = Path("/flow/.headway/runs/1/tasks/t/1/work"), Path("/flow")
+TASK = Task("t", "t", "true", environment={"COLOUR": "blue"}, container="image:1")
+
+
+def runtimes(place: Path, *names: str) -> str:
+    for name in names:
+        (place / name).write_text("#!/bin/sh\n")
+        (place / name).chmod(0o755)
+    return str(place)
+
+
+@pytest.mark.parametrize("runtime", ["apptainer", "singularity"])
+def test_apptainer(runtime: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", runtimes(tmp_path, runtime))
+    assert in_container(TASK, ["sh", "-c", "x"], WORK, FLOW) == [
+        runtime, "exec", f"--bind={FLOW}", f"--bind={WORK}", f"--pwd={WORK}", "image:1", "sh", "-c", "x",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("runtime", ["podman", "docker"])
+def test_docker(runtime: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", runtimes(tmp_path, runtime))
+    assert in_container(TASK, ["sh", "-c", "x"], FLOW, FLOW) == [
+        runtime, "run", "--rm", f"--volume={FLOW}:{FLOW}", "--env=COLOUR", f"--workdir={FLOW}", "--entrypoint=",
+        "image:1", "sh", "-c", "x",
+    ]  # fmt: skip
+
+
+def test_the_first_that_is_there_in_a_fixed_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", runtimes(tmp_path, *RUNTIMES))
+    assert in_container(TASK, ["x"], WORK, FLOW)[0] == "apptainer"
+
+
+def test_none_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SiteError, match=r"wants container image:1.*none of apptainer"):
+        in_container(TASK, ["x"], WORK, FLOW)
