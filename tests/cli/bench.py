@@ -10,8 +10,13 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
+
+from click.testing import CliRunner
+
+from headway.cli.main import cli
 
 Done = subprocess.CompletedProcess[str]
 
@@ -20,7 +25,10 @@ SMALL = ("--cores", "2", "--memory", "1GB", "--disk", "1GB")
 
 
 class Bench:
-    """Runs `headway` as users do: another process, nothing of this one's settings."""
+    """Runs `headway` as users do, with nothing of this process's settings.
+
+    What runs tasks gets a process of its own; what only looks is called in this one, which is ten times faster.
+    """
 
     def __init__(self, directory: Path, home: Path) -> None:
         self.directory = directory
@@ -36,6 +44,16 @@ class Bench:
         return path
 
     def __call__(self, *args: str, **environment: str) -> Done:
+        runs_tasks = args[0] in ("run", "resume", "cancel") and not {"-n", "--dry-run"} & set(args)
+        return self.process(*args, **environment) if runs_tasks else self._here(*args, **environment)
+
+    def _here(self, *args: str, **environment: str) -> Done:
+        foreign: dict[str, str | None] = {name: None for name in os.environ if name.startswith("HEADWAY")}
+        with chdir(self.directory):
+            result = CliRunner().invoke(cli, args, env=foreign | self.environment | environment)
+        return subprocess.CompletedProcess(args, result.exit_code, result.stdout, result.stderr)
+
+    def process(self, *args: str, **environment: str) -> Done:
         return subprocess.run(
             [sys.executable, "-m", "headway", *args],
             cwd=self.directory,

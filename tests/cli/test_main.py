@@ -126,4 +126,6 @@ def test_a_reader_who_has_seen_enough_is_no_error(finished: Bench) -> None:
 
 
 def test_an_encoding_without_our_signs_is_no_error(finished: Bench) -> None:
-    assert "run 2" in finished.succeeds("status", PYTHONIOENCODING="ascii")
+    done = finished.process("status", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "demo, run 2: failed" in done.stdout

@@ -8,7 +8,6 @@ import re
 import pytest
 from rich.console import Console
 
-from headway.cli import progress as progress_module
 from headway.cli.live import picture
 from headway.cli.news import news_of
 from headway.cli.progress import Lines, Progress
@@ -32,7 +31,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr(progress_module.time, "time", lambda: self.now)
+        monkeypatch.setattr("headway.cli.progress.time.time", lambda: self.now)
 
 
 def written(console: Console) -> list[str]:

@@ -90,7 +90,7 @@ def test_doctor_fails_where_headway_cannot_work(tmp_path: Path) -> None:
 )
 def test_the_shell_completes(finished: Bench, words: str, expected: list[str]) -> None:
     parts = words.split(" ")
-    done = finished(
+    done = finished.process(
         _HEADWAY_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(len(parts) - 1), COMP_LINE=os.linesep
     )
     assert [line.partition(",")[2] for line in done.stdout.splitlines() if line] == expected

@@ -48,7 +48,7 @@ def recompute(resource: str, rule: str, figures: Figures) -> float | None:
         case "hint":  # what the workflow asks for
             return float(figures["hint"])
         case "no-limit":  # time: whatever the site allows, or no limit
-            return figures["limit"]  # type: ignore[no-any-return]
+            return None if figures["limit"] is None else float(figures["limit"])
         case "one-core":  # one core, or less where there is less
             return at_most(1, figures["limit"])
         case "in-place":  # no directory of its own, so no disk of its own
@@ -62,9 +62,9 @@ def recompute(resource: str, rule: str, figures: Figures) -> float | None:
             if resource == "cores":
                 return at_most(max(1, math.floor(figures["maximum"] + 0.5)), figures["limit"])
             buckets = max(1, math.ceil(figures["maximum"] / figures["bucket"]))
-            return at_most(buckets * figures["bucket"], figures["limit"])
+            return at_most(buckets * float(figures["bucket"]), figures["limit"])
         case "whole-machine":  # everything
-            return figures["limit"]  # type: ignore[no-any-return]
+            return float(figures["limit"])
     raise AssertionError(f"no such rule is documented: {rule}")
 
 
