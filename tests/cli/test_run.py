@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 
 import pytest
@@ -156,17 +155,6 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(bench: Bench, args: lis
 def test_a_mistake_in_the_workflow_has_file_and_line(bench: Bench) -> None:
     bench.write("name: w\ntasks:\n  a:\n    rum: x\n")
     assert bench.fails(2, "run").startswith("headway: workflow.yaml:4: unknown key 'rum'")
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
-def test_files_without_permission(bench: Bench) -> None:
-    path = bench.write(GOOD)
-    path.chmod(0)
-    assert "cannot be read" in bench.fails(2, "run")
-    path.chmod(0o600)
-    bench.directory.chmod(0o500)
-    assert "cannot write here" in bench.fails(3, "run")
-    bench.directory.chmod(0o700)
 
 
 def test_a_file_in_the_way_of_our_folder(bench: Bench) -> None:

@@ -54,7 +54,7 @@ def recompute(resource: str, rule: str, figures: Figures) -> float | None:
         case "in-place":  # no directory of its own, so no disk of its own
             return 0
         case "share-of-machine":  # of what the machine has, the part that goes with the task's cores
-            return math.floor(figures["limit"] * figures["task_cores"] / figures["machine_cores"])
+            return float(math.floor(figures["limit"] * figures["task_cores"] / figures["machine_cores"]))
         case "doubled":  # twice what ran out, or what was learned if that is more, up to the limit
             value = at_most(max(2 * figures["given"], figures["at_least"]), figures["limit"])
             return math.floor(value) if whole_bytes else value

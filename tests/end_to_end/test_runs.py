@@ -54,7 +54,8 @@ def test_a_second_run_does_nothing_and_an_edit_runs_what_it_touches(words: Flow)
     assert words.launches("2") == []
     assert len(words.reused("2")) == 6
     words.write(WORDS.replace("wc -w <", "wc -w  <"))
-    words.headway("run")
+    output = words.headway("run").stdout
+    assert "ran: count (4), its command changed" in output
     assert [launch.task for launch in words.launches("3")] == ["count[aa]", "count[ab]", "count[ac]", "count[ad]"]
     assert {launch.because for launch in words.launches("3")} == {"its command changed"}
     assert words.reused("3") == ["split", "total"], "the counts came out the same, so the total stands"

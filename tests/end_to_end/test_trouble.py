@@ -112,19 +112,31 @@ def test_a_journal_from_a_newer_version(tmp_path: Path) -> None:
         assert "newer Headway" in flow.headway(verb, code=3).stderr
 
 
-def test_an_unwritable_directory(tmp_path: Path) -> None:
-    flow = Flow(tmp_path, SLOW)
-    for folder in (tmp_path, *list(tmp_path.parents)[:-2]):
+def as_somebody_else(flow: Flow, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run Headway without root's right to read and write everything."""
+    for folder in (flow.directory, *list(flow.directory.parents)[:-2]):
         folder.chmod(0o755)
-    words = [sys.executable, "-m", "headway", "run"]
-    if os.geteuid() == 0:  # root may write everywhere
-        words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *words]
+    command = [sys.executable, "-m", "headway", *words]
+    if os.geteuid() == 0:
+        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
     else:
-        tmp_path.chmod(0o555)
-    home = os.environ | {"HOME": str(tmp_path)}
-    done = subprocess.run(words, cwd=flow.directory, env=home, capture_output=True, text=True, check=False)
+        flow.directory.chmod(0o555)
+    home = os.environ | {"HOME": str(flow.directory)}
+    return subprocess.run(command, cwd=flow.directory, env=home, capture_output=True, text=True, check=False)
+
+
+def test_an_unwritable_directory(tmp_path: Path) -> None:
+    done = as_somebody_else(Flow(tmp_path, SLOW), "run")
     assert done.returncode == 3, done.stderr
     assert "cannot write here" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_an_unreadable_workflow_file(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, SLOW)
+    (tmp_path / "workflow.yaml").chmod(0)
+    done = as_somebody_else(flow, "run")
+    assert done.returncode == 2, done.stderr
+    assert "workflow.yaml" in done.stderr and "cannot be read" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 @pytest.fixture

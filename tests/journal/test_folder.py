@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.journal.folder import Project, RunFolder
+from headway.journal.folder import Manager, Project, RunFolder
 from headway.model.errors import BusyError, InputError
 
 
@@ -36,14 +38,14 @@ def test_asking_for_a_run_that_is_not_there(tmp_path: Path) -> None:
 
 def test_one_manager_at_a_time(tmp_path: Path) -> None:
     project = Project(tmp_path)
-    project.lock()
+    project.lock("7")
     code = (
         "import sys; from pathlib import Path; from headway.journal.folder import Project;"
-        "project = Project(Path(sys.argv[1])); print(project.manager()); project.lock()"
+        "project = Project(Path(sys.argv[1])); print(project.manager()); project.lock('2')"
     )
     other = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
     assert "BusyError" in other.stderr and "another Headway is at work here (process" in other.stderr
-    assert other.stdout.strip().isdigit()
+    assert other.stdout.strip() == str(Manager(os.getpid(), socket.gethostname(), "7"))
     project.unlock()
     other = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
     assert other.returncode == 0 and other.stdout.strip() == "None"

@@ -288,7 +288,7 @@ class Bench:
         from headway.workers.trees import CommandSpec
 
         self.count += 1
-        os.makedirs(work := f"{self.place}/{self.count}")
+        os.makedirs(work := f"{self.place}/{self.count}", exist_ok=True)
         return CommandSpec(
             key=f"{self.place}/{self.count}",
             argv=argv,

@@ -36,7 +36,7 @@ def command(run: str | None, directory: Path, wait: bool, as_json: bool) -> int:
     folder = find_run(directory, run)
     message = cancel(folder)
     project = Project(directory)
-    while wait and project.manager() is not None:
+    while wait and (manager := project.manager()) is not None and manager.run == folder.run:
         time.sleep(_LOOK_EVERY_S)
     state = _state(folder.journal)
     if state == "stopped":

@@ -135,5 +135,5 @@ def _others(directory: Path) -> Check:
     except OSError as error:
         return Check(WARN, "runs", f"cannot be read: {error.strerror}")
     if manager is not None:
-        return Check(OK, "runs", f"{runs}, and process {manager} is at work here")
+        return Check(OK, "runs", f"{runs}, and process {manager.pid} on {manager.host} is at work on run {manager.run}")
     return Check(OK, "runs", f"{runs or 'none yet'}, and nobody is at work here")

@@ -18,7 +18,13 @@ DEFAULT_FILE = "workflow.yaml"
 
 
 @click.command("run", short_help="Run a workflow: what is new or has changed.")
-@click.argument("workflow", type=click.Path(path_type=Path), default=DEFAULT_FILE, is_eager=True, callback=use_settings)
+@click.argument(
+    "workflow",
+    type=click.Path(path_type=Path, readable=False),  # whoever reads it has the better sentence
+    default=DEFAULT_FILE,
+    is_eager=True,
+    callback=use_settings,
+)
 @click.option("-n", "--dry-run", is_flag=True, help="Only say what would run, why, and with which sizes.")
 @click.option("--cores", type=CORES, envvar="HEADWAY_CORES", help="Use at most so many cores of this machine.")
 @click.option("--memory", type=SIZE, envvar="HEADWAY_MEMORY", help="Use at most so much memory, such as 8GB.")

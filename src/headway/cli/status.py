@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from headway.journal.folder import RunFolder
+    from headway.journal.folder import Manager, RunFolder
     from headway.report.summary import RunSummary
 
 _MOST = 10
@@ -50,22 +50,23 @@ def command(run: str | None, directory: Path, as_json: bool) -> int:
     if as_json:
         from headway.report.document import document
 
-        print_json(document(summary, folder, state, time.time()) | {"manager_pid": manager})
+        print_json(document(summary, folder, state, time.time()) | {"manager_pid": manager.pid if manager else None})
     else:
         _print(console_for(), summary, folder, state, manager)
     return 0
 
 
-def manager_of(folder: RunFolder, summary: RunSummary) -> int | None:
+def manager_of(folder: RunFolder, summary: RunSummary) -> Manager | None:
     """The process that manages this run now, if there is one."""
     from headway.journal.folder import Project
 
     if summary.finished:
         return None
-    return Project(folder.path.parents[2]).manager()
+    manager = Project(folder.path.parents[2]).manager()
+    return manager if manager is not None and manager.run == folder.run else None
 
 
-def _print(console: Console, summary: RunSummary, folder: RunFolder, state: str, manager: int | None) -> None:
+def _print(console: Console, summary: RunSummary, folder: RunFolder, state: str, manager: Manager | None) -> None:
     from rich.text import Text
 
     from headway.report.bars import bars
@@ -101,7 +102,13 @@ def _print(console: Console, summary: RunSummary, folder: RunFolder, state: str,
         show(console, f"→ headway resume{elsewhere(summary)} {folder.run}", "cyan")
 
 
-def _headline(summary: RunSummary, state: str, manager: int | None, now: float) -> Text:
+def _who(manager: Manager | None) -> str:
+    if manager is None:
+        return ""
+    return f"process {manager.pid}" + ("" if manager.is_here else f" on {manager.host}")
+
+
+def _headline(summary: RunSummary, state: str, manager: Manager | None, now: float) -> Text:
     from rich.text import Text
 
     from headway.model.units import format_duration
@@ -112,7 +119,7 @@ def _headline(summary: RunSummary, state: str, manager: int | None, now: float) 
     run = summary.settings.run if summary.settings else ""
     took = format_duration(summary.elapsed_s(now if state == "running" else None))
     more = {
-        "running": f" for {took} (process {manager}{', stopping' if summary.stopping else ''})",
+        "running": f" for {took} ({_who(manager)}{', stopping' if summary.stopping else ''})",
         "interrupted": f" after {took}: its manager is gone, nothing is lost",
     }.get(state, f" after {took}")
     return Text.assemble((name, "bold"), f", run {run}: ", (state, style), more)

@@ -60,6 +60,7 @@ def start(
     try:
         earlier = _earlier_results(project, options)
         folder = project.new_run()
+        project.works_on(folder.run)
         crash_point("run-created")
         started = _run_started(workflow, project.directory, folder, options, source)
         engine = assemble(started)
@@ -78,7 +79,7 @@ def start(
 def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = ()) -> str:
     """Take up a run that was interrupted; returns how it ended."""
     project = Project(folder.path.parents[2])
-    project.lock()
+    project.lock(folder.run)
     try:
         journal = SqliteJournal(folder.journal)
         engine = rebuild(journal)
@@ -100,10 +101,12 @@ def cancel(folder: RunFolder) -> str:
     """Stop a run at once, whoever is or is not managing it; returns what was done, in words."""
     project = Project(folder.path.parents[2])
     manager = project.manager()
-    if manager is not None and project.run().run == folder.run:
-        os.kill(manager, signal.SIGTERM)
+    if manager is not None and manager.run == folder.run:
+        if not manager.is_here:
+            raise BusyError(f"run {folder.run} is managed on {manager.host}", todo="cancel it there")
+        os.kill(manager.pid, signal.SIGTERM)
         return f"run {folder.run} was told to stop at once"
-    project.lock()
+    project.lock(folder.run)
     try:
         journal = SqliteJournal(folder.journal)
         engine = rebuild(journal)

@@ -120,7 +120,7 @@ class Board:
         below = deque(self.workflow.children[task_id])
         while below:
             state = self.tasks[below.popleft()]
-            if state.phase is not Phase.CUT_OFF:
+            if state.phase not in (Phase.FAILED, Phase.CUT_OFF):
                 self.verdicts.pop(state.task.id, None)
                 self.enter(state, Phase.CUT_OFF)
                 below.extend(self.workflow.children[state.task.id])

@@ -5,15 +5,31 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import socket
 import time
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from headway.model.errors import BusyError, InputError, SiteError
 
+_HOLDER = re.compile(r"process (\d+) on (\S+), run (\S+)")
 _LONGEST_NAME = 200  # of the 255 bytes that file systems allow
 _PATIENCE_S = 0.2
+
+
+class Manager(NamedTuple):
+    """A process that manages a run."""
+
+    pid: int
+    host: str
+    run: str  # "?" while it is only about to begin one
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it can be reached from this machine."""
+        return self.pid > 0 and self.host == socket.gethostname()
 
 
 class RunFolder:
@@ -80,8 +96,8 @@ class Project:
             ) from error
         return folder
 
-    def lock(self) -> None:
-        """Be the only manager here, until this process ends."""
+    def lock(self, run: str = "") -> None:
+        """Be the only manager here, of that run or of a new one, until this process ends."""
         try:
             self.path.mkdir(exist_ok=True, mode=0o700)
             handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -97,9 +113,14 @@ class Project:
                 where=str(self.directory),
                 todo="wait for it, or stop it with `headway cancel`",
             ) from None
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
         self._lock = handle
+        self.works_on(run)
+
+    def works_on(self, run: str) -> None:
+        """Let others know which run is managed here."""
+        if self._lock is not None:
+            os.ftruncate(self._lock, 0)
+            os.pwrite(self._lock, f"process {os.getpid()} on {socket.gethostname()}, run {run or '?'}".encode(), 0)
 
     def unlock(self) -> None:
         """Let others in."""
@@ -107,8 +128,8 @@ class Project:
             os.close(self._lock)
             self._lock = None
 
-    def manager(self) -> int | None:
-        """The process id of the manager at work here on this machine, if there is one."""
+    def manager(self) -> Manager | None:
+        """Who is at work here, if anybody is."""
         try:
             handle = os.open(self.path / "lock", os.O_RDWR | os.O_CLOEXEC)
         except OSError:
@@ -116,8 +137,8 @@ class Project:
         try:
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            words = os.read(handle, 200).decode(errors="replace").split()
-            return int(words[1]) if len(words) == 4 and words[3] == socket.gethostname() else None
+            written = _HOLDER.fullmatch(os.read(handle, 400).decode(errors="replace"))
+            return Manager(int(written[1]), written[2], written[3]) if written else Manager(0, "?", "?")
         finally:
             os.close(handle)
         return None

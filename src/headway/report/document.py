@@ -32,6 +32,10 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
         "limits": amounts(summary.limits),
         **_figures(whole),
         "categories": [{"category": figures.name, **_figures(figures)} for figures in summary.categories.values()],
+        "ran_because": [
+            {"category": category, "because": because, "tasks": tasks}
+            for (category, because), tasks in summary.reasons.items()
+        ],
         "running": [
             {
                 "task": launch.task,

@@ -17,6 +17,7 @@ from headway.report.tables import end_table
 from headway.report.words import count, harmless
 
 _MOST_FAILURES = 5
+_MOST_REASONS = 8
 _MOST_LINES = 6
 _TAIL_BYTES = 8192
 
@@ -28,6 +29,9 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> No
         console.print()
         for line in end_table(summary, console.width):
             show(console, line)
+    if whole.reused and whole.attempts:
+        console.print()
+        _print_reasons(console, summary)
     if summary.failures:
         console.print()
         _print_failures(console, summary, folder)
@@ -63,6 +67,16 @@ def headline(summary: RunSummary) -> Text:
     elif summary.finished == "failed":
         line.append("; mend it, then `headway run` keeps what succeeded")
     return line
+
+
+def _print_reasons(console: Console, summary: RunSummary) -> None:
+    """Where some results stood, why the others were made again."""
+    reasons = summary.reasons.most_common(_MOST_REASONS)
+    for (category, because), tasks in reasons:
+        say(console, Text.assemble("ran: ", (harmless(category), "bold"), f" ({tasks:,}), {harmless(because)}"))
+    more = len(summary.reasons) - len(reasons)
+    if more > 0:
+        show(console, f"… and for {count(more, 'more reason')}: headway why{elsewhere(summary)} TASK")
 
 
 def _print_failures(console: Console, summary: RunSummary, folder: RunFolder) -> None:

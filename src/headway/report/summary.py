@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +41,7 @@ class RunSummary:
         self.running: dict[str, Launch] = {}
         self.troubles: dict[str, Outcome] = {}  # the last attempt of tasks that wait for another one
         self.failures: dict[str, Failure] = {}
+        self.reasons: Counter[tuple[str, str]] = Counter()  # how many tasks of a category ran for which reason
         self.stopping: str | None = None
         self.finished: str | None = None
         self.last_at = 0.0
@@ -159,6 +160,8 @@ class RunSummary:
         figures = self._category_of[record.task]
         figures.running += 1
         figures.attempts += 1
+        if record.attempt == 1:
+            self.reasons[figures.name, record.because] += 1
 
     def _task_ended(self, record: records.TaskEnded) -> None:
         outcome = record.outcome

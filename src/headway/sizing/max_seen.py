@@ -16,6 +16,8 @@ from headway.sizing.rules import after_failure, without_record
 # Work Queue's histogram, as 001 section V-C describes it: a maximum is rounded up to a multiple of 250 MB. The next
 # task nearly always needs a little more or less than the last; without rounding every new maximum would be a failure.
 BUCKET_BYTES = 250_000_000
+# In a run of milliseconds the kernel's clock ticks of CPU time say nothing of how many cores were busy.
+SHORTEST_S = 0.5
 
 
 class MaxSeen(Sizer):
@@ -55,7 +57,8 @@ class MaxSeen(Sizer):
             "bucket": bucket,
             "limit": limit,
         }
-        text = f"the most that {self._records} earlier ones used is {describe(self.resource, self._maximum)}"
+        earlier = f"{self._records} earlier ones" if self._records > 1 else "the one before"
+        text = f"the most that {earlier} used is {describe(self.resource, self._maximum)}"
         value = learned if limit is None else min(learned, limit)
         return Prediction(value, Why(self.name, "max-seen", figures, text))
 
@@ -67,6 +70,8 @@ class MaxSeen(Sizer):
     def observe(self, task: Task, outcome: Outcome) -> None:
         peak = outcome.usage.peak(self.resource)
         if outcome.ending is not Ending.SUCCESS or peak is None or peak.quality is Quality.LOWER_BOUND:
+            return
+        if self.resource == "cores" and outcome.ended_at - outcome.started_at < SHORTEST_S:
             return
         if 0 <= peak.value < 2**62:  # neither NaN nor nonsense
             self._records += 1

@@ -28,7 +28,7 @@ class CgroupV1Groups(Groups):
     def make(self, key: str, memory_bytes: int) -> CgroupV1Group:
         """A cgroup for one attempt."""
         self._made += 1
-        name = f"{cgroups.folder_name(key)}~{self._made}"
+        name = f"{cgroups.attempt_name(key)}{self._made}"
         group = CgroupV1Group(f"{self._memory}/{name}", self._cpuacct and f"{self._cpuacct}/{name}")
         group.create(memory_bytes)
         return group

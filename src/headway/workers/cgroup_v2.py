@@ -53,7 +53,7 @@ class CgroupV2Groups(Groups):
         self._enabled = False
         self._moved = False
         self._folder = cgroups.new_folder(own)
-        self._home = f"{self._folder}/supervisor"
+        self._home = f"{self._folder}/{cgroups.HOME}"
         try:
             os.mkdir(self._home)
             if "memory" not in cgroups.read_text(f"{own}/cgroup.subtree_control").split():
@@ -66,7 +66,7 @@ class CgroupV2Groups(Groups):
     def make(self, key: str, memory_bytes: int) -> CgroupV2Group:
         """A cgroup for one attempt."""
         self._made += 1
-        group = CgroupV2Group(f"{self._folder}/{cgroups.folder_name(key)}~{self._made}")
+        group = CgroupV2Group(f"{self._folder}/{cgroups.attempt_name(key)}{self._made}")
         group.create(memory_bytes)
         return group
 

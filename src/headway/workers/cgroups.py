@@ -10,13 +10,17 @@ import contextlib
 import itertools
 import os
 import re
+import zlib
 from collections.abc import Iterator
 
 from headway.workers.processes import read_process
 
+HOME = "supervisor"  # where a v2 supervisor puts itself; to look for a place of one's own in there would be wrong
 _OWNED = re.compile(r"headway-(\d+)-(\d+)-\d+")
+_HOME = re.compile(rf"(/{_OWNED.pattern}/{HOME})+$")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_,=+\[\]-]")
-_LONGEST_NAME = 200  # of the 255 bytes a file name may have
+_PREFIX = "task-"
+_LONGEST_NAME = 200  # of the 255 bytes a file name may have; longer keys are cut and get a checksum
 _counter = itertools.count(1)
 
 # The kernel's limit counts what it holds for the processes, too: page tables (0.2 % of what is mapped densely), stacks
@@ -32,6 +36,7 @@ def own_directory(hierarchy: str, proc: str = "/proc/self") -> str | None:
     path = _own_path(hierarchy, proc)
     if path is None:
         return None
+    path = _HOME.sub("", path)
     for line in read_text(f"{proc}/mountinfo").splitlines():
         mount, _, source = line.partition(" - ")
         root, point = (_unescape(field) for field in mount.split()[3:5])
@@ -74,15 +79,21 @@ def owned_folders(parent: str) -> Iterator[tuple[str, int, int]]:
             yield f"{parent}/{name}", int(owned[1]), int(owned[2])
 
 
-def groups_in(folder: str, key_prefix: str) -> list[str]:
-    """The cgroups of a supervisor's attempts whose keys begin so."""
-    beginning = folder_name(key_prefix)
+def folders_in(folder: str, beginning: str) -> list[str]:
+    """The attempts' folders in a supervisor's whose names begin so."""
     return [f"{folder}/{name}" for name in _list(folder) if name.startswith(beginning)]
 
 
-def folder_name(key: str) -> str:
-    """The beginning of the name of an attempt's folder. Keys that begin alike have names that begin alike."""
-    return "task-" + _UNSAFE.sub(lambda found: f"%{ord(found[0]):02x}", key)[:_LONGEST_NAME]
+def attempt_name(key: str) -> str:
+    """The name of an attempt's folder, up to a number that makes it unique."""
+    beginning = name_beginning(key)
+    whole = len(beginning) < len(_PREFIX) + _LONGEST_NAME
+    return f"{beginning}~" if whole else f"{beginning}%{zlib.crc32(key.encode(errors='surrogateescape')):08x}~"
+
+
+def name_beginning(key_beginning: str) -> str:
+    """How the names of the folders of all attempts begin whose keys begin so."""
+    return _PREFIX + _UNSAFE.sub(lambda found: f"%{ord(found[0]):02x}", key_beginning)[:_LONGEST_NAME]
 
 
 def kernel_limit_bytes(memory_bytes: int) -> int:

@@ -75,10 +75,14 @@ class Launcher(asyncio.Protocol):
                 cwd="/",  # a long-lived process must not pin a directory
                 start_new_session=True,  # a Ctrl-C at the supervisor's terminal is not meant for it
             )
-        transport, _ = await loop.create_connection(lambda: self, sock=ours)
-        self._transport = transport
-        async with asyncio.timeout(_START_TIMEOUT_S):
-            await self._ready
+        try:
+            async with asyncio.timeout(_START_TIMEOUT_S):
+                self._transport, _ = await loop.create_connection(lambda: self, sock=ours)
+                await self._ready
+        except BaseException:
+            self._process.kill()
+            self._process.wait()
+            raise
 
     def launch(
         self,

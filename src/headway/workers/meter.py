@@ -47,6 +47,7 @@ class Meter:
     def see(self, at_s: float, look: Look) -> None:
         """A look at the whole tree."""
         self._looked = True
+        self._alone = self._alone and len(look.pids) <= 1
         self.see_held(look.held_bytes)
         if look.file_bytes is not None:
             self._file_bytes = max(self._file_bytes or 0, look.file_bytes)

@@ -54,27 +54,24 @@ class Orphans:
 
     def __init__(self) -> None:
         self._session = os.getsid(0)
-        self._pid = os.getpid()
 
     def collect(self, owners: Iterable[Owner], spawner_pid: int) -> None:
         """Reap the ended, hand the living to the attempts they belong to, kill those that belong to none any more."""
-        myself = read_process(self._pid)
-        if myself is None:
-            return
-        for pid in kin()(myself):
-            if pid == spawner_pid:
-                continue
-            orphan = read_process(pid)
-            if orphan is not None and orphan.session != self._session:
-                self._place(orphan, list(owners))
+        for orphan in self._orphans(spawner_pid):
+            self._place(orphan, list(owners))
 
     def kill_all(self, spawner_pid: int) -> bool:
         """Kill and reap every orphan there is; True if there was none."""
         self.collect((), spawner_pid)
-        myself = read_process(self._pid)
-        pids = set(kin()(myself)) - {spawner_pid} if myself else set()
-        left = [orphan for pid in pids if (orphan := read_process(pid)) and orphan.session != self._session]
-        return not left
+        return not self._orphans(spawner_pid)
+
+    def _orphans(self, spawner_pid: int) -> list[Process]:
+        myself = read_process(os.getpid())
+        if myself is None:
+            return []
+        # The kernel gives orphans to the first thread, so the other threads' children need not be listed.
+        children = (read_process(pid) for pid in kin()(myself._replace(threads=1)) if pid != spawner_pid)
+        return [child for child in children if child is not None and child.session != self._session]
 
     def _place(self, orphan: Process, owners: list[Owner]) -> None:
         # Nothing of an attempt is older than the attempt. So even a daemon that wiped off every trace (a new session,

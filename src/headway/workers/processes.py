@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 MARKER = "HEADWAY_ATTEMPT"  # the environment variable by which an attempt's processes are found again
@@ -68,19 +68,28 @@ def read_memory(pid: int) -> Memory | None:
     return Memory(sum(map(int, amounts.values())) * 1024, file_kb * 1024)
 
 
-def proportional_bytes(pids: Iterable[int]) -> int:
-    """What the processes hold together, pages that several of them share counted once.
+def summed_bytes(pids: Sequence[int]) -> int:
+    """What each of the processes holds, added up: pages that several of them share count several times."""
+    return sum(memory.held_bytes for pid in pids if (memory := read_memory(pid)))
 
-    Slow: the kernel walks all their page tables (about 20 ms per GB here).
+
+def proportional_bytes(pids: Sequence[int]) -> int:
+    """What the processes hold together at least, pages that several of them share counted once.
+
+    Slow: the kernel walks all their page tables (about 20 ms per GB here). And not of one moment: what one process
+    begins to share with another after the first has been looked at counts twice. That cannot be more than what their
+    sum has grown by meanwhile, so this is taken off again: better too little, at the next look it will be there.
     """
-    total = 0
-    for pid in pids:
-        amounts = _PROPORTIONAL_KB.findall(_read(f"{_PROC}/{pid}/smaps_rollup") or b"")
-        if amounts:
-            total += sum(int(kb) for _, kb in amounts) * 1024
-        elif memory := read_memory(pid):  # a process that does not let us look: what we know at least
-            total += memory.held_bytes
-    return total
+    before_bytes = summed_bytes(pids)
+    shares_bytes = sum(_share_bytes(pid) for pid in pids)
+    return max(0, shares_bytes - max(0, summed_bytes(pids) - before_bytes))
+
+
+def _share_bytes(pid: int) -> int:
+    amounts = _PROPORTIONAL_KB.findall(_read(f"{_PROC}/{pid}/smaps_rollup") or b"")
+    if amounts:
+        return sum(int(kb) for _, kb in amounts) * 1024
+    return summed_bytes([pid])  # a kernel or a process that does not let us look
 
 
 def marker_of(pid: int) -> str | None:

@@ -58,6 +58,7 @@ class Spawner:
 
     def __init__(self, channel: int) -> None:
         self._channel = channel
+        os.set_inheritable(channel, False)  # what is started here must not hold it open
         self._pid = os.getpid()
         self._environment = dict(os.environb)  # the supervisor's own
         self._tokens: dict[int, int] = {}  # by pid
@@ -87,7 +88,10 @@ class Spawner:
             if self._news in ready:
                 os.read(self._news, 4096)
             if self._channel in ready:
-                received = os.read(self._channel, 1 << 16)
+                try:
+                    received = os.read(self._channel, 1 << 16)
+                except ConnectionResetError:  # it died with our words unread
+                    return
                 if not received:
                     return
                 self._inbox += received

@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from pathlib import Path
 
 from headway.model.outcome import Outcome
@@ -18,6 +19,8 @@ from headway.workers import protocol
 from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET, STARTED, JobOrder
 from headway.workers.runner import Runner
 from headway.workers.trees import ProcessTrees
+
+_PATIENCE_S = 0.2
 
 
 class Supervisor:
@@ -122,7 +125,7 @@ def take_job(folder: Path) -> int | None:
     """
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock_soon(handle)
         os.close(os.open(folder / STARTED, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except (BlockingIOError, FileExistsError):
         os.close(handle)
@@ -130,6 +133,18 @@ def take_job(folder: Path) -> int | None:
     os.ftruncate(handle, 0)
     os.pwrite(handle, str(os.getpid()).encode(), 0)
     return handle
+
+
+def _lock_soon(handle: int) -> None:
+    """Take the lock; whoever asks whether we live holds it, too, for a moment, and must not be taken for a twin."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def listen() -> socket.socket:

@@ -148,7 +148,9 @@ class Tree:
     # At the end.
 
     def usage(self, disk_bytes: int | None) -> Usage:
-        """What it used, its directory having been measured once more."""
+        """What it used, its directory having been measured once more; nothing if it was never started."""
+        if self.launch_error:
+            return Usage(method=self.group.method)
         if disk_bytes is not None:
             self._meter.see_disk(disk_bytes)
         limit_bytes = self.spec.limits.memory_bytes

@@ -18,7 +18,7 @@ from headway.workers.orphans import be_subreaper
 from headway.workers.polled_group import PolledGroup
 from headway.workers.processes import MARKER
 from headway.workers.rounds import Rounds
-from headway.workers.strays import kill_strays
+from headway.workers.strays import kill_attempt, kill_strays
 from headway.workers.tree import Tree
 
 __all__ = ["CommandEnd", "CommandSpec", "ProcessTrees", "detect_method", "kill_strays"]
@@ -119,7 +119,7 @@ class ProcessTrees:
         """What it had started goes on: it is ours to reap now. What it had only been asked for fails."""
         for tree in list(self._rounds.trees.values()):
             if tree.leader is None:
-                kill_strays(tree.spec.key)  # it may have been forked, and the news of that got lost
+                kill_attempt(tree.spec.key)  # it may have been forked, and the news of that got lost
                 tree.failed("the process that starts commands has died")
 
 
