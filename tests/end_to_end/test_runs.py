@@ -199,3 +199,14 @@ def test_a_large_input_is_read_beside(tmp_path: Path) -> None:
     os.utime(tmp_path / "large", (then, then))
     flow.headway("run")
     assert flow.launches() == []
+
+
+def test_outputs_have_the_permissions_that_the_user_s_umask_gives(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, "name: u\ntasks:\n  a:\n    run: mkdir d; touch d/x y\n    outputs: [d, y]\n")
+    before = os.umask(0o027)
+    try:
+        flow.headway("run")
+    finally:
+        os.umask(before)
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("d", "d/x", "y")]
+    assert modes == [0o750, 0o640, 0o640]

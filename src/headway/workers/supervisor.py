@@ -176,7 +176,6 @@ def main() -> None:
     if take_job(folder) is None:
         return
     os.chdir(folder)
-    os.umask(0o077)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     asyncio.run(supervise(folder))
 
