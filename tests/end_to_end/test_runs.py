@@ -181,11 +181,11 @@ def test_hostile_names_do_nothing(tmp_path: Path) -> None:
 
 def test_nothing_of_a_run_is_open_to_others(words: Flow) -> None:
     words.headway("run")
-    for folder, _, files in os.walk(words.directory / ".headway"):
-        assert os.stat(folder).st_mode & 0o077 == 0, folder
-        for name in files:
-            inside = Path(folder).stat().st_mode & 0o077 == 0
-            assert inside, f"{folder}/{name} can be reached"
+    home = words.directory / ".headway"
+    for place in (home, *home.glob("runs/*"), *home.glob("runs/*/*/"), *home.glob("runs/*/*/*/")):
+        assert not place.is_dir() or place.stat().st_mode & 0o077 == 0, place
+    for file in (*home.glob("runs/*/journal.db"), *home.glob("runs/*/jobs/*/lock"), home / "lock"):
+        assert file.stat().st_mode & 0o077 == 0, file
 
 
 def test_a_large_input_is_read_beside(tmp_path: Path) -> None:

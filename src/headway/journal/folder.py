@@ -39,6 +39,7 @@ class RunFolder:
         self.path = path
         self.journal = path / "journal.db"
         self.jobs = path / "jobs"
+        self.tasks = path / "tasks"
 
     @property
     def run(self) -> str:
@@ -47,7 +48,7 @@ class RunFolder:
 
     def attempt(self, task: str, attempt: int) -> Path:
         """The directory that an attempt claims by creating it."""
-        return self.path / "tasks" / _file_name(task) / str(attempt)
+        return self.tasks / _file_name(task) / str(attempt)
 
 
 class Project:
@@ -88,8 +89,8 @@ class Project:
             (self.path / "runs").mkdir(parents=True, exist_ok=True, mode=0o700)
             taken = [int(entry.name) for entry in (self.path / "runs").iterdir() if entry.name.isdigit()]
             folder = RunFolder(self.path / "runs" / str(max(taken, default=0) + 1))
-            folder.path.mkdir(mode=0o700)
-            folder.jobs.mkdir(mode=0o700)
+            for place in (folder.path, folder.jobs, folder.tasks):
+                place.mkdir(mode=0o700)
         except OSError as error:
             raise SiteError(
                 f"cannot create the run's folder: {error.strerror}", where=str(error.filename or self.path)
