@@ -20,9 +20,9 @@ ALLOWED: dict[str, set[str]] = {
     "formats": {"model", "kernels"},
     "history": {"model", "kernels"},
     "engine": {"model", *POLICIES},
-    "workers": {"model", "kernels", "crash_points"},
-    "journal": {"model", "kernels", "crash_points"},
-    "clusters": {"model", "kernels", "workers"},
+    "workers": {"model", "kernels", "crash_points", "locks"},
+    "journal": {"model", "kernels", "crash_points", "locks"},
+    "clusters": {"model", "kernels", "workers", "locks"},
     "report": {"model", "journal", "history"},
     "simulation": {"model", "kernels"},
     "drivers": {
@@ -38,6 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "testing": {"model", "journal", "clusters", *POLICIES},
     "crash_points": set(),
+    "locks": set(),
     "__init__": set(),
 }
 ON_TOP = {"cli", "web", "experiments", "integrations", "__main__"}

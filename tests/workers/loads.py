@@ -64,8 +64,15 @@ def child(work: Callable[[], object]) -> int:
 
 def wait_for(pids: list[int]) -> None:
     for pid in pids:
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, 0)
+        os.waitpid(pid, 0)
+
+
+def hold_on(span_s: float, pids: list[int]) -> None:
+    """Leave everything as it is for a while, then end the children."""
+    time.sleep(span_s)
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    wait_for(pids)
 
 
 def say(**truth: float) -> None:
@@ -88,13 +95,10 @@ def tree(plateau_s: float) -> None:
     """Three processes that hold 120, 90 and 90 MB."""
     base_bytes = own_bytes()
     with all_ready(2) as ready:
-        children = [child(lambda: (hold(90 * MB), ready(), time.sleep(plateau_s + 5))) for _ in range(2)]
+        children = [child(lambda: (hold(90 * MB), ready(), time.sleep(600))) for _ in range(2)]
         mine = hold(120 * MB)
     say(held_bytes=300 * MB + base_bytes)
-    time.sleep(plateau_s)
-    for pid in children:
-        os.kill(pid, signal.SIGKILL)
-    wait_for(children)
+    hold_on(plateau_s, children)
     mine.close()
 
 
@@ -112,27 +116,27 @@ def copy_on_write(plateau_s: float) -> None:
     """A parent that holds 200 MB, and four children that read it."""
     block = hold(200 * MB)
     with all_ready(4) as ready:
-        children = [child(lambda: (read(block), ready(), time.sleep(plateau_s))) for _ in range(4)]
+        children = [child(lambda: (read(block), ready(), time.sleep(600))) for _ in range(4)]
     say(held_bytes=own_bytes())
-    wait_for(children)
+    hold_on(plateau_s, children)
 
 
 def copied(plateau_s: float) -> None:
     """A parent that holds 100 MB, and two children that write to it: three copies in the end."""
     block = hold(100 * MB)
     with all_ready(2) as ready:
-        children = [child(lambda: (time.sleep(0.4), write(block), ready(), time.sleep(plateau_s))) for _ in range(2)]
+        children = [child(lambda: (time.sleep(0.4), write(block), ready(), time.sleep(600))) for _ in range(2)]
     say(held_bytes=own_bytes() + 200 * MB)
-    wait_for(children)
+    hold_on(plateau_s, children)
 
 
 def shared(plateau_s: float) -> None:
     """150 MB of shared memory in three processes."""
     block = hold(150 * MB, shared=True)
     with all_ready(2) as ready:
-        children = [child(lambda: (read(block), ready(), time.sleep(plateau_s))) for _ in range(2)]
+        children = [child(lambda: (read(block), ready(), time.sleep(600))) for _ in range(2)]
     say(held_bytes=own_bytes())
-    wait_for(children)
+    hold_on(plateau_s, children)
 
 
 def page_cache(path: str) -> None:
@@ -230,23 +234,25 @@ def fill(step_mb: int, pause_s: float, *manners: str) -> None:
         time.sleep(pause_s)
 
 
-def endless(*manners: str) -> None:
-    """Three generations that sleep; `polite` and `deaf` as above, for all of them."""
-    if "polite" in manners:
-        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    if "deaf" in manners:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    child(lambda: (child(lambda: time.sleep(600)), time.sleep(600)))
-    say(ready=1)
-    time.sleep(600)
-
-
 LOADS = {
     load.__name__: load
     for load in (
-        tree, spike, copy_on_write, copied, shared, page_cache, burn, disk, daemon, grow, lost_child, fill, endless
+        tree, spike, copy_on_write, copied, shared, page_cache, burn, disk, daemon, grow, lost_child, fill
     )
 }  # fmt: skip
+
+
+# Three generations that sleep: a shell is up in no time, however slow the machine.
+ENDLESS = {
+    "plain": "(sleep 600 & wait) & echo ready; sleep 600",
+    "polite": "trap 'exit 0' TERM; (sleep 600 & wait) & echo ready; wait",
+    "deaf": "trap '' TERM; (sleep 600 & wait) & echo ready; sleep 600",
+}
+
+
+def endless(manner: str = "plain") -> list[str]:
+    """`polite`: exits 0 when asked to end; `deaf`: none of them hears that."""
+    return ["sh", "-c", ENDLESS[manner]]
 
 
 def command(load: Callable[..., None], *arguments: object) -> list[str]:
@@ -309,6 +315,13 @@ class Bench:
         """What the last one said about itself."""
         with open(f"{self.place}/{self.count}.out") as out:
             return json.loads(out.read())
+
+
+def left_of(place: str) -> list[int]:
+    """The processes that a bench has left."""
+    from headway.workers.processes import all_pids, marker_of
+
+    return [pid for pid in all_pids() if (marker_of(pid) or "").startswith(place)]
 
 
 def on_bench(method: str, place: object, work: Callable[[Bench], Awaitable[Result]]) -> Result:

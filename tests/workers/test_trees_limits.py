@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from headway.model.outcome import Ending, Quality
-from headway.workers.processes import all_pids, marker_of
 from headway.workers.trees import CommandEnd
 from tests.workers import loads
-from tests.workers.loads import MB, Bench, command, on_bench
+from tests.workers.loads import MB, Bench, command, endless, left_of, on_bench
 
+HOW_IT_ENDS = {"plain": (None, signal.SIGTERM), "polite": (0, None), "deaf": (None, signal.SIGKILL)}
 pytestmark = pytest.mark.parametrize("method", loads.methods())
 
 
@@ -29,10 +29,6 @@ def run(method: str, place: Path, argv: list[str], **limits: float) -> CommandEn
         return end
 
     return on_bench(method, place, work)
-
-
-def left_of(place: str) -> list[int]:
-    return [pid for pid in all_pids() if (marker_of(pid) or "").startswith(place)]
 
 
 def test_memory(method: str, tmp_path: Path) -> None:
@@ -94,16 +90,13 @@ def test_a_spike_is_for_the_kernel_to_stop(method: str, tmp_path: Path) -> None:
         assert end.usage.memory_bytes.value == pytest.approx(100 * MB, rel=0.1)
 
 
-@pytest.mark.parametrize("manner", ["", "polite", "deaf"])
+@pytest.mark.parametrize("manner", ["plain", "polite", "deaf"])
 def test_time(method: str, manner: str, tmp_path: Path) -> None:
-    end = run(method, tmp_path, command(loads.endless, manner), walltime_s=0.5, grace_s=0.3)
+    end = run(method, tmp_path, endless(manner), walltime_s=0.5, grace_s=0.3)
     assert end.stopped_for is Ending.TIME
     assert end.usage.wall_s.quality is Quality.LOWER_BOUND
     assert end.usage.wall_s.value >= 0.5
-    if manner == "polite":
-        assert end.exit_code == 0
-    else:
-        assert end.signal == (signal.SIGTERM if not manner else signal.SIGKILL)
+    assert (end.exit_code, end.signal) == HOW_IT_ENDS[manner]
 
 
 @pytest.mark.parametrize("manner", ["", "polite"])
@@ -114,29 +107,41 @@ def test_disk(method: str, manner: str, tmp_path: Path) -> None:
     assert end.usage.disk_bytes.value > 40 * MB
 
 
+async def wait_for(path: str | Path) -> None:
+    while not os.path.exists(path) or not os.path.getsize(path):
+        await asyncio.sleep(0.01)
+
+
 @pytest.mark.parametrize("manner", ["plain", "deaf", "anonymous"])
 @pytest.mark.parametrize("leader_waits_s", [0, 600])
 def test_a_daemon_must_die(method: str, manner: str, leader_waits_s: float, tmp_path: Path) -> None:
     """Double-forked, in a session of its own, deaf to SIGTERM or without any environment."""
     pid_file = tmp_path / "pid"
-    argv = command(loads.daemon, pid_file, leader_waits_s, 600, "wait", manner)
-    end = run(method, tmp_path, argv, walltime_s=1.0, grace_s=0.3)
-    assert end.stopped_for is (Ending.TIME if leader_waits_s else None)
+
+    async def work(bench: Bench) -> CommandEnd:
+        spec = bench.spec(command(loads.daemon, pid_file, leader_waits_s, 600, "wait", manner), grace_s=0.3)
+        running = asyncio.create_task(bench.trees.run(spec))
+        await wait_for(pid_file)
+        if leader_waits_s:
+            bench.trees.kill(spec.key)
+        return await running
+
+    end = on_bench(method, tmp_path, work)
+    assert end.stopped_for is (Ending.CANCELLED if leader_waits_s else None)
     assert end.exit_code == (None if leader_waits_s else 0)
     assert not Path(f"/proc/{pid_file.read_text()}").exists()
 
 
-@pytest.mark.parametrize("manner", ["", "polite", "deaf"])
+@pytest.mark.parametrize("manner", ["plain", "polite", "deaf"])
 def test_kill(method: str, manner: str, tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
-        spec = bench.spec(command(loads.endless, manner), grace_s=0.3)
+        spec = bench.spec(endless(manner), grace_s=0.3)
         running = asyncio.create_task(bench.trees.run(spec))
-        while not os.path.exists(spec.stdout) or not os.path.getsize(spec.stdout):
-            await asyncio.sleep(0.01)
+        await wait_for(spec.stdout)
         bench.trees.kill(spec.key)
         end = await running
         assert end.stopped_for is Ending.CANCELLED
-        assert end.exit_code == (0 if manner == "polite" else None)
+        assert (end.exit_code, end.signal) == HOW_IT_ENDS[manner]
         assert left_of(bench.place) == []
         bench.trees.kill(spec.key)  # it is over: nothing happens
         bench.trees.kill("nobody")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import socket
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from headway import locks
 from headway.clusters.base import Cluster
 from headway.clusters.machine import machine, part_of
 from headway.model.errors import SiteError
@@ -98,14 +98,5 @@ class LocalMachine(Cluster):
 
     def _supervisor(self, tag: str) -> int | None:
         """The process id of the tag's supervisor, if it lives."""
-        try:
-            handle = os.open(self._site.jobs / tag / LOCK, os.O_RDWR | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return int(os.read(handle, 20) or 0) or None
-        finally:
-            os.close(handle)
-        return None
+        words = locks.holder(self._site.jobs / tag / LOCK)
+        return int(words) if words else None

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
 import socket
-import time
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+from headway import locks
 from headway.model.errors import BusyError, InputError, SiteError
 
 _HOLDER = re.compile(r"process (\d+) on (\S+), run (\S+)")
 _LONGEST_NAME = 200  # of the 255 bytes that file systems allow
-_PATIENCE_S = 0.2
 
 
 class Manager(NamedTuple):
@@ -101,27 +99,20 @@ class Project:
         """Be the only manager here, of that run or of a new one, until this process ends."""
         try:
             self.path.mkdir(exist_ok=True, mode=0o700)
-            handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._lock = locks.take(self.path / "lock", _about_us(run))
         except OSError as error:
             raise SiteError(f"cannot write here: {error.strerror}", where=str(self.directory)) from error
-        try:
-            _lock_soon(handle)
-        except BlockingIOError:
-            holder = os.read(handle, 200).decode(errors="replace").strip()
-            os.close(handle)
+        if self._lock is None:
             raise BusyError(
-                f"another Headway is at work here ({holder or 'just starting'})",
+                f"another Headway is at work here ({locks.holder(self.path / 'lock') or 'just ending'})",
                 where=str(self.directory),
                 todo="wait for it, or stop it with `headway cancel`",
-            ) from None
-        self._lock = handle
-        self.works_on(run)
+            )
 
     def works_on(self, run: str) -> None:
         """Let others know which run is managed here."""
         if self._lock is not None:
-            os.ftruncate(self._lock, 0)
-            os.pwrite(self._lock, f"process {os.getpid()} on {socket.gethostname()}, run {run or '?'}".encode(), 0)
+            locks.write(self._lock, _about_us(run))
 
     def unlock(self) -> None:
         """Let others in."""
@@ -131,30 +122,15 @@ class Project:
 
     def manager(self) -> Manager | None:
         """Who is at work here, if anybody is."""
-        try:
-            handle = os.open(self.path / "lock", os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
+        words = locks.holder(self.path / "lock")
+        if words is None:
             return None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            written = _HOLDER.fullmatch(os.read(handle, 400).decode(errors="replace"))
-            return Manager(int(written[1]), written[2], written[3]) if written else Manager(0, "?", "?")
-        finally:
-            os.close(handle)
-        return None
+        written = _HOLDER.fullmatch(words)
+        return Manager(int(written[1]), written[2], written[3]) if written else Manager(0, "?", "?")
 
 
-def _lock_soon(handle: int) -> None:
-    """Take the lock; whoever asks `manager` who has it holds it too, for a moment, and must not be in the way."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
+def _about_us(run: str) -> str:
+    return f"process {os.getpid()} on {socket.gethostname()}, run {run or '?'}"
 
 
 def _file_name(task: str) -> str:

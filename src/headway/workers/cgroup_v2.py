@@ -10,6 +10,7 @@ from headway.workers import cgroups
 from headway.workers.group import Group, Groups, Look, Totals
 from headway.workers.processes import Kin, Process
 
+_CONTROL = "cgroup.subtree_control"
 _STAT = re.compile(r"^(anon|shmem|file|kernel) (\d+)$", re.MULTILINE)
 _OOM = re.compile(r"^(oom_kill) (\d+)$", re.MULTILINE)
 _CPU = re.compile(r"^(usage_usec) (\d+)$", re.MULTILINE)
@@ -20,7 +21,7 @@ def unusable_because(own: str) -> str:
     controllers = (cgroups.read_text(f"{own}/cgroup.controllers")).split()
     if "memory" not in controllers:
         return "its memory controller is not available to us"
-    for name in ("", "/cgroup.procs", "/cgroup.subtree_control"):
+    for name in ("", "/cgroup.procs", f"/{_CONTROL}"):
         if not os.access(f"{own}{name}", os.W_OK):
             return f"{own}{name} is not writable (not delegated to this user)"
     if not _is_ours(own):
@@ -42,7 +43,8 @@ class CgroupV2Groups(Groups):
     """Makes a cgroup an attempt: `<own>/headway-…/<attempt>`.
 
     A cgroup that hands controllers down may have no processes itself. So whatever is in our own, this process first
-    of all, moves into `<own>/headway-…/supervisor`, and back again at the end.
+    of all, moves into `<own>/headway-…/supervisor`, and back again at the end. A supervisor that was killed has left
+    them in its folder; its successor takes them over.
     """
 
     method = "cgroup-v2"
@@ -50,15 +52,15 @@ class CgroupV2Groups(Groups):
     def __init__(self, own: str) -> None:
         self._own = own
         self._made = 0
-        self._enabled = False
-        self._moved = False
+        self._handed_down = False  # by us, so to be undone by us
         self._folder = cgroups.new_folder(own)
         self._home = f"{self._folder}/{cgroups.HOME}"
         try:
             os.mkdir(self._home)
-            if "memory" not in cgroups.read_text(f"{own}/cgroup.subtree_control").split():
+            self._take_over()
+            if "memory" not in cgroups.read_text(f"{own}/{_CONTROL}").split():
                 self._hand_down()
-            cgroups.write(f"{self._folder}/cgroup.subtree_control", "+memory")
+            cgroups.write(f"{self._folder}/{_CONTROL}", "+memory")
         except OSError:
             self.close()
             raise
@@ -71,34 +73,41 @@ class CgroupV2Groups(Groups):
         return group
 
     def close(self) -> None:
-        """Leave our own cgroup as it was found."""
-        if self._enabled:
+        """Leave our own cgroup as it was found, if nobody else is using it in the same way."""
+        if self._handed_down:
             for folder in (self._folder, self._own):
                 with contextlib.suppress(OSError):
-                    cgroups.write(f"{folder}/cgroup.subtree_control", "-memory")
-        if self._moved:
-            _move(self._home, self._own)
+                    cgroups.write(f"{folder}/{_CONTROL}", "-memory")
+        _move(self._home, self._own)
         cgroups.remove_folder(self._folder)
 
+    def _take_over(self) -> None:
+        for folder in cgroups.abandoned_folders(self._own):
+            if _move(f"{folder}/{cgroups.HOME}", self._home):
+                self._handed_down = True
+            cgroups.remove_folder(folder)
+
     def _hand_down(self) -> None:
-        control = f"{self._own}/cgroup.subtree_control"
         try:
-            cgroups.write(control, "+memory")  # the root cgroup may, and so may one without processes
+            cgroups.write(f"{self._own}/{_CONTROL}", "+memory")  # the root cgroup may, and one without processes
         except OSError:
-            self._moved = True
             _move(self._own, self._home)
-            cgroups.write(control, "+memory")
-        self._enabled = True
+            cgroups.write(f"{self._own}/{_CONTROL}", "+memory")
+        self._handed_down = True
 
 
-def _move(source: str, destination: str) -> None:
+def _move(source: str, destination: str) -> bool:
+    """Move all processes; whether there were any."""
+    pids: list[int] = []
     for _ in range(3):  # what forks meanwhile leaves children behind
-        pids = cgroups.processes_in(source)
-        if not pids:
-            return
-        for pid in pids:
+        staying = cgroups.processes_in(source)
+        if not staying:
+            break
+        pids += staying
+        for pid in staying:
             with contextlib.suppress(OSError):
                 cgroups.write(f"{destination}/cgroup.procs", str(pid))
+    return bool(pids)
 
 
 class CgroupV2Group(Group):

@@ -66,10 +66,14 @@ def new_folder(parent: str) -> str:
 
 def sweep(parent: str) -> None:
     """Remove the folders of supervisors that are gone. One with processes stays: killing is `kill_strays`' work."""
-    for path, pid, start_ticks in owned_folders(parent):
-        owner = read_process(pid)
-        if owner is None or owner.start_ticks != start_ticks:
-            remove_folder(path)
+    for path in abandoned_folders(parent):
+        remove_folder(path)
+
+
+def abandoned_folders(parent: str) -> list[str]:
+    """The folders of supervisors that are gone."""
+    found = [(path, start_ticks, read_process(pid)) for path, pid, start_ticks in owned_folders(parent)]
+    return [path for path, start_ticks, owner in found if owner is None or owner.start_ticks != start_ticks]
 
 
 def owned_folders(parent: str) -> Iterator[tuple[str, int, int]]:

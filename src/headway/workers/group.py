@@ -6,10 +6,12 @@ import contextlib
 import os
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from headway.workers.processes import Kin, Process
+
+_KILL_ROUNDS = 10  # one after the other without a pause: who forks all the time must not get the time for it
 
 
 class Look(NamedTuple):
@@ -72,9 +74,7 @@ class Group(ABC):
 
     def signal(self, number: int, kin: Kin) -> None:
         """Send a signal to every member."""
-        for pid in self.members(kin):
-            with contextlib.suppress(ProcessLookupError, PermissionError):  # ended; or a setuid program's
-                os.kill(pid, number)
+        _send(number, self.members(kin))
 
     def terminate(self, kin: Kin) -> None:
         """Ask every member to end. A stopped process could not hear that, so wake it."""
@@ -82,8 +82,20 @@ class Group(ABC):
         self.signal(signal.SIGCONT, kin)
 
     def kill(self, kin: Kin) -> None:
-        """End every member that can be seen now. New ones may be on their way: repeat until none is left."""
-        self.signal(signal.SIGKILL, kin)
+        """End every member that can be seen, and what they have forked meanwhile. Repeat until none is left."""
+        killed: set[int] = set()
+        for _ in range(_KILL_ROUNDS):
+            new = set(self.members(kin)) - killed
+            if not new:
+                return
+            _send(signal.SIGKILL, new)
+            killed |= new
+
+
+def _send(number: int, pids: Iterable[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended; or it is a setuid program's
+            os.kill(pid, number)
 
 
 class Groups(ABC):

@@ -103,9 +103,9 @@ class Launcher(asyncio.Protocol):
             self._last_token,
             [encode(argument) for argument in argv],
             {encode(name): encode(value) for name, value in environment.items()},
-            encode(directory),
-            encode(stdout),
-            encode(stderr),
+            encode(os.path.abspath(directory)),  # the spawner lives elsewhere
+            encode(os.path.abspath(stdout)),
+            encode(os.path.abspath(stderr)),
             [encode(path) for path in procs_files],
         )
         self._transport.write(spawner.pack(request))

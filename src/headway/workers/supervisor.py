@@ -6,21 +6,18 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import signal
 import socket
 import sys
-import time
 from pathlib import Path
 
+from headway import locks
 from headway.model.outcome import Outcome
 from headway.workers import protocol
 from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET, STARTED, JobOrder
 from headway.workers.runner import Runner
 from headway.workers.trees import ProcessTrees
-
-_PATIENCE_S = 0.2
 
 
 class Supervisor:
@@ -123,28 +120,15 @@ def take_job(folder: Path) -> int | None:
     A job is served once. Its mark stays after its supervisor has ended, so that a twin which was slow to start does not
     take up again what is over.
     """
-    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = locks.take(folder / LOCK, str(os.getpid()))
+    if handle is None:
+        return None
     try:
-        _lock_soon(handle)
         os.close(os.open(folder / STARTED, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except (BlockingIOError, FileExistsError):
+    except FileExistsError:
         os.close(handle)
         return None
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, str(os.getpid()).encode(), 0)
     return handle
-
-
-def _lock_soon(handle: int) -> None:
-    """Take the lock; whoever asks whether we live holds it, too, for a moment, and must not be taken for a twin."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
 
 
 def listen() -> socket.socket:
