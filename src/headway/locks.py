@@ -1,7 +1,7 @@
 """A file that is locked while its holder lives, and says who that is.
 
-The kernel lets go of the lock when the holder's process ends, however it ends: unlike a file with a process id in it, the
-lock cannot be left behind.
+The kernel lets go of the lock when the holder's process ends, however it ends: unlike a file with a process id in it,
+the lock cannot be left behind.
 """
 
 from __future__ import annotations
