@@ -113,3 +113,11 @@ def test_inputs_that_nobody_makes_are_reported_before_the_run(tmp_path: Path) ->
 
 def test_what_an_undeclaring_ancestor_may_make_is_not_reported(tmp_path: Path) -> None:
     check_sources(Workflow("w", [Task("a", "a", "…"), Task("b", "b", "…", inputs=("x",), parents=("a",))]), tmp_path)
+
+
+def test_a_pipe_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "folder" / "pipe")
+    for path in (tmp_path / "pipe", tmp_path / "folder"):
+        assert Digests().of(path)[1] == 0

@@ -126,6 +126,8 @@ def _headline(summary: RunSummary, state: str, manager: Manager | None, now: flo
 
 
 def _counts(summary: RunSummary) -> str:
+    from headway.report.words import count
+
     whole = summary.whole()
     parts = {
         "succeeded": whole.succeeded,
@@ -136,7 +138,7 @@ def _counts(summary: RunSummary) -> str:
         "cut off": whole.cut_off,
     }
     shown = ", ".join(f"{number:,} {name}" for name, number in parts.items() if number)
-    return f"{whole.total:,} tasks: {shown or 'none'}; {whole.attempts:,} attempts"
+    return f"{count(whole.total, 'task')}: {shown or 'none'}; {count(whole.attempts, 'attempt')}"
 
 
 def _running(summary: RunSummary, now: float) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,8 @@ class Digests:
 
     def _of_file(self, name: str) -> tuple[str, int]:
         status = os.stat(name)
+        if not stat.S_ISREG(status.st_mode):  # a pipe or a device has no content to compare, and might never end
+            return f"special-{stat.S_IFMT(status.st_mode):o}", 0
         stamp = _stamp(status)
         known = self._known.get(name)
         if known and known[0] == stamp:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -57,6 +59,7 @@ class Driver:
         self._news: asyncio.Queue[Event | BaseException] = asyncio.Queue()
         self._helpers: set[asyncio.Task[None]] = set()
         self._interrupts = 0
+        self._few_at_a_time = threading.Semaphore(4)  # a disk does not read faster for being asked more often
 
     async def run(self) -> str:
         """Go on until the run is over; returns how it ended."""
@@ -101,17 +104,21 @@ class Driver:
     def _stop(self, mode: Literal["gently", "now"]) -> None:
         self._news.put_nowait(records.UserCancel(time.time(), mode))
 
-    def _beside(self, work: Callable[[], Iterable[Event]]) -> None:
-        """Do slow work in a thread; its events, or its error, come back as news."""
+    def _beside(self, work: Callable[[], Event]) -> None:
+        """Do slow work in a thread; its event, or its error, comes back as news. The run's end does not wait for it."""
+        loop = asyncio.get_running_loop()
 
-        async def carry() -> None:
+        def carry() -> None:
+            news: Event | BaseException
             try:
-                for event in await asyncio.to_thread(work):
-                    self._news.put_nowait(event)
+                with self._few_at_a_time:
+                    news = work()
             except Exception as error:  # raised again where the driver waits for news
-                self._news.put_nowait(error)
+                news = error
+            with contextlib.suppress(RuntimeError):  # the run is over
+                loop.call_soon_threadsafe(self._news.put_nowait, news)
 
-        self._keep(asyncio.create_task(carry()))
+        threading.Thread(target=carry, daemon=True).start()
 
     def _keep(self, helper: asyncio.Task[None]) -> None:
         self._helpers.add(helper)
@@ -164,7 +171,7 @@ class Driver:
             seen = self._inputs.read(task, time.time())
             self._engine.apply(seen)
             return [seen]
-        self._beside(lambda: [self._inputs.read(task, time.time())])
+        self._beside(lambda: self._inputs.read(task, time.time()))
         return []
 
     async def _act(self, decision: Decision) -> None:

@@ -55,17 +55,17 @@ class Orphans:
     def __init__(self) -> None:
         self._session = os.getsid(0)
 
-    def collect(self, owners: Iterable[Owner], spawner_pid: int) -> None:
-        """Reap the ended, hand the living to the attempts they belong to, kill those that belong to none any more."""
-        for orphan in self._orphans(spawner_pid):
+    def collect(self, owners: Iterable[Owner], spawner_pid: int) -> bool:
+        """Reap the ended, hand the living to the attempts they belong to, kill those that belong to none any more.
+
+        Returns whether there were any: then it is worth coming again.
+        """
+        orphans = self._find(spawner_pid)
+        for orphan in orphans:
             self._place(orphan, list(owners))
+        return bool(orphans)
 
-    def kill_all(self, spawner_pid: int) -> bool:
-        """Kill and reap every orphan there is; True if there was none."""
-        self.collect((), spawner_pid)
-        return not self._orphans(spawner_pid)
-
-    def _orphans(self, spawner_pid: int) -> list[Process]:
+    def _find(self, spawner_pid: int) -> list[Process]:
         myself = read_process(os.getpid())
         if myself is None:
             return []

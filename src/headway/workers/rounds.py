@@ -32,15 +32,18 @@ class Rounds:
         self.trees: dict[str, Tree] = {}
         self.spawner_pid = 0
         self._orphans = Orphans()
+        self._has_orphans = False
         self._unremoved: list[Group] = []
         self._timer: asyncio.TimerHandle | None = None
         self._interval_s = _SHORTEST_S
 
     def wake(self) -> None:
-        """Set the timer to the earliest time that a tree wants a look."""
+        """Set the timer to the earliest time that a tree wants a look, or an orphan may want reaping."""
         due_s = min((tree.due_s for tree in self.trees.values()), default=math.inf)
         if due_s == math.inf:
-            return
+            if not self._has_orphans:
+                return
+            due_s = self._loop.time() + self._interval_s
         if self._timer is not None:
             if self._timer.when() <= due_s:
                 return
@@ -49,13 +52,14 @@ class Rounds:
 
     def collect_orphans(self) -> None:
         """Hand every orphan to its tree, reap the ended ones."""
-        self._orphans.collect(self.trees.values(), self.spawner_pid)
+        self._has_orphans = self._orphans.collect(self.trees.values(), self.spawner_pid)
 
     def finished(self, tree: Tree) -> None:
         """Its last process has ended."""
         del self.trees[tree.spec.key]
         if not tree.group.remove():
             self._unremoved.append(tree.group)
+        self.wake()
 
     async def close(self) -> None:
         """Kill whatever still runs, and return when it is gone."""
@@ -64,7 +68,7 @@ class Rounds:
         for tree in list(self.trees.values()):
             tree.stop(Ending.CANCELLED, now_s, at_once=True)
         await asyncio.gather(*waiting)
-        while not self._orphans.kill_all(self.spawner_pid) or not self._remove_groups():
+        while self._orphans.collect((), self.spawner_pid) or not self._remove_groups():
             await asyncio.sleep(0.005)
         if self._timer is not None:
             self._timer.cancel()
