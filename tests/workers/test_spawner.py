@@ -55,7 +55,8 @@ def test_every_signal_has_its_default(tmp_path: Path) -> None:
         signal.signal(signal.SIGHUP, before)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
     masks = dict(line.split(":\t") for line in status.splitlines() if line.startswith("Sig"))
-    assert int(masks["SigIgn"], 16) == int(masks["SigBlk"], 16) == 0
+    settable = sum(1 << (number - 1) for number in signal.valid_signals())  # two belong to the C library alone
+    assert int(masks["SigIgn"], 16) & settable == int(masks["SigBlk"], 16) & settable == 0
 
 
 def test_a_pipe_that_closes_ends_the_writer(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ class Launcher(asyncio.Protocol):
         self._last_token = 0
         self._received = bytearray()
         self._closing = False
+        self._socket: socket.socket
         self._ready: asyncio.Future[None]
         self._transport: asyncio.Transport
         self._process: subprocess.Popen[bytes]
@@ -57,14 +58,12 @@ class Launcher(asyncio.Protocol):
 
     @property
     def pid(self) -> int:
-        """The spawner's process id."""
+        """The spawner's process id, from `spawn` on."""
         return self._process.pid
 
-    async def start(self) -> None:
-        """Start the spawner and wait until it answers."""
-        loop = asyncio.get_running_loop()
-        self._ready = loop.create_future()
-        ours, theirs = socket.socketpair()
+    def spawn(self) -> None:
+        """Start the spawner."""
+        self._socket, theirs = socket.socketpair()
         with theirs:
             script = str(Path(spawner.__file__).resolve())
             self._process = subprocess.Popen(
@@ -75,9 +74,14 @@ class Launcher(asyncio.Protocol):
                 cwd="/",  # a long-lived process must not pin a directory
                 start_new_session=True,  # a Ctrl-C at the supervisor's terminal is not meant for it
             )
+
+    async def connect(self) -> None:
+        """Wait until the spawner answers."""
+        loop = asyncio.get_running_loop()
+        self._ready = loop.create_future()
         try:
             async with asyncio.timeout(_START_TIMEOUT_S):
-                self._transport, _ = await loop.create_connection(lambda: self, sock=ours)
+                self._transport, _ = await loop.create_connection(lambda: self, sock=self._socket)
                 await self._ready
         except BaseException:
             self._process.kill()

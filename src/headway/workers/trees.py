@@ -103,9 +103,11 @@ class ProcessTrees:
             return PolledGroup(spec.key)
 
     async def _start_spawner(self) -> None:
-        self._launcher = Launcher(self._spawner_lost)
-        await self._launcher.start()
-        self._rounds.spawner_pid = self._launcher.pid
+        launcher = Launcher(self._spawner_lost)
+        launcher.spawn()
+        self._rounds.spawner_pid = launcher.pid  # before anything can take it for an orphan
+        await launcher.connect()
+        self._launcher = launcher
 
     async def _close_spawner(self) -> None:
         await self._launcher.close()
