@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -210,3 +212,77 @@ def test_outputs_have_the_permissions_that_the_user_s_umask_gives(tmp_path: Path
         os.umask(before)
     modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("d", "d/x", "y")]
     assert modes == [0o750, 0o640, 0o640]
+
+
+def test_a_pattern_that_matches_the_task_s_own_output(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("1\n")
+    (tmp_path / "y.txt").write_text("2\n")
+    text = (
+        'name: a\ntasks:\n  all:\n    run: cat x.txt y.txt > all.txt\n    inputs: ["*.txt"]\n    outputs: [all.txt]\n'
+    )
+    flow = Flow(tmp_path, text)
+    flow.headway("run")
+    flow.headway("run")
+    assert flow.launches() == [], "its own output is no input of it"
+    flow.write(text.replace("cat x.txt", "cat y.txt"))
+    flow.headway("run")
+    assert (tmp_path / "all.txt").read_text() == "2\n2\n"
+
+
+def test_an_output_that_somebody_else_overwrote_is_made_again(tmp_path: Path) -> None:
+    for name in "AB":
+        (tmp_path / f"{name}.yaml").write_text(
+            f"name: w\ntasks:\n  {name}:\n    run: echo {name} > out\n    outputs: [out]\n"
+        )
+    flow = Flow(tmp_path, "name: unused\ntasks: {x: {run: 'true'}}\n")
+    for name in "ABA":
+        flow.headway("run", f"{name}.yaml")
+        assert (tmp_path / "out").read_text() == f"{name}\n"
+    assert flow.launches()[0].because == "output out was changed by somebody else"
+
+
+def test_sources_beside_a_declared_input_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a").write_text("a")
+    (tmp_path / "data" / "b").write_text("b")
+    text = "name: s\ntasks:\n  t:\n    run: cat data/a data/b > out\n    inputs: [data/a]\n    outputs: [out]\n"
+    Flow(tmp_path, text).headway("run")
+    assert (tmp_path / "out").read_text() == "ab"
+
+
+def test_what_is_up_to_date_needs_no_room(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, "name: r\ntasks:\n  t:\n    run: 'true'\n    resources: {cores: 2}\n")
+    flow.headway("run")
+    flow.headway("run", "--cores", "1")
+    assert flow.reused() == ["t"]
+    assert "needs 2 cores" in flow.headway("run", "--cores", "1", "--again", code=1).stdout
+
+
+def test_links_and_names_that_cannot_be_read_are_the_task_s_trouble(tmp_path: Path) -> None:
+    (tmp_path / "good.txt").write_text("x")
+    (tmp_path / "gone.txt").symlink_to("nowhere")
+    flow = Flow(tmp_path, 'name: l\ntasks:\n  t:\n    run: cat good.txt > o\n    inputs: ["*.txt"]\n    outputs: [o]\n')
+    flow.headway("run")
+    with open(os.fsencode(tmp_path) + b"/\xff.txt", "w") as file:
+        file.write("x")
+    done = flow.headway("run", code=1)
+    assert "does not exist" in done.stdout + done.stderr
+
+
+def test_a_file_here_with_the_name_of_a_module_does_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "socket.py").write_text("raise SystemExit('mine')\n")
+    flow = Flow(tmp_path, "name: m\ntasks:\n  t:\n    run: 'true'\n")
+    command = [str(Path(sys.executable).parent / "headway"), "run"]
+    done = subprocess.run(command, cwd=flow.directory, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_task_that_removes_its_own_folder_fails_alone(tmp_path: Path) -> None:
+    flow = Flow(
+        tmp_path,
+        'name: d\ntasks:\n  bad:\n    run: \'here=$(dirname "$PWD"); cd /; rm -rf "$here"\'\n    outputs: [x]\n'
+        "  good:\n    run: echo y > y\n    outputs: [y]\n",
+    )
+    flow.headway("run", "--keep-going", code=1)
+    assert (tmp_path / "y").exists()
+    assert flow.json("why", "bad")["state"] == "failed"

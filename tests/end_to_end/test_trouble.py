@@ -8,11 +8,13 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from headway.journal.folder import Project
 from tests.end_to_end.project import Flow, wait_until
 
 SLOW = "name: slow\ntasks:\n  a:\n    run: sleep 2; echo done > out\n    outputs: [out]\n"
@@ -214,3 +216,80 @@ def test_a_supervisor_that_cannot_start_is_one_sentence(tmp_path: Path) -> None:
         pytest.skip("cgroup v2 is delegated here")
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
+
+
+def test_strays_are_gone_when_both_manager_and_supervisor_died(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, "name: s\ntasks:\n  a:\n    run: echo begin >> log; sleep 600\n")
+    manager = flow.start("run")
+    wait_until((tmp_path / "log").exists)
+    supervisor = flow.supervisor()
+    assert supervisor is not None
+    manager.kill()
+    manager.wait()
+    os.kill(supervisor, signal.SIGKILL)
+    flow.headway("cancel")
+    wait_until(lambda: not _processes_of(tmp_path), 5)
+
+
+def test_a_stopped_supervisor_does_not_hold_up_cancel_or_resume(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, SLOW.replace("sleep 2", "sleep 600"))
+    manager = flow.start("run", "--grace", "0.2s")
+    wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1/stdout")))
+    supervisor = flow.supervisor()
+    assert supervisor is not None
+    os.kill(supervisor, signal.SIGSTOP)
+    manager.kill()
+    manager.wait()
+    resumed = flow.start("resume", "--grace", "0.2s")
+    wait_until(lambda: Project(tmp_path).manager())
+    time.sleep(1)
+    flow.headway("cancel")
+    assert resumed.wait(60) == 130
+    wait_until(lambda: not _processes_of(tmp_path))
+
+
+def test_an_early_ctrl_c_leaves_no_supervisor(tmp_path: Path) -> None:
+    for number in range(6):
+        place = tmp_path / str(number)
+        place.mkdir()
+        flow = Flow(place, SLOW)
+        manager = flow.start("run")
+        wait_until(lambda: manager.poll() is not None or list(place.glob(".headway/runs/1/jobs/*")))  # noqa: B023
+        time.sleep(number * 0.03)
+        manager.send_signal(signal.SIGINT)
+        manager.send_signal(signal.SIGINT)
+        manager.wait(60)
+        wait_until(lambda: not _processes_of(place))  # noqa: B023
+
+
+def test_a_moved_directory_can_be_resumed_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    flow = Flow(tmp_path / "one", SLOW.replace("sleep 2", "sleep 600"))
+    manager = flow.start("run", "--grace", "0.2s")
+    wait_until(lambda: list(tmp_path.glob("one/.headway/runs/1/tasks/a/1/stdout")))
+    manager.send_signal(signal.SIGTERM)
+    assert manager.wait(60) == 130
+    shutil.move(tmp_path / "one", tmp_path / "two")
+    again = Flow(tmp_path / "two", SLOW)
+    resumed = again.start("resume", "--grace", "0.2s")
+    wait_until(lambda: list(tmp_path.glob("two/.headway/runs/1/tasks/a/2/stdout")))
+    resumed.send_signal(signal.SIGTERM)
+    assert resumed.wait(60) == 130
+    assert not (tmp_path / "one").exists()
+
+
+def test_a_damaged_journal_does_not_stop_a_fresh_start(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, SLOW.replace("sleep 2; ", ""))
+    flow.headway("run")
+    with sqlite3.connect(tmp_path / ".headway/runs/1/journal.db") as database:
+        database.execute("UPDATE records SET body = '{}' WHERE sequence = 3")
+    assert "headway run --again" in flow.headway("run", code=3).stderr
+    flow.headway("run", "--again")
+
+
+def test_outputs_that_would_leave_through_a_link_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "flow").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "flow" / "results").symlink_to(tmp_path / "elsewhere")
+    flow = Flow(tmp_path / "flow", "name: o\ntasks:\n  a:\n    run: echo > results/a\n    outputs: [results/a]\n")
+    assert "would leave the workflow's directory through a link" in flow.headway("run", code=2).stderr

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.drivers.assemble import assemble
+from headway.engine.engine import READ_AHEAD
 from headway.engine.placer import MOST_OVERTAKINGS
 from headway.engine.state import Phase
 from headway.model import records
@@ -90,17 +91,42 @@ def test_node_loss_never_counts_against_a_task() -> None:
     assert len({launch.tag for launch in run.launches()}) == 4
 
 
+def lose_the_node(run: PretendRun) -> None:
+    run.held.clear()
+    run.record(records.NodeLost(run.now, "here"))
+    for tag in list(run.engine.jobs):
+        run.record(records.JobState(run.now, tag, records.JobPhase.ENDED))
+    run.decide()
+
+
 def test_a_task_that_kills_every_node_is_stopped_and_named() -> None:
     run = PretendRun([Task("t", "t", "true")])
     run.decide()
     while not run.engine.finished:
-        run.held.clear()
-        run.record(records.NodeLost(run.now, "here"))
-        for tag in list(run.engine.jobs):
-            run.record(records.JobState(run.now, tag, records.JobPhase.ENDED))
-        run.decide()
+        lose_the_node(run)
     assert len(run.launches()) == 5
     assert any(isinstance(r, records.GiveUp) and r.why.rule == "kills-nodes" for r in run.log)
+
+
+def test_its_innocent_neighbour_is_not() -> None:
+    run = PretendRun([Task("killer", "k", "true"), Task("neighbour", "n", "true")], keep_going=True)
+    run.decide()
+    for _ in range(40):
+        if any(launch.task == "killer" for launch in run.held):
+            lose_the_node(run)
+        elif run.held:
+            run.end(run.held[0], Ending.SUCCESS)
+            run.decide()
+    assert run.engine.finished == "failed"
+    assert run.engine.tasks["killer"].phase is Phase.FAILED
+    assert run.engine.tasks["neighbour"].phase is Phase.SUCCEEDED
+
+
+def test_many_waiting_tasks_of_one_category_do_not_hide_another() -> None:
+    wide = [Task(f"w{i}", "wide", "true", hints={"cores": 2}) for i in range(READ_AHEAD + 50)]
+    run = PretendRun([Task("hold", "hold", "true"), *wide, Task("small", "small", "true")])
+    run.decide()
+    assert [launch.task for launch in run.held] == ["hold", "small"]
 
 
 def test_a_task_that_can_never_fit_is_reported_before_anything_runs() -> None:

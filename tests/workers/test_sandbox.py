@@ -10,7 +10,7 @@ import pytest
 from headway.model.errors import InputError
 from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder, remove_tree
-from headway.workers.sandbox import Sources, furnish, missing_outputs, publish
+from headway.workers.sandbox import Sources, furnish, matching, missing_outputs, publish, stamps
 
 
 def make(directory: Path, *files: str) -> None:
@@ -75,16 +75,16 @@ def test_a_file_that_appears_later_is_seen_and_our_own_renames_do_not_hide_it(fl
     make(flow, "one")
     sources = Sources(flow)
     sources.add_produced(["made"])
-    assert list(sources.entries()) == ["one"]
+    assert list(sources.entries(set())) == ["one"]
     before = sources.modified_ns(".")
     make(flow, "made")
     sources.expect_change(".", before)
-    assert list(sources.entries()) == ["one"]
+    assert list(sources.entries(set())) == ["one"]
     make(flow, "two")
-    assert sorted(sources.entries()) == ["one", "two"]
+    assert sorted(sources.entries(set())) == ["one", "two"]
     make(flow, "three")
     sources.forget()
-    assert sorted(sources.entries()) == ["one", "three", "two"]
+    assert sorted(sources.entries(set())) == ["one", "three", "two"]
 
 
 def test_outputs_are_renamed_into_place_and_repeating_it_does_no_harm(flow: Path, work: Path) -> None:
@@ -100,11 +100,51 @@ def test_outputs_are_renamed_into_place_and_repeating_it_does_no_harm(flow: Path
     assert list(publish(work, task, flow)) == []
 
 
-def test_a_file_takes_the_place_of_a_directory_and_the_other_way_round(flow: Path, work: Path) -> None:
-    make(flow, "x/old", "y")
+def test_a_directory_takes_the_place_of_a_file_but_a_file_not_that_of_a_directory(flow: Path, work: Path) -> None:
+    make(flow, "x/kept", "y")
     make(work, "x", "y/new")
-    list(publish(work, Task("t", "t", "…", outputs=("x", "y")), flow))
-    assert tree(flow) == ["x", "y/new"]
+    list(publish(work, Task("t", "t", "…", outputs=("y",)), flow))
+    with pytest.raises(InputError, match="there is a directory of that name"):
+        list(publish(work, Task("t", "t", "…", outputs=("x",)), flow))
+    assert tree(flow) == ["x/kept", "y/new"]
+
+
+def test_sources_beside_an_input_are_there_too(flow: Path, work: Path) -> None:
+    make(flow, "data/a", "data/b", "data/deep/c", "other/d")
+    sources = Sources(flow)
+    sources.add_produced(["out"])
+    furnish(work, Task("t", "t", "…", inputs=("data/a",), outputs=("out",)), flow, sources)
+    assert [(work / name).read_text() for name in ("data/a", "data/b", "data/deep/c", "other/d")] == [
+        "data/a", "data/b", "data/deep/c", "other/d",
+    ]  # fmt: skip
+
+
+def test_a_pattern_never_reaches_the_task_s_own_outputs(flow: Path, work: Path) -> None:
+    make(flow, "x.txt", "all.txt", "sub/old.txt", "subway/s.txt")
+    task = Task("t", "t", "…", inputs=("*.txt", "*/*.txt"), outputs=("all.txt", "sub"))
+    assert matching("*.txt", task, flow) == ["x.txt"]
+    assert matching("*/*.txt", task, flow) == ["subway/s.txt"]
+    sources = Sources(flow)
+    sources.add_produced(["all.txt", "sub"])
+    furnish(work, task, flow, sources)
+    assert not os.path.lexists(work / "all.txt") and not os.path.lexists(work / "sub" / "old.txt")
+
+
+def test_a_link_into_the_sandbox_by_its_absolute_path_is_no_output(work: Path) -> None:
+    make(work, "a")
+    (work / "b").symlink_to(work / "a")
+    assert missing_outputs(work, Task("t", "t", "…", outputs=("a", "b"))) == ["b"]
+
+
+def test_stamps_tell_when_somebody_else_wrote(flow: Path) -> None:
+    make(flow, "a", "d/x", "d/y")
+    task = Task("t", "t", "…", outputs=("a", "d", "absent"))
+    before = stamps(flow, task)
+    assert before.keys() == {"a", "d"}
+    assert stamps(flow, task) == before
+    (flow / "d" / "y").write_text("longer than before")
+    after = stamps(flow, task)
+    assert after["a"] == before["a"] and after["d"] != before["d"]
 
 
 def test_an_output_may_not_leave_through_a_link(flow: Path, work: Path, tmp_path: Path) -> None:

@@ -132,6 +132,19 @@ def test_a_daemon_must_die(method: str, manner: str, leader_waits_s: float, tmp_
     assert not Path(f"/proc/{pid_file.read_text()}").exists()
 
 
+def test_nobody_escapes_by_being_quick(method: str, tmp_path: Path) -> None:
+    """Families that are still growing while they are being stopped."""
+    script = "(setsid sleep 600 & sleep 600 & (sleep 600 &) ; wait) & exit 0"
+
+    async def work(bench: Bench) -> None:
+        for _ in range(5):
+            ends = await asyncio.gather(*(bench.run(["sh", "-c", script]) for _ in range(20)))
+            assert [end.exit_code for end in ends] == [0] * 20
+            assert left_of(bench.place) == []
+
+    on_bench(method, tmp_path, work)
+
+
 @pytest.mark.parametrize("manner", ["plain", "polite", "deaf"])
 def test_kill(method: str, manner: str, tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:

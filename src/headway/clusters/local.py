@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -21,6 +22,8 @@ from headway.model.job import JobPhase, JobRequest
 from headway.model.resources import Resources
 from headway.workers.protocol import LOCK, STARTED, JobOrder
 from headway.workers.trees import kill_strays
+
+_PATIENCE_S = 10.0  # beyond the tasks' grace, for a supervisor to end
 
 
 class Site(Struct, frozen=True):
@@ -44,17 +47,20 @@ class LocalMachine(Cluster):
     """A job is a node supervisor process with a folder of its own: `jobs/TAG`.
 
     The supervisor holds the folder's lock while it lives, so the lock tells whether it does, whatever happened to the
-    process that started it. `stated` is the part of the machine that may be used.
+    process that started it. `stated` is the part of the machine that may be used; if the machine has less by now,
+    a lenient one makes do with that.
     """
 
     name = "local"
 
-    def __init__(self, site: Site, stated: Mapping[str, float] | None = None) -> None:
+    def __init__(self, site: Site, stated: Mapping[str, float] | None = None, *, lenient: bool = False) -> None:
         self._site = site
         self._stated = stated or {}
+        self._lenient = lenient
+        self._started: dict[str, subprocess.Popen[bytes]] = {}
 
     def limits(self) -> Resources:
-        return part_of(machine(Path(self._site.workflow_directory)), self._stated)
+        return part_of(machine(Path(self._site.workflow_directory)), self._stated, lenient=self._lenient)
 
     def submit(self, request: JobRequest, tag: str) -> None:
         folder = self._site.jobs / tag
@@ -63,8 +69,9 @@ class LocalMachine(Cluster):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._site.order(tag).write(folder)
             with (folder / "log").open("ab") as log:
-                subprocess.Popen(
-                    [sys.executable, "-m", "headway.workers.supervisor", str(folder)],
+                self._started[tag] = subprocess.Popen(
+                    # -P: a file here that is called like a module of ours or Python's must not be taken for it
+                    [sys.executable, "-P", "-m", "headway.workers.supervisor", str(folder)],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -85,16 +92,26 @@ class LocalMachine(Cluster):
         folder = self._site.jobs / tag
         if not folder.exists():
             return JobPhase.UNKNOWN
+        ours = self._started.get(tag)
+        if ours is not None and ours.poll() is not None:
+            return JobPhase.ENDED
         return JobPhase.ENDED if (folder / STARTED).exists() else JobPhase.PENDING
 
     def cancel(self, tags: Iterable[str]) -> None:
         for tag in tags:
-            pid = self._supervisor(tag)
-            if pid is None:
-                continue
-            os.kill(pid, signal.SIGTERM)
-            while self._supervisor(tag) is not None:  # it stops its tasks, which have their time of grace
-                time.sleep(0.02)
+            folder = self._site.jobs / tag
+            if folder.exists():  # a supervisor that is only about to start finds that its job is over
+                (folder / STARTED).touch(mode=0o600)
+            deadline = time.monotonic() + self._site.grace_s + _PATIENCE_S
+            number = signal.SIGTERM
+            while (pid := self._supervisor(tag)) is not None:  # it stops its tasks, which have their time of grace
+                if time.monotonic() > deadline:
+                    number = signal.SIGKILL
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+                    os.kill(pid, signal.SIGCONT)  # somebody may have stopped it
+                time.sleep(0.05)
+        kill_strays(f"{self._site.uid}/")
 
     def _supervisor(self, tag: str) -> int | None:
         """The process id of the tag's supervisor, if it lives."""

@@ -22,16 +22,16 @@ def machine(directory: Path) -> Resources:
     return Resources(cores=_cores(), memory_bytes=_memory_bytes(), disk_bytes=free_bytes)
 
 
-def part_of(whole: Resources, stated: Mapping[str, float]) -> Resources:
-    """The part of a machine that the user stated; more than there is, is an error."""
+def part_of(whole: Resources, stated: Mapping[str, float], *, lenient: bool = False) -> Resources:
+    """The part of a machine that the user stated; more than there is, is an error, or cut down if `lenient`."""
     for name, value in stated.items():
         available = whole[name] or 0
-        if value > available:
+        if value > available and not lenient:
             raise InputError(
                 f"{describe(name, value)} was asked for, this machine has {describe(name, available)}",
                 todo=f"state at most that, or leave --{name.removesuffix('_bytes')} out",
             )
-    return whole.replace(**stated)
+    return whole.replace(**{name: min(value, whole[name] or 0) for name, value in stated.items()})
 
 
 def _cores() -> float:

@@ -76,7 +76,7 @@ class Digests:
         """Keep for the next run what was read in this one."""
         if self._cache is None or not self._fresh:
             return
-        rows = [(path, *stamp, digest) for path, (stamp, digest) in self._fresh.items()]
+        rows = [(path, *stamp, digest) for path, (stamp, digest) in list(self._fresh.items())]
         try:
             with sqlite3.connect(self._cache) as database:
                 database.execute(

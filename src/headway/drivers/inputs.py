@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import glob
+import contextlib
 import os
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from headway.model.errors import InputError
 from headway.model.records import InputsRead
 from headway.model.task import Task, is_pattern
 from headway.model.workflow import Workflow
+from headway.workers.sandbox import matching, stamps
 
 # As much is read while everything else waits; more is read beside.
 QUICK_BYTES = 4_000_000
@@ -29,33 +30,50 @@ class InputReader:
         missing: list[str] = []
         total_bytes = 0
         for path in task.inputs:
-            found = self._resolve(path)
+            found = self._resolve(path, task)
             if not found:
                 missing.append(path)
             for name in found:
-                digests[name], size_bytes = self._digests.of(self._directory / name)
-                total_bytes += size_bytes
-        outputs = [path for path in task.outputs if not (self._directory / path).exists()]
-        return InputsRead(at, task.id, total_bytes, digests, missing, outputs)
+                try:
+                    name.encode()  # a journal is text
+                    digests[name], size_bytes = self._digests.of(self._directory / name)
+                except (OSError, UnicodeEncodeError):
+                    missing.append(ascii(name) if not name.isprintable() else name)
+                else:
+                    total_bytes += size_bytes
+        made = stamps(self._directory, task)
+        return InputsRead(
+            at, task.id, total_bytes, digests, missing, [path for path in task.outputs if path not in made], made
+        )
 
     def is_quick(self, task: Task) -> bool:
         """Whether `read` will be over in a moment."""
         total_bytes = 0
         for path in task.inputs:
-            total_bytes += sum(self._digests.unread_bytes(self._directory / name) for name in self._resolve(path))
+            for name in self._resolve(path, task):
+                with contextlib.suppress(OSError):  # `read` will say what is wrong
+                    total_bytes += self._digests.unread_bytes(self._directory / name)
         return total_bytes <= QUICK_BYTES
 
-    def _resolve(self, path: str) -> list[str]:
+    def _resolve(self, path: str, task: Task) -> list[str]:
         if is_pattern(path):
-            return sorted(glob.glob(path, root_dir=self._directory))
+            return matching(path, task, self._directory)
         return [path] if (self._directory / path).exists() else []
 
 
 def check_sources(workflow: Workflow, directory: Path) -> None:
-    """Complain of inputs that no task makes and that do not exist, before anything runs.
+    """Complain of inputs that no task makes and that do not exist, and of outputs that would go elsewhere, at once.
 
     Where an ancestor does not say what it makes, it may make them: those tasks are judged when their turn comes.
     """
+    for folder in {os.path.dirname(path) for path in workflow.producer}:
+        place = os.path.realpath(directory / folder)
+        if not f"{place}/".startswith(f"{os.path.realpath(directory)}/"):
+            raise InputError(
+                f"outputs in {folder!r} would leave the workflow's directory through a link",
+                where=str(directory),
+                todo="make it a directory of its own",
+            )
     uncertain: set[str] = set()
     missing: list[tuple[str, str]] = []
     for task_id in workflow.topological():

@@ -8,7 +8,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Literal
 
 from headway.clusters.base import Cluster
@@ -30,6 +29,8 @@ Observer = Callable[[Sequence[Event | Decision]], None]
 
 _ANSWER_WITHIN_S = 60.0  # a supervisor on a busy machine may take seconds to start
 _GLANCE_S = 0.5  # between two looks at whether it lives
+_GRACE_OF_THE_GRACE_S = 5.0  # for a supervisor to stop its tasks and say so
+_PATHS_A_LINE = 10_000
 
 
 class Driver:
@@ -47,6 +48,8 @@ class Driver:
         folder: RunFolder,
         inputs: InputReader,
         observers: Sequence[Observer] = (),
+        *,
+        grace_s: float = 5.0,
     ) -> None:
         self._engine = engine
         self._journal = journal
@@ -54,11 +57,11 @@ class Driver:
         self._folder = folder
         self._inputs = inputs
         self._observers = observers
-        self._directory = Path(engine.settings.directory)
         self._links: dict[str, Link] = {}  # by tag
         self._news: asyncio.Queue[Event | BaseException] = asyncio.Queue()
         self._helpers: set[asyncio.Task[None]] = set()
         self._interrupts = 0
+        self._force_after_s = grace_s + _GRACE_OF_THE_GRACE_S
         self._few_at_a_time = threading.Semaphore(4)  # a disk does not read faster for being asked more often
 
     async def run(self) -> str:
@@ -67,8 +70,9 @@ class Driver:
         loop.add_signal_handler(signal.SIGINT, self._interrupted)
         loop.add_signal_handler(signal.SIGTERM, self._stop, "now")
         try:
-            await self._take_up_jobs()
-            events = self._arrived()
+            live = [job for job in self._engine.jobs.values() if job.live]
+            self._keep(asyncio.create_task(self._take_up(live)))
+            events = await self._next_events() if live else []
             while True:
                 await self._step(events)
                 if self._engine.finished:
@@ -103,6 +107,14 @@ class Driver:
 
     def _stop(self, mode: Literal["gently", "now"]) -> None:
         self._news.put_nowait(records.UserCancel(time.time(), mode))
+        if mode == "now":
+            self._keep(asyncio.create_task(self._force()))
+
+    async def _force(self) -> None:
+        """If stopping at once takes too long, a supervisor does not listen: end it, and its tasks with it."""
+        await asyncio.sleep(self._force_after_s)
+        live = [job.tag for job in self._engine.jobs.values() if job.live]
+        await asyncio.to_thread(self._cluster.cancel, live)
 
     def _beside(self, work: Callable[[], Event]) -> None:
         """Do slow work in a thread; its event, or its error, comes back as news. The run's end does not wait for it."""
@@ -121,8 +133,15 @@ class Driver:
         threading.Thread(target=carry, daemon=True).start()
 
     def _keep(self, helper: asyncio.Task[None]) -> None:
+        """Let it work beside; an error of it is raised where the driver waits for news."""
         self._helpers.add(helper)
-        helper.add_done_callback(self._helpers.discard)
+        helper.add_done_callback(self._helped)
+
+    def _helped(self, helper: asyncio.Task[None]) -> None:
+        self._helpers.discard(helper)
+        error = None if helper.cancelled() else helper.exception()
+        if error is not None:
+            self._news.put_nowait(error)
 
     # --- facts, decisions, durability, acts: in this order ---
 
@@ -204,16 +223,18 @@ class Driver:
 
     async def _release(self, tag: str) -> None:
         link = self._links.pop(tag, None)
-        if link is not None:
+        if link is None:  # nobody to tell: it may be on its way, or not be listening
+            await asyncio.to_thread(self._cluster.cancel, [tag])
+        else:
             link.say(protocol.Leave())
             await link.flush()
             link.close()
 
     # --- jobs and their supervisors ---
 
-    async def _take_up_jobs(self) -> None:
+    async def _take_up(self, jobs: Sequence[JobStatus]) -> None:
         """After a crash: find the jobs that the journal knows, and ask again for one that never came to be."""
-        for job in [job for job in self._engine.jobs.values() if job.live]:
+        for job in jobs:
             phase = (await asyncio.to_thread(self._cluster.poll, [job.tag]))[job.tag]
             if phase is JobPhase.RUNNING:
                 await self._connect(job)
@@ -239,9 +260,11 @@ class Driver:
                 self._news.put_nowait(SiteError(f"the node supervisor {what}", where=log, todo=todo))
                 return
         self._links[tag] = link
-        link.say(protocol.Produced(list(self._engine.workflow.producer)))
+        produced = list(self._engine.workflow.producer)
+        for begin in range(0, len(produced), _PATHS_A_LINE):
+            link.say(protocol.Produced(produced[begin : begin + _PATHS_A_LINE]))
+        self._news.put_nowait(records.JobState(time.time(), tag, JobPhase.RUNNING))
         if not known_before:
-            self._news.put_nowait(records.JobState(time.time(), tag, JobPhase.RUNNING))
             self._news.put_nowait(records.NodeUp(time.time(), link.hello.node, tag, job.request.per_node))
         for node in self._engine.nodes.values():
             if node.tag == tag:  # what it should be running, in case a launch was journalled and never sent
@@ -265,11 +288,12 @@ class Driver:
             await self._connect(self._engine.jobs[tag])
 
     async def _job_ended(self, tag: str) -> None:
-        """A job is over: what its tasks left counts, the rest will run again."""
+        """A job is over: what its tasks left counts, the rest will run again, once nothing of it is left running."""
+        await asyncio.to_thread(self._cluster.cancel, [tag])
         now = time.time()
         for node in [node for node in self._engine.nodes.values() if node.tag == tag]:
             running = [self._engine.tasks[task_id] for task_id in sorted(node.running)]
-            for event in await asyncio.to_thread(settle, running, self._folder, self._directory, now):
+            for event in await asyncio.to_thread(settle, running, self._folder, now):
                 self._news.put_nowait(event)
             self._news.put_nowait(records.NodeLost(now, node.name, "its supervisor is gone"))
         self._news.put_nowait(records.JobState(now, tag, JobPhase.ENDED))

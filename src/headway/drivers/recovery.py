@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
+
+from msgspec import structs
 
 from headway.engine.state import TaskState
 from headway.journal.folder import RunFolder
+from headway.model.errors import HeadwayError
 from headway.model.outcome import Ending
 from headway.model.records import TaskEnded
 from headway.workers.attempt import AttemptFolder
+from headway.workers.runner import is_site_trouble
 from headway.workers.sandbox import publish
 
 
-def settle(running: Iterable[TaskState], folder: RunFolder, directory: Path, now: float) -> list[TaskEnded]:
+def settle(running: Iterable[TaskState], folder: RunFolder, now: float) -> list[TaskEnded]:
     """The ends of those attempts that left a result; their outputs are put in place once more, should that be due."""
     ended = []
     for state in running:
@@ -23,8 +26,15 @@ def settle(running: Iterable[TaskState], folder: RunFolder, directory: Path, now
         if outcome is None:
             continue
         if outcome.ending is Ending.SUCCESS and task.isolated:
-            for _ in publish(attempt.work, task, directory):
-                pass
+            try:
+                for _ in publish(attempt.work, task, folder.directory):
+                    pass
+            except (OSError, HeadwayError) as error:
+                if is_site_trouble(error):
+                    raise
+                message = f"its outputs could not be put in place: {error}"
+                outcome = structs.replace(outcome, ending=Ending.MISSING_OUTPUT, message=message)
+                attempt.write_result(outcome)
             attempt.tidy(outcome)
         ended.append(TaskEnded(now, outcome))
     return ended

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import secrets
 import signal
@@ -25,7 +26,7 @@ from headway.journal.folder import Project, RunFolder
 from headway.journal.results import known_results
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
-from headway.model.errors import BusyError, InputError
+from headway.model.errors import BusyError, InputError, SiteError
 from headway.model.records import Decision, Event, Known
 from headway.model.workflow import Workflow
 from headway.ordering import DEFAULT_ORDER
@@ -71,14 +72,14 @@ def start(
             *_tasks_added(workflow, earlier, started.at),
         ]
         journal = SqliteJournal.create(folder.journal, first)
-        return folder, _drive(engine, journal, cluster, project, folder, observers, first)
+        return folder, _drive(engine, journal, cluster, project, folder, options, observers, first)
     finally:
         project.unlock()
 
 
 def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = ()) -> str:
     """Take up a run that was interrupted; returns how it ended."""
-    project = Project(folder.path.parents[2])
+    project = Project(folder.directory)
     project.lock(folder.run)
     try:
         journal = SqliteJournal(folder.journal)
@@ -88,23 +89,26 @@ def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = 
                 f"run {folder.run} is over ({engine.finished})",
                 todo="`headway run` starts a new one that keeps what succeeded",
             )
-        cluster = _cluster(engine.settings, folder, options)
+        cluster = _cluster(engine.settings, folder, options, lenient=True)
         now = time.time()
-        again: list[Event | Decision] = [records.Resumed(now, __version__), records.LimitsRead(now, cluster.limits())]
+        live = cluster.find(job.tag for job in engine.jobs.values() if job.live)
+        limits = engine.limits if live else cluster.limits()  # an allocation stays as it was granted
+        again: list[Event | Decision] = [records.Resumed(now, __version__), records.LimitsRead(now, limits)]
         journal.append(again)
-        return _drive(engine, journal, cluster, project, folder, observers, again)
+        return _drive(engine, journal, cluster, project, folder, options, observers, again)
     finally:
         project.unlock()
 
 
 def cancel(folder: RunFolder) -> str:
     """Stop a run at once, whoever is or is not managing it; returns what was done, in words."""
-    project = Project(folder.path.parents[2])
+    project = Project(folder.directory)
     manager = project.manager()
     if manager is not None and manager.run == folder.run:
         if not manager.is_here:
             raise BusyError(f"run {folder.run} is managed on {manager.host}", todo="cancel it there")
-        os.kill(manager.pid, signal.SIGTERM)
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            os.kill(manager.pid, signal.SIGTERM)
         return f"run {folder.run} was told to stop at once"
     project.lock(folder.run)
     try:
@@ -113,7 +117,7 @@ def cancel(folder: RunFolder) -> str:
         if engine.finished in ("succeeded", "failed"):
             return f"run {folder.run} was already over ({engine.finished})"
         cluster = _cluster(engine.settings, folder, Options())
-        cluster.cancel([job.tag for job in engine.jobs.values() if job.live])
+        cluster.cancel(list(engine.jobs))
         _settle_all(engine, journal, folder)
         journal.append([records.UserCancel(time.time(), "now"), records.Finish(time.time(), "stopped")])
     finally:
@@ -141,7 +145,12 @@ def _earlier_results(project: Project, options: Options) -> dict[str, Known]:
         return {}
     folder = runs[-1]
     journal = SqliteJournal(folder.journal)
-    engine = rebuild(journal)
+    try:
+        engine = rebuild(journal)
+    except SiteError:
+        if options.again:
+            return {}  # nothing that it knows is wanted
+        raise
     if not engine.finished:
         cluster = _cluster(engine.settings, folder, options)
         live = [job.tag for job in engine.jobs.values() if job.live]
@@ -151,6 +160,7 @@ def _earlier_results(project: Project, options: Options) -> dict[str, Known]:
                 where=str(project.directory),
                 todo=f"`headway resume {folder.run}` goes on with it, `headway cancel {folder.run}` ends it",
             )
+        cluster.cancel(list(engine.jobs))  # what a dead supervisor may have left running
         _settle_all(engine, journal, folder)
     known = known_results(journal.replay())
     journal.close()
@@ -159,7 +169,7 @@ def _earlier_results(project: Project, options: Options) -> dict[str, Known]:
 
 def _settle_all(engine: Engine, journal: SqliteJournal, folder: RunFolder) -> None:
     """Journal the ends of attempts that ended unseen."""
-    ended = settle(engine.running(), folder, Path(engine.settings.directory), time.time())
+    ended = settle(engine.running(), folder, time.time())
     if ended:
         journal.append(ended)
 
@@ -192,9 +202,12 @@ def _tasks_added(workflow: Workflow, earlier: dict[str, Known], now: float) -> l
     return [*known, *(records.TasksAdded(now, chunk) for chunk in chunks)]
 
 
-def _cluster(settings: records.RunStarted, folder: RunFolder, options: Options) -> LocalMachine:
-    site = Site(settings.uid, settings.directory, folder.jobs, options.linger_s, options.grace_s, options.measure)
-    return LocalMachine(site, settings.stated)
+def _cluster(
+    settings: records.RunStarted, folder: RunFolder, options: Options, *, lenient: bool = False
+) -> LocalMachine:
+    directory = str(folder.directory)
+    site = Site(settings.uid, directory, folder.jobs, options.linger_s, options.grace_s, options.measure)
+    return LocalMachine(site, settings.stated, lenient=lenient)
 
 
 def _drive(
@@ -203,6 +216,7 @@ def _drive(
     cluster: LocalMachine,
     project: Project,
     folder: RunFolder,
+    options: Options,
     observers: Sequence[Observer],
     first: Sequence[Event | Decision],
 ) -> str:
@@ -214,7 +228,8 @@ def _drive(
     digests = Digests(project.path / "digests.db")
     inputs = InputReader(project.directory, digests)
     try:
-        return asyncio.run(Driver(engine, journal, cluster, folder, inputs, observers).run())
+        driver = Driver(engine, journal, cluster, folder, inputs, observers, grace_s=options.grace_s)
+        return asyncio.run(driver.run())
     finally:
         digests.save()
         journal.close()

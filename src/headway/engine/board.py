@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from functools import partial
 
@@ -17,6 +17,7 @@ from headway.model.workflow import Workflow
 from headway.ordering.base import Order
 
 _MOST_REASONS = 3
+_LOOKED_AT = (Phase.READING, Phase.PLACEABLE)
 
 
 class Board:
@@ -26,6 +27,7 @@ class Board:
         self.workflow = Workflow(name)
         self.tasks: dict[str, TaskState] = {}
         self.counts = dict.fromkeys(Phase, 0)
+        self.looked_at: Counter[str] = Counter()  # tasks that are being looked at or want to run, by category
         self.known: dict[str, Known] = {}  # what earlier runs left
         self.unread = ReadyQueue(partial(self._is_in, Phase.READY), order.category_key)
         self.placeable = ReadyQueue(partial(self._is_in, Phase.PLACEABLE), order.category_key)
@@ -44,6 +46,7 @@ class Board:
         """Move a task to a phase."""
         self.counts[state.phase] -= 1
         self.counts[phase] += 1
+        self.looked_at[state.task.category] += (phase in _LOOKED_AT) - (state.phase in _LOOKED_AT)
         state.phase = phase
 
     def add(self, tasks: Iterable[Task]) -> list[TaskState]:
@@ -86,6 +89,11 @@ class Board:
         else:
             changes = Fingerprint(state.task.recipe(), read.digests).changes_since(known.fingerprint)
             changes += [f"output {path} is missing" for path in read.missing_outputs]
+            changes += [
+                f"output {path} was changed by somebody else"
+                for path, stamp in known.outputs.items()
+                if read.outputs.get(path, stamp) != stamp
+            ]
             if not changes:
                 self.reusable[state.task.id] = known.run
                 return
@@ -94,9 +102,9 @@ class Board:
         self.requeue(state)
 
     def requeue(self, state: TaskState) -> None:
-        """It wants to run, for the first time or again. A task that ran out of something needs more than its kind."""
+        """It wants to run, for the first time or again. A task that met with trouble is not sized like its kind."""
         self.enter(state, Phase.PLACEABLE)
-        own_lane = state.task.id if state.exhausted else ""
+        own_lane = state.task.id if state.exhausted or state.losses else ""
         self.placeable.push((state.task.category, own_lane), state.key, state.task.id)
 
     def succeed(self, state: TaskState) -> None:

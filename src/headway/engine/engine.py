@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import singledispatchmethod
-from itertools import islice
 from typing import Literal
 
 from headway.engine.board import Board
@@ -18,11 +17,13 @@ from headway.model.workflow import Workflow
 from headway.ordering.base import Order
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
 
-# How many ready tasks have their files looked at before there is room for them: enough that a free core never waits
-# for a look, few enough that a fan-out of 100,000 starts at once.
+# How many ready tasks of a category have their files looked at before there is room for them: enough that a free core
+# never waits for a look, few enough that a fan-out of 100,000 starts at once.
 READ_AHEAD = 256
-# A task that was running each time a node died is suspected of killing it.
-MOST_LOSSES = 5
+# Nodes die, and what ran there runs again. A task that saw two die is suspected and runs alone from then on, so that no
+# other is suspected with it; when this many more have died under it alone, it is given up.
+SUSPECTED_AFTER = 2
+MOST_LOSSES_ALONE = 5
 
 
 class Engine:
@@ -112,9 +113,10 @@ class Engine:
         if running is None or running.attempt != outcome.attempt:
             return  # late news of an attempt that was given up for lost
         state.running = None
-        node = self.nodes[running.node]
-        node.free += running.resources
-        node.running.discard(outcome.task)
+        node = self.nodes.get(running.node)
+        if node is not None:
+            node.free += running.resources
+            node.running.discard(outcome.task)
         self._allocator.observe(state.task, running.ticket, outcome)
         self._order.observe(state.task, outcome)
         if outcome.ending is Ending.SUCCESS:
@@ -137,14 +139,16 @@ class Engine:
         for state in sorted(lost, key=lambda state: state.key):
             state.running = None
             state.losses += 1
+            state.losses_alone += len(lost) == 1
             self._board.requeue(state)
-            if state.losses >= MOST_LOSSES:
-                text = f"{state.losses} nodes died while it was running there"
-                self._board.condemn(state, Why("engine", "kills-nodes", {"losses": state.losses}, text))
+            if state.losses_alone >= MOST_LOSSES_ALONE:
+                text = f"{state.losses_alone} nodes died while it alone was running there"
+                self._board.condemn(state, Why("engine", "kills-nodes", {"losses": state.losses_alone}, text))
 
     @apply.register
     def _(self, record: records.UserCancel) -> None:
-        self.stopping = record.mode
+        if self.stopping != "now":
+            self.stopping = record.mode
 
     @apply.register
     def _(self, record: records.Resumed) -> None:
@@ -220,7 +224,8 @@ class Engine:
 
     def _check_hints(self, state: TaskState) -> None:
         """A task that asks for more than there is can never run: say so before anything else runs."""
-        if not self.limits.cores:  # not read yet
+        may_stand = state.task.id in self.known and not self.settings.again
+        if not self.limits.cores or may_stand:  # not read yet; or perhaps it need not run
             return
         for resource, hint in state.task.hints.items():
             limit = self.limits[resource]
@@ -270,9 +275,16 @@ class Engine:
         return [records.Kill(now, task, run.attempt, why) for task, run in under_way if run and not run.being_killed]
 
     def _reads(self, now: float) -> list[Decision]:
-        room = READ_AHEAD - self._board.counts[Phase.READING] - self._board.counts[Phase.PLACEABLE]
+        reads: list[Decision] = []
         with self._board.unread.walk() as ready:
-            return [records.ReadInputs(now, task_id) for _, task_id in islice(ready, max(0, room))]
+            room = {lane: READ_AHEAD - self._board.looked_at[lane[0]] for lane in ready.lanes()}
+            for lane, task_id in ready:
+                room[lane] -= 1
+                if room[lane] < 0:
+                    ready.skip(lane)
+                else:
+                    reads.append(records.ReadInputs(now, task_id))
+        return reads
 
     def _launches(self, now: float) -> list[Decision]:
         if not self.nodes:
@@ -304,7 +316,13 @@ class Engine:
     def _allocate(self, task_id: str) -> Allocation | CannotFit:
         state = self.tasks[task_id]
         context = Context(self.limits, (self.settings.seed, "", task_id, state.attempts + 1))
-        return self._allocator.allocate(state.task, state.exhausted or {}, context)
+        answer = self._allocator.allocate(state.task, state.exhausted or {}, context)
+        if state.losses >= SUSPECTED_AFTER and isinstance(answer, Allocation):
+            text = f"{state.losses} nodes died while it was running there: it runs alone, on all cores"
+            why = Why("engine", "suspected", {"losses": state.losses, "limit": self.limits.cores}, text)
+            alone = answer.resources.replace(cores=self.limits.cores)
+            return Allocation(alone, answer.why | {"cores": why}, answer.ticket)
+        return answer
 
 
 def _does_not_fit(answer: CannotFit) -> Why:
@@ -315,5 +333,7 @@ def _does_not_fit(answer: CannotFit) -> Why:
         "needed": answer.needed,
         "available": answer.available,
     }
+    if answer.why.rule == "too-many-timeouts":
+        return Why(answer.why.policy, answer.why.rule, figures, f"{answer.why.text}: more time does not help")
     lead = f"{answer.why.text}: " if answer.why.text else ""
     return Why(answer.why.policy, "cannot-fit", figures, f"{lead}it needs {needs}, and one task can have {has} here")

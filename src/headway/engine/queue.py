@@ -82,6 +82,10 @@ class Walk:
             heapq.heappush(self._heads, following)
         return lane, entry[1]
 
+    def lanes(self) -> list[Lane]:
+        """The lanes that have something to come."""
+        return [head[2] for head in self._heads]
+
     def skip(self, lane: Lane) -> None:
         """Leave out what is still to come of `lane`."""
         self._heads = [head for head in self._heads if head[2] != lane]

@@ -35,6 +35,7 @@ class TaskState:
         "inputs",
         "key",
         "losses",
+        "losses_alone",
         "phase",
         "running",
         "task",
@@ -49,6 +50,7 @@ class TaskState:
         self.attempts = 0
         self.errors = 0  # failures that the user's retry count is for
         self.losses = 0  # attempts that ended with their node
+        self.losses_alone = 0  # those of them that had the node for themselves
         self.exhausted: dict[str, list[float]] | None = None  # amounts that ran out, by resource
         self.running: Running | None = None
         self.inputs: InputsRead | None = None

@@ -40,6 +40,11 @@ class RunFolder:
         self.tasks = path / "tasks"
 
     @property
+    def directory(self) -> Path:
+        """The workflow's directory: where the folder is now, wherever it was when the run began."""
+        return self.path.parents[2]
+
+    @property
     def run(self) -> str:
         """The run's number in its directory, as users write it."""
         return self.path.name

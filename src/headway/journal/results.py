@@ -40,7 +40,9 @@ def known_results(records: Iterable[Event | Decision]) -> dict[str, Known]:
                 known.pop(record.task, None)  # it writes in place: from here on the old files may be half overwritten
             case TaskEnded() if record.outcome.ending is Ending.SUCCESS:
                 task = record.outcome.task
-                known[task] = Known(task, Fingerprint(tasks[task].recipe(), digests.get(task, {})), run)
+                known[task] = Known(
+                    task, Fingerprint(tasks[task].recipe(), digests.get(task, {})), run, record.outcome.outputs
+                )
             case Reuse():
                 pass  # what was known stays known
     return known

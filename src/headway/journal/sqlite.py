@@ -90,7 +90,7 @@ class SqliteJournal(Journal):
                     raise SiteError(
                         f"record {sequence} cannot be read: {error}",
                         where=str(self._path),
-                        todo="start anew with `headway run`",
+                        todo="start anew with `headway run --again`",
                     ) from error
 
     def close(self) -> None:

@@ -71,6 +71,13 @@ class Ending(StrEnum):
         return self in (Ending.NODE_LOST, Ending.PREEMPTED, Ending.CANCELLED)
 
 
+class Stamp(Struct, frozen=True, array_like=True, gc=False):
+    """What a file looked like; a directory's size is the sum of its files', its time the newest of theirs."""
+
+    size_bytes: int
+    modified_ns: int
+
+
 class Outcome(Struct, frozen=True, omit_defaults=True, gc=False):
     """How attempt number `attempt` of a task ended. Times are seconds since the epoch, or virtual in simulation."""
 
@@ -83,3 +90,4 @@ class Outcome(Struct, frozen=True, omit_defaults=True, gc=False):
     exit_code: int | None = None
     signal: int | None = None
     message: str = ""  # one sentence for people
+    outputs: dict[str, Stamp] = {}  # what each declared output looked like after a success

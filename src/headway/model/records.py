@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from headway.model.job import JobPhase, JobRequest
-from headway.model.outcome import Outcome
+from headway.model.outcome import Outcome, Stamp
 from headway.model.resources import Resources
 from headway.model.task import Fingerprint, Task
 
@@ -37,6 +37,7 @@ class Known(Struct, frozen=True, gc=False):
     task: str
     fingerprint: Fingerprint
     run: str
+    outputs: dict[str, Stamp] = {}
 
 
 class Record(Struct, frozen=True, omit_defaults=True, tag_field="kind", gc=False):
@@ -114,6 +115,7 @@ class InputsRead(Record, frozen=True, tag="inputs-read"):
     digests: dict[str, str] = field(default_factory=dict)
     missing_inputs: list[str] = field(default_factory=list)
     missing_outputs: list[str] = field(default_factory=list)
+    outputs: dict[str, Stamp] = field(default_factory=dict)  # what those that exist look like
 
 
 class TaskEnded(Record, frozen=True, tag="task-ended"):

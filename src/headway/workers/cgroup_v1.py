@@ -70,9 +70,11 @@ class CgroupV1Group(Group):
         self._leader = pid
 
     def members(self, kin: Kin) -> list[int]:
-        """Whatever was forked by a member is one, wherever it went. The first process has to get there first."""
+        """Whatever was forked by a member is one, wherever it went; the first process also before it gets there."""
         pids = cgroups.processes_below(self._memory)
-        return pids if self._leader is None or self._leader in pids else [self._leader, *pids]
+        if self._leader is None:
+            return pids
+        return [self._leader, *(pid for pid in pids if pid != self._leader)]
 
     def look(self, kin: Kin) -> Look | None:
         """What the kernel charges to the cgroup, page cache apart."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 
 from headway.workers import cgroups
 from headway.workers.group import Group, Groups, Look, Totals
@@ -136,9 +137,11 @@ class CgroupV2Group(Group):
         self._leader = pid
 
     def members(self, kin: Kin) -> list[int]:
-        """Whatever was forked by a member is one, wherever it went. The first process has to get there first."""
+        """Whatever was forked by a member is one, wherever it went; the first process also before it gets there."""
         pids = cgroups.processes_below(self._path)
-        return pids if self._leader is None or self._leader in pids else [self._leader, *pids]
+        if self._leader is None:
+            return pids
+        return [self._leader, *(pid for pid in pids if pid != self._leader)]
 
     def look(self, kin: Kin) -> Look | None:
         """What the kernel charges to the cgroup, page cache apart."""
@@ -167,9 +170,13 @@ class CgroupV2Group(Group):
 
     def kill(self, kin: Kin) -> None:
         """All at once and without a gap to fork in, since Linux 5.14; the first process may not be in there yet."""
-        with contextlib.suppress(OSError):
+        if self._leader is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._leader, signal.SIGKILL)
+        try:
             cgroups.write(f"{self._path}/cgroup.kill", "1")
-        super().kill(kin)
+        except OSError:
+            super().kill(kin)
 
     def remove(self) -> bool:
         """The attempt's folder, and any that it made in it."""

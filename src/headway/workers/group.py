@@ -43,6 +43,10 @@ class Group(ABC):
     def members(self, kin: Kin) -> list[int]:
         """Every living process of the group."""
 
+    def is_empty(self, kin: Kin) -> bool:
+        """Whether nobody is left, the first process having ended and orphans having been collected."""
+        return not self.members(kin)
+
     @abstractmethod
     def look(self, kin: Kin) -> Look | None:
         """What it holds now; None if nothing is left to look at."""
@@ -72,24 +76,22 @@ class Group(ABC):
         """Leave nothing behind; False if that must be tried again later."""
         return True
 
-    def signal(self, number: int, kin: Kin) -> None:
-        """Send a signal to every member."""
-        _send(number, self.members(kin))
-
-    def terminate(self, kin: Kin) -> None:
-        """Ask every member to end. A stopped process could not hear that, so wake it."""
-        self.signal(signal.SIGTERM, kin)
-        self.signal(signal.SIGCONT, kin)
+    def terminate(self, kin: Kin, asked: set[int]) -> None:
+        """Ask every member to end that is not in `asked` yet. A stopped process could not hear that, so wake it."""
+        new = [pid for pid in self.members(kin) if pid not in asked]
+        asked.update(new)
+        for number in (signal.SIGTERM, signal.SIGCONT):
+            _send(number, new)
 
     def kill(self, kin: Kin) -> None:
         """End every member that can be seen, and what they have forked meanwhile. Repeat until none is left."""
         killed: set[int] = set()
         for _ in range(_KILL_ROUNDS):
-            new = set(self.members(kin)) - killed
+            new = [pid for pid in self.members(kin) if pid not in killed]  # the first process first: so it dies of this
             if not new:
                 return
             _send(signal.SIGKILL, new)
-            killed |= new
+            killed.update(new)
 
 
 def _send(number: int, pids: Iterable[int]) -> None:

@@ -24,8 +24,9 @@ class Link:
         deadline = asyncio.get_running_loop().time() + timeout_s
         while True:
             try:
-                return await cls._try(folder)
-            except (OSError, ValueError, asyncio.IncompleteReadError):
+                async with asyncio.timeout_at(deadline):
+                    return await cls._try(folder)
+            except (OSError, ValueError, asyncio.IncompleteReadError):  # a time-out is an OSError, too
                 if asyncio.get_running_loop().time() > deadline:
                     return None
                 await asyncio.sleep(0.01)

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from headway.workers.group import Group
 from headway.workers.processes import Process, kin, marker_of, read_process
 
+_MOST_PASSES = 20  # against a process that forks and ends all the time
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
 
@@ -54,16 +55,23 @@ class Orphans:
 
     def __init__(self) -> None:
         self._session = os.getsid(0)
+        self.seen_all = True  # by the last collecting
+        self.left = False  # whether there were any
 
-    def collect(self, owners: Iterable[Owner], spawner_pid: int) -> bool:
+    def collect(self, owners: Iterable[Owner], spawner_pid: int) -> None:
         """Reap the ended, hand the living to the attempts they belong to, kill those that belong to none any more.
 
-        Returns whether there were any: then it is worth coming again.
+        Whoever ends leaves its own children to us. So after a reaping there may be some that were not in the list yet:
+        only a pass that found nobody dead has seen everybody.
         """
-        orphans = self._find(spawner_pid)
-        for orphan in orphans:
-            self._place(orphan, list(owners))
-        return bool(orphans)
+        for _ in range(_MOST_PASSES):
+            orphans = self._find(spawner_pid)
+            for orphan in orphans:
+                self._place(orphan, list(owners))
+            self.seen_all = not any(orphan.dead for orphan in orphans)
+            self.left = bool(orphans)
+            if self.seen_all:
+                return
 
     def _find(self, spawner_pid: int) -> list[Process]:
         myself = read_process(os.getpid())

@@ -41,6 +41,13 @@ class PolledGroup(Group):
         """Every living process of the group."""
         return [process.pid for process in self._processes(kin)]
 
+    def is_empty(self, kin: Kin) -> bool:
+        """Every member left has an ancestor, or is itself one, whose parent died: an orphan, and those are known.
+
+        One that ended since it was adopted counts until it is reaped: it may have left children to us.
+        """
+        return not self._orphans
+
     def look(self, kin: Kin) -> Look | None:
         """One read of `stat` and one of `status` per process."""
         processes = self._processes(kin)

@@ -32,7 +32,6 @@ class Rounds:
         self.trees: dict[str, Tree] = {}
         self.spawner_pid = 0
         self._orphans = Orphans()
-        self._has_orphans = False
         self._unremoved: list[Group] = []
         self._timer: asyncio.TimerHandle | None = None
         self._interval_s = _SHORTEST_S
@@ -41,7 +40,7 @@ class Rounds:
         """Set the timer to the earliest time that a tree wants a look, or an orphan may want reaping."""
         due_s = min((tree.due_s for tree in self.trees.values()), default=math.inf)
         if due_s == math.inf:
-            if not self._has_orphans:
+            if not self._orphans.left:
                 return
             due_s = self._loop.time() + self._interval_s
         if self._timer is not None:
@@ -52,12 +51,17 @@ class Rounds:
 
     def collect_orphans(self) -> None:
         """Hand every orphan to its tree, reap the ended ones."""
-        self._has_orphans = self._orphans.collect(self.trees.values(), self.spawner_pid)
+        self._orphans.collect(self.trees.values(), self.spawner_pid)
 
-    def finished(self, tree: Tree) -> None:
-        """Its last process has ended."""
+    @property
+    def has_all_orphans(self) -> bool:
+        """Whether the last collecting can have missed none."""
+        return self._orphans.seen_all
+
+    def finished(self, tree: Tree, *, removed: bool) -> None:
+        """Its last process has ended; its group may have to be removed later."""
         del self.trees[tree.spec.key]
-        if not tree.group.remove():
+        if not removed:
             self._unremoved.append(tree.group)
         self.wake()
 
@@ -68,8 +72,10 @@ class Rounds:
         for tree in list(self.trees.values()):
             tree.stop(Ending.CANCELLED, now_s, at_once=True)
         await asyncio.gather(*waiting)
-        while self._orphans.collect((), self.spawner_pid) or not self._remove_groups():
+        self.collect_orphans()
+        while self._orphans.left or not self._remove_groups():
             await asyncio.sleep(0.005)
+            self.collect_orphans()
         if self._timer is not None:
             self._timer.cancel()
         self._pool.shutdown(wait=False)

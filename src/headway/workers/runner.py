@@ -17,7 +17,7 @@ from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder
 from headway.workers.containers import in_container
 from headway.workers.protocol import JobOrder, Start
-from headway.workers.sandbox import Sources, furnish, missing_outputs, publish
+from headway.workers.sandbox import Sources, furnish, missing_outputs, publish, stamps
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
 
 _SITE_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE)
@@ -38,7 +38,12 @@ class Runner:
         if folder.claim():
             crash_point("claimed")
             outcome = await self._execute(folder, start)
-            folder.write_result(outcome)
+            try:
+                folder.write_result(outcome)
+            except FileNotFoundError:  # the task removed what it was not to touch
+                outcome = _failed(start, Ending.MISSING_OUTPUT, outcome.started_at, "it removed its own folder")
+                folder.claim()
+                folder.write_result(outcome)
             crash_point("result-written")
         else:
             outcome = folder.result() or _failed(start, Ending.NODE_LOST, time.time(), "nobody knows what became of it")
@@ -96,7 +101,7 @@ class Runner:
             stdout=str(folder.stdout),
             stderr=str(folder.stderr),
             limits=limits,
-            measured_directory=str(work) if start.task.isolated else None,
+            measured_directory=str(folder.path) if start.task.isolated else None,  # with what it prints
             grace_s=self._order.grace_s,
         )
 
@@ -129,6 +134,7 @@ def is_site_trouble(error: Exception) -> bool:
 def judge(start: Start, end: CommandEnd, work: Path) -> Outcome:
     """How the attempt ended, from how its command ended."""
     ending, message = _ending(start, end, work)
+    made = stamps(work, start.task) if ending is Ending.SUCCESS else {}
     return Outcome(
         task=start.task.id,
         attempt=start.attempt,
@@ -139,6 +145,7 @@ def judge(start: Start, end: CommandEnd, work: Path) -> Outcome:
         exit_code=end.exit_code,
         signal=end.signal,
         message=message,
+        outputs=made,
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import glob
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
 from headway.model.errors import InputError
+from headway.model.outcome import Stamp
 from headway.model.task import Task, is_pattern
 from headway.workers.attempt import remove_tree
 
@@ -40,8 +41,8 @@ class Sources:
         """List anew: a task that writes in place may have left anything."""
         self._listed.clear()
 
-    def entries(self, folder: str = ".") -> Iterator[str]:
-        """Relative paths to link: files, and directories in which nothing is made."""
+    def entries(self, opened: Set[str], folder: str = ".") -> Iterator[str]:
+        """Relative paths to link: files, and directories in which nothing is made and that need not be `opened`."""
         place = self._directory / folder
         modified = place.stat().st_mtime_ns
         listed = self._listed.get(folder)
@@ -49,8 +50,8 @@ class Sources:
             listed = (modified, self._list(folder))
             self._listed[folder] = listed
         for path in listed[1]:
-            if path in self._above:
-                yield from self.entries(path)
+            if path in self._above or (path in opened and (self._directory / path).is_dir()):
+                yield from self.entries(opened, path)
             else:
                 yield path
 
@@ -74,7 +75,9 @@ def furnish(work: Path, task: Task, workflow_directory: Path, sources: Sources) 
     """Make the task's directory, with its inputs and everybody's sources linked in, and folders for its outputs."""
     work.mkdir(mode=0o700)
     made: set[str] = {""}
-    for path in (*_input_files(task, workflow_directory), *sources.entries()):
+    inputs = list(_input_files(task, workflow_directory))
+    opened = {str(above) for path in (*inputs, *task.outputs) for above in Path(path).parents}
+    for path in (*inputs, *sources.entries(opened)):
         _folder_for(path, work, made)
         try:
             os.symlink(workflow_directory / path, work / path)
@@ -94,9 +97,18 @@ def _folder_for(path: str, work: Path, made: set[str]) -> None:
 def _input_files(task: Task, workflow_directory: Path) -> Iterator[str]:
     """The inputs inside the workflow's directory, patterns resolved; others are read where they are."""
     for path in task.inputs:
-        if path.startswith("/"):
-            continue
-        yield from glob.glob(path, root_dir=workflow_directory) if is_pattern(path) else [path]
+        if not path.startswith("/"):
+            yield from matching(path, task, workflow_directory) if is_pattern(path) else [path]
+
+
+def matching(pattern: str, task: Task, directory: Path) -> list[str]:
+    """The files that an input pattern names now; what the task itself makes is no input of it."""
+    own = tuple(f"{path}/" for path in task.outputs)
+    return sorted(
+        path
+        for path in glob.glob(pattern, root_dir=directory)
+        if not f"{path}/".startswith(own) and os.path.exists(directory / path)
+    )
 
 
 def missing_outputs(work: Path, task: Task) -> list[str]:
@@ -106,10 +118,32 @@ def missing_outputs(work: Path, task: Task) -> list[str]:
     missing = []
     for path in task.outputs:
         target = os.path.realpath(work / path)
-        passing = target.startswith(inside) and target not in kept and task.isolated
-        if not os.path.exists(target) or passing:
+        passing = task.isolated and target.startswith(inside) and target not in kept
+        if not os.path.exists(target) or passing or (task.isolated and _points_into(work / path, inside)):
             missing.append(path)
     return missing
+
+
+def _points_into(path: Path, folder: str) -> bool:
+    """Whether it is a link whose text says a place in `folder`, which will be gone."""
+    return path.is_symlink() and os.path.normpath(os.readlink(path)).startswith(folder)
+
+
+def stamps(directory: Path, task: Task) -> dict[str, Stamp]:
+    """What the task's outputs look like, those that exist."""
+    return {path: _stamp(directory / path) for path in task.outputs if (directory / path).exists()}
+
+
+def _stamp(path: Path) -> Stamp:
+    if not path.is_dir():
+        status = path.stat()
+        return Stamp(status.st_size, status.st_mtime_ns)
+    files = (os.lstat(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
+    size_bytes, modified_ns = 0, 0
+    for status in files:
+        size_bytes += status.st_size
+        modified_ns = max(modified_ns, status.st_mtime_ns)
+    return Stamp(size_bytes, modified_ns)
 
 
 def publish(work: Path, task: Task, workflow_directory: Path) -> Iterator[str]:
@@ -133,13 +167,23 @@ def _move(source: Path, target: Path) -> None:
     crosses = source.lstat().st_dev != target.parent.stat().st_dev
     if crosses:
         _copy(source, fresh)
+    folder = source.is_dir() and not source.is_symlink()
     if target.is_dir() and not target.is_symlink():  # rename does not replace a directory that is not empty
+        if not folder:
+            raise InputError(
+                f"output {target.name} is a file, and there is a directory of that name", where=str(target)
+            )
         if old.exists():
             remove_tree(old)
         target.rename(old)
-    elif source.is_dir() and os.path.lexists(target):
+    elif folder and os.path.lexists(target):
         target.unlink()
+    mode = source.lstat().st_mode
+    if folder:  # a directory that may not be written to cannot be moved, either
+        source.chmod(mode | 0o700)
     (fresh if crosses else source).rename(target)
+    if folder:
+        target.chmod(mode)
     if old.exists():
         remove_tree(old)
     if crosses:

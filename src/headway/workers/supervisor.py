@@ -104,8 +104,9 @@ class Supervisor:
     async def _attempt(self, key: tuple[str, int], start: protocol.Start) -> None:
         try:
             outcome = await self._runner.run(start)
-        except OSError as error:  # nothing that the task did: the manager will stop, and ask again when it is resumed
-            self._say(protocol.Trouble(f"cannot run tasks: {error.strerror}", str(error.filename or start.directory)))
+        except Exception as error:  # nothing that the task did: the manager will stop, and ask again when it is resumed
+            what, where = (error.strerror, error.filename) if isinstance(error, OSError) else (str(error), None)
+            self._say(protocol.Trouble(f"cannot run tasks: {what}", str(where or start.directory)))
         else:
             self._unnoted[key] = outcome
             self._say(protocol.Ended(outcome))

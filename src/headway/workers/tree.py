@@ -39,8 +39,12 @@ class Keeper(Protocol):
     def collect_orphans(self) -> None:
         """Hand every orphan to its tree."""
 
-    def finished(self, tree: Tree) -> None:
-        """Its last process has ended."""
+    @property
+    def has_all_orphans(self) -> bool:
+        """Whether the last collecting can have missed none."""
+
+    def finished(self, tree: Tree, *, removed: bool) -> None:
+        """Its last process has ended; its group may have to be removed later."""
 
 
 class Tree:
@@ -67,6 +71,7 @@ class Tree:
         self._deadline_s = math.inf
         self._stopping_s: float | None = None  # since when
         self._patience_s = _SOON_S
+        self._asked: set[int] = set()  # to end
         self._killing = False
         self._totals = Totals()
         self._sharing = keeper.sharing.look(self._see_shared)
@@ -84,7 +89,7 @@ class Tree:
             self._deadline_s = at_s + self.spec.limits.walltime_s
         self._disk.wait(at_s + _FIRST_DISK_LOOK_S)
         if self._stopping_s is not None:  # that was asked for before there was anything to stop
-            self.group.terminate(kin())
+            self.group.terminate(kin(), self._asked)
             self._set_due(at_s)
         else:
             self._set_due(min(at_s + _FIRST_LOOK_S, self._deadline_s))
@@ -102,13 +107,10 @@ class Tree:
         self.ended_s = end.at_s
         self._meter.reap(end.cpu_s, end.largest_bytes, alone=end.alone)
         self._keeper.collect_orphans()
-        now_s = time.monotonic()
-        if not self.group.members(kin()):
+        if self._is_empty(kin()):
             self._finish()
-        elif self._stopping_s is None:
-            self.stop(None, now_s)
         else:
-            self._set_due(now_s)
+            self._stop_the_rest()
 
     # What becomes of its orphans.
 
@@ -139,7 +141,7 @@ class Tree:
             self._stopping_s = now_s
             self.stopped_for = cause
             if self.leader is not None:
-                self.group.terminate(kin())
+                self.group.terminate(kin(), self._asked)
         if at_once:
             self._grace_s = 0.0
         if self.leader is not None:
@@ -186,7 +188,7 @@ class Tree:
         return 0 < self.spec.limits.memory_bytes * _RUNAWAY < held_bytes
 
     def _go_on_stopping(self, now_s: float, held_bytes: int, kin: Kin) -> None:
-        if self.status is not None and not self.group.members(kin):
+        if self.status is not None and self._is_empty(kin):
             self.ended_s = now_s
             self._finish()
             return
@@ -194,19 +196,38 @@ class Tree:
         if self._killing or overdue or self._runs_away(held_bytes):
             self._killing = True
             self.group.kill(kin)
+        elif self.status is not None:
+            # Who came after the others had been asked. As long as the first process lives that may be its way of
+            # cleaning up; after its end it is nobody's.
+            self.group.terminate(kin, self._asked)
         self._patience_s = min(self._patience_s * 1.5, _LATER_S)
         self.due_s = now_s + self._patience_s
+
+    def _is_empty(self, kin: Kin) -> bool:
+        return self._keeper.has_all_orphans and self.group.is_empty(kin)
+
+    def _stop_the_rest(self) -> None:
+        """The first process has ended; others have not."""
+        now_s = time.monotonic()
+        if self._stopping_s is None:
+            self.stop(None, now_s)
+        else:
+            self._set_due(now_s)
 
     def _set_due(self, at_s: float) -> None:
         self.due_s = at_s
         self._keeper.wake()
 
     def _finish(self) -> None:
+        self._totals = self.group.totals()  # before the group is removed
+        removed = self.group.remove()
+        if not removed and self.group.members(kin()):  # a cgroup knows best
+            self._stop_the_rest()
+            return
         self.due_s = math.inf
         self._sharing.end()
         self._disk.end()
-        self._totals = self.group.totals()
         if self._totals.memory_kills and self.stopped_for is None:
             self.stopped_for = Ending.MEMORY
-        self._keeper.finished(self)
+        self._keeper.finished(self, removed=removed)
         self.done.set_result(None)
