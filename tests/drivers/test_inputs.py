@@ -121,3 +121,10 @@ def test_a_pipe_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "folder" / "pipe")
     for path in (tmp_path / "pipe", tmp_path / "folder"):
         assert Digests().of(path)[1] == 0
+
+
+def test_an_absolute_path_to_what_a_task_makes_is_refused(tmp_path: Path) -> None:
+    tasks = [Task("a", "a", "…", outputs=("mid",)), Task("b", "b", "…", inputs=(f"{tmp_path}/mid",))]
+    with pytest.raises(InputError, match="is made by task 'a'") as caught:
+        check_sources(Workflow("w", tasks), tmp_path)
+    assert "call it 'mid'" in str(caught.value)

@@ -78,6 +78,7 @@ def check_sources(workflow: Workflow, directory: Path) -> None:
     missing: list[tuple[str, str]] = []
     for task_id in workflow.topological():
         task = workflow.tasks[task_id]
+        _check_absolute(task, workflow, directory)
         if not task.outputs:
             uncertain.add(task_id)
         if any(parent in uncertain for parent in task.parents):
@@ -92,6 +93,18 @@ def check_sources(workflow: Workflow, directory: Path) -> None:
             where=str(directory),
             todo="add the file or correct the name",
         )
+
+
+def _check_absolute(task: Task, workflow: Workflow, directory: Path) -> None:
+    """An absolute path to what a task makes would be read without waiting for it."""
+    for path in task.inputs:
+        inside = os.path.relpath(path, directory) if path.startswith("/") else ""
+        if inside in workflow.producer:
+            raise InputError(
+                f"input {path!r} of task {task.id!r} is made by task {workflow.producer[inside]!r}",
+                where=str(directory),
+                todo=f"call it {inside!r}, so that the one waits for the other",
+            )
 
 
 def _may_exist(path: str, workflow: Workflow, directory: Path) -> bool:
