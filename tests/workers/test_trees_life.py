@@ -68,6 +68,17 @@ def test_launch_errors(method: str, tmp_path: Path) -> None:
 
 
 @each_method
+def test_relative_paths_are_ours(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(bench: Bench) -> None:
+        monkeypatch.chdir(bench.place)  # after the spawner was started
+        spec = structs.replace(bench.spec(["pwd"]), directory=".", stdout="here.out", stderr="here.err")
+        assert (await bench.trees.run(spec)).exit_code == 0
+        assert Path(bench.path("here.out")).read_text() == f"{bench.place}\n"
+
+    on_bench(method, tmp_path, work)
+
+
+@each_method
 def test_two_hundred_at_once(method: str, tmp_path: Path) -> None:
     async def work(bench: Bench) -> list[CommandEnd]:
         return await asyncio.gather(*(bench.run(["true"], memory_bytes=10**8, walltime_s=600) for _ in range(200)))

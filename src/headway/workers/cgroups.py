@@ -23,10 +23,10 @@ _PREFIX = "task-"
 _LONGEST_NAME = 200  # of the 255 bytes a file name may have; longer keys are cut and get a checksum
 _counter = itertools.count(1)
 
-# The kernel's limit counts what it holds for the processes, too: page tables (0.2 % of what is mapped densely), stacks
-# and slabs (0.1-0.4 MB a process). Measured on Linux 6.18, 1 to 100 processes, 20 MB to 4 GB: the limit struck when
-# the processes themselves held up to 1.4 % less. So it gets this much more than was allocated: a command must never be
-# killed below its allocation, and what lies between the two is the looks' to find.
+# The kernel's limit counts what it holds for the processes, too: page tables, stacks, slabs. Measured on Linux 6.18:
+# 0.2 % of what is densely mapped (20 MB to 4 GB, 1 to 100 processes), and up to 1.4 MB while a process starts. So it
+# gets this much more than was allocated: a command must never be killed below its allocation, and what lies between
+# the two is the looks' to find.
 _KERNEL_SHARE = 0.02
 _KERNEL_BYTES = 4 << 20
 

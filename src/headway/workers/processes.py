@@ -76,7 +76,7 @@ def summed_bytes(pids: Sequence[int]) -> int:
 def proportional_bytes(pids: Sequence[int]) -> int:
     """What the processes hold together at least, pages that several of them share counted once.
 
-    Slow: the kernel walks all their page tables (about 20 ms per GB here). And not of one moment: what one process
+    Slow: the kernel walks all their page tables (about 20 ms per GB mapped). And not of one moment: what one process
     begins to share with another after the first has been looked at counts twice. That cannot be more than what their
     sum has grown by meanwhile, so this is taken off again: better too little, at the next look it will be there.
     """

@@ -115,6 +115,7 @@ class Spawner:
 
     def _start(self, request: Request) -> None:
         token = request[0]
+        now_s = time.monotonic()  # before: a quick child can be over before its parent is back from the fork
         try:
             pid = os.fork()
         except OSError as error:  # the user's limit on processes, or no memory
@@ -123,7 +124,7 @@ class Spawner:
         if pid == 0:
             self._become(request)
         self._tokens[pid] = token
-        self._outbox += pack((token, STARTED, pid, time.monotonic()))
+        self._outbox += pack((token, STARTED, pid, now_s))
 
     def _become(self, request: Request) -> None:
         """In the child: turn into the command, or say why not. Never returns."""

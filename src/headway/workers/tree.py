@@ -73,6 +73,7 @@ class Tree:
         self._patience_s = _SOON_S
         self._asked: set[int] = set()  # to end
         self._killing = False
+        self._without_leader = False  # it has ended, or never was
         self._totals = Totals()
         self._sharing = keeper.sharing.look(self._see_shared)
         self._disk = keeper.disks.look(self._see_disk)
@@ -98,25 +99,20 @@ class Tree:
         """It never became the command."""
         self.launch_error = reason
         self.started_s = self.ended_s = time.monotonic()
-        self._finish()
+        self._leader_ended()
 
     def ended(self, end: LeaderEnd) -> None:
         """The first process has ended; usually that is all."""
-        self.group.lead(None)
         self.status = end.status
         self.ended_s = end.at_s
         self._meter.reap(end.cpu_s, end.largest_bytes, alone=end.alone)
-        self._keeper.collect_orphans()
-        if self._is_empty(kin()):
-            self._finish()
-        else:
-            self._stop_the_rest()
+        self._leader_ended()
 
     # What becomes of its orphans.
 
     def reaped(self, remains: Remains) -> None:
         """One of its orphans has ended; or the first process itself, if the spawner died before it."""
-        if remains.pid == self.leader and self.status is None:
+        if remains.pid == self.leader and not self._without_leader:
             self.ended(LeaderEnd(time.monotonic(), *remains[1:], alone=False))
         else:
             self._meter.reap(remains.cpu_s, remains.largest_bytes, alone=False)
@@ -188,7 +184,7 @@ class Tree:
         return 0 < self.spec.limits.memory_bytes * _RUNAWAY < held_bytes
 
     def _go_on_stopping(self, now_s: float, held_bytes: int, kin: Kin) -> None:
-        if self.status is not None and self._is_empty(kin):
+        if self._without_leader and self._is_empty(kin):
             self.ended_s = now_s
             self._finish()
             return
@@ -196,12 +192,21 @@ class Tree:
         if self._killing or overdue or self._runs_away(held_bytes):
             self._killing = True
             self.group.kill(kin)
-        elif self.status is not None:
+        elif self._without_leader:
             # Who came after the others had been asked. As long as the first process lives that may be its way of
             # cleaning up; after its end it is nobody's.
             self.group.terminate(kin, self._asked)
         self._patience_s = min(self._patience_s * 1.5, _LATER_S)
         self.due_s = now_s + self._patience_s
+
+    def _leader_ended(self) -> None:
+        self._without_leader = True
+        self.group.lead(None)
+        self._keeper.collect_orphans()
+        if self._is_empty(kin()):
+            self._finish()
+        else:
+            self._stop_the_rest()
 
     def _is_empty(self, kin: Kin) -> bool:
         return self._keeper.has_all_orphans and self.group.is_empty(kin)

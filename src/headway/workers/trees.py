@@ -16,7 +16,7 @@ from headway.workers.meter import Meter
 from headway.workers.methods import detect_method, set_up
 from headway.workers.orphans import be_subreaper
 from headway.workers.polled_group import PolledGroup
-from headway.workers.processes import MARKER
+from headway.workers.processes import MARKER, read_process
 from headway.workers.rounds import Rounds
 from headway.workers.strays import kill_attempt, kill_strays
 from headway.workers.tree import Tree
@@ -57,12 +57,12 @@ class ProcessTrees:
 
     async def run(self, spec: CommandSpec) -> CommandEnd:
         """Run a command, and return when nothing of it is left. If the caller is cancelled the command is killed."""
+        if self._open and self._launcher.lost:
+            await self._replace_spawner()
         if not self._open:
             raise RuntimeError("not started, or closed")
         if spec.key in self._rounds.trees:
             raise ValueError(f"{spec.key} is running already")
-        if self._launcher.lost:
-            await self._replace_spawner()
         group = self._make_group(spec)
         tree = Tree(spec, group, Meter(group.method, floor_bytes=self._launcher.floor_bytes), self._rounds)
         self._rounds.trees[spec.key] = tree
@@ -118,10 +118,11 @@ class ProcessTrees:
                 await self._start_spawner()
 
     def _spawner_lost(self) -> None:
-        """What it had started goes on: it is ours to reap now. What it had only been asked for fails."""
+        """What it had started goes on: it is ours to reap now. That whose news died with it has failed."""
         for tree in list(self._rounds.trees.values()):
-            if tree.leader is None:
-                kill_attempt(tree.spec.key)  # it may have been forked, and the news of that got lost
+            leader = None if tree.leader is None else read_process(tree.leader)
+            if leader is None or leader.parent != os.getpid():  # not forked yet, or reaped already: nobody will know
+                kill_attempt(tree.spec.key)
                 tree.failed("the process that starts commands has died")
 
 
