@@ -319,7 +319,7 @@ class Bench:
 
 def left_of(place: str) -> list[int]:
     """The processes that a bench has left."""
-    from headway.workers.processes import all_pids, marker_of
+    from headway.workers.trees.processes import all_pids, marker_of
 
     return [pid for pid in all_pids() if (marker_of(pid) or "").startswith(place)]
 
@@ -373,7 +373,7 @@ async def measure_overhead(bench: Bench) -> str:
     """What two thousand `true`s cost, apart from the `true`s: 16 at a time, with limits and a directory each."""
     import asyncio
 
-    from headway.workers.processes import kin, read_process
+    from headway.workers.trees.processes import kin, read_process
 
     def own_cpu_s(pid: int) -> float:
         with open(f"/proc/{pid}/stat") as line:

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.workers import cgroup_v2, cgroups, methods
-from headway.workers.cgroup_v1 import CgroupV1Group, CgroupV1Groups
-from headway.workers.cgroup_v2 import CgroupV2Group, CgroupV2Groups
-from headway.workers.processes import kin, read_process
+from headway.workers.trees import cgroup_v2, cgroups, methods
+from headway.workers.trees.cgroup_v1 import CgroupV1Group, CgroupV1Groups
+from headway.workers.trees.cgroup_v2 import CgroupV2Group, CgroupV2Groups
+from headway.workers.trees.processes import kin, read_process
 from tests.workers import loads
 from tests.workers.loads import MB, Bench, command, on_bench
 

@@ -13,8 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from headway.workers import processes
-from headway.workers.processes import MARKER, descendants, kin, marker_of, proportional_bytes, read_memory, read_process
+from headway.workers.trees import processes
+from headway.workers.trees.processes import (
+    MARKER,
+    descendants,
+    kin,
+    marker_of,
+    proportional_bytes,
+    read_memory,
+    read_process,
+)
 from tests.workers import loads
 from tests.workers.loads import MB, Bench, command, on_bench
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from headway.workers import spawner
-from headway.workers.processes import read_process
+from headway.workers.trees import spawner
+from headway.workers.trees.processes import read_process
 from tests.workers.loads import MB, Bench, on_bench
 
 messages = st.lists(st.tuples(st.integers(), st.text(), st.lists(st.binary()), st.floats(allow_nan=False)), max_size=5)

@@ -14,9 +14,8 @@ from msgspec import structs
 
 from headway.model.errors import InputError, SiteError
 from headway.model.outcome import Ending
-from headway.workers import cgroups
-from headway.workers.processes import MARKER, all_pids, kin, marker_of, read_process
-from headway.workers.trees import CommandEnd, detect_method, kill_strays
+from headway.workers.trees import CommandEnd, cgroups, detect_method, kill_strays
+from headway.workers.trees.processes import MARKER, all_pids, kin, marker_of, read_process
 from tests.workers import loads
 from tests.workers.loads import Bench, command, endless, left_of, on_bench
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headway.model.outcome import Ending, Measured, Quality, Usage
-from headway.workers.group import Look, Totals
-from headway.workers.meter import Meter
+from headway.workers.trees.group import Look, Totals
+from headway.workers.trees.meter import Meter
 
 MB = 1_000_000
 FLOOR = 7 * MB

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 
-from headway.workers import cgroups
-from headway.workers.group import Group, Groups, Look, Totals
-from headway.workers.processes import Kin, Process, read_process
+from headway.workers.trees import cgroups
+from headway.workers.trees.group import Group, Groups, Look, Totals
+from headway.workers.trees.processes import Kin, Process, read_process
 
 _STAT = re.compile(r"^total_(rss|shmem|swap|cache) (\d+)$", re.MULTILINE)
 _OOM = re.compile(r"^(oom_kill) (\d+)$", re.MULTILINE)

@@ -8,11 +8,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from headway.model.outcome import Ending
-from headway.workers.group import Group
-from headway.workers.orphans import Orphans
-from headway.workers.processes import kin
-from headway.workers.slow_looks import SlowLooks
-from headway.workers.tree import Tree
+from headway.workers.trees.group import Group
+from headway.workers.trees.orphans import Orphans
+from headway.workers.trees.processes import kin
+from headway.workers.trees.slow_looks import SlowLooks
+from headway.workers.trees.tree import Tree
 
 _SHORTEST_S = 0.1  # between two looks at a tree
 _LONGEST_S = 0.4  # a plateau of half a second must be seen

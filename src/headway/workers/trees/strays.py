@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 
 from headway.model.errors import SiteError
-from headway.workers import cgroups
-from headway.workers.processes import all_pids, descendants, kin, marker_of
+from headway.workers.trees import cgroups
+from headway.workers.trees.processes import all_pids, descendants, kin, marker_of
 
 _PATIENCE_S = 60.0
 

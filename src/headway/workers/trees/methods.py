@@ -6,11 +6,11 @@ import contextlib
 import os
 
 from headway.model.errors import InputError, SiteError
-from headway.workers import cgroup_v2, cgroups
-from headway.workers.cgroup_v1 import CgroupV1Groups
-from headway.workers.cgroup_v2 import CgroupV2Groups
-from headway.workers.group import Groups
-from headway.workers.polled_group import PolledGroups
+from headway.workers.trees import cgroup_v2, cgroups
+from headway.workers.trees.cgroup_v1 import CgroupV1Groups
+from headway.workers.trees.cgroup_v2 import CgroupV2Groups
+from headway.workers.trees.group import Groups
+from headway.workers.trees.polled_group import PolledGroups
 
 METHODS = ("auto", "polling", "cgroup-v1", "cgroup-v2")
 

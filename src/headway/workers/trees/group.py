@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from headway.workers.processes import Kin, Process
+from headway.workers.trees.processes import Kin, Process
 
 _KILL_ROUNDS = 10  # one after the other without a pause: who forks all the time must not get the time for it
 

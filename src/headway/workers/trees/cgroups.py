@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Iterator
 
-from headway.workers.processes import read_process
+from headway.workers.trees.processes import read_process
 
 HOME = "supervisor"  # where a v2 supervisor puts itself; to look for a place of one's own in there would be wrong
 _OWNED = re.compile(r"headway-(\d+)-(\d+)-\d+")

@@ -8,20 +8,18 @@ import time
 from contextlib import AsyncExitStack
 
 from headway.model.outcome import Ending
-from headway.workers.command import CommandEnd, CommandSpec
-from headway.workers.disk import directory_bytes
-from headway.workers.group import Group, Groups
-from headway.workers.launcher import Launcher
-from headway.workers.meter import Meter
-from headway.workers.methods import detect_method, set_up
-from headway.workers.orphans import be_subreaper
-from headway.workers.polled_group import PolledGroup
-from headway.workers.processes import MARKER, read_process
-from headway.workers.rounds import Rounds
-from headway.workers.strays import kill_attempt, kill_strays
-from headway.workers.tree import Tree
-
-__all__ = ["CommandEnd", "CommandSpec", "ProcessTrees", "detect_method", "kill_strays"]
+from headway.workers.trees.command import CommandEnd, CommandSpec
+from headway.workers.trees.disk import directory_bytes
+from headway.workers.trees.group import Group, Groups
+from headway.workers.trees.launcher import Launcher
+from headway.workers.trees.meter import Meter
+from headway.workers.trees.methods import set_up
+from headway.workers.trees.orphans import be_subreaper
+from headway.workers.trees.polled_group import PolledGroup
+from headway.workers.trees.processes import MARKER, read_process
+from headway.workers.trees.rounds import Rounds
+from headway.workers.trees.strays import kill_attempt
+from headway.workers.trees.tree import Tree
 
 
 class ProcessTrees:

@@ -10,14 +10,14 @@ from functools import partial
 from typing import Protocol
 
 from headway.model.outcome import Ending, Usage
-from headway.workers.command import CommandSpec
-from headway.workers.disk import directory_bytes
-from headway.workers.group import Group, Look, Totals
-from headway.workers.launcher import LeaderEnd
-from headway.workers.meter import Meter
-from headway.workers.orphans import Remains
-from headway.workers.processes import Kin, kin, proportional_bytes
-from headway.workers.slow_looks import SlowLooks
+from headway.workers.trees.command import CommandSpec
+from headway.workers.trees.disk import directory_bytes
+from headway.workers.trees.group import Group, Look, Totals
+from headway.workers.trees.launcher import LeaderEnd
+from headway.workers.trees.meter import Meter
+from headway.workers.trees.orphans import Remains
+from headway.workers.trees.processes import Kin, kin, proportional_bytes
+from headway.workers.trees.slow_looks import SlowLooks
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _FIRST_LOOK_S = 0.1

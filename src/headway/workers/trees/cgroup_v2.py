@@ -7,9 +7,9 @@ import os
 import re
 import signal
 
-from headway.workers import cgroups
-from headway.workers.group import Group, Groups, Look, Totals
-from headway.workers.processes import Kin, Process
+from headway.workers.trees import cgroups
+from headway.workers.trees.group import Group, Groups, Look, Totals
+from headway.workers.trees.processes import Kin, Process
 
 _CONTROL = "cgroup.subtree_control"
 _STAT = re.compile(r"^(anon|shmem|file|kernel) (\d+)$", re.MULTILINE)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headway.workers.group import Group, Groups, Look
-from headway.workers.processes import Kin, Process, descendants, marker_of, read_memory
+from headway.workers.trees.group import Group, Groups, Look
+from headway.workers.trees.processes import Kin, Process, descendants, marker_of, read_memory
 
 
 class PolledGroups(Groups):

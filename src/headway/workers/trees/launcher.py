@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
 from headway.model.errors import SiteError
-from headway.workers import spawner
+from headway.workers.trees import spawner
 
 _START_TIMEOUT_S = 60.0  # a cold interpreter on a slow shared file system
 

@@ -9,8 +9,8 @@ import signal
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from headway.workers.group import Group
-from headway.workers.processes import Process, kin, marker_of, read_process
+from headway.workers.trees.group import Group
+from headway.workers.trees.processes import Process, kin, marker_of, read_process
 
 _MOST_PASSES = 20  # against a process that forks and ends all the time
 _PR_SET_CHILD_SUBREAPER = 36

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 
 from headway.model.outcome import Ending, Measured, Quality, Usage
-from headway.workers.group import Look, Totals
+from headway.workers.trees.group import Look, Totals
 
 _AGREEMENT = 0.95
 _WINDOW_S = 0.5  # cores in use are an average over at least this long

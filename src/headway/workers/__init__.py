@@ -1,0 +1,1 @@
+"""What happens inside an allocation: the node supervisor, and how it runs, measures and limits tasks."""

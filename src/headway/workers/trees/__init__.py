@@ -1,0 +1,8 @@
+"""Process trees: commands started from something small, measured, and held to their limits with all they start."""
+
+from headway.workers.trees.command import CommandEnd, CommandSpec
+from headway.workers.trees.methods import detect_method
+from headway.workers.trees.process_trees import ProcessTrees
+from headway.workers.trees.strays import kill_strays
+
+__all__ = ["CommandEnd", "CommandSpec", "ProcessTrees", "detect_method", "kill_strays"]
