@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -139,17 +138,6 @@ def test_an_unreadable_workflow_file(tmp_path: Path) -> None:
     done = as_somebody_else(flow, "run")
     assert done.returncode == 2, done.stderr
     assert "workflow.yaml" in done.stderr and "cannot be read" in done.stderr and len(done.stderr.splitlines()) == 1
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "small"
-    place.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", place], capture_output=True, check=False)
-    if made.returncode:
-        pytest.skip("needs permission to mount a small file system")
-    yield place
-    subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def test_a_full_disk_stops_the_run_and_resume_goes_on(small_disk: Path) -> None:
