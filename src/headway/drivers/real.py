@@ -90,11 +90,10 @@ class Driver:
 
     async def _next_events(self) -> list[Event]:
         """Wait for news; all that has arrived, in the order in which it did."""
-        return self._arrived([await self._news.get()])
-
-    def _arrived(self, news: Sequence[Event | BaseException] = ()) -> list[Event]:
+        news = [await self._news.get()]
+        news += [self._news.get_nowait() for _ in range(self._news.qsize())]
         events: list[Event] = []
-        for item in (*news, *(self._news.get_nowait() for _ in range(self._news.qsize()))):
+        for item in news:
             if isinstance(item, BaseException):
                 raise item
             events.append(item)
