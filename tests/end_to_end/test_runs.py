@@ -12,7 +12,7 @@ import pytest
 
 from headway.model.outcome import Ending
 from headway.model.records import TaskEnded
-from tests.end_to_end.project import Flow
+from tests.end_to_end.project import Flow, wait_until
 
 WORDS = """
 name: words
@@ -286,3 +286,17 @@ def test_a_task_that_removes_its_own_folder_fails_alone(tmp_path: Path) -> None:
     flow.headway("run", "--keep-going", code=1)
     assert (tmp_path / "y").exists()
     assert flow.json("why", "bad")["state"] == "failed"
+
+
+def test_an_input_that_changes_while_the_task_runs_makes_its_result_doubtful(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("good")
+    flow = Flow(tmp_path, "name: m\ntasks:\n  a:\n    run: sleep 1; cat x > y\n    inputs: [x]\n    outputs: [y]\n")
+    run = flow.start("run")
+    wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1/stdout")))
+    (tmp_path / "x").write_text("evil")
+    assert run.wait(60) == 0
+    (tmp_path / "x").write_text("good")
+    flow.headway("run")
+    assert (tmp_path / "y").read_text() == "good"
+    flow.headway("run")
+    assert flow.launches() == []

@@ -44,6 +44,18 @@ class Digests:
         known = self._known.get(str(path))
         return 0 if known and known[0] == _stamp(status) else status.st_size
 
+    def is_as_read(self, path: Path) -> bool:
+        """Whether a file, or all that was read of a directory, looks as it did when it was read."""
+        names = _files_below(path) if path.is_dir() else [str(path)]
+        for name in names:
+            known = self._known.get(name)
+            try:
+                if known is not None and known[0] != _stamp(os.stat(name)):
+                    return False
+            except FileNotFoundError:
+                return False
+        return True
+
     def _of_file(self, name: str) -> tuple[str, int]:
         status = os.stat(name)
         if not stat.S_ISREG(status.st_mode):  # a pipe or a device has no content to compare, and might never end

@@ -55,6 +55,12 @@ class InputReader:
                     total_bytes += self._digests.unread_bytes(self._directory / name)
         return total_bytes <= QUICK_BYTES
 
+    def are_as_read(self, task: Task) -> bool:
+        """Whether nobody has changed the inputs since they were read."""
+        return all(
+            self._digests.is_as_read(self._directory / n) for path in task.inputs for n in self._resolve(path, task)
+        )
+
     def _resolve(self, path: str, task: Task) -> list[str]:
         if is_pattern(path):
             return matching(path, task, self._directory)

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from msgspec import structs
+
 from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
 from headway.drivers.inputs import InputReader
@@ -21,6 +23,7 @@ from headway.journal.folder import RunFolder
 from headway.model import records
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
+from headway.model.outcome import Ending
 from headway.model.records import Decision, Event, Why
 from headway.workers import protocol
 from headway.workers.link import Link
@@ -146,13 +149,11 @@ class Driver:
 
     async def _step(self, events: Sequence[Event]) -> None:
         batch: list[Event | Decision] = []
-        for event in events:
-            if isinstance(event, records.TaskEnded):
-                if not self._engine.is_running(event.outcome.task, event.outcome.attempt):
-                    continue  # told twice, or too late: an attempt ends once
-                crash_point("ended")
-            self._engine.apply(event)
-            batch.append(event)
+        for told in events:
+            event = self._examined(told)
+            if event is not None:
+                self._engine.apply(event)
+                batch.append(event)
         while decisions := self._engine.decide(time.time()):
             acts: list[Decision] = []
             for decision in decisions:
@@ -169,6 +170,21 @@ class Driver:
             await asyncio.sleep(0)
         if batch:
             self._make_durable(batch)
+
+    def _examined(self, event: Event) -> Event | None:
+        """The event as it is to be noted; None if it is no news.
+
+        An attempt ends once: what is told twice, or too late, does not count. A success whose inputs were changed under
+        its hands counts for this run, but no later run may rely on it.
+        """
+        if not isinstance(event, records.TaskEnded):
+            return event
+        outcome = event.outcome
+        if not self._engine.is_running(outcome.task, outcome.attempt):
+            return None
+        crash_point("ended")
+        moved = outcome.ending is Ending.SUCCESS and not self._inputs.are_as_read(self._engine.tasks[outcome.task].task)
+        return structs.replace(event, inputs_moved=True) if moved else event
 
     def _make_durable(self, batch: Sequence[Event | Decision]) -> None:
         self._journal.append(batch)

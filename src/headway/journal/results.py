@@ -38,6 +38,8 @@ def known_results(records: Iterable[Event | Decision]) -> dict[str, Known]:
                 digests[record.task] = record.digests
             case Launch() if not tasks[record.task].isolated:
                 known.pop(record.task, None)  # it writes in place: from here on the old files may be half overwritten
+            case TaskEnded() if record.outcome.ending is Ending.SUCCESS and record.inputs_moved:
+                known.pop(record.outcome.task, None)
             case TaskEnded() if record.outcome.ending is Ending.SUCCESS:
                 task = record.outcome.task
                 known[task] = Known(

@@ -122,6 +122,7 @@ class TaskEnded(Record, frozen=True, tag="task-ended"):
     """An attempt ended; if it succeeded, its outputs are already in their place."""
 
     outcome: Outcome
+    inputs_moved: bool = False  # an input was changed after it was looked at: who knows what this is the result of
 
 
 class UserCancel(Record, frozen=True, tag="user-cancel"):
