@@ -12,7 +12,6 @@ from headway.model.records import (
     Known,
     Launch,
     ResultsKnown,
-    Reuse,
     RunStarted,
     TaskEnded,
     TasksAdded,
@@ -45,6 +44,4 @@ def known_results(records: Iterable[Event | Decision]) -> dict[str, Known]:
                 known[task] = Known(
                     task, Fingerprint(tasks[task].recipe(), digests.get(task, {})), run, record.outcome.outputs
                 )
-            case Reuse():
-                pass  # what was known stays known
     return known
