@@ -135,7 +135,7 @@ class Board:
 
 
 def _missing_inputs(missing: list[str]) -> Why:
-    text = f"its input {missing[0]} does not exist"
+    text = f"its input {missing[0]} does not exist or cannot be read"
     if len(missing) > 1:
-        text = f"its inputs {', '.join(missing[:3])} do not exist ({len(missing)} in all)"
+        text = f"its inputs {', '.join(missing[:3])} do not exist or cannot be read ({len(missing)} in all)"
     return Why("engine", Ending.MISSING_INPUT, {"missing": ", ".join(missing)}, text)
