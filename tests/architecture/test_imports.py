@@ -18,6 +18,7 @@ ALLOWED: dict[str, set[str]] = {
     "kernels": set(),
     **{policy: {"model", "kernels"} for policy in POLICIES},
     "formats": {"model", "kernels"},
+    "generators": {"model", "kernels", "formats"},
     "history": {"model", "kernels"},
     "engine": {"model", *POLICIES},
     "workers": {"model", "kernels", "crash_points", "locks"},
@@ -39,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "testing": {"model", "journal", "clusters", *POLICIES},
     "crash_points": set(),
     "locks": set(),
-    "__init__": set(),
+    "__init__": {"model", "integrations"},
 }
 ON_TOP = {"cli", "web", "experiments", "integrations", "__main__"}
 IMPURE = {"time", "os", "subprocess", "random", "socket", "asyncio", "threading", "datetime", "secrets"}

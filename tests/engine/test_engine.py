@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -315,3 +317,95 @@ def test_any_run_ends_replays_to_the_same_state_and_succeeds_once_each(data: st.
     assert {t: s.phase for t, s in twin.tasks.items()} == {t: s.phase for t, s in run.engine.tasks.items()}
     assert twin._allocator.state() == run.engine._allocator.state()
     assert twin.decide(run.now) == run.engine.decide(run.now)
+
+
+# --- workflows that grow, shrink and wait ---
+
+
+def task(name: str, **about: Any) -> Task:
+    return Task(name, name, "true", **about)
+
+
+def test_a_growing_run_is_over_when_nothing_more_comes() -> None:
+    run = PretendRun([], growing=True)
+    assert run.decide() == []
+    run.record(records.TasksAdded(1.0, [task("a")]))
+    run.decide()
+    run.end(run.held[0], Ending.SUCCESS)
+    assert [type(decision) for decision in run.decide()] == []  # it keeps its node: more may come
+    run.record(records.TasksAdded(2.0, [task("b", parents=("a",))]))
+    run.decide()
+    run.record(records.NoMoreTasks(3.0))
+    assert run.to_the_end() == "succeeded"
+    assert len(run.launches()) == 2
+    assert sum(isinstance(record, records.Submit) for record in run.log) == 1
+
+
+def test_a_withdrawn_task_never_runs_nor_does_what_depends_on_it() -> None:
+    run = PretendRun([task("a"), task("b"), task("c", parents=("b",))], growing=True)
+    run.record(records.TaskWithdrawn(1.0, "b"))
+    run.record(records.NoMoreTasks(1.0))
+    assert run.to_the_end() == "succeeded"
+    assert [launch.task for launch in run.launches()] == ["a"]
+
+
+@pytest.mark.parametrize("ending", [Ending.CANCELLED, Ending.MEMORY, Ending.EXIT_CODE])
+def test_a_withdrawn_task_that_runs_is_stopped_and_not_tried_again(ending: Ending) -> None:
+    run = PretendRun([task("a", retries=5)])
+    run.decide()
+    run.record(records.TaskWithdrawn(1.0, "a"))
+    kills = run.decide()
+    assert [(kill.task, kill.attempt) for kill in kills if isinstance(kill, records.Kill)] == [("a", 1)]
+    assert run.decide() == []  # once is enough
+    run.end(run.held[0], ending)
+    run.decide()
+    assert (run.engine.finished, len(run.launches())) == ("succeeded", 1)
+
+
+def test_a_withdrawn_task_is_not_tried_again_when_its_node_is_lost() -> None:
+    run = PretendRun([task("a")])
+    run.decide()
+    run.record(records.TaskWithdrawn(1.0, "a"))
+    run.record(records.NodeLost(2.0, "here"))
+    run.held.clear()
+    run.decide()
+    assert (run.engine.finished, len(run.launches())) == ("succeeded", 1)
+
+
+def test_a_task_that_waits_lends_its_place_and_takes_it_back() -> None:
+    whole = {"cores": 2.0, "memory_bytes": 8e9}
+    run = PretendRun([task("outer", hints=whole), task("inner", hints=whole)])
+    run.decide()
+    outer = run.held[0]
+    run.record(records.TaskWaits(1.0, "outer", 1, waits=True))
+    run.decide()
+    assert [launch.task for launch in run.held] == ["outer", "inner"]
+    run.record(records.TaskWaits(2.0, "outer", 1, waits=False))
+    run.record(records.TaskWaits(2.0, "outer", 1, waits=False))  # told twice, counted once
+    node = run.engine.nodes["here"]
+    assert (node.free.cores, node.free.memory_bytes) == (-2, -8 * GB)
+    run.record(records.TasksAdded(3.0, [task("later")]))
+    run.decide()
+    assert len(run.held) == 2  # no room until both have ended
+    run.end(run.held[1], Ending.SUCCESS)
+    run.end(outer, Ending.SUCCESS)
+    assert node.free == node.capacity
+    assert run.to_the_end() == "succeeded"
+
+
+def test_a_task_that_ends_while_it_waits_gives_nothing_back_twice() -> None:
+    run = PretendRun([task("a"), task("b")])
+    run.decide()
+    run.record(records.TaskWaits(1.0, "a", 1, waits=True))
+    run.end(run.held[0], Ending.EXIT_CODE)
+    run.record(records.TaskWaits(2.0, "a", 1, waits=False))  # late news
+    run.end(run.held[0], Ending.SUCCESS)
+    node = run.engine.nodes["here"]
+    assert node.free == node.capacity
+
+
+def test_whoever_resumes_a_growing_run_brings_it_to_its_end() -> None:
+    run = PretendRun([task("a")], growing=True)
+    run.decide()
+    run.record(records.Resumed(5.0, "0"))
+    assert run.to_the_end() == "succeeded"

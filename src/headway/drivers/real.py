@@ -14,16 +14,17 @@ from msgspec import structs
 
 from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
+from headway.drivers.feed import Feed
 from headway.drivers.inputs import InputReader
 from headway.drivers.recovery import settle
 from headway.engine.engine import Engine
-from headway.engine.state import JobStatus
+from headway.engine.state import JobStatus, Phase
 from headway.journal.base import Journal
 from headway.journal.folder import RunFolder
 from headway.model import records
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
-from headway.model.outcome import Ending
+from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Why
 from headway.workers import protocol
 from headway.workers.link import Link
@@ -52,6 +53,7 @@ class Driver:
         inputs: InputReader,
         observers: Sequence[Observer] = (),
         *,
+        feed: Feed | None = None,
         grace_s: float = 5.0,
     ) -> None:
         self._engine = engine
@@ -60,6 +62,7 @@ class Driver:
         self._folder = folder
         self._inputs = inputs
         self._observers = observers
+        self._feed = feed
         self._links: dict[str, Link] = {}  # by tag
         self._news: asyncio.Queue[Event | BaseException] = asyncio.Queue()
         self._helpers: set[asyncio.Task[None]] = set()
@@ -70,9 +73,13 @@ class Driver:
     async def run(self) -> str:
         """Go on until the run is over; returns how it ended."""
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._interrupted)
-        loop.add_signal_handler(signal.SIGTERM, self._stop, "now")
+        handles_signals = threading.current_thread() is threading.main_thread()
+        if handles_signals:
+            loop.add_signal_handler(signal.SIGINT, self._interrupted)
+            loop.add_signal_handler(signal.SIGTERM, self._stop, "now")
         try:
+            if self._feed is not None:
+                self._feed.attach(lambda event: loop.call_soon_threadsafe(self._told, event))
             live = [job for job in self._engine.jobs.values() if job.live]
             self._keep(asyncio.create_task(self._take_up(live)))
             events = await self._next_events() if live else []
@@ -82,7 +89,9 @@ class Driver:
                     return self._engine.finished
                 events = await self._next_events()
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
+            if self._feed is not None:
+                self._feed.detach()
+            for number in (signal.SIGINT, signal.SIGTERM) if handles_signals else ():
                 loop.remove_signal_handler(number)
             for helper in self._helpers:
                 helper.cancel()
@@ -108,8 +117,12 @@ class Driver:
         self._stop("gently" if self._interrupts == 1 else "now")
 
     def _stop(self, mode: Literal["gently", "now"]) -> None:
-        self._news.put_nowait(records.UserCancel(time.time(), mode))
-        if mode == "now":
+        self._told(records.UserCancel(time.time(), mode))
+
+    def _told(self, event: Event) -> None:
+        """Take an event that comes from outside the run."""
+        self._news.put_nowait(event)
+        if isinstance(event, records.UserCancel) and event.mode == "now":
             self._keep(asyncio.create_task(self._force()))
 
     async def _force(self) -> None:
@@ -154,6 +167,8 @@ class Driver:
             if event is not None:
                 self._engine.apply(event)
                 batch.append(event)
+            if isinstance(event, records.TasksAdded):
+                self._say_what_is_produced(list(self._links.values()), [out for t in event.tasks for out in t.outputs])
         while decisions := self._engine.decide(time.time()):
             acts: list[Decision] = []
             for decision in decisions:
@@ -177,6 +192,8 @@ class Driver:
         An attempt ends once: what is told twice, or too late, does not count. A success whose inputs were changed under
         its hands counts for this run, but no later run may rely on it.
         """
+        if isinstance(event, records.TaskWithdrawn):
+            return event if self._engine.tasks[event.task].phase <= Phase.RUNNING else None
         if not isinstance(event, records.TaskEnded):
             return event
         outcome = event.outcome
@@ -226,7 +243,10 @@ class Driver:
     def _start(self, tag: str, task_id: str) -> None:
         """Send a launch. Without a connection it waits: whoever connects sends all that should be running."""
         state, link = self._engine.tasks[task_id], self._links.get(tag)
-        if link is not None and state.running is not None:
+        if state.running is not None and self._feed is not None and not self._feed.may_start(task_id):
+            outcome = Outcome(task_id, state.attempts, Ending.CANCELLED, time.time(), time.time())
+            self._news.put_nowait(records.TaskEnded(time.time(), outcome))
+        elif link is not None and state.running is not None:
             directory = str(self._folder.attempt(task_id, state.running.attempt))
             link.say(protocol.Start(state.task, state.running.attempt, directory, state.running.resources))
 
@@ -275,9 +295,7 @@ class Driver:
                 self._news.put_nowait(SiteError(f"the node supervisor {what}", where=log, todo=todo))
                 return
         self._links[tag] = link
-        produced = list(self._engine.workflow.producer)
-        for begin in range(0, len(produced), _PATHS_A_LINE):
-            link.say(protocol.Produced(produced[begin : begin + _PATHS_A_LINE]))
+        self._say_what_is_produced([link], list(self._engine.workflow.producer))
         self._news.put_nowait(records.JobState(time.time(), tag, JobPhase.RUNNING))
         if not known_before:
             self._news.put_nowait(records.NodeUp(time.time(), link.hello.node, tag, job.request.per_node))
@@ -286,6 +304,11 @@ class Driver:
                 for task_id in sorted(node.running):
                     self._start(tag, task_id)
         self._keep(asyncio.create_task(self._listen(tag, link)))
+
+    def _say_what_is_produced(self, links: Sequence[Link], paths: Sequence[str]) -> None:
+        for begin in range(0, len(paths), _PATHS_A_LINE):
+            for link in links:
+                link.say(protocol.Produced(list(paths[begin : begin + _PATHS_A_LINE])))
 
     async def _listen(self, tag: str, link: Link) -> None:
         while (message := await link.hear()) is not None:

@@ -18,6 +18,7 @@ from headway.clusters.local import LocalMachine, Site
 from headway.crash_points import crash_point
 from headway.drivers.assemble import assemble
 from headway.drivers.digests import Digests
+from headway.drivers.feed import Feed
 from headway.drivers.inputs import InputReader, check_sources
 from headway.drivers.real import Driver, Observer
 from headway.drivers.recovery import settle
@@ -26,7 +27,7 @@ from headway.journal.folder import Project, RunFolder
 from headway.journal.results import known_results
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
-from headway.model.errors import BusyError, InputError, SiteError
+from headway.model.errors import BusyError, InputError, SiteError, WorkflowError
 from headway.model.records import Decision, Event, Known
 from headway.model.workflow import Workflow
 from headway.ordering import DEFAULT_ORDER
@@ -50,11 +51,18 @@ class Options(Struct, frozen=True):
 
 
 def start(
-    workflow: Workflow, directory: Path, options: Options, *, source: str = "", observers: Sequence[Observer] = ()
+    workflow: Workflow,
+    directory: Path,
+    options: Options,
+    *,
+    source: str = "",
+    observers: Sequence[Observer] = (),
+    feed: Feed | None = None,
 ) -> tuple[RunFolder, str]:
-    """Run a workflow in `directory`; returns the run's folder and how it ended."""
-    if not len(workflow):
+    """Run a workflow in `directory`; returns the run's folder and how it ended. With a `feed` it may grow meanwhile."""
+    if not len(workflow) and feed is None:
         raise InputError("the workflow has no tasks", where=source)
+    _check_commands(workflow, source)
     project = Project(directory)
     check_sources(workflow, project.directory)
     project.lock()
@@ -63,7 +71,9 @@ def start(
         folder = project.new_run()
         project.works_on(folder.run)
         crash_point("run-created")
-        started = _run_started(workflow, project.directory, folder, options, source)
+        if feed is not None:
+            feed.folder = folder
+        started = _run_started(workflow, project.directory, folder, options, source, growing=feed is not None)
         engine = assemble(started)
         cluster = _cluster(started, folder, options)
         first = [
@@ -72,7 +82,7 @@ def start(
             *_tasks_added(workflow, earlier, started.at),
         ]
         journal = SqliteJournal.create(folder.journal, first)
-        return folder, _drive(engine, journal, cluster, project, folder, options, observers, first)
+        return folder, _drive(engine, journal, cluster, project, folder, options, observers, first, feed)
     finally:
         project.unlock()
 
@@ -175,7 +185,7 @@ def _settle_all(engine: Engine, journal: SqliteJournal, folder: RunFolder) -> No
 
 
 def _run_started(
-    workflow: Workflow, directory: Path, folder: RunFolder, options: Options, source: str
+    workflow: Workflow, directory: Path, folder: RunFolder, options: Options, source: str, *, growing: bool
 ) -> records.RunStarted:
     return records.RunStarted(
         at=time.time(),
@@ -191,7 +201,20 @@ def _run_started(
         keep_going=options.keep_going,
         again=options.again,
         stated=options.stated,
+        growing=growing,
     )
+
+
+def _check_commands(workflow: Workflow, source: str) -> None:
+    """A task without a command can be simulated, not run."""
+    for task in workflow:
+        if not task.command.strip():
+            raise WorkflowError(
+                f"task {task.id!r} has no command",
+                tasks=[task.id],
+                where=source,
+                todo="`headway run --synthetic` runs stand-ins that take what was recorded",
+            )
 
 
 def _tasks_added(workflow: Workflow, earlier: dict[str, Known], now: float) -> list[Event | Decision]:
@@ -219,6 +242,7 @@ def _drive(
     options: Options,
     observers: Sequence[Observer],
     first: Sequence[Event | Decision],
+    feed: Feed | None = None,
 ) -> str:
     """Apply and show the records that are already in the journal, then drive the run to its end."""
     for record in first:
@@ -228,7 +252,7 @@ def _drive(
     digests = Digests(project.path / "digests.db")
     inputs = InputReader(project.directory, digests)
     try:
-        driver = Driver(engine, journal, cluster, folder, inputs, observers, grace_s=options.grace_s)
+        driver = Driver(engine, journal, cluster, folder, inputs, observers, feed=feed, grace_s=options.grace_s)
         return asyncio.run(driver.run())
     finally:
         digests.save()

@@ -103,6 +103,9 @@ class Board:
 
     def requeue(self, state: TaskState) -> None:
         """It wants to run, for the first time or again. A task that met with trouble is not sized like its kind."""
+        if state.withdrawn:
+            self.cut_off(state)
+            return
         self.enter(state, Phase.PLACEABLE)
         own_lane = state.task.id if state.exhausted or state.losses else ""
         self.placeable.push((state.task.category, own_lane), state.key, state.task.id)
@@ -125,11 +128,19 @@ class Board:
         """It has failed for good, and all that depends on it is cut off."""
         self.verdicts.pop(task_id, None)
         self.enter(self.tasks[task_id], Phase.FAILED)
-        below = deque(self.workflow.children[task_id])
+        self._cut_off_all(self.workflow.children[task_id])
+
+    def cut_off(self, state: TaskState) -> None:
+        """It will not run, nor will what depends on it."""
+        self._cut_off_all([state.task.id])
+
+    def _cut_off_all(self, task_ids: Iterable[str]) -> None:
+        below = deque(task_ids)
         while below:
             state = self.tasks[below.popleft()]
             if state.phase not in (Phase.FAILED, Phase.CUT_OFF):
                 self.verdicts.pop(state.task.id, None)
+                self.reusable.pop(state.task.id, None)
                 self.enter(state, Phase.CUT_OFF)
                 below.extend(self.workflow.children[state.task.id])
 

@@ -43,6 +43,8 @@ class Engine:
         self.limits = Resources()  # the most that one task can be given
         self.stopping: str | None = None  # how the user wants it to stop
         self.finished: str | None = None
+        self._growing = settings.growing
+        self._unwanted: set[str] = set()  # running, and nobody waits for them
         self._board = Board(settings.name, order)
         self._allocator = allocator
         self._order = order
@@ -102,6 +104,31 @@ class Engine:
             self._check_hints(state)
 
     @apply.register
+    def _(self, record: records.NoMoreTasks) -> None:
+        self._growing = False
+
+    @apply.register
+    def _(self, record: records.TaskWithdrawn) -> None:
+        state = self.tasks[record.task]
+        state.withdrawn = True
+        if state.phase < Phase.RUNNING:
+            self._board.cut_off(state)
+        elif state.phase is Phase.RUNNING:
+            self._unwanted.add(record.task)
+
+    @apply.register
+    def _(self, record: records.TaskWaits) -> None:
+        running = self.tasks[record.task].running
+        if running is None or running.attempt != record.attempt or running.waits is record.waits:
+            return
+        running.waits = record.waits
+        node = self.nodes[running.node]
+        if record.waits:
+            node.free += running.resources
+        else:  # there may be less than nothing free until one of those that took its place has ended
+            node.free -= running.resources
+
+    @apply.register
     def _(self, record: records.InputsRead) -> None:
         self._board.inputs_read(record, again=self.settings.again)
 
@@ -113,10 +140,12 @@ class Engine:
         if running is None or running.attempt != outcome.attempt:
             return  # late news of an attempt that was given up for lost
         state.running = None
+        self._unwanted.discard(outcome.task)
         node = self.nodes.get(running.node)
         if node is not None:
-            node.free += running.resources
             node.running.discard(outcome.task)
+            if not running.waits:
+                node.free += running.resources
         self._allocator.observe(state.task, running.ticket, outcome)
         self._order.observe(state.task, outcome)
         if outcome.ending is Ending.SUCCESS:
@@ -138,6 +167,7 @@ class Engine:
         lost = [self.tasks[task_id] for task_id in node.running] if node else []
         for state in sorted(lost, key=lambda state: state.key):
             state.running = None
+            self._unwanted.discard(state.task.id)
             state.losses += 1
             state.losses_alone += len(lost) == 1
             self._board.requeue(state)
@@ -154,6 +184,7 @@ class Engine:
     def _(self, record: records.Resumed) -> None:
         self.stopping = None
         self.finished = None
+        self._growing = False  # whoever let it grow is gone
         for state in self.tasks.values():
             if state.phase is Phase.READING:  # whoever was looking is gone
                 self._board.make_ready(state)
@@ -242,15 +273,14 @@ class Engine:
         board = self._board
         decisions: list[Decision] = [records.GiveUp(now, task, verdict) for task, verdict in board.verdicts.items()]
         decisions += [records.Reuse(now, task, run) for task, run in board.reusable.items()]
-        if self.stopping == "now":
-            decisions += self._kills(now)
+        decisions += self._kills(now)
         if decisions:  # they change what is ready: the rest comes after
             return decisions
         if not self._winding_down:
             decisions += self._reads(now)
             decisions += self._launches(now)
         over = self._winding_down and not board.counts[Phase.RUNNING]
-        unfinished = 0 if over else board.unfinished()
+        unfinished = 0 if over else board.unfinished() + self._growing
         wanting = 0 if over else board.counts[Phase.PLACEABLE] + board.counts[Phase.RUNNING]
         decisions += self._planner.plan(
             View(self.settings.uid, unfinished, wanting, self.jobs.values(), self.limits), now
@@ -267,12 +297,15 @@ class Engine:
     def _status(self) -> Literal["succeeded", "failed", "stopped"]:
         if self._board.counts[Phase.FAILED]:
             return "failed"
-        return "succeeded" if self._board.counts[Phase.SUCCEEDED] == len(self.tasks) else "stopped"
+        return "stopped" if self._board.unfinished() else "succeeded"
 
     def _kills(self, now: float) -> list[Decision]:
-        under_way = [(state.task.id, state.running) for state in self.running()]
-        why = Why("user", "stop-now")
-        return [records.Kill(now, task, run.attempt, why) for task, run in under_way if run and not run.being_killed]
+        if self.stopping == "now":
+            why, unwanted = Why("user", "stop-now"), self.running()
+        else:
+            why, unwanted = Why("user", "withdrawn"), [self.tasks[task_id] for task_id in sorted(self._unwanted)]
+        runs = [(state.task.id, state.running) for state in unwanted]
+        return [records.Kill(now, task, run.attempt, why) for task, run in runs if run and not run.being_killed]
 
     def _reads(self, now: float) -> list[Decision]:
         reads: list[Decision] = []

@@ -21,7 +21,7 @@ class Phase(IntEnum):
     RUNNING = 4
     SUCCEEDED = 5
     FAILED = 6  # for good
-    CUT_OFF = 7  # something it depends on failed
+    CUT_OFF = 7  # something it depends on failed, or nobody wants it any more
 
 
 class TaskState:
@@ -40,6 +40,7 @@ class TaskState:
         "running",
         "task",
         "unfinished_parents",
+        "withdrawn",
     )
 
     def __init__(self, task: Task, key: tuple[Any, ...]) -> None:
@@ -55,12 +56,13 @@ class TaskState:
         self.running: Running | None = None
         self.inputs: InputsRead | None = None
         self.because = ""  # why it runs at all
+        self.withdrawn = False  # nobody wants its result any more
 
 
 class Running:
     """An attempt under way."""
 
-    __slots__ = ("attempt", "being_killed", "node", "resources", "started_at", "ticket")
+    __slots__ = ("attempt", "being_killed", "node", "resources", "started_at", "ticket", "waits")
 
     def __init__(
         self, attempt: int, node: str, resources: Resources, ticket: dict[str, Figure], started_at: float
@@ -71,6 +73,7 @@ class Running:
         self.ticket = ticket
         self.started_at = started_at
         self.being_killed = False
+        self.waits = False  # for other tasks, which may have its resources meanwhile
 
 
 class NodeState:

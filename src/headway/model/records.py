@@ -64,6 +64,7 @@ class RunStarted(Record, frozen=True, tag="run-started"):
     keep_going: bool = False
     again: bool = False
     stated: dict[str, float] = field(default_factory=dict)  # the part of the machine that may be used
+    growing: bool = False  # tasks are added while it runs: it is not over before `NoMoreTasks`
 
 
 class ResultsKnown(Record, frozen=True, tag="results-known"):
@@ -76,6 +77,24 @@ class TasksAdded(Record, frozen=True, tag="tasks-added"):
     """The workflow, or what it grew by."""
 
     tasks: list[Task]
+
+
+class NoMoreTasks(Record, frozen=True, tag="no-more-tasks"):
+    """Whoever let the workflow grow is done; tasks that are running may still add some."""
+
+
+class TaskWithdrawn(Record, frozen=True, tag="task-withdrawn"):
+    """Nobody wants the task's result any more."""
+
+    task: str
+
+
+class TaskWaits(Record, frozen=True, tag="task-waits"):
+    """A running attempt waits for other tasks, or goes on. While it waits, they may have what it was given."""
+
+    task: str
+    attempt: int
+    waits: bool
 
 
 class LimitsRead(Record, frozen=True, tag="limits-read"):
@@ -207,6 +226,9 @@ Event = (
     RunStarted
     | ResultsKnown
     | TasksAdded
+    | NoMoreTasks
+    | TaskWithdrawn
+    | TaskWaits
     | LimitsRead
     | JobState
     | NodeUp

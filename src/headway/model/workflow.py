@@ -8,14 +8,18 @@ import re
 from bisect import bisect_left
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from posixpath import normpath
 
 from msgspec import structs
 
 from headway.model.errors import WorkflowError
+from headway.model.hints import hints
 from headway.model.task import Task, is_pattern
 
 _MOST_SHOWN = 10  # names in an error's sentence
+# Most paths are in their only spelling and inside the directory at first sight; the others are looked at closely.
+_ORDINARY = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)*[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 
 
 class Workflow:
@@ -53,11 +57,9 @@ class Workflow:
             new[task.id] = task
         self._check_producers(new.values())
         made = {path: task.id for task in new.values() for path in task.outputs}
-        producer = ChainMap(made, self.producer)
+        producer = ChainMap(made, self.producer) if self.producer else made
         outputs = sorted([*self._ordered_outputs, *made]) if made else self._ordered_outputs
-        completed = {
-            task.id: structs.replace(task, parents=_all_parents(task, producer, outputs)) for task in new.values()
-        }
+        completed = {task.id: _completed(task, producer, outputs) for task in new.values()}
         self._check_parents(completed)
         _check_acyclic(completed)
         self.tasks |= completed
@@ -70,18 +72,64 @@ class Workflow:
                 self.children.setdefault(parent, []).append(task.id)
         return list(completed.values())
 
+    def task(
+        self,
+        name: str,
+        command: str,
+        *,
+        category: str | None = None,
+        inputs: Sequence[str] = (),
+        outputs: Sequence[str] = (),
+        after: Sequence[Task | str] = (),
+        resources: Mapping[str, float | str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        setup: Sequence[str] = (),
+        container: str | None = None,
+        priority: float = 0,
+        retries: int = 0,
+        sandbox: bool = True,
+    ) -> Task:
+        """Add one task, as a workflow file would: `resources={"memory": "2 GB", "time": "5m"}` are hints, and the
+        category is by default the name up to a bracket (`count[3]` is of category `count`)."""
+        (added,) = self.add(
+            [
+                Task(
+                    id=name,
+                    category=category or name.partition("[")[0],
+                    command=command,
+                    environment=dict(environment or {}),
+                    setup=tuple(setup),
+                    container=container,
+                    inputs=tuple(inputs),
+                    outputs=tuple(outputs),
+                    parents=tuple(parent if isinstance(parent, str) else parent.id for parent in after),
+                    priority=priority,
+                    hints=hints(resources or {}),
+                    retries=retries,
+                    sandbox=sandbox,
+                )
+            ]
+        )
+        return added
+
+    def implied_parents(self, task: Task) -> tuple[str, ...]:
+        """The producers of the task's inputs: whom it waits for without naming them."""
+        return _all_parents(structs.replace(task, parents=()), self.producer, self._ordered_outputs)
+
     def _check_producers(self, new: Iterable[Task]) -> None:
         """No path is made by two tasks, nor a directory by one and something inside it by another."""
         made: dict[str, str] = {}
         inside: dict[str, str] = {}
         for task in new:
             for path in task.outputs:
-                others = [self.producer.get(path), made.get(path), self._makers_inside.get(path), inside.get(path)]
-                for above in _directories_above(path):
-                    others += [self.producer.get(above), made.get(above)]
-                    inside.setdefault(above, task.id)
+                above = _directories_above(path)
+                others = [made.get(path), inside.get(path), *map(made.get, above)]
+                if self.producer:
+                    others += [self.producer.get(path), self._makers_inside.get(path), *map(self.producer.get, above)]
+                for directory in above:
+                    inside.setdefault(directory, task.id)
                 made[path] = task.id
-                other = next((other for other in others if other not in (None, task.id)), None)
+                other = next((other for other in others if other and other != task.id), None) if any(others) else None
                 if other is not None:
                     raise WorkflowError(
                         f"tasks {other!r} and {task.id!r} both produce {path!r}",
@@ -143,7 +191,10 @@ def _normalised(task: Task) -> Task:
     """Paths in one spelling; outputs that would leave the workflow's directory are refused."""
     if not task.id or not task.category:
         raise WorkflowError("a task needs an id and a category", tasks=[task.id])
-    for path in (*task.inputs, *task.outputs):
+    paths = (*task.inputs, *task.outputs)
+    if all(map(_ORDINARY.fullmatch, paths)) and len(set(paths)) == len(paths):
+        return task
+    for path in paths:
         if not path.strip() or "\0" in path:
             raise WorkflowError(f"task {task.id!r} has an empty or impossible path {path!r}", tasks=[task.id])
     outputs = tuple(dict.fromkeys(normpath(path) for path in task.outputs))
@@ -169,6 +220,12 @@ def _normalised(task: Task) -> Task:
     return structs.replace(task, inputs=inputs, outputs=outputs)
 
 
+def _completed(task: Task, producer: Mapping[str, str], outputs: Sequence[str]) -> Task:
+    """The task with all of its parents."""
+    parents = _all_parents(task, producer, outputs)
+    return task if parents == task.parents else structs.replace(task, parents=parents)
+
+
 def _all_parents(task: Task, producer: Mapping[str, str], outputs: Sequence[str]) -> tuple[str, ...]:
     """The parents that the task names, and the producers of its inputs."""
     parents = dict.fromkeys(task.parents)
@@ -176,7 +233,7 @@ def _all_parents(task: Task, producer: Mapping[str, str], outputs: Sequence[str]
         if path in producer:
             parents[producer[path]] = None
         elif is_pattern(path):
-            makers = (producer[output] for output in _matching(path, outputs))
+            makers = (producer[output] for output in matching(path, outputs))
             parents |= dict.fromkeys(maker for maker in makers if maker != task.id)
         else:
             parents |= dict.fromkeys(producer[above] for above in _directories_above(path) if above in producer)
@@ -184,9 +241,15 @@ def _all_parents(task: Task, producer: Mapping[str, str], outputs: Sequence[str]
     return tuple(parents)
 
 
-def _directories_above(path: str) -> list[str]:
-    parts = path.split("/")
-    return ["/".join(parts[:depth]) for depth in range(1, len(parts)) if parts[:depth] != [""]]
+def _directories_above(path: str) -> tuple[str, ...]:
+    return _and_above(path.rpartition("/")[0])
+
+
+@lru_cache(maxsize=10_000)  # most paths share a few directories
+def _and_above(directory: str) -> tuple[str, ...]:
+    """The directory and those that it lies in, outermost first."""
+    parts = directory.split("/")
+    return tuple("/".join(parts[:depth]) for depth in range(1, 1 + len(parts)) if parts[:depth] != [""])
 
 
 def _starting_with(prefix: str, ordered: Sequence[str]) -> Iterator[str]:
@@ -196,7 +259,7 @@ def _starting_with(prefix: str, ordered: Sequence[str]) -> Iterator[str]:
         yield ordered[index]
 
 
-def _matching(pattern: str, ordered: Sequence[str]) -> Iterator[str]:
+def matching(pattern: str, ordered: Sequence[str]) -> Iterator[str]:
     """The outputs that a pattern reaches, as in the shell: a star stays within one directory and passes over hidden
     files. Reached are what it matches, what lies in a directory that it matches, and directories in which it looks."""
     literal = re.split(r"[*?\[]", pattern, maxsplit=1)[0]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Self
 
 from msgspec import Struct
 
@@ -49,6 +49,7 @@ class RunSummary:
         self._parents: dict[str, tuple[str, ...]] = {}
         self._children: dict[str, list[str]] | None = None  # made when the first task fails
         self._cut_off: set[str] = set()
+        self._withdrawn: set[str] = set()  # tasks whose result nobody wants
         self._session_from = 0.0
         self._earlier_sessions_s = 0.0
         self._handlers: dict[type[records.Record], Callable[[Any], None]] = {
@@ -56,6 +57,7 @@ class RunSummary:
             records.Resumed: self._resumed,
             records.LimitsRead: self._limits_read,
             records.TasksAdded: self._tasks_added,
+            records.TaskWithdrawn: self._task_withdrawn,
             records.NodeUp: self._node_up,
             records.NodeLost: self._node_lost,
             records.Release: self._release,
@@ -68,7 +70,7 @@ class RunSummary:
         }
 
     @classmethod
-    def of(cls, journal: Journal) -> RunSummary:
+    def of(cls, journal: Journal) -> Self:
         """The summary of all that a journal holds so far."""
         summary = cls()
         kinds = [str(each.__struct_config__.tag) for each in summary._handlers]  # the others need not even be read
@@ -129,7 +131,6 @@ class RunSummary:
         self.limits = record.limits
 
     def _tasks_added(self, record: records.TasksAdded) -> None:
-        self._children = None
         for task in record.tasks:
             figures = self.categories.get(task.category)
             if figures is None:
@@ -137,6 +138,8 @@ class RunSummary:
             figures.total += 1
             self._category_of[task.id] = figures
             self._parents[task.id] = task.parents
+            if self._children is not None:
+                self._add_child(task.id, task.parents)
             if any(parent in self.failures or parent in self._cut_off for parent in task.parents):
                 self._cut(task.id)
 
@@ -150,6 +153,7 @@ class RunSummary:
             figures = self._category_of[launch.task]
             figures.running -= 1
             figures.lost += 1
+            self._cut_if_withdrawn(launch.task)
 
     def _release(self, record: records.Release) -> None:
         self.capacity = {node: held for node, held in self.capacity.items() if held[0] != record.tag}
@@ -174,6 +178,7 @@ class RunSummary:
         figures.ended(launch.resources, outcome)
         if outcome.ending is not Ending.SUCCESS:
             self.troubles[outcome.task] = outcome
+            self._cut_if_withdrawn(outcome.task)
 
     def _reuse(self, record: records.Reuse) -> None:
         self._category_of[record.task].reused += 1
@@ -183,8 +188,21 @@ class RunSummary:
         figures.failed += 1
         last = self.troubles.pop(record.task, None)
         self.failures[record.task] = Failure(record.task, figures.name, record.why, last.attempt if last else 0)
+        self._cut_all(self._children_of_all().get(record.task, ()))
+
+    def _task_withdrawn(self, record: records.TaskWithdrawn) -> None:
+        self._withdrawn.add(record.task)
+        if record.task not in self.running:
+            self._cut_if_withdrawn(record.task)
+
+    def _cut_if_withdrawn(self, task: str) -> None:
+        if task in self._withdrawn:
+            self._cut_all([task])
+
+    def _cut_all(self, tasks: Iterable[str]) -> None:
+        """Count tasks and all that depends on them as cut off."""
         children = self._children_of_all()
-        below = deque(children.get(record.task, ()))
+        below = deque(tasks)
         while below:
             task = below.popleft()
             if self._cut(task):
@@ -208,6 +226,9 @@ class RunSummary:
         if self._children is None:
             self._children = {}
             for task, parents in self._parents.items():
-                for parent in parents:
-                    self._children.setdefault(parent, []).append(task)
+                self._add_child(task, parents)
         return self._children
+
+    def _add_child(self, task: str, parents: Iterable[str]) -> None:
+        for parent in parents:
+            self._children_of_all().setdefault(parent, []).append(task)

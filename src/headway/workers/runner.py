@@ -160,11 +160,17 @@ def _ending(start: Start, end: CommandEnd, work: Path) -> tuple[Ending, str]:
     if end.signal is not None:
         return Ending.SIGNAL, f"it was ended by signal {end.signal} ({signal.strsignal(end.signal)})"
     if end.exit_code:
-        return Ending.EXIT_CODE, f"its command exited with code {end.exit_code}"
+        return Ending.EXIT_CODE, f"its command exited with code {end.exit_code}{_told_by_a_shell(end.exit_code)}"
     missing = missing_outputs(work, start.task)
     if missing:
         return Ending.MISSING_OUTPUT, f"its command succeeded but did not make {', '.join(missing[:3])}"
     return Ending.SUCCESS, ""
+
+
+def _told_by_a_shell(exit_code: int) -> str:
+    """What a shell means by a code above 128: not it, but what it ran, was ended by a signal."""
+    name = signal.strsignal(exit_code - 128) if 128 < exit_code < 128 + signal.NSIG else None
+    return f": signal {exit_code - 128} ({name})" if name else ""
 
 
 def _failed(start: Start, ending: Ending, began: float, message: str) -> Outcome:

@@ -1,0 +1,34 @@
+"""Wishes as people write them in code: `memory="2 GB"` becomes `memory_bytes` 2e9."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from headway.model.errors import InputError
+from headway.model.resources import check_amount
+from headway.model.units import parse_bytes, parse_duration
+
+# What people call it, its name in the model, and the reader of an amount with a unit.
+WITH_UNITS: dict[str, tuple[str, Callable[[str], float]]] = {
+    "memory": ("memory_bytes", parse_bytes),
+    "disk": ("disk_bytes", parse_bytes),
+    "time": ("walltime_s", parse_duration),
+}
+
+
+def hints(resources: Mapping[str, float | str]) -> dict[str, float]:
+    """Amounts by the model's names. Texts have a unit; numbers are bytes and seconds; unknown names are extras.
+
+    >>> hints({"memory": "2 GB", "cores": 2, "time": 90})
+    {'memory_bytes': 2000000000, 'cores': 2, 'walltime_s': 90}
+    """
+    return dict(_hint(name, amount) for name, amount in resources.items())
+
+
+def _hint(name: str, amount: float | str) -> tuple[str, float]:
+    own, parse = WITH_UNITS.get(name, (name, None))
+    if isinstance(amount, str):
+        if parse is None:
+            raise InputError(f"{name} is {amount!r}, not a number", todo=f"write for example {name}=1")
+        amount = parse(amount)
+    return own, check_amount(own, amount)

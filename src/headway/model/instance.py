@@ -1,0 +1,45 @@
+"""`Instance`: a workflow, and what one execution of it took."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from headway.model.workflow import Workflow
+
+
+class Recorded(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What one execution of a task took; None where nobody measured it."""
+
+    run_s: float | None = None
+    cores: float | None = None  # that it was given
+    cores_used: float | None = None  # busy on average: 0.5 is one core, half of the time
+    memory_bytes: int | None = None  # at its peak
+    read_bytes: int | None = None
+    written_bytes: int | None = None
+    started_at: float | None = None  # seconds since the epoch
+    machine: str = ""
+
+
+class Machine(Struct, frozen=True, omit_defaults=True):
+    """A machine that took part."""
+
+    name: str
+    cores: int | None = None
+    memory_bytes: int | None = None
+    speed_mhz: int | None = None
+
+
+class Instance(Struct):
+    """What the field exchanges: a workflow with the figures of one execution, real or generated.
+
+    Tasks of an instance may have no command: then it can be simulated, and run with stand-ins that take what is
+    `recorded`. Sizes of files are known by path; a file that nobody makes is an input of the whole workflow.
+    """
+
+    workflow: Workflow
+    recorded: dict[str, Recorded] = field(default_factory=dict)  # by task
+    file_bytes: dict[str, int] = field(default_factory=dict)  # by path
+    machines: tuple[Machine, ...] = ()
+    makespan_s: float | None = None
+    started_at: float | None = None
+    description: str = ""
