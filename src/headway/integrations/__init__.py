@@ -1,0 +1,1 @@
+"""How other programs use Headway: the Python API."""

@@ -1,0 +1,160 @@
+"""The calls of one executor that have not come to an end, and who wants to know of it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Sequence
+from enum import Enum
+from queue import SimpleQueue
+from typing import Protocol
+
+from headway.integrations.calls import CallSpec
+from headway.integrations.task_future import NeedError, TaskError
+from headway.journal.folder import RunFolder
+from headway.model.outcome import Ending, Outcome
+from headway.model.records import Decision, Event, GiveUp, TaskEnded
+from headway.workers.attempt import AttemptFolder
+
+
+class Submitted(Protocol):
+    """Whoever submitted a call, in this process or in that of another call."""
+
+    def may_start(self) -> bool:
+        """It is about to begin; False if it was called off."""
+
+    def succeeded(self, outcome: Outcome) -> None:
+        """Its value is there."""
+
+    def failed(self, error: TaskError, outcome: Outcome | None) -> None:
+        """It has no value. What the function raised, if that is the reason, lies in the call's folder."""
+
+    def called_off(self) -> None:
+        """It was cancelled, and this is noted."""
+
+
+class _Fate(Enum):
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    NEED_FAILED = "need failed"
+    CALLED_OFF = "called off"
+
+
+class _Call:
+    """A call under way."""
+
+    __slots__ = ("dependants", "last", "spec", "submitted")
+
+    def __init__(self, spec: CallSpec, submitted: Submitted) -> None:
+        self.spec = spec
+        self.submitted = submitted
+        self.last: Outcome | None = None  # of its attempts
+        self.dependants: list[str] = []
+
+
+class CallBook:
+    """Follows a run's records and lets submitters know how their calls ended.
+
+    It does so in a thread of its own: reading a large value, or what a user does when a call is done, must not hold up
+    the run.
+    """
+
+    def __init__(self, *, echo: bool) -> None:
+        self.folder: RunFolder | None = None
+        self._echo = echo
+        self._lock = threading.Lock()
+        self._calls: dict[str, _Call] = {}
+        self._have_values: set[str] = set()
+        self._news: SimpleQueue[tuple[str, _Fate, str] | None] = SimpleQueue()
+        self._teller = threading.Thread(target=self._tell_all, name="headway-results", daemon=True)
+        self._teller.start()
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def add(self, spec: CallSpec, submitted: Submitted) -> bool:
+        """Follow a call; False if it cannot be made, because one that it needs has failed: its submitter is told."""
+        with self._lock:
+            self._calls[spec.task_id] = _Call(spec, submitted)
+            for need in spec.needs:
+                if need in self._calls:
+                    self._calls[need].dependants.append(spec.task_id)
+            doomed = next((need for need in spec.needs if not self._may_have_value(need)), None)
+        if doomed is not None:
+            self._news.put((spec.task_id, _Fate.NEED_FAILED, doomed))
+        return doomed is None
+
+    def _may_have_value(self, task_id: str) -> bool:
+        return task_id in self._have_values or task_id in self._calls
+
+    def may_start(self, task_id: str) -> bool:
+        """Whether an attempt may begin; its submitter learns that it does."""
+        call = self._calls.get(task_id)
+        return call is not None and call.submitted.may_start()
+
+    def call_off(self, task_id: str) -> None:
+        """Its submitter has cancelled it."""
+        self._news.put((task_id, _Fate.CALLED_OFF, ""))
+
+    def observe(self, batch: Sequence[Event | Decision]) -> None:
+        """Take note of records. The run's driver calls this, so it only passes the news on."""
+        for record in batch:
+            if isinstance(record, TaskEnded):
+                call = self._calls.get(record.outcome.task)
+                if call is not None:
+                    call.last = record.outcome
+                if record.outcome.ending is Ending.SUCCESS:
+                    self._news.put((record.outcome.task, _Fate.SUCCEEDED, ""))
+            elif isinstance(record, GiveUp):
+                self._news.put((record.task, _Fate.FAILED, record.why.text))
+
+    def close(self, error: BaseException | None) -> None:
+        """The run is over: whoever still waits learns that nothing will come."""
+        self._news.put(None)
+        self._teller.join()
+        reason = f"the executor broke down: {error}" if error else "the executor was stopped"
+        for call in list(self._calls.values()):
+            call.submitted.failed(TaskError(f"{call.spec.task_id} did not end: {reason}", call.last), call.last)
+        self._calls.clear()
+
+    # --- in the teller's thread ---
+
+    def _tell_all(self) -> None:
+        while (news := self._news.get()) is not None:
+            self._close_call(*news)
+
+    def _close_call(self, task_id: str, fate: _Fate, text: str) -> None:
+        with self._lock:
+            call = self._calls.pop(task_id, None)
+            if call is not None and fate is _Fate.SUCCEEDED:
+                self._have_values.add(task_id)
+        if call is not None:
+            self._repeat_output(call)
+            self._tell(call, fate, text)
+
+    def _tell(self, call: _Call, fate: _Fate, text: str) -> None:
+        task_id = call.spec.task_id
+        match fate:
+            case _Fate.SUCCEEDED if call.last is not None:
+                call.submitted.succeeded(call.last)
+                return
+            case _Fate.NEED_FAILED:
+                what = f"{task_id} was not called: {text}, whose value is among its arguments, has none"
+                call.submitted.failed(NeedError(what), None)
+            case _Fate.CALLED_OFF:
+                call.submitted.called_off()
+            case _:
+                call.submitted.failed(TaskError(f"{task_id}: {text}", call.last), call.last)
+        for dependant in call.dependants:
+            self._news.put((dependant, _Fate.NEED_FAILED, task_id))
+
+    def _repeat_output(self, call: _Call) -> None:
+        """What a function prints appears here, too, when it has ended."""
+        if not self._echo or self.folder is None or call.last is None:
+            return
+        attempt = AttemptFolder(self.folder.attempt(call.spec.task_id, call.last.attempt))
+        for path, stream in ((attempt.stdout, sys.stdout), (attempt.stderr, sys.stderr)):
+            with contextlib.suppress(OSError, ValueError):  # it printed nothing, or nobody listens here
+                stream.write(path.read_text(errors="replace"))
+                stream.flush()

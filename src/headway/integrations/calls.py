@@ -1,0 +1,136 @@
+"""Calls of Python functions on disk: what is to be called, and what came of it.
+
+A call is a file that its submitter writes and its process reads; a value or an error is a file the other way round. All
+of them lie in a folder that only its owner can enter, so nobody else's pickles are ever loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cloudpickle
+from msgspec import Struct, field
+
+from headway.integrations import call
+from headway.model.task import Task
+
+PLACE = "HEADWAY_CALLS"  # tells a function's process where its executor's calls lie
+
+
+class CallSpec(Struct, frozen=True):
+    """All of a call that the run needs to know. `needs` are the tasks whose values are among its arguments."""
+
+    key: str
+    category: str
+    needs: tuple[str, ...] = ()
+    hints: dict[str, float] = field(default_factory=dict)
+    priority: float = 0
+    retries: int = 0
+
+    @property
+    def task_id(self) -> str:
+        """The task's name in the run, such as `fit[17]`."""
+        return f"{self.category}[{self.key}]"
+
+    def task(self, folder: CallFolder) -> Task:
+        """The call as a task: a Python of its own, which must leave a value."""
+        argv = [sys.executable, "-P", call.__file__, str(folder.path), self.key]
+        return Task(
+            id=self.task_id,
+            category=self.category,
+            command=f"{shlex.join(argv)}\ntest -f {shlex.quote(str(folder.value(self.key)))}",
+            environment={PLACE: str(folder.path)},
+            parents=self.needs,
+            priority=self.priority,
+            hints=self.hints,
+            retries=self.retries,
+        )
+
+
+class Failure(NamedTuple):
+    """An exception that a function raised, and its traceback as text."""
+
+    error: BaseException
+    traceback: str
+
+
+class CallFolder:
+    """Where an executor's calls lie."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def value(self, key: str) -> Path:
+        """The file that holds what the call returned."""
+        return self.path / f"{key}.value"
+
+    def reserve(self, key: str) -> bool:
+        """Take a key; False if somebody has it already."""
+        try:
+            (self.path / f"{key}.call").touch(0o600, exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+    def write(
+        self, key: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> list[Any]:
+        """Write a call; returns the futures among its arguments, in whose place their values will be.
+
+        With it go the directory and the module path of the caller, so that the function finds what it knows.
+        """
+        with open(self.path / f"{key}.call", "wb") as file:
+            pickle.dump((os.getcwd(), sys.path), file)
+            pickler = _CallPickler(file, self)
+            pickler.dump((function, tuple(args), dict(kwargs)))
+        return pickler.futures
+
+    def read_value(self, key: str) -> Any:
+        """What the call returned."""
+        with open(self.value(key), "rb") as file:
+            return pickle.load(file)  # noqa: S301 - from our own folder, see above
+
+    def read_failure(self, key: str) -> Failure | None:
+        """What the call raised, if it raised anything and lived to tell."""
+        try:
+            with open(self.path / f"{key}.error", "rb") as file:
+                return Failure(*pickle.load(file))  # noqa: S301 - the same
+        except FileNotFoundError:
+            return None
+
+    def remove(self, key: str) -> None:
+        """Forget a call whose value nobody can ask for any more."""
+        for kind in ("call", "value", "error"):
+            (self.path / f"{key}.{kind}").unlink(missing_ok=True)
+
+
+class _CallPickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Pickles functions by value where they cannot be imported, and futures as references to their values."""
+
+    def __init__(self, file: Any, folder: CallFolder) -> None:
+        super().__init__(file)
+        self.futures: list[Any] = []
+        self._folder = folder
+
+    def persistent_id(self, thing: Any) -> str | None:
+        """The key of the call that a future stands for."""
+        place = getattr(thing, "place", None)
+        if not isinstance(place, CallPlace):
+            return None
+        if place.folder != self._folder.path:
+            raise pickle.PicklingError("a future of another executor cannot be an argument; pass its result() instead")
+        self.futures.append(thing)
+        return place.key
+
+
+class CallPlace(NamedTuple):
+    """Where the call of a future lies."""
+
+    folder: Path
+    key: str

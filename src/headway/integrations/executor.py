@@ -1,0 +1,177 @@
+"""`headway.Executor`: Python functions as measured, limited, retried tasks, behind the standard library's interface."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from headway.clusters.machine import machine, part_of
+from headway.drivers.assemble import known, orders, sizers
+from headway.drivers.feed import Feed
+from headway.drivers.runs import Options, start
+from headway.integrations.amounts import stated_amounts
+from headway.integrations.call_book import CallBook, Submitted
+from headway.integrations.calls import CallFolder, CallPlace, CallSpec
+from headway.integrations.local_call import LocalCall
+from headway.integrations.nested_server import NestedServer
+from headway.integrations.submitter import CallSettings, Submitter
+from headway.integrations.task_future import TaskFuture
+from headway.model import records
+from headway.model.workflow import Workflow
+from headway.ordering import DEFAULT_ORDER
+from headway.sizing import DEFAULT_SIZER
+
+_LINGER_S = 1.0  # a supervisor whose manager died has nobody to make values for
+
+
+class Executor(Submitter):
+    """Calls functions in processes of their own, as many at a time as the machine has room for.
+
+    How much each call needs is learned by category (the function's name, if not said otherwise); a call that ran out of
+    memory is made again with more. If a `directory` is given, the journal and the logs stay there, for `headway usage`,
+    `why` and `logs`. Functions may submit calls themselves: see `headway.current_executor`.
+
+    >>> with Executor(cores=1) as executor:
+    ...     list(executor.map(pow, [2, 3], [5, 2]))
+    [32, 9]
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str] | None = None,
+        *,
+        cores: float | None = None,
+        memory: float | str | None = None,
+        sizer: str = DEFAULT_SIZER,
+        order: str = DEFAULT_ORDER,
+        seed: int = 0,
+        retries: int = 0,
+        echo: bool = True,
+    ) -> None:
+        """Use at most `cores` and `memory` of this machine; `retries` is for calls that raise an exception, and with
+        `echo` what functions print appears here when they have ended."""
+        known("sizer", sizer, sizers())
+        known("order", order, orders())
+        stated = stated_amounts(cores, memory)
+        self._settings = CallSettings(retries=retries)
+        self._keep = Path(directory) if directory is not None else None
+        self._directory = self._keep or Path(tempfile.mkdtemp(prefix="headway-"))
+        self._book = CallBook(echo=echo)
+        self._feed = Feed(self._book.may_start)
+        self._keys = count(1)
+        self._lock = threading.Lock()
+        self._closed = False
+        self._futures: weakref.WeakSet[TaskFuture[Any]] = weakref.WeakSet()
+        self._error: BaseException | None = None
+        options = Options(sizer, order, seed, keep_going=True, again=True, stated=stated, linger_s=_LINGER_S)
+        self._manager = threading.Thread(target=self._manage, args=(options,), name="headway-manager", daemon=True)
+        try:
+            part_of(machine(self._directory), stated)
+        except BaseException:
+            self._tidy_up()
+            raise
+        self._manager.start()
+        self._feed.attached.wait()
+        if self._feed.folder is None or self._error is not None:
+            self._manager.join()
+            raise self._error or RuntimeError("the run did not begin")
+        self._book.folder = self._feed.folder
+        self._calls = CallFolder(self._feed.folder.path / "calls")
+        self._calls.path.mkdir(mode=0o700)
+        self._nested = NestedServer(self._calls, self._accept, self._withdraw, self._feed.tell)
+        _LIVE.add(self)
+
+    # --- submitting and calling off ---
+
+    def _call(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], settings: CallSettings
+    ) -> TaskFuture[Any]:
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("cannot schedule new futures after shutdown")
+            key = str(next(self._keys))
+        future, spec, needs = settings.make(key, self._calls, function, args, kwargs, self._new_future)
+        if spec is not None:
+            self._futures.add(future)
+            weakref.finalize(future, self._calls.remove, key).atexit = False  # nobody can ask for the value any more
+            self._accept(spec, LocalCall(future, self._calls, needs))
+        return future
+
+    def _new_future(self, task_id: str, place: CallPlace) -> TaskFuture[Any]:
+        return TaskFuture(task_id, place, self._withdraw)
+
+    def _accept(self, spec: CallSpec, submitted: Submitted) -> None:
+        """Let the run grow by a call."""
+        if self._book.add(spec, submitted):
+            self._feed.tell(records.TasksAdded(time.time(), [spec.task(self._calls)]))
+
+    def _withdraw(self, task_id: str) -> None:
+        self._feed.tell(records.TaskWithdrawn(time.time(), task_id))
+        self._book.call_off(task_id)
+
+    # --- the end ---
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more calls; `wait` until all are done, those that are called by others included."""
+        with self._lock:
+            self._closed = True
+        if cancel_futures:
+            for future in list(self._futures):
+                future.cancel()
+        self._feed.tell(records.NoMoreTasks(time.time()))
+        if wait:
+            self._manager.join()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Wait for all calls; after Ctrl-C, stop them instead."""
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self._feed.tell(records.UserCancel(time.time(), "now"))
+            self.shutdown(cancel_futures=True)
+        else:
+            self.shutdown()
+
+    # --- the run, in its own thread ---
+
+    def _manage(self, options: Options) -> None:
+        try:
+            start(Workflow("calls"), self._directory, options, observers=[self._book.observe], feed=self._feed)
+        except BaseException as error:  # a full disk, say; whoever waits for a value is told
+            self._error = error
+        finally:
+            with self._lock:
+                self._closed = True
+            self._feed.detach()
+            self._book.close(self._error)
+            self._tidy_up()
+            self._feed.attached.set()
+
+    def _tidy_up(self) -> None:
+        if self._feed.folder is not None:
+            self._nested.close()
+            shutil.rmtree(self._calls.path, ignore_errors=True)
+        if self._keep is None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+
+_LIVE: weakref.WeakSet[Executor] = weakref.WeakSet()
+
+
+def _finish_all() -> None:
+    """As with the standard executors, a program that ends waits for its calls."""
+    for executor in list(_LIVE):
+        executor.shutdown()
+
+
+# `atexit` comes too late: by then the interpreter lets no thread begin anything. Python's own executors do the same.
+threading._register_atexit(_finish_all)  # type: ignore[attr-defined]

@@ -1,0 +1,63 @@
+"""A call that was submitted in the manager's own process: its future gets the value, or the error."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Sequence
+from concurrent.futures import InvalidStateError
+from typing import Any
+
+from headway.integrations.calls import CallFolder
+from headway.integrations.task_future import RemoteTraceback, TaskError, TaskFuture
+from headway.model.outcome import Ending, Outcome
+
+
+class LocalCall:
+    """Brings a future up to date; see `call_book.Submitted`."""
+
+    def __init__(self, future: TaskFuture[Any], folder: CallFolder, needs: Sequence[TaskFuture[Any]]) -> None:
+        self._future = future
+        self._folder = folder
+        self._needs = needs  # their values stay on disk as long as somebody knows them
+        self._lock = threading.Lock()
+        self._may_start: bool | None = None
+
+    def may_start(self) -> bool:
+        with self._lock:  # a future may be asked only once
+            if self._may_start is None:
+                self._may_start = self._future.set_running_or_notify_cancel()
+            return self._may_start
+
+    def succeeded(self, outcome: Outcome) -> None:
+        try:
+            value = self._folder.read_value(self._future.place.key)
+        except Exception as error:  # whatever a value does when it is unpickled
+            self._fail(error, outcome)
+        else:
+            self._future.outcome = outcome
+            with contextlib.suppress(InvalidStateError):  # cancelled in this very moment
+                self._future.set_result(value)
+
+    def failed(self, error: TaskError, outcome: Outcome | None) -> None:
+        raised = outcome is not None and outcome.ending is Ending.EXIT_CODE
+        self._fail((self._raised() if raised else None) or error, outcome)
+
+    def called_off(self) -> None:
+        self.may_start()
+
+    def _raised(self) -> BaseException | None:
+        """What the function raised, with the traceback over there as its cause."""
+        try:
+            failure = self._folder.read_failure(self._future.place.key)
+        except Exception as error:  # whatever an exception does when it is unpickled
+            return error
+        if failure is None:
+            return None
+        failure.error.__cause__ = RemoteTraceback(failure.traceback)
+        return failure.error
+
+    def _fail(self, error: BaseException, outcome: Outcome | None) -> None:
+        self._future.outcome = outcome
+        with contextlib.suppress(InvalidStateError):  # cancelled in this very moment
+            self._future.set_exception(error)

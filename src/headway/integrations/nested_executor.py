@@ -1,0 +1,177 @@
+"""`headway.current_executor()`: the executor that runs this function, for calls of the function's own."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import wait as wait_for_all
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+
+from headway.integrations import nested_messages as messages
+from headway.integrations.calls import PLACE, CallFolder, CallPlace
+from headway.integrations.local_call import LocalCall
+from headway.integrations.submitter import CallSettings, Submitter
+from headway.integrations.task_future import NeedError, TaskError, TaskFuture
+
+Value = TypeVar("Value")
+
+_current: NestedExecutor | None = None
+_lock = threading.Lock()
+
+
+def current_executor() -> NestedExecutor:
+    """The executor that runs the function in which this is called.
+
+    Calls submitted to it run beside the function, and go on when it has ended. While the function waits for one of
+    them, others may have its cores and memory.
+    """
+    global _current  # noqa: PLW0603 - there is one line to the executor a process
+    if PLACE not in os.environ:
+        raise RuntimeError("current_executor() is for functions that a headway.Executor calls")
+    with _lock:
+        if _current is None or _current.process != os.getpid():  # a fork needs a line of its own
+            _current = NestedExecutor(CallFolder(Path(os.environ[PLACE])))
+        return _current
+
+
+class NestedExecutor(Submitter):
+    """Submits calls from within a call."""
+
+    def __init__(self, folder: CallFolder) -> None:
+        self.process = os.getpid()
+        self._settings = CallSettings()
+        self._folder = folder
+        self._task, self._attempt = os.environ["HEADWAY_TASK"], int(os.environ["HEADWAY_TRY"])
+        self._numbers = count(1)
+        self._calls: dict[str, _Pending] = {}
+        self._line_lock = threading.Lock()
+        self._waiters_lock = threading.Lock()
+        self._waiters = 0
+        self._line = socket.socket(socket.AF_UNIX)
+        with messages.SocketPath(folder.path) as path:
+            self._line.connect(path)
+        threading.Thread(target=self._listen, name="headway-line", daemon=True).start()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait for this function's calls, if wanted; the executor itself is not this function's to close."""
+        futures = [pending.future for pending in list(self._calls.values())]
+        if cancel_futures:
+            for future in futures:
+                future.cancel()
+        if wait:
+            wait_for_all(futures)
+
+    def _call(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], settings: CallSettings
+    ) -> TaskFuture[Any]:
+        key = self._new_key()
+        future, spec, needs = settings.make(key, self._folder, function, args, kwargs, self._new_future)
+        if spec is not None:
+            pending = _Pending(future, LocalCall(future, self._folder, needs))
+            self._calls[future.task] = pending
+            self._say(messages.Submit(spec))
+            pending.accepted.wait()  # the call is known before this function can end
+        return future
+
+    def _new_key(self) -> str:
+        """The caller's key and a number: nobody has to be asked. Another attempt, or a fork, takes other numbers."""
+        own = self._task.rpartition("[")[2].rstrip("]")
+        while not self._folder.reserve(key := f"{own}.{next(self._numbers)}"):
+            pass
+        return key
+
+    def _new_future(self, task_id: str, place: CallPlace) -> TaskFuture[Any]:
+        return _NestedFuture(task_id, place, lambda task: self._say(messages.Withdraw(task)), self._waits)
+
+    def _waits(self, more: int) -> None:
+        """Let the executor know when this function begins to wait, and when it goes on."""
+        with self._waiters_lock:
+            before = self._waiters > 0
+            self._waiters += more
+            now = self._waiters > 0
+            if before is not now:
+                self._say(messages.Waits(self._task, self._attempt, now))
+
+    def _say(self, message: messages.Message) -> None:
+        with self._line_lock:
+            self._line.sendall(messages.line(message))
+
+    def _listen(self) -> None:
+        for line in self._line.makefile("rb"):
+            message = messages.from_executor.decode(line)
+            pending = self._calls[message.task]
+            match message:
+                case messages.Accepted():
+                    pending.accepted.set()
+                case messages.Started():
+                    pending.call.may_start()
+                case messages.Done(_, outcome, error, need_failed):
+                    del self._calls[message.task]
+                    if not error and outcome is not None:
+                        pending.call.succeeded(outcome)
+                    else:
+                        kind = NeedError if need_failed else TaskError
+                        pending.call.failed(kind(error, outcome), outcome)
+        for pending in list(self._calls.values()):
+            pending.accepted.set()
+            pending.call.failed(TaskError(f"{pending.future.task}: the executor is gone"), None)
+
+
+class _Pending:
+    """A call that this function has submitted."""
+
+    def __init__(self, future: TaskFuture[Any], call: LocalCall) -> None:
+        self.future = future
+        self.call = call
+        self.accepted = threading.Event()
+
+
+class _NestedFuture(TaskFuture[Value]):
+    """A future that lets others have this function's cores and memory while it is waited for."""
+
+    def __init__(
+        self, task: str, place: CallPlace, withdraw: Callable[[str], None], waits: Callable[[int], None]
+    ) -> None:
+        super().__init__(task, place, withdraw)
+        self._waits = waits
+        self._waiters = _Waiters(waits)  # where `concurrent.futures.wait` and `as_completed` enter themselves
+
+    def result(self, timeout: float | None = None) -> Value:
+        with self._waited_for():
+            return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        with self._waited_for():
+            return super().exception(timeout)
+
+    @contextmanager
+    def _waited_for(self) -> Iterator[None]:
+        if self.done():
+            yield
+            return
+        self._waits(1)
+        try:
+            yield
+        finally:
+            self._waits(-1)
+
+
+class _Waiters(list[Any]):
+    """Those who wait for a future, among others. Each of them is counted."""
+
+    def __init__(self, waits: Callable[[int], None]) -> None:
+        super().__init__()
+        self._waits = waits
+
+    def append(self, waiter: Any) -> None:
+        self._waits(1)
+        super().append(waiter)
+
+    def remove(self, waiter: Any) -> None:
+        super().remove(waiter)
+        self._waits(-1)

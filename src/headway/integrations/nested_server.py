@@ -1,0 +1,98 @@
+"""The executor's end of the line to functions that submit calls themselves."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+from msgspec import MsgspecError
+
+from headway.integrations import nested_messages as messages
+from headway.integrations.call_book import Submitted
+from headway.integrations.calls import CallFolder, CallSpec
+from headway.integrations.task_future import NeedError, TaskError
+from headway.model.outcome import Outcome
+from headway.model.records import Event, TaskWaits
+
+
+class NestedServer:
+    """Listens in the folder of calls; one thread a function that has something to say."""
+
+    def __init__(
+        self,
+        folder: CallFolder,
+        accept: Callable[[CallSpec, Submitted], None],
+        withdraw: Callable[[str], None],
+        tell: Callable[[Event], object],
+    ) -> None:
+        self._accept = accept
+        self._withdraw = withdraw
+        self._tell = tell
+        self._listener = socket.socket(socket.AF_UNIX)
+        with messages.SocketPath(folder.path) as path:
+            self._listener.bind(path)
+        self._listener.listen()
+        threading.Thread(target=self._serve, name="headway-nested", daemon=True).start()
+
+    def close(self) -> None:
+        """Listen no more."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._talk, args=(connection,), name="headway-nested", daemon=True).start()
+
+    def _talk(self, connection: socket.socket) -> None:
+        caller = _Caller(connection)
+        with connection, contextlib.suppress(OSError, MsgspecError):
+            for line in connection.makefile("rb"):
+                match messages.from_call.decode(line):
+                    case messages.Submit(spec):
+                        self._accept(spec, _NestedCall(spec, caller))
+                        caller.say(messages.Accepted(spec.task_id))
+                    case messages.Withdraw(task):
+                        self._withdraw(task)
+                    case messages.Waits(task, attempt, waits):
+                        self._tell(TaskWaits(time.time(), task, attempt, waits))
+
+
+class _Caller:
+    """The process of a function, as long as it listens."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def say(self, message: messages.Message) -> None:
+        with self._lock, contextlib.suppress(OSError):  # it has ended: then nobody wants to know
+            self._connection.sendall(messages.line(message))
+
+
+class _NestedCall:
+    """Tells a function's process what became of a call; see `call_book.Submitted`."""
+
+    def __init__(self, spec: CallSpec, caller: _Caller) -> None:
+        self._task = spec.task_id
+        self._caller = caller
+
+    def may_start(self) -> bool:
+        self._caller.say(messages.Started(self._task))
+        return True
+
+    def succeeded(self, outcome: Outcome) -> None:
+        self._caller.say(messages.Done(self._task, outcome))
+
+    def failed(self, error: TaskError, outcome: Outcome | None) -> None:
+        self._caller.say(messages.Done(self._task, outcome, str(error), isinstance(error, NeedError)))
+
+    def called_off(self) -> None:
+        pass  # whoever called it off knows

@@ -1,0 +1,128 @@
+"""What every executor of ours can do: submit, map, and say how much the next calls need."""
+
+from __future__ import annotations
+
+import functools
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor as StandardExecutor
+from typing import Any, TypeVar
+
+from msgspec import Struct, field, structs
+
+from headway.integrations.calls import CallFolder, CallPlace, CallSpec
+from headway.integrations.task_future import TaskFuture
+from headway.model.hints import hints
+
+Value = TypeVar("Value")
+
+
+class CallSettings(Struct, frozen=True):
+    """What calls are called and given."""
+
+    category: str | None = None
+    hints: dict[str, float] = field(default_factory=dict)
+    priority: float = 0
+    retries: int = 0
+
+    def make(
+        self,
+        key: str,
+        folder: CallFolder,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        new_future: Callable[[str, CallPlace], TaskFuture[Any]],
+    ) -> tuple[TaskFuture[Any], CallSpec | None, list[TaskFuture[Any]]]:
+        """A call on disk, its future, and the futures it needs; if it cannot be pickled, a future that says so."""
+        spec = CallSpec(key, self.category or category_of(function), (), self.hints, self.priority, self.retries)
+        future = new_future(spec.task_id, CallPlace(folder.path, key))
+        try:
+            needs = folder.write(key, function, args, kwargs)
+        except Exception as error:  # whatever an argument does when it is pickled
+            folder.remove(key)
+            future.set_exception(error)
+            return future, None, []
+        return future, structs.replace(spec, needs=tuple(dict.fromkeys(need.task for need in needs))), needs
+
+
+class Submitter(StandardExecutor):
+    """An executor whose calls have settings; `using` is the same executor with other ones."""
+
+    _settings: CallSettings
+
+    @abstractmethod
+    def _call(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], settings: CallSettings
+    ) -> TaskFuture[Any]:
+        """Have a function called somewhere."""
+
+    def submit(self, fn: Callable[..., Value], /, *args: Any, **kwargs: Any) -> TaskFuture[Value]:
+        """Have `fn(*args, **kwargs)` called in a process of its own; futures among the arguments are waited for."""
+        return self._call(fn, args, kwargs, self._settings)
+
+    def map(
+        self, fn: Callable[..., Value], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
+    ) -> Iterator[Value]:
+        """As the standard one: values in the order of the arguments. A process calls `fn` for `chunksize` of them."""
+        if chunksize < 1:
+            raise ValueError("chunksize must be >= 1.")
+        if chunksize == 1:
+            return super().map(fn, *iterables, timeout=timeout)
+        rows = zip(*iterables, strict=False)
+        chunks: list[Sequence[Any]] = []
+        while chunk := [row for _, row in zip(range(chunksize), rows, strict=False)]:
+            chunks.append(chunk)
+        whole = self.using(category=self._settings.category or category_of(fn))
+        results = StandardExecutor.map(whole, functools.partial(_call_each, fn), chunks, timeout=timeout)
+        return (value for values in results for value in values)
+
+    def using(
+        self,
+        *,
+        category: str | None = None,
+        priority: float | None = None,
+        retries: int | None = None,
+        **resources: float | str,
+    ) -> Submitter:
+        """This executor with settings for the calls that are submitted through the result.
+
+        `category` says which calls are alike (by default the function's name), `retries` how often a call that raised
+        is tried again; `cores`, `memory`, `time`, `gpus` are hints: `executor.using(memory="2 GB", cores=2)`.
+        """
+        changes: dict[str, Any] = {"category": category, "priority": priority, "retries": retries}
+        settings = structs.replace(
+            self._settings,
+            hints=self._settings.hints | hints(resources),
+            **{name: value for name, value in changes.items() if value is not None},
+        )
+        return _Using(self, settings)
+
+
+class _Using(Submitter):
+    """Another executor, with other settings."""
+
+    def __init__(self, base: Submitter, settings: CallSettings) -> None:
+        self._base = base
+        self._settings = settings
+
+    def _call(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], settings: CallSettings
+    ) -> TaskFuture[Any]:
+        return self._base._call(function, args, kwargs, settings)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._base.shutdown(wait, cancel_futures=cancel_futures)
+
+
+def category_of(function: Callable[..., Any]) -> str:
+    """What a function is called, as a category."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__name__", type(function).__name__)
+    return re.sub(r"[^\w.-]", "", name) or "call"
+
+
+def _call_each(function: Callable[..., Value], rows: Iterable[Sequence[Any]]) -> list[Value]:
+    return [function(*row) for row in rows]

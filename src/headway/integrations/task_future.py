@@ -1,0 +1,60 @@
+"""`TaskFuture`: a call's future, which also knows what the call used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from headway.integrations.calls import CallPlace
+from headway.model.errors import HeadwayError
+from headway.model.outcome import Outcome, Usage
+
+Value = TypeVar("Value")
+
+
+class TaskError(HeadwayError):
+    """A call's process ended without a value: it used up its memory or time, exited, was killed."""
+
+    def __init__(self, what: str, outcome: Outcome | None = None) -> None:
+        super().__init__(what)
+        self.outcome = outcome  # of the last attempt
+
+
+class NeedError(TaskError):
+    """A call was not made, because one whose value is among its arguments failed or was cancelled."""
+
+
+class RemoteTraceback(Exception):  # noqa: N818 - it is the cause of an error, shown below it
+    """The traceback in the process where an exception was raised, as its text."""
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.args[0]}"""'
+
+
+class TaskFuture(Future[Value]):
+    """A future as `concurrent.futures` knows it. Given to another call as an argument, it stands for its value."""
+
+    def __init__(self, task: str, place: CallPlace, withdraw: Callable[[str], None]) -> None:
+        super().__init__()
+        self.task = task  # its name in the run, for `headway why` and its like
+        self.place = place
+        self.outcome: Outcome | None = None  # of the last attempt
+        self._withdraw = withdraw
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the last attempt used; None while there is none."""
+        return self.outcome.usage if self.outcome else None
+
+    @property
+    def attempts(self) -> int:
+        """How often it was tried, as far as is known."""
+        return self.outcome.attempt if self.outcome else 0
+
+    def cancel(self) -> bool:
+        """Call it off; False if it is running or done."""
+        done = super().cancel()
+        if done:
+            self._withdraw(self.task)
+        return done

@@ -1,0 +1,167 @@
+"""Calls that take too much, fork, die, or return what cannot be returned."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import headway
+from tests.integrations import functions as do
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[headway.Executor]:
+    with headway.Executor(cores=2, memory="1 GB") as executor:
+        yield executor
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_too_much_memory_is_tried_again_with_more(executor: headway.Executor) -> None:
+    future = executor.using(memory="50 MB").submit(do.hold, 150_000_000)
+    assert future.result() == 150_000_000
+    assert future.attempts == 3  # 50, 100, 200 MB
+    assert future.usage is not None and future.usage.memory_bytes is not None
+    assert future.usage.memory_bytes.value > 150e6
+
+
+def test_more_than_there_is_says_what_is_needed(executor: headway.Executor) -> None:
+    error = executor.using(memory="900 MB", category="hog").submit(do.hold, 1_200_000_000).exception()
+    assert isinstance(error, headway.TaskError)
+    assert "memory" in str(error) and "1 GB" in str(error)
+    assert error.outcome is not None and error.outcome.usage.memory_bytes is not None
+    assert executor.submit(do.square, 3).result() == 9  # and the others go on
+
+
+def test_too_long(executor: headway.Executor) -> None:
+    future = executor.using(time="0.6 s", category="slow").submit(do.sleep, 1.3)
+    assert (future.result(), future.attempts) == (1.3, 3)  # 0.6, 1.2, 2.4 s
+
+
+def test_exceptions_are_tried_again_as_often_as_wanted(executor: headway.Executor, tmp_path: Path) -> None:
+    assert isinstance(executor.submit(do.tries, str(tmp_path)).exception(), OSError)
+    (tmp_path / "tries").unlink()
+    future = executor.using(retries=2).submit(do.tries, str(tmp_path))
+    assert (future.result(), future.attempts) == (3, 3)
+
+
+def test_forks_count(executor: headway.Executor) -> None:
+    future = executor.submit(do.fork_and_wait)
+    assert future.result() == 0
+    assert future.usage is not None and future.usage.memory_bytes is not None
+    assert future.usage.memory_bytes.value > 60e6
+
+
+def test_nothing_of_a_call_outlives_it(executor: headway.Executor) -> None:
+    pid = executor.submit(do.fork_and_leave).result()
+    deadline = time.monotonic() + 20
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not is_alive(pid)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [("exit", "exited with code 3"), ("exit-as-if-well", "exited with code 1"), ("killed", "signal 9")],
+)
+def test_a_call_whose_process_dies_takes_nobody_with_it(executor: headway.Executor, kind: str, words: str) -> None:
+    beside = executor.submit(do.sleep, 0.3)
+    error = executor.submit(do.fail, kind).exception()
+    assert isinstance(error, headway.TaskError)
+    assert words in str(error)
+    assert beside.result() == 0.3
+
+
+def test_an_earlier_try_s_exception_is_not_a_later_one_s(executor: headway.Executor, tmp_path: Path) -> None:
+    def raise_then_die() -> None:
+        if not (tmp_path / "raised").exists():
+            (tmp_path / "raised").touch()
+            raise ValueError("first")
+        os._exit(4)
+
+    error = executor.using(retries=1).submit(raise_then_die).exception()
+    assert isinstance(error, headway.TaskError)
+    assert "code 4" in str(error)
+
+
+def test_a_value_that_cannot_be_pickled(executor: headway.Executor) -> None:
+    error = executor.submit(do.fail, "unpicklable").exception()
+    assert isinstance(error, TypeError)
+    assert "frame" in str(error)
+
+
+def test_a_large_value(executor: headway.Executor) -> None:
+    value = executor.submit(bytes, 50_000_000).result()
+    assert value == bytes(50_000_000)
+
+
+SCRIPT = """
+    import pathlib, sys, time
+    import headway
+
+    def work(folder, number):
+        pathlib.Path(folder, f"began-{number}").touch()
+        time.sleep(60)
+
+    if __name__ == "__main__":
+        with headway.Executor(cores=1) as executor:
+            print(executor.submit(pow, 2, 3).result(), flush=True)
+            futures = [executor.submit(work, sys.argv[1], number) for number in range(3)]
+            futures[0].result()
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    (tmp_path / "script.py").write_text(textwrap.dedent(SCRIPT))
+    (tmp_path / "marks").mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "script.py", "marks"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "marks" / "began-0").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_ctrl_c_stops_everything_and_leaves_nothing(script: subprocess.Popen[str], tmp_path: Path) -> None:
+    script.send_signal(signal.SIGINT)
+    _, errors = script.communicate(timeout=30)
+    assert script.returncode == -signal.SIGINT or "KeyboardInterrupt" in errors
+    assert [path.name for path in (tmp_path / "marks").iterdir()] == ["began-0"]
+    assert list(tmp_path.glob("headway-*")) == []
+
+
+def test_a_killed_program_leaves_no_process_behind(script: subprocess.Popen[str], tmp_path: Path) -> None:
+    (lock,) = tmp_path.glob("headway-*/.headway/runs/*/jobs/*/lock")
+    supervisor = int(lock.read_text())
+    assert is_alive(supervisor)
+    script.kill()
+    script.wait()
+    os.kill(supervisor, signal.SIGTERM)  # it would let the running call end first
+    deadline = time.monotonic() + 30
+    while is_alive(supervisor) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not is_alive(supervisor)
