@@ -105,18 +105,19 @@ def _figures_table(attempt: Attempt) -> Table:
         table.add_row(
             Text(f"  {_NAMES.get(resource, resource)}"),
             "no limit" if given is None else amount(resource, given),
-            _used(resource, usage.peak(resource)),
+            used_words(resource, usage.peak(resource)),
             _reason(why),
         )
     if usage.cpu_s:
         average = f", {usage.cores_average.value:.2g} cores on average" if usage.cores_average else ""
         note = f"measured by {usage.method}" if usage.method else ""
         about = Text(f"{note}{average}".lstrip(", "), style="dim")
-        table.add_row(Text("  CPU"), "", _used("cpu_s", usage.cpu_s), about)
+        table.add_row(Text("  CPU"), "", used_words("cpu_s", usage.cpu_s), about)
     return table
 
 
-def _used(resource: str, measured: Measured | None) -> str:
+def used_words(resource: str, measured: Measured | None) -> str:
+    """What was used, with a mark for how far that can be trusted; nothing where nothing was measured."""
     return f"{_MARKS[measured.quality]}{amount(resource, measured.value)}" if measured else ""
 
 

@@ -1,0 +1,40 @@
+"""Names of tasks and categories in small places: what tells them apart stays."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from rich.cells import cell_len
+
+from headway.report.columns import one_line
+
+_BEGINNING = 7
+
+
+def shared_prefix(names: Collection[str]) -> str:
+    """What all names begin with: whole parts of it, such as `NFCORE_RNASEQ:RNASEQ:`.
+
+    >>> shared_prefix(["flow:align:sort", "flow:align:index"]), shared_prefix(["sort", "sort_all"])
+    ('flow:align:', '')
+    """
+    first, last = min(names, default=""), max(names, default="")
+    alike = 0
+    while alike < min(len(first), len(last)) and first[alike] == last[alike]:
+        alike += 1
+    return first[: max(first.rfind(separator, 0, alike) for separator in ".:/") + 1] if len(names) > 1 else ""
+
+
+def shortened(name: str, cells: int) -> str:
+    """The name in at most so many cells: a little of its beginning and its end, since long names differ there.
+
+    >>> shortened("select_variants_in_all_samples", 20)
+    'select_…_all_samples'
+    """
+    name = one_line(name)
+    if cell_len(name) <= cells:
+        return name
+    beginning = min(_BEGINNING, (cells - 1) // 2)
+    end = cells - 1 - beginning
+    while cell_len(name[:beginning]) + 1 + cell_len(name[-end:]) > cells and end > 1:  # wide characters
+        beginning, end = max(1, beginning - 1), end - 1
+    return f"{name[:beginning]}…{name[-end:]}"

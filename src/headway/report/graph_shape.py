@@ -1,0 +1,114 @@
+"""`GraphShape`: a workflow at a glance, its levels, categories and critical path."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from statistics import median
+
+from msgspec import Struct, field
+
+from headway.model.instance import Instance, Recorded
+
+
+class Spread(Struct, frozen=True):
+    """How a figure is spread over tasks that have it."""
+
+    least: float
+    median: float
+    most: float
+    tasks: int
+
+
+class CategoryShape(Struct):
+    """The tasks of one category: how many, where in the flow, what they took, and which categories they feed."""
+
+    name: str
+    tasks: int = 0
+    first_level: int = 0
+    last_level: int = 0
+    on_critical_path: int = 0  # of its tasks
+    run_s: Spread | None = None
+    memory_bytes: Spread | None = None
+    feeds: dict[str, int] = field(default_factory=dict)  # how many dependencies, by category; maybe on itself
+
+
+class GraphShape(Struct):
+    """What can be said of a graph in figures. Categories stand in the order of the flow."""
+
+    name: str
+    tasks: int
+    dependencies: int
+    widths: list[int]  # tasks on each level
+    levels: dict[str, int]  # by task
+    critical_path: list[str]  # by recorded run times if there are any, otherwise in tasks
+    categories: list[CategoryShape]
+    timed: int = 0  # tasks with a recorded run time
+    work_s: float | None = None  # all run times together
+    longest_s: float | None = None  # those along the critical path
+
+    @property
+    def widest(self) -> int:
+        """The level with most tasks, the first of them."""
+        return self.widths.index(max(self.widths)) if self.widths else 0
+
+    @property
+    def parallelism(self) -> float | None:
+        """Work over longest path: how many tasks run side by side, on average, if nothing ever waits for room."""
+        if self.work_s is not None and self.longest_s is not None:
+            return self.work_s / self.longest_s if self.longest_s > 0 else None
+        return self.tasks / len(self.critical_path) if self.critical_path else None
+
+
+def shape_of(instance: Instance) -> GraphShape:
+    """The shape of the instance's graph."""
+    flow, recorded = instance.workflow, instance.recorded
+    run_s = {task: each.run_s for task, each in recorded.items() if each.run_s is not None and task in flow.tasks}
+    levels = flow.levels()
+    critical = flow.critical_path(lambda task: run_s.get(task.id, 0.0)) if run_s else flow.critical_path()
+    widths = Counter(levels.values())
+    return GraphShape(
+        name=flow.name,
+        tasks=len(flow),
+        dependencies=sum(len(task.parents) for task in flow),
+        widths=[widths[level] for level in range(len(widths))],
+        levels=levels,
+        critical_path=critical,
+        categories=_categories(instance, levels, critical),
+        timed=len(run_s),
+        work_s=sum(run_s.values()) if run_s else None,
+        longest_s=sum(run_s.get(task, 0.0) for task in critical) if run_s else None,
+    )
+
+
+def _categories(instance: Instance, levels: dict[str, int], critical: list[str]) -> list[CategoryShape]:
+    tasks = instance.workflow.tasks
+    found: dict[str, CategoryShape] = {}
+    took: dict[str, list[Recorded]] = {}
+    level_sums: Counter[str] = Counter()
+    for task in tasks.values():
+        level = levels[task.id]
+        shape = found.get(task.category)
+        if shape is None:
+            shape = found[task.category] = CategoryShape(task.category, first_level=level, last_level=level)
+        shape.tasks += 1
+        shape.first_level, shape.last_level = min(shape.first_level, level), max(shape.last_level, level)
+        level_sums[task.category] += level
+        if task.id in instance.recorded:
+            took.setdefault(task.category, []).append(instance.recorded[task.id])
+        for parent in task.parents:
+            feeds = found.get(tasks[parent].category) or found.setdefault(
+                tasks[parent].category, CategoryShape(tasks[parent].category, 0, levels[parent], levels[parent])
+            )
+            feeds.feeds[task.category] = feeds.feeds.get(task.category, 0) + 1
+    for name, shape in found.items():
+        shape.run_s = _spread(each.run_s for each in took.get(name, ()))
+        shape.memory_bytes = _spread(each.memory_bytes for each in took.get(name, ()))
+    for task_id in critical:
+        found[tasks[task_id].category].on_critical_path += 1
+    return sorted(found.values(), key=lambda shape: (shape.first_level, level_sums[shape.name] / shape.tasks))
+
+
+def _spread(values: Iterable[float | None]) -> Spread | None:
+    known = sorted(value for value in values if value is not None)
+    return Spread(known[0], median(known), known[-1], len(known)) if known else None
