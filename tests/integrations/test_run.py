@@ -1,0 +1,131 @@
+"""`headway.run` and workflows built in code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+import headway
+
+
+def words(directory: Path) -> headway.Workflow:
+    for part in "ab":
+        (directory / part).write_text("one two three\n")
+    flow = headway.Workflow("words")
+    counts = [
+        flow.task(f"count[{part}]", f"wc -w < {part} > {part}.count", inputs=[part], outputs=[f"{part}.count"])
+        for part in "ab"
+    ]
+    flow.task("total", "cat *.count | paste -sd+ | bc > total", inputs=["*.count"], outputs=["total"])
+    flow.task("after", "test -f total", after=[*counts, "total"], resources={"memory": "50 MB", "time": "1m"})
+    return flow
+
+
+def test_a_workflow_built_in_code(tmp_path: Path) -> None:
+    flow = words(tmp_path)
+    assert flow.tasks["count[a]"].category == "count"
+    assert set(flow.tasks["total"].parents) == {"count[a]", "count[b]"}
+    assert flow.tasks["after"].hints == {"memory_bytes": 50_000_000, "walltime_s": 60}
+    run = headway.run(flow, tmp_path, cores=2)
+    assert (run.status, run.number, run.directory) == ("succeeded", "1", tmp_path)
+    assert (tmp_path / "total").read_text() == "6\n"
+    assert set(run.usage) == set(flow.tasks)
+    wall = run.usage["total"].wall_s
+    assert wall is not None and wall.value > 0
+    again = headway.run(words(tmp_path), tmp_path, cores=2)
+    assert (again.usage.keys(), set(again.reused)) == ({"after"} - set(again.reused), set(again.reused))
+    assert {"count[a]", "count[b]", "total"} <= set(again.reused)
+
+
+def test_a_file(tmp_path: Path) -> None:
+    (tmp_path / "w.yaml").write_text("name: w\ntasks: {hello: {run: echo hello > out, outputs: [out]}}\n")
+    assert headway.run(tmp_path / "w.yaml").reused == {}
+    assert headway.run(str(tmp_path / "w.yaml")).reused == {"hello": "1"}
+    assert (tmp_path / "out").read_text() == "hello\n"
+
+
+def test_failures_are_raised_or_returned(tmp_path: Path) -> None:
+    flow = headway.Workflow("bad")
+    flow.task("bad", "exit 3")
+    with pytest.raises(headway.RunError, match=r"run 1 failed: bad: its command exited with code 3") as caught:
+        headway.run(flow, tmp_path)
+    assert caught.value.run.failures == {"bad": "its command exited with code 3"}
+    run = headway.run(flow, tmp_path, check=False)
+    assert (run.status, run.outcomes["bad"].exit_code, run.usage) == ("failed", 3, {})
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        (lambda flow: flow.task("a", "true", outputs=["../x"]), "not a place inside"),
+        (lambda flow: flow.task("a", "true", after=["nobody"]), "does not exist"),
+        (lambda flow: flow.task("a", "true", resources={"memory": "lots"}), "not an amount"),
+        (lambda flow: flow.task("a", "true", resources={"cores": "two"}), "not a number"),
+        (lambda flow: flow.task("a", "true", resources={"cores": -1}), "at least 0"),
+        (lambda flow: [flow.task("a", "true"), flow.task("a", "true")], "two tasks"),
+        (headway.run, "no tasks"),
+        (lambda flow: [flow.task("a", ""), headway.run(flow)], "no command"),
+        (lambda flow: [flow.task("a", "true"), headway.run(flow, "nowhere")], "no such directory"),
+        (lambda flow: headway.run("nothing.yaml"), "nothing.yaml"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    mistake: object, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(headway.HeadwayError) as caught:
+        mistake(headway.Workflow("w"))
+    assert words in str(caught.value)
+    assert not (tmp_path / ".headway").exists()
+
+
+def test_within_an_event_loop(tmp_path: Path) -> None:
+    """As in a notebook."""
+
+    async def cell() -> headway.Run:
+        flow = headway.Workflow("w")
+        flow.task("a", "true")
+        return headway.run(flow, tmp_path)
+
+    assert asyncio.run(cell()).status == "succeeded"
+
+
+def test_ctrl_c_stops_gently_and_is_gone_on_with(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+            import headway
+            flow = headway.Workflow("w")
+            flow.task("first", "touch began; sleep 1; touch first", outputs=[])
+            flow.task("second", "touch second", after=["first"])
+            print(headway.run(flow, check=False).status)
+        """)
+    )
+    process = subprocess.Popen([sys.executable, script], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "began").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == "stopped\n"
+    assert (tmp_path / "first").exists() and not (tmp_path / "second").exists()
+    subprocess.run([sys.executable, script], cwd=tmp_path, check=True, env=os.environ, timeout=60)
+    assert (tmp_path / "second").exists()
+
+
+def test_everything_public_is_there_and_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
+    for name in headway.__all__:
+        assert getattr(headway, name).__doc__
+    for name in ("Executor", "run", "Workflow", "Task", "current_executor", "TaskError", "NeedError", "RunError"):
+        assert f"headway.{name}" in text or f"`{name}" in text, name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        headway.nothing  # noqa: B018
