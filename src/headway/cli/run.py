@@ -10,6 +10,7 @@ import click
 from headway.cli.completion import complete_sizer
 from headway.cli.options import CORES, SIZE, json_option, quiet_option, supervision_options
 from headway.cli.settings import use_settings
+from headway.cli.synthetic import make_files, read_runnable, scales_of, stand_ins_for, synthetic_options
 
 if TYPE_CHECKING:
     from headway.drivers.runs import Options
@@ -47,6 +48,7 @@ DEFAULT_FILE = "workflow.yaml"
     help="After a failure, go on with all that does not depend on it.",
 )
 @click.option("--again", is_flag=True, help="Run everything, also what has not changed.")
+@synthetic_options
 @supervision_options
 @quiet_option
 @json_option
@@ -61,6 +63,11 @@ def command(
     seed: int,
     keep_going: bool,
     again: bool,
+    synthetic: bool,
+    scale: float | None,
+    scale_time: float | None,
+    scale_memory: float | None,
+    scale_bytes: float | None,
     measure: str,
     grace: float,
     quiet: bool,
@@ -77,13 +84,14 @@ def command(
       headway run -n                       what would run, and why?
       headway run --cores 4 --memory 8GB   leave the rest of the machine alone
       headway run -k nightly.yaml          do as much as can be done
+      headway run montage.json --synthetic --scale 0.01
+                                           stand-ins that take a hundredth of what was recorded
 
     Ctrl-C stops gently: running tasks may end. Ctrl-C again stops them at once. Either way `headway resume`
     goes on where it stopped.
 
     The exit code is 0 if all tasks succeeded, 1 if some failed, 130 if the run was stopped; see `headway --help`.
     """
-    from headway.cli.reading import read_workflow_file
     from headway.drivers.runs import Options
     from headway.ordering import DEFAULT_ORDER
     from headway.sizing import DEFAULT_SIZER
@@ -100,13 +108,17 @@ def command(
         measure=measure,
     )
     directory = workflow.absolute().parent
-    graph = read_workflow_file(workflow)
+    scales = scales_of(synthetic, scale, scale_time, scale_memory, scale_bytes)
+    made = stand_ins_for(workflow, scales, cores) if scales else None
+    graph = made.workflow if made else read_runnable(workflow)
     _check(options, directory)
     if dry_run:
         from headway.cli.dry_run import print_plan
         from headway.cli.foresight import foresee
         from headway.cli.output import console_for, print_json
 
+        if made:
+            graph = made.without_missing_inputs(directory)
         plan = foresee(graph, directory, options, str(workflow))
         if as_json:
             print_json(plan.document())
@@ -119,6 +131,9 @@ def command(
     from headway.drivers.runs import start
     from headway.journal.folder import RunFolder
     from headway.report.summary import RunSummary
+
+    if made:
+        make_files(made, directory)
 
     def drive(observer: Observer) -> RunFolder:
         folder, _ = start(graph, directory, options, source=str(workflow), observers=[observer])
