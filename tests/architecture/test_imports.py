@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "journal": {"model", "kernels", "crash_points", "locks"},
     "clusters": {"model", "kernels", "workers", "locks"},
     "report": {"model", "journal", "history"},
-    "simulation": {"model", "kernels"},
+    "simulation": {"model", "kernels", *POLICIES},
     "drivers": {
         "model",
         "engine",

@@ -51,6 +51,7 @@ class Ending(StrEnum):
     MEMORY = "memory"
     TIME = "time"
     DISK = "disk"
+    CORES = "cores"  # where a site ends what keeps more cores busy than it was given
     EXIT_CODE = "exit-code"
     SIGNAL = "signal"
     MISSING_INPUT = "missing-input"
@@ -63,12 +64,20 @@ class Ending(StrEnum):
     @property
     def exhausted(self) -> str | None:
         """The resource that ran out, if one did: worth a retry with more of it."""
-        return {Ending.MEMORY: "memory_bytes", Ending.TIME: "walltime_s", Ending.DISK: "disk_bytes"}.get(self)
+        return _EXHAUSTED.get(self)
 
     @property
     def blameless(self) -> bool:
         """Whether the task had no part in it: such an end never counts against the task."""
         return self in (Ending.NODE_LOST, Ending.PREEMPTED, Ending.CANCELLED)
+
+
+_EXHAUSTED = {
+    Ending.MEMORY: "memory_bytes",
+    Ending.TIME: "walltime_s",
+    Ending.DISK: "disk_bytes",
+    Ending.CORES: "cores",
+}
 
 
 class Stamp(Struct, frozen=True, array_like=True, gc=False):

@@ -22,11 +22,25 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 
+# What ends an attempt that uses more of it than it was given. Cores are compressible: too few only slow a task down.
+KILLS = frozenset({"memory_bytes", "disk_bytes", "walltime_s"})
+
+
 class Context(Struct, frozen=True):
-    """What the world looks like to the question: the most that can be given, and what determines its random draws."""
+    """What the world looks like to the question: the most that can be given, what it costs to give too little, and
+    what determines its random draws.
+
+    `start` is what to give of a resource of which nothing is known: by default a share of the machine. `held` is the
+    share of a node that the attempt's other resources take: all of it is lost when one runs out. `requeue_s` is how
+    long an attempt that has to be repeated waits for its next turn.
+    """
 
     limits: Resources
     draw: tuple[int, str, str, int] = (0, "", "", 0)  # seed, policy, task, attempt
+    start: Mapping[str, float] = {}
+    kills: frozenset[str] = KILLS
+    held: float = 0.0
+    requeue_s: float = 0.0
 
     def generator(self) -> Generator:
         """A random generator of this question's own: asked again, also in a resumed run, it draws the same."""
@@ -36,6 +50,13 @@ class Context(Struct, frozen=True):
 
         digest = hashlib.blake2b(repr(self.draw).encode(), digest_size=16).digest()
         return Generator(Philox(key=int.from_bytes(digest)))
+
+    def uniform(self) -> float:
+        """One number from [0, 1): the same question draws the same. A generator of numpy's takes ten times as long."""
+        import hashlib
+
+        digest = hashlib.blake2b(repr(self.draw).encode(), digest_size=7).digest()
+        return int.from_bytes(digest) * 2.0**-56
 
 
 class Prediction(Struct, frozen=True):

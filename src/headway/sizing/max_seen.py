@@ -6,18 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headway.model.outcome import Ending, Outcome, Quality
+from headway.model.outcome import Outcome
 from headway.model.records import Figure, Why
 from headway.model.resources import describe
 from headway.model.task import Task
 from headway.sizing.base import CannotFit, Context, Prediction, Sizer
+from headway.sizing.observing import learned_peak
 from headway.sizing.rules import after_failure, without_record
 
 # Work Queue's histogram, as 001 section V-C describes it: a maximum is rounded up to a multiple of 250 MB. The next
 # task nearly always needs a little more or less than the last; without rounding every new maximum would be a failure.
 BUCKET_BYTES = 250_000_000
-# In a run of milliseconds the kernel's clock ticks of CPU time say nothing of how many cores were busy.
-SHORTEST_S = 0.5
 
 
 class MaxSeen(Sizer):
@@ -49,7 +48,7 @@ class MaxSeen(Sizer):
             return after_failure(self.name, self.resource, failures, context.limits, at_least=learned)
         stated = self.resource == "cores" and "cores" in task.hints
         if not self._records or stated or self.resource == "walltime_s":
-            return without_record(self.name, self.resource, task, context.limits)
+            return without_record(self.name, self.resource, task, context)
         limit = context.limits[self.resource]
         figures: dict[str, Figure] = {
             "maximum": self._maximum,
@@ -68,14 +67,10 @@ class MaxSeen(Sizer):
         return bucket * max(1, math.ceil(self._maximum / bucket))
 
     def observe(self, task: Task, outcome: Outcome) -> None:
-        peak = outcome.usage.peak(self.resource)
-        if outcome.ending is not Ending.SUCCESS or peak is None or peak.quality is Quality.LOWER_BOUND:
-            return
-        if self.resource == "cores" and outcome.ended_at - outcome.started_at < SHORTEST_S:
-            return
-        if 0 <= peak.value < 2**62:  # neither NaN nor nonsense
+        peak = learned_peak(self.resource, outcome)
+        if peak is not None:
             self._records += 1
-            self._maximum = max(self._maximum, peak.value)
+            self._maximum = max(self._maximum, peak)
 
     def state(self) -> dict[str, Any]:
         return {"version": 1, "records": self._records, "maximum": self._maximum}

@@ -7,13 +7,14 @@ from typing import Any
 
 from msgspec import structs
 
-from headway.model.outcome import Outcome
+from headway.model.outcome import Ending, Outcome
 from headway.model.records import Figure, Why
-from headway.model.resources import Resources
+from headway.model.resources import HELD, Resources
 from headway.model.task import Task
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context, Sizer
 
 LEARNED = ("cores", "memory_bytes", "disk_bytes", "walltime_s")
+_ABSURD = 2.0**62
 
 
 class PerResource(Allocator):
@@ -23,13 +24,15 @@ class PerResource(Allocator):
         self._make = sizer
         self._seed = seed
         self._sizers: dict[tuple[str, str], Sizer] = {}
+        self._peaks: dict[str, dict[str, float]] = {}  # what the last success of a category used
 
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:
         amounts: dict[str, float | None] = {}
         why: dict[str, Why] = {}
         for resource in LEARNED:
             sizer = self._sizers.get((task.category, resource)) or self._make(resource)
-            answer = sizer.predict(task, failures.get(resource, ()), self._context(sizer, context, resource))
+            held = self._held(task.category, resource, context)
+            answer = sizer.predict(task, failures.get(resource, ()), self._context(sizer, context, resource, held))
             if isinstance(answer, CannotFit):
                 return answer
             amounts[resource], why[resource] = answer.value, answer.why
@@ -43,9 +46,19 @@ class PerResource(Allocator):
             amounts[resource] = hint
         return Allocation(Resources.of(amounts), why)
 
+    def _held(self, category: str, resource: str, context: Context) -> float:
+        """The share of a node that an attempt's other resources take: as far as is known, what the last one used."""
+        peaks = self._peaks.get(category, {})
+        return sum(peak / (context.limits[name] or peak) for name, peak in peaks.items() if name != resource)
+
     def observe(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
         for resource in LEARNED:
             self._sizer(task.category, resource).observe(task, outcome)
+        if outcome.ending is Ending.SUCCESS:
+            found = {name: outcome.usage.peak(name) for name in HELD}
+            self._peaks[task.category] = {
+                name: peak.value for name, peak in found.items() if peak and 0 < peak.value < _ABSURD
+            }
 
     def state(self) -> dict[str, Any]:
         return {
@@ -53,11 +66,13 @@ class PerResource(Allocator):
             "sizers": [
                 [category, resource, sizer.state()] for (category, resource), sizer in sorted(self._sizers.items())
             ],
+            "peaks": self._peaks,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         for category, resource, learned in state["sizers"]:
             self._sizer(category, resource).restore(learned)
+        self._peaks = {category: dict(peaks) for category, peaks in state["peaks"].items()}
 
     def _sizer(self, category: str, resource: str) -> Sizer:
         key = (category, resource)
@@ -65,6 +80,7 @@ class PerResource(Allocator):
             self._sizers[key] = self._make(resource)
         return self._sizers[key]
 
-    def _context(self, sizer: Sizer, context: Context, resource: str) -> Context:
+    def _context(self, sizer: Sizer, context: Context, resource: str, held: float) -> Context:
         _, _, task, attempt = context.draw
-        return structs.replace(context, draw=(self._seed, f"{sizer.name}/{resource}", task, attempt))
+        draw = (self._seed, f"{sizer.name}/{resource}", task, attempt)
+        return structs.replace(context, draw=draw, held=held)

@@ -11,14 +11,16 @@ from collections.abc import Sequence
 from headway.model.records import Figure, Why
 from headway.model.resources import Resources, describe
 from headway.model.task import Task
-from headway.sizing.base import CannotFit, Prediction
+from headway.sizing.base import CannotFit, Context, Prediction
 
 # After this many time-outs more time is not the cure: a task that hangs would otherwise run twice as long for ever.
 MOST_TIMEOUTS = 3
 
 
-def without_record(policy: str, resource: str, task: Task, limits: Resources) -> Prediction | CannotFit:
-    """The user's hint, or a fair share of the machine: 1 core, and what there is of memory and disk for each core."""
+def without_record(policy: str, resource: str, task: Task, context: Context) -> Prediction | CannotFit:
+    """The user's hint, or what the context says to start with, or a fair share of the machine: 1 core, and what there
+    is of memory and disk for each core."""
+    limits = context.limits
     limit = limits[resource]
     hint = task.hints.get(resource)
     if hint is not None:
@@ -26,6 +28,13 @@ def without_record(policy: str, resource: str, task: Task, limits: Resources) ->
         if limit is not None and hint > limit:
             return CannotFit(resource, hint, limit, why)
         return Prediction(hint, why)
+    if resource in context.start:
+        start = context.start[resource]
+        value = start if limit is None else min(start, limit)
+        why = Why(
+            policy, "start", {"start": start, "limit": limit}, "nothing is known yet: what everything starts with"
+        )
+        return Prediction(value, why)
     if resource == "walltime_s":
         return Prediction(limit, Why(policy, "no-limit", {"limit": limit}, "nothing says how long it may take"))
     if resource == "cores":

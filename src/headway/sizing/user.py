@@ -20,4 +20,4 @@ class User(Sizer):
     def predict(self, task: Task, failures: Sequence[float], context: Context) -> Prediction | CannotFit:
         if failures:
             return after_failure(self.name, self.resource, failures, context.limits)
-        return without_record(self.name, self.resource, task, context.limits)
+        return without_record(self.name, self.resource, task, context)

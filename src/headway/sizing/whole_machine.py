@@ -19,6 +19,6 @@ class WholeMachine(Sizer):
         if failures:
             return after_failure(self.name, self.resource, failures, context.limits)
         if self.resource == "walltime_s":
-            return without_record(self.name, self.resource, task, context.limits)
+            return without_record(self.name, self.resource, task, context)
         limit = context.limits[self.resource]
         return Prediction(limit, Why(self.name, "whole-machine", {"limit": limit}, "each task gets the whole machine"))

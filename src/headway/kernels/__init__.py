@@ -1,0 +1,1 @@
+"""Number work that policies and simulation share, compiled where it is worth it."""

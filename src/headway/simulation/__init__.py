@@ -1,0 +1,1 @@
+"""What would have happened: past logs and made-up workloads under other policies."""
