@@ -15,7 +15,7 @@ from headway.formats.each import Each, Row, Template, table
 from headway.formats.fields import WORD, Reader, did_you_mean, short
 from headway.formats.hints import RESOURCE_KEYS, read_hints
 from headway.formats.read_each import read_each
-from headway.formats.safe_yaml import Entry, Text, parse_yaml, read_bytes, shown
+from headway.formats.safe_yaml import Entry, Mapping, Text, parse_yaml, read_bytes, shown
 from headway.model.errors import WorkflowError
 from headway.model.task import Task
 from headway.model.workflow import Workflow
@@ -34,6 +34,7 @@ TASK_KEYS = (
     "priority",
     "retries",
     "sandbox",
+    "category",
 )
 
 # A slip of the pen in `each` shall not fill the memory: three lists of 1,000 values make 10^9 tasks.
@@ -65,7 +66,7 @@ def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
     entries = reader.mapping(top["tasks"], "'tasks'", "'hello:' with 'run: echo hello' below it")
     if not entries:
         raise reader.error(top["tasks"].line, "'tasks' is empty", "add at least one task")
-    blocks = {category: _read_block(reader, category, entry) for category, entry in entries.items()}
+    blocks = {name: _read_block(reader, name, entry) for name, entry in entries.items()}
     _check_sizes(reader, blocks)
     return _assemble(reader, name, blocks)
 
@@ -73,6 +74,7 @@ def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
 class _Block(Struct):
     """One entry of `tasks`, checked but not yet written out."""
 
+    name: str
     category: str
     line: int
     each: Each
@@ -90,7 +92,7 @@ class _Block(Struct):
 
     @property
     def owner(self) -> str:
-        return f"task {short(self.category)}"
+        return f"task {short(self.name)}"
 
     def templates(self) -> list[Template]:
         """All texts in which values are filled in."""
@@ -101,14 +103,19 @@ class _Block(Struct):
 # --- reading one task ---
 
 
-def _read_block(reader: Reader, category: str, entry: Entry) -> _Block:
-    reader.name(category, entry.line, "the task name")
-    if "[" in category or "]" in category:
-        raise reader.error(entry.line, f"the task name {short(category)} has a bracket", "rename the task")
-    owner = f"task {short(category)}"
+def _read_block(reader: Reader, name: str, entry: Entry) -> _Block:
+    reader.name(name, entry.line, "the task name")
+    owner = f"task {short(name)}"
+    in_full = isinstance(entry.value, Mapping) and "category" in entry.value.entries  # names one task, not a category
+    if not in_full and ("[" in name or "]" in name):
+        todo = "rename the task, or add a key 'category' if this is the name of just one"
+        raise reader.error(entry.line, f"the task name {short(name)} has a bracket", todo)
     keys = reader.mapping(entry, owner, "'run: echo hello' below its name")
     reader.check_keys(keys, TASK_KEYS, owner, RESOURCE_KEYS, "under 'resources'")
-    if "run" not in keys:
+    if in_full and "each" in keys:
+        what = f"{owner} has both 'category' and 'each'"
+        raise reader.error(keys["each"].line, what, "remove 'category': with 'each' the name is the category")
+    if "run" not in keys and not in_full:
         raise reader.error(entry.line, f"{owner} has no command", "add a key 'run'")
     each = read_each(reader, keys["each"], owner) if "each" in keys else Each({})
 
@@ -118,10 +125,14 @@ def _read_block(reader: Reader, category: str, entry: Entry) -> _Block:
     def templates(key: str) -> list[Template]:
         return [each.template(text.text) for text in texts(key)]
 
-    command = reader.text(keys["run"], f"'run' of {owner}")
-    if not command.text.strip():
+    command = reader.text(keys["run"], f"'run' of {owner}").text if "run" in keys else ""
+    if "run" in keys and not command.strip():
         raise reader.error(keys["run"].line, f"'run' of {owner} is empty", "write the command")
-    block = _Block(category, entry.line, each, each.template(command.text))
+    category = name
+    if in_full:
+        text = reader.value(keys["category"], f"'category' of {owner}")
+        category = reader.name(text.text, text.line, f"the category of {owner}")
+    block = _Block(name, category, entry.line, each, each.template(command))
     block.inputs, block.outputs, block.setup = templates("inputs"), templates("outputs"), templates("setup")
     block.needs = [(text.line, each.template(text.text)) for text in texts("needs")]
     block.env = _read_environment(reader, keys, each, owner)
@@ -183,15 +194,15 @@ def _check_sizes(reader: Reader, blocks: dict[str, _Block]) -> None:
 
 
 def _assemble(reader: Reader, name: str, blocks: dict[str, _Block]) -> Workflow:
-    ids = {category: block.each.ids(category) for category, block in blocks.items()}
+    ids = {name: block.each.ids(name) for name, block in blocks.items()}
     needs = _Needs(reader, ids)
-    tasks = [task for block in blocks.values() for task in _write_out(block, ids[block.category], needs)]
+    tasks = [task for block in blocks.values() for task in _write_out(block, ids[block.name], needs)]
     try:
         return Workflow(name, tasks)
     except WorkflowError as problem:
         culprit = next(iter(problem.tasks), "")
-        category = next((task.category for task in tasks if task.id == culprit), next(iter(blocks)))
-        problem.where = f"{reader.file}:{blocks[category].line}"
+        block = next((block for block in blocks.values() if culprit in ids[block.name]), next(iter(blocks.values())))
+        problem.where = f"{reader.file}:{block.line}"
         raise
 
 
@@ -266,7 +277,7 @@ class _Needs:
 
     def named(self, text: str, block: _Block, line: int, times: int) -> list[str]:
         """The ids that `text` stands for; `times` tasks will wait for each of them."""
-        if text == block.category:
+        if text == block.name:
             raise self.reader.error(line, f"{block.owner} needs itself", "remove it from 'needs'")
         found = self.ids.get(text) or ([text] if text in self.known else self.unknown(text, block, line))
         self.links += times * len(found)
@@ -284,13 +295,13 @@ class _Needs:
             several = ", …" if len(self.ids[category]) > 3 else ""
             todo = f"its tasks are {', '.join(self.ids[category][:3])}{several}"
         elif len(self.ids) > 1:
-            others = [other for other in self.ids if other != block.category]
+            others = [other for other in self.ids if other != block.name]
             todo = did_you_mean(text, others[:10_000], "the other tasks are")
         else:
             todo = "add that task or remove the need"
         raise WorkflowError(
             f"{block.owner} needs {short(text)}, which does not exist",
-            tasks=[block.category],
+            tasks=[block.name],
             where=f"{self.reader.file}:{line}",
             todo=todo,
         )

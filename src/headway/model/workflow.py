@@ -7,9 +7,10 @@ import heapq
 import re
 from bisect import bisect_left
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from posixpath import normpath
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -57,19 +58,23 @@ class Workflow:
             new[task.id] = task
         self._check_producers(new.values())
         made = {path: task.id for task in new.values() for path in task.outputs}
-        producer = ChainMap(made, self.producer) if self.producer else made
-        outputs = sorted([*self._ordered_outputs, *made]) if made else self._ordered_outputs
-        completed = {task.id: _completed(task, producer, outputs) for task in new.values()}
+        inside = {above: task_id for path, task_id in made.items() for above in _directories_above(path)}
+        outputs = _Outputs(
+            ChainMap(made, self.producer) if self.producer else made,
+            ChainMap(inside, self._makers_inside) if self._makers_inside else inside,
+            sorted([*self._ordered_outputs, *made]) if made else self._ordered_outputs,
+        )
+        completed = {task.id: _completed(task, outputs) for task in new.values()}
         self._check_parents(completed)
         _check_acyclic(completed)
         self.tasks |= completed
         self.producer |= made
-        self._ordered_outputs = outputs
-        self._makers_inside |= {above: task_id for path, task_id in made.items() for above in _directories_above(path)}
+        self._ordered_outputs = outputs.ordered
+        self._makers_inside |= inside
+        self.children |= {task_id: [] for task_id in completed}
         for task in completed.values():
-            self.children.setdefault(task.id, [])
             for parent in task.parents:
-                self.children.setdefault(parent, []).append(task.id)
+                self.children[parent].append(task.id)
         return list(completed.values())
 
     def task(
@@ -114,7 +119,8 @@ class Workflow:
 
     def implied_parents(self, task: Task) -> tuple[str, ...]:
         """The producers of the task's inputs: whom it waits for without naming them."""
-        return _all_parents(structs.replace(task, parents=()), self.producer, self._ordered_outputs)
+        outputs = _Outputs(self.producer, self._makers_inside, self._ordered_outputs)
+        return _all_parents(structs.replace(task, parents=()), outputs)
 
     def _check_producers(self, new: Iterable[Task]) -> None:
         """No path is made by two tasks, nor a directory by one and something inside it by another."""
@@ -129,8 +135,7 @@ class Workflow:
                 for directory in above:
                     inside.setdefault(directory, task.id)
                 made[path] = task.id
-                other = next((other for other in others if other and other != task.id), None) if any(others) else None
-                if other is not None:
+                if any(others) and (other := next((other for other in others if other and other != task.id), None)):
                     raise WorkflowError(
                         f"tasks {other!r} and {task.id!r} both produce {path!r}",
                         tasks=[task.id, other],
@@ -220,24 +225,34 @@ def _normalised(task: Task) -> Task:
     return structs.replace(task, inputs=inputs, outputs=outputs)
 
 
-def _completed(task: Task, producer: Mapping[str, str], outputs: Sequence[str]) -> Task:
+class _Outputs(NamedTuple):
+    """All that tasks make: by whom, the directories in which something is made, and in order."""
+
+    producer: Mapping[str, str]
+    directories: Container[str]
+    ordered: list[str]
+
+
+def _completed(task: Task, outputs: _Outputs) -> Task:
     """The task with all of its parents."""
-    parents = _all_parents(task, producer, outputs)
+    parents = _all_parents(task, outputs)
     return task if parents == task.parents else structs.replace(task, parents=parents)
 
 
-def _all_parents(task: Task, producer: Mapping[str, str], outputs: Sequence[str]) -> tuple[str, ...]:
+def _all_parents(task: Task, outputs: _Outputs) -> tuple[str, ...]:
     """The parents that the task names, and the producers of its inputs."""
     parents = dict.fromkeys(task.parents)
+    producer = outputs.producer
     for path in task.inputs:
         if path in producer:
             parents[producer[path]] = None
         elif is_pattern(path):
-            makers = (producer[output] for output in matching(path, outputs))
+            makers = (producer[output] for output in matching(path, outputs.ordered))
             parents |= dict.fromkeys(maker for maker in makers if maker != task.id)
         else:
             parents |= dict.fromkeys(producer[above] for above in _directories_above(path) if above in producer)
-            parents |= dict.fromkeys(producer[output] for output in _starting_with(path + "/", outputs))
+            if path in outputs.directories:
+                parents |= dict.fromkeys(producer[output] for output in _starting_with(path + "/", outputs.ordered))
     return tuple(parents)
 
 
@@ -279,6 +294,8 @@ def _contains(ordered: Sequence[str], path: str) -> bool:
 
 def _check_acyclic(new: dict[str, Task]) -> None:
     """Only new tasks can close a circle: an old task's parents are older still."""
+    if _is_in_order(new):
+        return
     children: dict[str, list[str]] = {task_id: [] for task_id in new}
     for task in new.values():
         for parent in task.parents:
@@ -300,6 +317,16 @@ def _check_acyclic(new: dict[str, Task]) -> None:
         tasks=circle[:-1],
         todo="remove one of these dependencies",
     )
+
+
+def _is_in_order(tasks: Mapping[str, Task]) -> bool:
+    """Whether all stand behind their parents, as most files list them: then there is no circle."""
+    seen: set[str] = set()
+    for task in tasks.values():
+        if not seen.issuperset(task.parents) and any(parent not in seen and parent in tasks for parent in task.parents):
+            return False
+        seen.add(task.id)
+    return True
 
 
 def _topological(tasks: Mapping[str, Task], children: Mapping[str, list[str]]) -> list[str]:

@@ -1,0 +1,101 @@
+"""A `Workflow` as Headway's own workflow file: one entry a task, as a person might have written it.
+
+What is written reads back to equal tasks. Dependencies that files imply are left to the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headway.formats.fields import WORD, Reader, short
+from headway.formats.hints_out import hint_text, number_text
+from headway.formats.yaml_text import block_text, inline, key_text
+from headway.model.errors import InputError
+from headway.model.task import Task
+from headway.model.workflow import Workflow
+
+_WIDTH = 100  # a list that fits stands in one line
+_INDENT = "    "
+
+
+def headway_yaml(workflow: Workflow) -> bytes:
+    """The workflow as YAML; an InputError if it holds what such a file cannot, such as a name that begins with a dash.
+
+    >>> print(headway_yaml(Workflow("w", [Task("sort[7]", "sort", "sort a > b", outputs=("b",))])).decode(), end="")
+    name: w
+    tasks:
+      sort[7]:
+        category: sort
+        run: sort a > b
+        outputs: [b]
+    """
+    if not workflow.tasks:
+        raise InputError(f"workflow {workflow.name!r} has no tasks", todo="a workflow file needs at least one")
+    _check_name(workflow.name, "the workflow's name")
+    lines = [f"name: {inline(workflow.name)}", "tasks:"]
+    for task in workflow:
+        lines += _entry(task, workflow)
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
+    owner = f"task {short(task.id)}"
+    _check_name(task.id, "the task name")
+    yield from key_text(task.id)
+    if task.category != task.id or not task.command.strip() or "[" in task.id or "]" in task.id:
+        _check_name(task.category, f"the category of {owner}")
+        yield f"{_INDENT}category: {inline(task.category)}"
+    if task.command.strip():
+        yield from block_text("run", task.command)
+    yield from _listing("inputs", task.inputs)
+    yield from _listing("outputs", task.outputs)
+    yield from _listing("needs", _needs(task, workflow))
+    if task.environment:
+        yield f"{_INDENT}env:"
+        for name, value in task.environment.items():
+            if not WORD.fullmatch(name):
+                raise InputError(f"{short(name)} in the environment of {owner} is no variable's name", todo="rename it")
+            yield f"{_INDENT}  {name}: {inline(value)}"
+    yield from _listing("setup", task.setup)
+    if task.container is not None:
+        _check_name(task.container, f"the container of {owner}", longest=4096)
+        yield f"{_INDENT}container: {inline(task.container)}"
+    if task.hints:
+        amounts = [hint_text(name, value, owner) for name, value in task.hints.items()]
+        yield f"{_INDENT}resources: {{{', '.join(amounts)}}}"
+    if task.priority:
+        yield f"{_INDENT}priority: {number_text(task.priority)}"
+    if task.retries:
+        yield f"{_INDENT}retries: {task.retries}"
+    if not task.sandbox:
+        yield f"{_INDENT}sandbox: false"
+
+
+def _needs(task: Task, workflow: Workflow) -> tuple[str, ...]:
+    """The parents that must be named, so that with those that files imply they are all, and in this order."""
+    place = {parent: index for index, parent in enumerate(workflow.implied_parents(task))}
+    count, next_place = len(task.parents), len(place)
+    while count and place.get(task.parents[count - 1], next_place) < next_place:
+        count -= 1
+        next_place = place[task.parents[count]]
+    return task.parents[:count]
+
+
+def _listing(key: str, items: tuple[str, ...]) -> Iterator[str]:
+    if not items:
+        return
+    texts = [inline(item) for item in items]
+    line = f"{_INDENT}{key}: [{', '.join(texts)}]"
+    if len(line) <= _WIDTH:
+        yield line
+    else:
+        yield f"{_INDENT}{key}:"
+        yield from (f"{_INDENT}  - {text}" for text in texts)
+
+
+def _check_name(text: str, what: str, longest: int = 200) -> None:
+    """By the rules of those who will read the file."""
+    try:
+        Reader("").name(text, 0, what, longest)
+    except InputError as problem:
+        raise InputError(problem.what, todo=problem.todo) from None

@@ -1,0 +1,52 @@
+"""Any workflow file: its name says which format it is in."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headway.model.errors import InputError
+from headway.model.instance import Instance
+
+KNOWN = ".yaml or .yml (Headway), .json (WfFormat), .dax or .xml (Pegasus); the last three also with .gz"
+
+
+def read_instance(path: Path) -> Instance:
+    """The workflow in the file at `path`, with what the file tells of an execution."""
+    name = path.name.lower()
+    ending = Path(name.removesuffix(".gz")).suffix
+    with _collecting_later():
+        if ending in (".yaml", ".yml") and not name.endswith(".gz"):
+            from headway.formats.headway_yaml import read_workflow
+
+            return Instance(read_workflow(path))
+        if ending == ".json":
+            from headway.formats.wfformat import parse_wfformat
+
+            return parse_wfformat(*_content(path))
+        if ending in (".dax", ".xml"):
+            from headway.formats.pegasus_dax import parse_dax
+
+            return parse_dax(*_content(path))
+    raise InputError("this name does not say which format it is", where=str(path), todo=f"known are {KNOWN}")
+
+
+def _content(path: Path) -> tuple[bytes, str]:
+    from headway.formats.safe_yaml import shown
+    from headway.formats.unpacked import read_unpacked
+
+    return read_unpacked(path), shown(path)
+
+
+@contextmanager
+def _collecting_later() -> Iterator[None]:
+    """Without looking for garbage meanwhile: a million new objects and no circle among them, which costs a third."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

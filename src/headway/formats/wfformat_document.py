@@ -1,0 +1,195 @@
+"""WfFormat as it stands in the file: the fields that are of interest here, typed, and what may be wrong with JSON."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from headway.formats.fields import short
+from headway.model.errors import InputError
+from headway.model.instance import Recorded
+
+Figure = int | float | None
+
+# A key twice is a slip of somebody who edits. Larger files are written by programs, and this check takes its time.
+_MOST_CHECKED = 20_000_000
+_NO_NUMBER = re.compile(rb"-?(?:NaN|Infinity)")
+
+
+class Extras(Struct, gc=False, omit_defaults=True):
+    """What a task of Headway's says and WfFormat does not; and figures in a form that WfFormat would refuse."""
+
+    command: str = ""
+    environment: dict[str, str] = {}
+    setup: tuple[str, ...] = ()
+    container: str | None = None
+    inputs: tuple[str, ...] = ()  # as written, where some are patterns
+    hints: dict[str, int | float] = {}
+    priority: int | float = 0
+    retries: int = 0
+    sandbox: bool = True
+    recorded: Recorded | None = None
+
+
+class CommandLine(Struct, gc=False):
+    program: str | None = None
+    arguments: list[str] | None = None
+
+
+class FileEntry(Struct, gc=False, rename={"size_bytes": "sizeInBytes"}):
+    id: str | None = None
+    name: str | None = None  # 1.4
+    link: str | None = None  # 1.4
+    size_bytes: Figure = None
+    headway: dict[str, bool] | None = None
+
+
+class TaskEntry(
+    Struct,
+    gc=False,
+    rename={
+        "inputs": "inputFiles",
+        "outputs": "outputFiles",
+        "run_s": "runtimeInSeconds",
+        "run_1_4_s": "runtime",
+        "cores_1_4": "cores",
+        "cores": "coreCount",
+        "cpu_percent": "avgCPU",
+        "memory_bytes": "memoryInBytes",
+        "read_bytes": "readBytes",
+        "written_bytes": "writtenBytes",
+        "executed_at": "executedAt",
+    },
+):
+    """A task of the specification, of the execution, or of both as in 1.4."""
+
+    id: str | None = None
+    name: str | None = None
+    category: str | None = None
+    parents: list[str] | None = None
+    inputs: list[str] | None = None
+    outputs: list[str] | None = None
+    files: list[FileEntry] | None = None  # 1.4
+    command: CommandLine | None = None
+    run_s: Figure = None
+    run_1_4_s: Figure = None
+    cores: Figure = None
+    cores_1_4: Figure = None
+    cpu_percent: Figure = None
+    memory_bytes: Figure = None
+    read_bytes: Figure = None
+    written_bytes: Figure = None
+    priority: Figure = None
+    machines: list[str] | None = None
+    machine: str | None = None  # 1.4
+    executed_at: str | None = None
+    headway: Extras | None = None
+
+
+class CpuEntry(Struct, gc=False, rename={"cores": "coreCount", "speed_mhz": "speedInMHz"}):
+    cores: Figure = None
+    count: Figure = None  # 1.4
+    speed_mhz: Figure = None
+    speed: Figure = None  # 1.4
+
+
+class MachineEntry(Struct, gc=False, rename={"name": "nodeName", "memory_bytes": "memoryInBytes"}):
+    name: str | None = None
+    memory_bytes: Figure = None
+    cpu: CpuEntry | None = None
+
+
+class Part(Struct, gc=False, rename={"makespan_s": "makespanInSeconds", "executed_at": "executedAt"}):
+    """The specification, or the execution, or in 1.4 the whole workflow."""
+
+    tasks: list[TaskEntry] | None = None
+    files: list[FileEntry] | None = None
+    machines: list[MachineEntry] | None = None
+    makespan_s: Figure = None
+    executed_at: str | None = None
+
+
+class WholeWorkflow(Part, gc=False):
+    specification: Part | None = None
+    execution: Part | None = None
+
+
+class SystemEntry(Struct, gc=False):
+    name: str | None = None
+
+
+class Document(Struct, gc=False, rename={"schema_version": "schemaVersion", "system": "runtimeSystem"}):
+    workflow: WholeWorkflow
+    name: str | None = None
+    description: str | None = None
+    schema_version: str | None = None
+    system: SystemEntry | None = None
+
+
+_DECODER = msgspec.json.Decoder(Document)
+
+
+def decode_document(data: bytes, file: str) -> Document:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        what = f"byte 0x{data[problem.start]:02x} is not UTF-8 text"
+        raise InputError(what, where=_line(file, data, problem.start), todo="save the file as UTF-8") from None
+    try:
+        if len(text) <= _MOST_CHECKED:
+            _check_keys(text, file)
+        del text
+        return _DECODER.decode(data.removeprefix(codecs.BOM_UTF8))
+    except msgspec.ValidationError as problem:
+        what, _, place = str(problem).partition(" - at ")
+        place = place.strip("`").removeprefix("$.")
+        raise InputError(
+            f"this is not WfFormat ({_lower(what)}{' at ' if place else ''}{place})",
+            where=file,
+            todo="correct it, or have it written again",
+        ) from None
+    except msgspec.DecodeError as problem:
+        raise _syntax_error(str(problem), data, file) from None
+    except RecursionError:
+        raise InputError("values are nested too deep for any workflow", where=file) from None
+
+
+def _check_keys(text: str, file: str) -> None:
+    """Refuse an object with a key twice: which of the two was meant, nobody can say."""
+
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"an object has the key {short(twice)} twice", where=file, todo="remove one of the two")
+
+    try:
+        json.loads(text, object_pairs_hook=check)  # nothing is kept of it
+    except ValueError:
+        return  # the decoder will say what is wrong
+
+
+def _syntax_error(problem: str, data: bytes, file: str) -> InputError:
+    if not data.strip():
+        return InputError("this file is empty", where=file, todo="have it written again")
+    found = re.search(r"\(byte (\d+)\)", problem)
+    place = int(found[1]) if found else len(data)
+    if number := _NO_NUMBER.match(data, place):
+        what = f"{number[0].decode()} (at byte {place:,}) is no number"
+        return InputError(what, where=_line(file, data, place), todo="leave out what nobody measured")
+    what = _lower(problem.partition(" (byte")[0].removeprefix("JSON is malformed: "))
+    what = f"{what} at byte {place:,}" if found else "it ends too early"
+    return InputError(f"this is not JSON: {what}", where=_line(file, data, place), todo="have it written again")
+
+
+def _line(file: str, data: bytes, place: int) -> str:
+    return f"{file}:{1 + data.count(10, 0, place)}"
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:].replace("`", "")

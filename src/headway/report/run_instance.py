@@ -1,0 +1,150 @@
+"""A run as an `Instance`: its workflow, and what each task took, for exchange with other tools and for simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from headway.journal.base import Journal
+from headway.journal.folder import Project, RunFolder
+from headway.journal.sqlite import SqliteJournal
+from headway.model import records
+from headway.model.errors import HeadwayError
+from headway.model.instance import Instance, Machine, Recorded
+from headway.model.outcome import Ending, Measured, Outcome
+from headway.model.records import Decision, Event
+from headway.model.resources import Resources
+from headway.model.task import Task
+from headway.model.workflow import Workflow
+from headway.report.summary import RunSummary
+
+
+def instance_of(folder: RunFolder) -> Instance:
+    """What the run's journal tells; a task whose result was reused has the figures of the run that made it."""
+    folded = _fold(folder)
+    earlier: dict[str, RunFold] = {}
+    for task, run in folded.reused.items():
+        if run not in earlier:
+            earlier[run] = _fold_if_there(folder, run)
+        folded.adopt(task, earlier[run])
+    return folded.instance(folder.directory)
+
+
+class RunFold:
+    """Fold records with `apply`, in order. Only a success leaves figures: what failed did not do its work."""
+
+    def __init__(self) -> None:
+        self.recorded: dict[str, Recorded] = {}
+        self.reused: dict[str, str] = {}  # by task, the run whose result stands
+        self._summary = RunSummary()
+        self._tasks: list[Task] = []
+        self._launched: dict[str, records.Launch] = {}
+        self._machines: dict[str, Resources] = {}
+        self._made_bytes: dict[str, int] = {}
+        self._read: dict[str, tuple[list[str], int]] = {}  # by task, real input files and their bytes together
+
+    @classmethod
+    def of(cls, journal: Journal) -> RunFold:
+        """All that a journal holds so far."""
+        folded = cls()
+        for record in journal.replay():
+            folded.apply(record)
+        return folded
+
+    def apply(self, record: Event | Decision) -> None:
+        """Take note of a record."""
+        self._summary.apply(record)
+        match record:
+            case records.TasksAdded():
+                self._tasks += record.tasks
+            case records.NodeUp():
+                self._machines[record.node] = record.capacity
+            case records.InputsRead():
+                self._read[record.task] = (list(record.digests), record.input_bytes)
+                self._made_bytes |= {path: stamp.size_bytes for path, stamp in record.outputs.items()}
+            case records.Reuse():
+                self.reused[record.task] = record.run
+            case records.Launch():
+                self._launched[record.task] = record
+            case records.TaskEnded() if record.outcome.ending is Ending.SUCCESS:
+                self.recorded[record.outcome.task] = self._figures(record.outcome)
+                self._made_bytes |= {path: stamp.size_bytes for path, stamp in record.outcome.outputs.items()}
+
+    def adopt(self, task: str, earlier: RunFold) -> None:
+        """Take a task's figures, if there are any, from the run that did the work."""
+        if task in earlier.recorded:
+            self.recorded[task] = earlier.recorded[task]
+            machine = self.recorded[task].machine
+            if machine in earlier._machines:
+                self._machines.setdefault(machine, earlier._machines[machine])
+
+    def instance(self, directory: Path) -> Instance:
+        """What it came to. Sizes of files that no record tells are looked up in `directory`."""
+        settings = self._summary.settings
+        name = settings.name if settings else "workflow"
+        return Instance(
+            Workflow(name, self._tasks),
+            {task.id: self.recorded[task.id] for task in self._tasks if task.id in self.recorded},
+            self._file_bytes(directory),
+            tuple(_machine(node, capacity) for node, capacity in self._machines.items()),
+            self._summary.elapsed_s() if self._summary.finished in ("succeeded", "failed") else None,
+            round(settings.at, 6) if settings else None,
+            f"run {settings.run} of {name}, measured by Headway {settings.version}" if settings else "",
+        )
+
+    def _figures(self, outcome: Outcome) -> Recorded:
+        usage = outcome.usage
+        launch = self._launched.get(outcome.task)
+        return Recorded(
+            run_s=usage.wall_s.value if usage.wall_s else outcome.ended_at - outcome.started_at,
+            cores=launch.resources.cores or None if launch else None,
+            cores_used=usage.cores_average.value if usage.cores_average else None,
+            memory_bytes=_whole(usage.memory_bytes) or None,
+            written_bytes=_whole(usage.disk_bytes),
+            started_at=round(outcome.started_at, 6),
+            machine=launch.node if launch else "",
+        )
+
+    def _file_bytes(self, directory: Path) -> dict[str, int]:
+        made = {path for task in self._tasks for path in task.outputs}
+        sizes = {path: size_bytes for path, size_bytes in self._made_bytes.items() if path in made}
+        for paths, total_bytes in self._read.values():
+            if len(paths) == 1:
+                sizes.setdefault(paths[0], total_bytes)
+        unknown = (path for paths, _ in self._read.values() for path in paths if path not in sizes)
+        return sizes | _sizes(directory, unknown)
+
+
+def _sizes(directory: Path, paths: Iterable[str]) -> dict[str, int]:
+    """The sizes of those that are there as plain files."""
+    found: dict[str, int] = {}
+    for path in dict.fromkeys(paths):
+        try:
+            if (directory / path).is_file():
+                found[path] = (directory / path).stat().st_size
+        except OSError:
+            continue  # gone since, or out of reach: then its size is not known
+    return found
+
+
+def _machine(node: str, capacity: Resources) -> Machine:
+    return Machine(node, max(1, int(capacity.cores)), capacity.memory_bytes or None)
+
+
+def _whole(figure: Measured | None) -> int | None:
+    return None if figure is None else int(figure.value)
+
+
+def _fold(folder: RunFolder) -> RunFold:
+    journal = SqliteJournal(folder.journal, read_only=True)
+    try:
+        return RunFold.of(journal)
+    finally:
+        journal.close()
+
+
+def _fold_if_there(folder: RunFolder, run: str) -> RunFold:
+    try:
+        return _fold(Project(folder.directory).run(run))
+    except HeadwayError:  # somebody cleaned up
+        return RunFold()
