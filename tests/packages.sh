@@ -2,7 +2,7 @@
 # The Debian packages that the tests need beyond a bare system; nothing is done where the commands exist.
 set -eu
 missing=""
-for pair in bc:bc make:make; do
+for pair in bc:bc make:make dot:graphviz; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
 done
 [ -z "$missing" ] && exit 0
