@@ -63,6 +63,11 @@ def recompute(resource: str, rule: str, figures: Figures) -> float | None:
                 return at_most(max(1, math.floor(figures["maximum"] + 0.5)), figures["limit"])
             buckets = max(1, math.ceil(figures["maximum"] / figures["bucket"]))
             return at_most(buckets * float(figures["bucket"]), figures["limit"])
+        case "ladder":  # the first rung above what ran out, up to the limit
+            assert figures["rung"] > figures["above"]
+            return at_most(figures["rung"], figures["limit"])
+        case "busy-cores":  # as many whole ones as were busy nine tenths of the time, at least one
+            return at_most(max(1, math.floor(figures["busy"] + 0.5)), figures["limit"])
         case "whole-machine":  # everything
             return float(figures["limit"])
     raise AssertionError(f"no such rule is documented: {rule}")

@@ -22,7 +22,7 @@ def read_unpacked(path: Path) -> bytes:
     """The file's content; an InputError if it cannot be had, is not gzip although its name says so, or is too large."""
     where = shown(path)
     packed = path.suffix.lower() == ".gz"
-    with _readable(path, where) as file:
+    with readable(path, where) as file:
         if not packed:
             data = file.read(MAX_BYTES + 1)
         elif path.stat().st_size * _BEST_PACKED > MAX_BYTES and _unpacked_bytes(file) > MAX_BYTES:
@@ -50,7 +50,7 @@ def _too_large(where: str) -> InputError:
 
 
 @contextmanager
-def _readable(path: Path, where: str) -> Iterator[BinaryIO]:
+def readable(path: Path, where: str) -> Iterator[BinaryIO]:
     try:
         with path.open("rb") as file:
             yield file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
@@ -13,19 +13,23 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.task_log import LoggedTask, TaskLog
-from headway.sizing.base import Allocation, Allocator, CannotFit, Context
+from headway.sizing.base import Allocator, CannotFit, Context
 
 # 001 section V-A: what an allocator that knows nothing starts with.
 START = {"cores": 1.0, "memory_bytes": 1e9, "disk_bytes": 1e9}
 _ENDINGS = {ending.exhausted: ending for ending in Ending if ending.exhausted}
+_PROGRESS_EVERY = 256  # tasks
 
 TimeToFailure = Literal["end", "observed"] | float
 
 
 class Cost(Struct):
-    """What a resource cost: amounts times seconds, as 001 section II-C defines them."""
+    """What a resource cost: amounts times seconds, as 001 section II-C defines them.
 
-    used: float = 0.0  # by attempts that succeeded, at their peak
+    The three sum up to all that was given.
+    """
+
+    used: float = 0.0  # by attempts that succeeded, at their peak, and at most what they were given
     fragmentation: float = 0.0  # given to attempts that succeeded and not used
     failed: float = 0.0  # given to attempts that failed
     failures: int = 0  # attempts that this resource ended
@@ -40,6 +44,12 @@ class Cost(Struct):
         """Absolute Workflow Efficiency (001 section II-C). 004's Memory Allocation Quality is the same quotient."""
         given = self.used + self.waste
         return self.used / given if given else None
+
+    def succeeded(self, used: float, given: float, run_s: float) -> None:
+        """Book a success. More than was given is used only of what is compressible: others' cores, not its own."""
+        used = min(used, given)
+        self.used += used * run_s
+        self.fragmentation += (given - used) * run_s
 
 
 class Replay(Struct):
@@ -66,106 +76,132 @@ class World(Struct, frozen=True):
     start: dict[str, float] = field(default_factory=lambda: dict(START))
 
 
-def replay(
-    log: TaskLog, allocator: Allocator, world: World, progress: Callable[[int], None] = lambda done: None
-) -> Replay:
+def replay(log: TaskLog, allocator: Allocator, world: World, progress: Callable[[int], None] | None = None) -> Replay:
     """Walk forward through the log: each task is sized before anything is known of it.
 
     All resources are taken together: when one runs out, what was given of all of them is lost. With a lag, the outcomes
-    of a task's attempts are told only when that many later tasks have been sized.
+    of a task's attempts are told only when that many later tasks have been sized. `progress` hears now and then how
+    many tasks are done.
     """
     if world.ttf == "observed" and not (log.failed_after_s or any(task.profile for task in log.tasks)):
         raise InputError(
             "this log does not tell when attempts fail", where=log.name, todo="use --ttf end, or a fraction such as 0.5"
         )
-    result = Replay.over(log.resources)
+    walk = _Walk(log, allocator, world)
     in_flight: deque[tuple[Task, list[Outcome]]] = deque()
     for number, logged in enumerate(log.tasks):
+        if progress and number % _PROGRESS_EVERY == 0:
+            progress(number)
         task = Task(logged.id, logged.category, "-", outputs=("-",), hints=logged.asked, input_bytes=logged.input_bytes)
-        outcomes = _run(logged, task, allocator, log, world, result)
-        in_flight.append((task, outcomes))
+        in_flight.append((task, walk.run(logged, task)))
         if len(in_flight) > world.lag:
             learn_from, happened = in_flight.popleft()
             for outcome in happened:
                 allocator.observe(learn_from, {}, outcome)
-        progress(number + 1)
-    return result
+    walk.result.tasks = len(log.tasks)
+    return walk.result
 
 
-def _run(
-    logged: LoggedTask, task: Task, allocator: Allocator, log: TaskLog, world: World, result: Replay
-) -> list[Outcome]:
-    """One task from its first attempt to its last."""
-    failures: dict[str, list[float]] = {}
-    outcomes: list[Outcome] = []
-    kills = frozenset(log.kills)
-    result.tasks += 1
-    while True:
-        attempt = len(outcomes) + 1
-        context = Context(world.machine, (world.seed, "", task.id, attempt), world.start, kills)
-        answer = allocator.allocate(task, failures, context)
-        if isinstance(answer, CannotFit):
-            result.impossible += 1
-            return outcomes
-        result.attempts += 1
-        exceeded, lasted_s = _ends(logged, answer, log, world.ttf)
-        _book(result, logged, answer, exceeded, lasted_s)
-        outcomes.append(_outcome(logged, attempt, exceeded, lasted_s, answer))
-        if not exceeded:
-            return outcomes
-        for resource in exceeded:
-            failures.setdefault(resource, []).append(answer.resources[resource] or 0.0)
+def as_asked(log: TaskLog) -> Replay | None:
+    """What the log's own requests cost: every success had what it asked for. None if nobody asked for anything.
+
+    A task that did not ask for a resource costs nothing there; `tasks` are those that asked for all of them.
+    """
+    resources = [name for name in log.resources if any(name in task.asked for task in log.tasks)]
+    result = Replay.over(resources)
+    for logged in log.tasks:
+        for resource, cost in result.costs.items():
+            given = logged.asked.get(resource)
+            if given is not None:
+                cost.succeeded(logged.used.get(resource, 0.0), given, logged.run_s)
+    result.tasks = result.attempts = sum(all(name in task.asked for name in resources) for task in log.tasks)
+    return result if resources else None
 
 
-def _ends(logged: LoggedTask, given: Allocation, log: TaskLog, ttf: TimeToFailure) -> tuple[list[str], float]:
-    """The resources that ran out first, and when; none, and its run time, if there was enough of all."""
-    ends: dict[str, float] = {}
-    for resource in log.kills:
-        amount = given.resources[resource]
-        if amount is not None and logged.used.get(resource, 0.0) > amount:
-            ends[resource] = _fails_after_s(logged, resource, amount, log, ttf)
-    if not ends:
-        return [], logged.run_s
-    first = min(ends.values())
-    return [resource for resource, seconds in ends.items() if seconds == first], first
+class _Walk:
+    """One way through a log, and what it has cost so far."""
+
+    def __init__(self, log: TaskLog, allocator: Allocator, world: World) -> None:
+        self.result = Replay.over(log.resources)
+        self._log, self._allocator, self._world = log, allocator, world
+        self._kills = frozenset(log.kills)
+        self._counted = tuple(dict.fromkeys((*log.resources, *log.kills)))
+
+    def run(self, logged: LoggedTask, task: Task) -> list[Outcome]:
+        """One task from its first attempt to its last."""
+        result, world = self.result, self._world
+        failures: dict[str, list[float]] = {}
+        outcomes: list[Outcome] = []
+        while True:
+            attempt = len(outcomes) + 1
+            context = Context(world.machine, (world.seed, "", task.id, attempt), world.start, self._kills)
+            answer = self._allocator.allocate(task, failures, context)
+            if isinstance(answer, CannotFit):
+                result.impossible += 1
+                return outcomes
+            result.attempts += 1
+            given = {name: answer.resources[name] or 0.0 for name in self._counted}
+            exceeded = [name for name in self._log.kills if logged.used.get(name, 0.0) > given[name]]
+            if not exceeded:
+                for resource, cost in result.costs.items():
+                    cost.succeeded(logged.used.get(resource, 0.0), given[resource], logged.run_s)
+                outcomes.append(_success(logged, attempt))
+                return outcomes
+            first, lasted_s = _first_to_run_out(logged, exceeded, given, self._log, world.ttf)
+            for resource, cost in result.costs.items():
+                cost.failed += given[resource] * lasted_s
+                cost.failures += resource in first
+            for resource in first:
+                earlier = failures.setdefault(resource, [])
+                if earlier and given[resource] <= earlier[-1]:  # a sizer that breaks its promise would go on for ever
+                    raise RuntimeError(f"{task.id} was given no more {resource} than what had just run out")
+                earlier.append(given[resource])
+            outcomes.append(_failure(logged, attempt, first, lasted_s, given))
 
 
-def _fails_after_s(logged: LoggedTask, resource: str, amount: float, log: TaskLog, ttf: TimeToFailure) -> float:
+def _first_to_run_out(
+    logged: LoggedTask, exceeded: Sequence[str], given: Mapping[str, float], log: TaskLog, ttf: TimeToFailure
+) -> tuple[Sequence[str], float]:
+    """The resources that ran out first, and when."""
     if ttf == "end":
-        return logged.run_s
+        return exceeded, logged.run_s
     if ttf != "observed":
-        return logged.run_s * ttf
+        return exceeded, logged.run_s * ttf
+    ends = {name: _fails_after_s(logged, name, given[name], log) for name in exceeded}
+    first = min(ends.values())
+    return [name for name, seconds in ends.items() if seconds == first], first
+
+
+def _fails_after_s(logged: LoggedTask, resource: str, amount: float, log: TaskLog) -> float:
+    """When a resource ran out: in the middle of the part of the profile that needs more, or when they commonly fail."""
     if resource == "memory_bytes" and logged.profile:
-        part = next((index for index, held in enumerate(logged.profile) if held > amount), len(logged.profile))
-        return logged.run_s * part / len(logged.profile)
+        parts = len(logged.profile)
+        part = next((index for index, held in enumerate(logged.profile) if held > amount), parts - 1)
+        return logged.run_s * (part + 0.5) / parts
     return min(logged.run_s, log.failed_after_s.get(resource, logged.run_s))
 
 
-def _book(result: Replay, logged: LoggedTask, given: Allocation, exceeded: Sequence[str], lasted_s: float) -> None:
-    for resource, cost in result.costs.items():
-        amount = given.resources[resource] or 0.0
-        if exceeded:
-            cost.failed += amount * lasted_s
-            cost.failures += resource in exceeded
-        else:
-            used = logged.used.get(resource, 0.0)
-            cost.used += used * lasted_s
-            cost.fragmentation += max(0.0, amount - used) * lasted_s
+def _success(logged: LoggedTask, attempt: int) -> Outcome:
+    """What would have been measured of a success: its peaks."""
+    return _outcome(logged, attempt, Ending.SUCCESS, Quality.EXACT, logged.run_s, logged.used)
 
 
-def _outcome(logged: LoggedTask, attempt: int, exceeded: Sequence[str], lasted_s: float, given: Allocation) -> Outcome:
-    """What would have been measured: peaks of a success; of a failure only that what ran out was not enough."""
-    if exceeded:
-        ending, quality = _ENDINGS[exceeded[0]], Quality.LOWER_BOUND
-        amounts = {name: given.resources[name] or 0.0 for name in exceeded}
-    else:
-        ending, quality = Ending.SUCCESS, Quality.EXACT
-        amounts = logged.used
-    measured = {name: Measured(value, quality) for name, value in amounts.items()}
+def _failure(
+    logged: LoggedTask, attempt: int, exceeded: Sequence[str], lasted_s: float, given: Mapping[str, float]
+) -> Outcome:
+    """What would have been measured of a failure: only that what ran out was not enough."""
+    amounts = {name: given[name] for name in exceeded}
+    return _outcome(logged, attempt, _ENDINGS[exceeded[0]], Quality.LOWER_BOUND, lasted_s, amounts)
+
+
+def _outcome(
+    logged: LoggedTask, attempt: int, ending: Ending, quality: Quality, lasted_s: float, amounts: Mapping[str, float]
+) -> Outcome:
+    memory, disk, cores = amounts.get("memory_bytes"), amounts.get("disk_bytes"), amounts.get("cores")
     usage = Usage(
         wall_s=Measured(lasted_s, quality),
-        memory_bytes=measured.get("memory_bytes"),
-        disk_bytes=measured.get("disk_bytes"),
-        cores_peak=measured.get("cores"),
+        memory_bytes=None if memory is None else Measured(memory, quality),
+        disk_bytes=None if disk is None else Measured(disk, quality),
+        cores_peak=None if cores is None else Measured(cores, quality),
     )
     return Outcome(logged.id, attempt, ending, 0.0, lasted_s, usage)

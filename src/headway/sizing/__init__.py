@@ -3,9 +3,52 @@
 from __future__ import annotations
 
 from headway.sizing.base import Sizer
+from headway.sizing.exhaustive_bucketing import ExhaustiveBucketing
+from headway.sizing.greedy_bucketing import GreedyBucketing
+from headway.sizing.ladder import Ladder
+from headway.sizing.linear_regression import (
+    LinearRegression,
+    LinearRegressionMax,
+    LinearRegressionMean,
+    LinearRegressionMeanMinus,
+    LinearRegressionNone,
+)
 from headway.sizing.max_seen import MaxSeen
+from headway.sizing.max_throughput import MaxThroughput
+from headway.sizing.min_waste import MinWaste
+from headway.sizing.peak_plus_20 import PeakPlus20
+from headway.sizing.per_process_max import PerProcessMax
+from headway.sizing.percentile import Percentile50, Percentile95
+from headway.sizing.ponder import Ponder
+from headway.sizing.quantized_bucketing import QuantizedBucketing
 from headway.sizing.user import User
 from headway.sizing.whole_machine import WholeMachine
 
-SIZERS: dict[str, type[Sizer]] = {sizer.name: sizer for sizer in (MaxSeen, User, WholeMachine)}
-DEFAULT_SIZER = MaxSeen.name
+SIZERS: dict[str, type[Sizer]] = {
+    sizer.name: sizer
+    for sizer in (
+        Ladder,
+        # 001
+        GreedyBucketing,
+        ExhaustiveBucketing,
+        QuantizedBucketing,
+        MinWaste,
+        MaxThroughput,
+        MaxSeen,
+        WholeMachine,
+        # 004
+        Percentile50,
+        Percentile95,
+        LinearRegression,
+        LinearRegressionNone,
+        LinearRegressionMean,
+        LinearRegressionMeanMinus,
+        LinearRegressionMax,
+        # what people use today
+        PerProcessMax,
+        PeakPlus20,
+        Ponder,
+        User,
+    )
+}
+DEFAULT_SIZER = Ladder.name

@@ -85,6 +85,7 @@ class Sizer(ABC):
     """
 
     name: str  # as users write it
+    siblings: Mapping[str, Sizer] = {}  # those of the same resource, by category, for sizers that compare notes
 
     def __init__(self, resource: str) -> None:
         self.resource = resource

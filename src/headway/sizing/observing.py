@@ -14,7 +14,8 @@ def learned_peak(resource: str, outcome: Outcome) -> float | None:
     peak = outcome.usage.peak(resource)
     if outcome.ending is not Ending.SUCCESS or peak is None or peak.quality is Quality.LOWER_BOUND:
         return None
-    if resource == "cores" and outcome.ended_at - outcome.started_at < SHORTEST_S:
+    hasty = outcome.ended_at - outcome.started_at < SHORTEST_S and peak.quality is not Quality.EXACT
+    if resource == "cores" and hasty:
         return None
     return peak.value if 0 < peak.value < ABSURD else None
 

@@ -23,14 +23,14 @@ class PerResource(Allocator):
     def __init__(self, sizer: Callable[[str], Sizer], seed: int = 0) -> None:
         self._make = sizer
         self._seed = seed
-        self._sizers: dict[tuple[str, str], Sizer] = {}
+        self._sizers: dict[str, dict[str, Sizer]] = {resource: {} for resource in LEARNED}  # then by category
         self._peaks: dict[str, dict[str, float]] = {}  # what the last success of a category used
 
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:
         amounts: dict[str, float | None] = {}
         why: dict[str, Why] = {}
         for resource in LEARNED:
-            sizer = self._sizers.get((task.category, resource)) or self._make(resource)
+            sizer = self._sizers[resource].get(task.category) or self._new(resource)
             held = self._held(task.category, resource, context)
             answer = sizer.predict(task, failures.get(resource, ()), self._context(sizer, context, resource, held))
             if isinstance(answer, CannotFit):
@@ -64,7 +64,9 @@ class PerResource(Allocator):
         return {
             "version": 1,
             "sizers": [
-                [category, resource, sizer.state()] for (category, resource), sizer in sorted(self._sizers.items())
+                [category, resource, sizer.state()]
+                for resource, by_category in self._sizers.items()
+                for category, sizer in sorted(by_category.items())
             ],
             "peaks": self._peaks,
         }
@@ -75,10 +77,15 @@ class PerResource(Allocator):
         self._peaks = {category: dict(peaks) for category, peaks in state["peaks"].items()}
 
     def _sizer(self, category: str, resource: str) -> Sizer:
-        key = (category, resource)
-        if key not in self._sizers:
-            self._sizers[key] = self._make(resource)
-        return self._sizers[key]
+        by_category = self._sizers[resource]
+        if category not in by_category:
+            by_category[category] = self._new(resource)
+        return by_category[category]
+
+    def _new(self, resource: str) -> Sizer:
+        sizer = self._make(resource)
+        sizer.siblings = self._sizers[resource]
+        return sizer
 
     def _context(self, sizer: Sizer, context: Context, resource: str, held: float) -> Context:
         _, _, task, attempt = context.draw

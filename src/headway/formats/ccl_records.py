@@ -1,0 +1,65 @@
+"""Records of what tasks used, as the Cooperative Computing Lab publishes them: CSV, or text between ` -- `.
+
+They have neither requests nor times of day: the order of the lines is the order of the tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from headway.formats.log_table import LogTable
+from headway.formats.work_queue_log import KILLS, MACHINE, MB, RESOURCES
+from headway.model.task_log import LoggedTask, TaskLog
+
+_CSV = {"category", "cores", "memory", "disk", "wall_time"}
+_MARK = " -- "
+_TEXT = ("task_id", "core", "memory", "virtual_memory", "disk", "time", "average_cores", "tag")
+
+
+def recognises(line: str) -> bool:
+    """Whether a file that begins so is one."""
+    first, *others = (word.strip() for word in line.split(_MARK))
+    is_text = first in ("taskid", "task_id") and others[:6] == list(_TEXT[1:7]) and len(others) == 7
+    return is_text or set(line.strip().split(",")) >= _CSV
+
+
+def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
+    """Every row with a peak of memory is a task."""
+    ours = iter(lines)
+    first = next(ours, "")
+    if _MARK in first:
+        # One of them has a number where the last column's name should be.
+        table = LogTable(_with_tabs(ours), where, "\t")
+        category, cores, run_s = "tag", "core", "time"
+    else:
+        table = LogTable(chain([first], ours), where)
+        category, cores, run_s = "category", "cores", "wall_time"
+    tasks: list[LoggedTask] = []
+    rows = 0
+    for row in table:
+        rows += 1
+        used = {
+            "cores": table.number(row, cores) or 0.0,
+            "memory_bytes": (table.number(row, "memory") or 0.0) * MB,
+            "disk_bytes": (table.number(row, "disk") or 0.0) * MB,
+        }
+        seconds = table.number(row, run_s)
+        if used["memory_bytes"] <= 0 or seconds is None or seconds < 0:
+            continue
+        tasks.append(
+            LoggedTask(
+                id=table.cell(row, "task_id") or str(rows),
+                category=table.cell(row, category),
+                run_s=seconds,
+                used={resource: amount for resource, amount in used.items() if amount > 0},
+            )
+        )
+    return TaskLog(name, tasks, RESOURCES, MACHINE, KILLS, left_out=rows - len(tasks))
+
+
+def _with_tabs(lines: Iterator[str]) -> Iterator[str]:
+    """The text as a table, under a header in which every column has its name."""
+    yield "\t".join(_TEXT)
+    for line in lines:
+        yield "\t".join(line.split(_MARK))

@@ -1,0 +1,83 @@
+"""The k-Segments traces: what tasks of two workflows used, how large their inputs were, and their memory over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+
+from headway.formats.log_table import LogTable
+from headway.formats.nextflow_trace import machine_of
+from headway.model.errors import InputError
+from headway.model.task_log import LoggedTask, TaskLog
+
+SERIES = ("memory_series64.jsonl", "memory_series64.jsonl.gz")  # lie beside the table
+
+_COLUMNS = {"workflow", "process", "task_id", "input_bytes", "max_mem_bytes", "duration_s", "peak_mb"}
+_MB = 2.0**20
+
+Key = tuple[str, str]
+
+
+class _Series(Struct):
+    workflow: str
+    task_id: str
+    mb: list[float]
+
+
+_series = msgspec.json.Decoder(_Series)
+
+
+def recognises(line: str) -> bool:
+    """Whether a file that begins so is one."""
+    return set(line.strip().split(",")) >= _COLUMNS
+
+
+def read_series(lines: Iterable[str], where: str) -> dict[Key, list[float]]:
+    """The memory over time, in MB, of each task."""
+    found: dict[Key, list[float]] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            series = _series.decode(line)
+        except (msgspec.DecodeError, UnicodeEncodeError) as problem:
+            raise InputError(f"this is not the memory of a task ({problem})", where=f"{where}:{number}") from None
+        found[series.workflow, series.task_id] = series.mb
+    return found
+
+
+def read(lines: Iterable[str], where: str, series: dict[Key, list[float]] | None = None) -> TaskLog:
+    """The tasks in the order in which they were first seen; a category is `workflow/process`.
+
+    The source has some tasks twice: the first row counts.
+    """
+    table = LogTable(lines, where)
+    tasks: dict[Key, LoggedTask] = {}
+    rows = 0
+    for row in table:
+        rows += 1
+        key = table.cell(row, "workflow"), table.cell(row, "task_id")
+        peak_mb, run_s = table.number(row, "peak_mb") or 0.0, table.number(row, "duration_s")
+        if key in tasks or peak_mb <= 0 or run_s is None or run_s < 0:
+            continue
+        asked, inputs = table.number(row, "max_mem_bytes") or 0.0, table.number(row, "input_bytes")
+        tasks[key] = LoggedTask(
+            id="/".join(key),
+            category=f"{key[0]}/{table.cell(row, 'process')}",
+            run_s=run_s,
+            used={"memory_bytes": peak_mb * _MB},
+            asked={"memory_bytes": asked} if asked > 0 else {},
+            input_bytes=None if inputs is None else int(inputs),
+            started_at=table.number(row, "first_sample") or 0.0,
+            profile=_profile(peak_mb, series.get(key, ()) if series else ()),
+        )
+    started = sorted(tasks.values(), key=lambda task: task.started_at)
+    kills = ("memory_bytes",)
+    return TaskLog("k-segments", started, kills, machine_of(started), kills, left_out=rows - len(started))
+
+
+def _profile(peak_mb: float, mb: Iterable[float]) -> tuple[float, ...]:
+    """In bytes. The series is rounded, the peak is not: what is greatest of it is the peak."""
+    values = list(mb)
+    most = max(values, default=0.0)
+    return tuple((peak_mb if value >= min(most, peak_mb) else value) * _MB for value in values)

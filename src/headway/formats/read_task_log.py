@@ -1,0 +1,87 @@
+"""Any log of what tasks used: how the file begins says which format it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from statistics import median
+
+from headway.formats import ccl_records, ksegments, nextflow_trace, work_queue_csv, work_queue_log
+from headway.formats.safe_yaml import shown
+from headway.formats.unpacked_lines import unpacked_lines
+from headway.model.errors import InputError
+from headway.model.task_log import TaskLog
+
+KNOWN = "Work Queue's transaction log or its attempts as CSV, Nextflow's trace, k-Segments' tasks.csv, CCL's records"
+
+Recognises = Callable[[str], bool]
+Reads = Callable[[Iterable[str], str, str], TaskLog]
+
+_FORMATS: tuple[tuple[Recognises, Reads], ...] = (
+    (work_queue_log.recognises, work_queue_log.read),
+    (work_queue_csv.recognises, work_queue_csv.read),
+    (nextflow_trace.recognises, nextflow_trace.read),
+    (ccl_records.recognises, ccl_records.read),
+)
+
+
+def read_task_log(path: Path) -> TaskLog:
+    """The tasks of the log at `path` that succeeded and were measured, in the order in which they started."""
+    where = shown(path)
+    first, lines = _begun(path)
+    if ksegments.recognises(first):
+        log = ksegments.read(lines, where, _series_beside(path))
+    else:
+        read = next((read for recognises, read in _FORMATS if recognises(first)), None)
+        if read is None:
+            raise InputError("this is no log that Headway knows", where=where, todo=f"known are {KNOWN}")
+        log = read(lines, where, _name(path))
+    if not log.tasks:
+        raise InputError("no task in this log succeeded and has figures of its memory", where=where)
+    return log
+
+
+def failures_beside(path: Path) -> dict[str, float]:
+    """When attempts of the same workflow run out of what, as other logs beside this one tell: the medians.
+
+    Logs of one workflow are called `workflow_algorithm.csv`; those of an algorithm that gives each task a whole machine
+    know no failures of their own.
+    """
+    workflow, mark, ending = path.name.rpartition("_")
+    suffix = ending[ending.find(".") :]
+    failed: dict[str, list[float]] = {}
+    for other in sorted(path.parent.iterdir()) if mark and "." in ending else ():
+        other_workflow, _, other_ending = other.name.rpartition("_")
+        if other_workflow != workflow or other_ending[other_ending.find(".") :] != suffix or not other.is_file():
+            continue
+        first, lines = _begun(other)
+        if work_queue_csv.recognises(first):
+            for resource, seconds in work_queue_csv.times_to_failure(lines, shown(other)).items():
+                failed.setdefault(resource, []).extend(seconds)
+    return {resource: median(seconds) for resource, seconds in failed.items()}
+
+
+def _begun(path: Path) -> tuple[str, Iterator[str]]:
+    """The first line, and all of them."""
+    lines = unpacked_lines(path)
+    first = next(lines, "")
+    if not first:
+        raise InputError("this file is empty", where=shown(path))
+    return first, chain([first], lines)
+
+
+def _name(path: Path) -> str:
+    """The file's name without what says how it is written."""
+    name = path.name
+    for ending in (".gz", ".csv", ".tsv", ".txt", ".log", ".txn"):
+        name = name.removesuffix(ending) or name
+    return name
+
+
+def _series_beside(path: Path) -> dict[ksegments.Key, list[float]]:
+    for name in ksegments.SERIES:
+        series = path.with_name(name)
+        if series.exists():
+            return ksegments.read_series(unpacked_lines(series), shown(series))
+    return {}

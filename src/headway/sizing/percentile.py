@@ -1,0 +1,95 @@
+"""`percentile-50`, `percentile-95`: a percentile of the peaks so far (paper 004, section IV-A)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from heapq import heappop, heappush
+from typing import Any, ClassVar
+
+from headway.model.outcome import Outcome
+from headway.model.records import Figure
+from headway.model.resources import describe
+from headway.model.task import Task
+from headway.sizing.learning import Learned, LearningSizer, earlier
+from headway.sizing.observing import learned_peak
+
+
+class Percentile(LearningSizer):
+    """A percentile of all peaks of successes, from the first one on.
+
+    Between two records it is interpolated: of n sorted peaks, it stands at place (n - 1) · percent / 100, counted from
+    0. Exact, so every peak is kept: in two heaps that meet at that place, which makes learning cost log n and asking
+    nothing.
+
+    >>> sizer = Percentile95("memory_bytes")
+    >>> sizer.restore({"version": 1, "peaks": [100.0, 200.0, 300.0]})
+    >>> sizer.learned(Task("t", "t", "true")).value
+    290.0
+    """
+
+    percent: ClassVar[int]
+
+    def __init__(self, resource: str) -> None:
+        super().__init__(resource)
+        self._lower: list[
+            float
+        ] = []  # negated, so that the greatest comes first: all up to the place of the percentile
+        self._upper: list[float] = []
+
+    def learned(self, task: Task) -> Learned | None:
+        if not self._lower:
+            return None
+        records = len(self._lower) + len(self._upper)
+        part = (records - 1) * self.percent % 100 / 100
+        below = -self._lower[0]
+        above = self._upper[0] if self._upper else below
+        value = below + part * (above - below)
+        text = f"the {self.percent}th percentile of what {earlier(records)} used is {describe(self.resource, value)}"
+        figures: dict[str, Figure] = {
+            "percent": self.percent,
+            "below": below,
+            "above": above,
+            "part": part,
+            "records": records,
+        }
+        return Learned(value, "percentile", figures, text)
+
+    def observe(self, task: Task, outcome: Outcome) -> None:
+        peak = learned_peak(self.resource, outcome)
+        if peak is None:
+            return
+        if self._lower and peak < -self._lower[0]:
+            heappush(self._lower, -peak)
+        else:
+            heappush(self._upper, peak)
+        wanted = self._size_of_lower(len(self._lower) + len(self._upper))
+        if len(self._lower) > wanted:
+            heappush(self._upper, -heappop(self._lower))
+        elif len(self._lower) < wanted:
+            heappush(self._lower, -heappop(self._upper))
+
+    def state(self) -> dict[str, Any]:
+        return {"version": 1, "peaks": sorted([-peak for peak in self._lower] + self._upper)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        peaks = [float(peak) for peak in state["peaks"]]
+        split = self._size_of_lower(len(peaks)) if peaks else 0
+        self._lower = [-peak for peak in reversed(peaks[:split])]  # a sorted list is a heap
+        self._upper = peaks[split:]
+
+    def _size_of_lower(self, records: int) -> int:
+        return (records - 1) * self.percent // 100 + 1
+
+
+class Percentile50(Percentile):
+    """The median of the peaks so far (004): half of the tasks fail at first, which is cheap where they fail early."""
+
+    name = "percentile-50"
+    percent = 50
+
+
+class Percentile95(Percentile):
+    """The 95th percentile of the peaks so far (004)."""
+
+    name = "percentile-95"
+    percent = 95

@@ -1,0 +1,213 @@
+"""`headway replay` as users meet it: the table, the JSON, and one sentence for every mistake."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from headway.drivers.assemble import sizers
+from headway.report.replay_table import ResourceCost, SizerCost, best_first, verdict
+from tests.cli.bench import Bench
+
+GIB = 1024**3
+HOUR_MS = 3_600_000
+
+
+def trace(bench: Bench, name: str = "trace.csv", asked: str = "8 GB", tasks: int = 3) -> str:
+    """Tasks of an hour each that use 2 GiB of the 8 that they asked for."""
+    rows = [f"{number},align,{number},{HOUR_MS},{2 * GIB},{asked}" for number in range(1, tasks + 1)]
+    bench.write("\n".join(["task_id,process,start,realtime,peak_rss,memory", *rows]), name)
+    return name
+
+
+RECORDS = "category,cores,memory,disk,cpu_time,wall_time\n" + "fit,1,900,100,3600,3600\n" * 4
+
+
+def test_the_table(bench: Bench) -> None:
+    output = bench.succeeds("replay", trace(bench), "--sizers", "user,whole-machine")
+    lines = output.splitlines()
+    assert lines[0] == "trace: 3 tasks of one category; up to 32 cores, 128 GB memory; attempts fail at their end"
+    body = [line.split() for line in lines if line.startswith(("user", "whole-machine", "asked"))]
+    assert body[0] == ["user", "1.00", "25%", "19.3", "0"], "the best first"
+    assert body[1] == ["whole-machine", "1.00", "2%", "378", "0"]
+    assert body[2] == ["asked", "1.00", "25%", "19.3", "0"]
+    assert lines[-2] == "user wastes least: 19.3 GB·h of memory, 0 GB·h (0%) less than what was asked for"
+
+
+def test_the_document(bench: Bench) -> None:
+    document = bench.json("replay", trace(bench), "--sizers", "user", "--lag", "2", "--seed", "5", "--ttf", "0.5")
+    waste = 3 * 6 * GIB / 1e9
+    figures = {"awe": 0.25, "maq": 0.25, "waste": pytest.approx(waste), "failed": 0, "unit": "GB·h"}
+    assert document == {
+        "log": "trace.csv",
+        "tasks": 3,
+        "left_out": 0,
+        "machine": {"cores": 32, "memory_bytes": 128_000_000_000, "disk_bytes": 0},
+        "lag": 2,
+        "ttf": 0.5,
+        "seed": 5,
+        "sizers": {"user": {"memory": figures}, "asked": {"memory": figures}},
+        "attempts": {"user": 3, "asked": 3},
+        "impossible": {"user": 0, "asked": 0},
+    }
+
+
+def test_all_resources_and_failures(bench: Bench) -> None:
+    """`user` knows nothing and starts with a core and a GB of each; on half a GB of memory nothing can succeed."""
+    bench.write(RECORDS, "records.csv")
+    enough = bench.json("replay", "records.csv", "--sizers", "user")["sizers"]
+    assert set(enough) == {"user"}, "nobody asked for anything"
+    assert enough["user"]["memory"]["waste"] == pytest.approx(0.4)
+    assert enough["user"]["disk"]["waste"] == pytest.approx(3.6)
+    assert enough["user"]["cores"] == {"awe": 1.0, "maq": 1.0, "waste": 0, "failed": 0, "unit": "core·h"}
+    small = bench.json("replay", "records.csv", "--sizers", "user", "--machine", "2 cores, 500 MB, 1 GB")
+    assert small["impossible"] == {"user": 4}
+    assert small["sizers"]["user"]["memory"] == {
+        "awe": 0,
+        "maq": 0,
+        "waste": pytest.approx(2.0),
+        "failed": 4,
+        "unit": "GB·h",
+    }
+    assert "4 tasks would need a larger machine" in bench.succeeds("replay", "records.csv", "--machine", "500 MB")
+
+
+def test_leaving_tasks_unfinished_saves_nothing() -> None:
+    def cost(name: str, impossible: int, waste: float) -> SizerCost:
+        return SizerCost(name, 9, 9, impossible, {"memory": ResourceCost(0.5, 0.5, waste, 0, "GB·h")})
+
+    costs = [cost("gives up", 1, 10.0), cost("greedy", 0, 30.0), cost("frugal", 0, 20.0)]
+    assert [best.name for best in best_first(costs)] == ["frugal", "greedy", "gives up"]
+    asked = cost("asked", 0, 15.0)
+    assert verdict(costs, asked) == (
+        "frugal wastes least: 20 GB·h of memory, 5 GB·h (33%) more than what was asked for"
+    )
+
+
+def test_by_default_every_sizer(bench: Bench) -> None:
+    assert set(bench.json("replay", trace(bench))["sizers"]) == {*sizers(), "asked"}
+
+
+def test_several_logs(bench: Bench) -> None:
+    bench.write(RECORDS, "records.csv")
+    args = ("replay", trace(bench), "records.csv", "--sizers", "user,whole-machine")
+    documents = bench.json(*args)
+    assert [document["log"] for document in documents] == ["trace.csv", "records.csv"]
+    summary = bench.succeeds(*args).partition("all 2 logs")[2].splitlines()
+    user, whole = (next(line.split() for line in summary if line.startswith(name)) for name in ("user", "whole"))
+    assert user[:3] == ["user", "1.00", "19.7"]
+    # 378 : 19.3 on the one, 252.4 : 0.4 on the other; the geometric mean of both
+    assert whole[:3] == ["whole-machine", "111.02", "630"]
+
+
+def test_when_attempts_fail(bench: Bench) -> None:
+    name = trace(bench, asked="-")
+    whole, half = (
+        bench.json("replay", name, "--sizers", "user", "--ttf", ttf)["sizers"]["user"]["memory"]
+        for ttf in ("end", "0.5")
+    )
+    # 1 GB and 2 GB fail, 4 GB suffice.
+    assert (whole["failed"], half["failed"]) == (6, 6)
+    assert whole["waste"] - half["waste"] == pytest.approx(3 * 0.5 * 3)
+
+
+def test_only_some_categories(bench: Bench) -> None:
+    bench.write(RECORDS + "plot,1,900,100,3600,3600\n", "records.csv")
+    assert bench.json("replay", "records.csv", "--sizers", "user", "--category", "pl*")["tasks"] == 1
+    error = bench.fails(2, "replay", "records.csv", "--category", "plo")
+    assert error == "headway: records.csv: no category is called 'plo'; did you mean 'plot'?\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        (["--sizers", "maxseen"], "--sizers: there is no sizer called 'maxseen'; did you mean 'max-seen'?"),
+        (["--sizers", ","], "--sizers: no sizer is named; write for example --sizers max-seen,user"),
+        (["--ttf", "0"], "--ttf: '0' is no time to failure; write end, observed or 0.5 for example"),
+        (["--ttf", "late"], "--ttf: 'late' is no time to failure; write end, observed or 0.5 for example"),
+        (["--ttf", "observed"], "trace: this log does not tell when attempts fail; use --ttf end, or a fraction"),
+        (["--machine", "1 GB, 1 GB, 1 GB"], "--machine: '1 GB, 1 GB, 1 GB' states disk twice; write for example"),
+        (["--machine", "lots"], "--machine: 'lots' is not an amount of memory or disk; write for example '16 cores,"),
+        (["--machine", "0 cores"], "--machine: '0' is not a number of cores; write for example '16 cores,"),
+        (["--lag", "-1"], "invalid value for '--lag'"),
+        (["missing.csv"], "missing.csv: this file does not exist"),
+    ],
+)
+def test_mistakes(bench: Bench, args: list[str], error: str) -> None:
+    assert bench.fails(2, "replay", trace(bench), *args).startswith(f"headway: {error}")
+
+
+def test_names_that_a_terminal_would_obey(bench: Bench) -> None:
+    name = trace(bench, name="a\x1b[31mb.csv")
+    assert "\x1b" not in bench.succeeds("replay", name, "--sizers", "user")
+
+
+def test_ctrl_c_ends_it_cleanly(bench: Bench, tmp_path: Path) -> None:
+    """On a terminal: there is a bar, and after Ctrl-C neither a traceback nor a hidden cursor."""
+    trace(bench, tasks=300_000)
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headway", "replay", "trace.csv"],
+        cwd=bench.directory,
+        env=bench.environment | {"TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    seen = b""
+    deadline = time.monotonic() + 60
+    while b"%" not in seen and time.monotonic() < deadline:
+        seen += os.read(ours, 4096)
+    assert b"trace: " in seen, seen
+    process.send_signal(signal.SIGINT)
+    while True:
+        try:
+            seen += os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+    assert process.wait(30) == 130
+    assert process.stdout is not None
+    assert process.stdout.read() == b""
+    process.stdout.close()
+    os.close(ours)
+    assert b"Traceback" not in seen
+    assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l"), "the cursor is back"
+
+
+DATA = os.environ.get("HEADWAY_DATA")
+real = pytest.mark.skipif(not DATA, reason="HEADWAY_DATA does not say where the real logs are")
+
+
+@real
+def test_failures_as_observed_by_the_neighbours(bench: Bench) -> None:
+    log = Path(DATA or "", "ipdps2024-bucketing", "synthetic_bimodal_whole.csv.gz")
+    assert "as observed (memory after 5.13 s, disk after " in bench.succeeds(
+        "replay", str(log), "--ttf", "observed", "--sizers", "max-seen"
+    )
+
+
+@real
+def test_a_whole_machine_on_a_real_log(bench: Bench) -> None:
+    """Figure 5 of paper 001: `whole` uses 0.126, 0.128 and 0.334 of memory, disk, cores on Bimodal."""
+    import csv
+    import gzip
+
+    log = Path(DATA or "", "ipdps2024-bucketing", "synthetic_bimodal_whole.csv.gz")
+    with gzip.open(log, "rt") as file:
+        rows = [row for row in csv.DictReader(file) if row["result"] == "SUCCESS"]
+    run_s = sum(float(row["wall_time_s"]) for row in rows)
+    document = bench.json("replay", str(log), "--sizers", "whole-machine")["sizers"]["whole-machine"]
+    for name, column, machine in (
+        ("memory", "used_memory_mb", 64_000),
+        ("disk", "used_disk_mb", 64_000),
+        ("cores", "used_cores", 16),
+    ):
+        used = sum(float(row[column]) * float(row["wall_time_s"]) for row in rows)
+        assert document[name]["awe"] == pytest.approx(used / (machine * run_s))

@@ -1,0 +1,117 @@
+"""min-waste, max-throughput, and max-seen as 001's experiments had it: the whole machine first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import pytest
+
+from headway.model.errors import InputError
+from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
+from headway.model.resources import Resources
+from headway.model.task import Task
+from headway.sizing.base import KILLS, CannotFit, Context, Prediction, Sizer
+from headway.sizing.max_seen import MaxSeen
+from headway.sizing.max_throughput import MaxThroughput
+from headway.sizing.min_waste import MinWaste
+from headway.testing import SizerContract
+
+MB, GB = 10**6, 10**9
+LIMITS = Resources(cores=16, memory_bytes=64 * GB, disk_bytes=64 * GB)
+CONTEXT = Context(LIMITS)
+TASK = Task("t", "c", "true", outputs=("o",), hints={"memory_bytes": 3 * GB})
+FIRST: list[Callable[[str], Sizer]] = [MinWaste, MaxThroughput]
+
+
+class TestMinWaste(SizerContract):
+    def make(self, resource: str) -> Sizer:
+        return MinWaste(resource)
+
+
+class TestMaxThroughput(SizerContract):
+    def make(self, resource: str) -> Sizer:
+        return MaxThroughput(resource)
+
+
+class TestMaxSeenAsIn001(SizerContract):
+    def make(self, resource: str) -> Sizer:
+        return MaxSeen(resource, first="whole-machine")
+
+
+def trained(sizer: Sizer, peaks: Sequence[float], run_s: float = 60, field: str = "memory_bytes") -> Sizer:
+    for peak in peaks:
+        usage = Usage(**{field: Measured(peak, Quality.EXACT)}, wall_s=Measured(run_s, Quality.EXACT))
+        sizer.observe(TASK, Outcome("t", 1, Ending.SUCCESS, 0, run_s, usage))
+    return sizer
+
+
+def predicted(answer: Prediction | CannotFit) -> Prediction:
+    assert isinstance(answer, Prediction), answer
+    return answer
+
+
+@pytest.mark.parametrize("make", FIRST)
+def test_the_whole_machine_until_there_are_ten_records(make: Callable[[str], Sizer]) -> None:
+    sizer = trained(make("memory_bytes"), [GB] * 9)
+    answer = predicted(sizer.predict(TASK, [], CONTEXT))
+    assert (answer.value, answer.why.rule) == (64 * GB, "whole-machine")
+    assert predicted(trained(sizer, [GB]).predict(TASK, [], CONTEXT)).value == GB
+
+
+@pytest.mark.parametrize(("make", "first"), [(MinWaste, 5), (MaxThroughput, 2)])
+def test_first_the_best_peak_then_the_greatest_then_everything(make: Callable[[str], Sizer], first: int) -> None:
+    """The hand-worked case of tests/kernels in which the two disagree."""
+    sizer = trained(make("memory_bytes"), [2 * GB] * 5 + [5 * GB] * 4 + [10 * GB])
+    answer = predicted(sizer.predict(TASK, [], CONTEXT))
+    assert (answer.value, answer.why.rule) == (first * GB, sizer.name)
+    assert (answer.why.figures["best"], answer.why.figures["greatest"]) == (first * GB, 10 * GB)
+    assert predicted(sizer.predict(TASK, [first * GB], CONTEXT)).value == 10 * GB
+    assert predicted(sizer.predict(TASK, [first * GB, 10 * GB], CONTEXT)).value == 64 * GB
+    assert isinstance(sizer.predict(TASK, [first * GB, 10 * GB, 64 * GB], CONTEXT), CannotFit)
+
+
+def test_run_times_count() -> None:
+    """Those that need more take so long that their failures cost more than the room saved on the others."""
+    sizer = trained(MinWaste("memory_bytes"), [6 * GB] * 5, run_s=1)
+    trained(sizer, [10 * GB] * 5, run_s=99)
+    assert predicted(sizer.predict(TASK, [], CONTEXT)).value == 10 * GB
+    sizer = trained(MinWaste("memory_bytes"), [6 * GB] * 5, run_s=99)
+    trained(sizer, [10 * GB] * 5, run_s=1)
+    assert predicted(sizer.predict(TASK, [], CONTEXT)).value == 6 * GB
+
+
+@pytest.mark.parametrize("make", FIRST)
+def test_runs_that_took_no_time_are_no_trouble(make: Callable[[str], Sizer]) -> None:
+    sizer = trained(make("memory_bytes"), [GB] * 9 + [10 * GB], run_s=0)
+    assert predicted(sizer.predict(TASK, [], CONTEXT)).value == GB
+
+
+@pytest.mark.parametrize(("bucket", "expected"), [(250 * MB, 500 * MB), (1, 306 * MB), (1_000 * MB, GB)])
+def test_max_seen_rounds_to_what_it_is_told(bucket: int, expected: int) -> None:
+    sizer = trained(MaxSeen("memory_bytes", bucket_bytes=bucket), [306 * MB, 10 * MB])
+    answer = predicted(sizer.predict(TASK, [], CONTEXT))
+    assert (answer.value, answer.why.figures["bucket"]) == (expected, bucket)
+
+
+def test_max_seen_needs_a_positive_bucket() -> None:
+    with pytest.raises(InputError, match="use 1 for no rounding"):
+        MaxSeen("memory_bytes", bucket_bytes=0)
+
+
+def test_max_seen_with_the_whole_machine_first() -> None:
+    make = partial(MaxSeen, first="whole-machine")
+    in_place = Task("t", "c", "true", hints={"memory_bytes": 3 * GB})
+    assert predicted(make("memory_bytes").predict(in_place, [], CONTEXT)).value == 64 * GB
+    assert predicted(make("disk_bytes").predict(in_place, [], CONTEXT)).value == 0
+    sizer = trained(make("memory_bytes"), [306 * MB])
+    assert predicted(sizer.predict(TASK, [], CONTEXT)).value == 500 * MB
+    assert predicted(sizer.predict(TASK, [250 * MB], CONTEXT)).value == 64 * GB
+    assert isinstance(sizer.predict(TASK, [64 * GB], CONTEXT), CannotFit)
+
+
+def test_max_seen_rounds_cores_up_where_they_kill() -> None:
+    sizer = trained(MaxSeen("cores"), [2.3], field="cores_peak")
+    task = Task("t", "c", "true")
+    assert predicted(sizer.predict(task, [], CONTEXT)).value == 2
+    assert predicted(sizer.predict(task, [], Context(LIMITS, kills=KILLS | {"cores"}))).value == 3

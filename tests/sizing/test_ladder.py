@@ -1,0 +1,163 @@
+"""`ladder` learns: from peaks, failures, inputs, drift, and other tasks' hints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
+from headway.model.resources import Resources
+from headway.model.task import Task
+from headway.sizing.base import CannotFit, Context, Prediction
+from headway.sizing.ladder import REMEMBERED, Ladder
+from headway.sizing.per_resource import PerResource
+
+GB = 1e9
+HERE = Context(Resources(cores=16, memory_bytes=64 * 10**9, disk_bytes=64 * 10**9), kills=frozenset({"memory_bytes"}))
+
+
+def task(name: str = "t", category: str = "c", **about: object) -> Task:
+    return Task(name, category, "true", outputs=("o",), **about)  # type: ignore[arg-type]
+
+
+def success(memory_bytes: float, seconds: float = 100.0, cores: float = 1.0) -> Outcome:
+    exact = Quality.EXACT
+    usage = Usage(
+        wall_s=Measured(seconds, exact), memory_bytes=Measured(memory_bytes, exact), cores_peak=Measured(cores, exact)
+    )
+    return Outcome("t", 1, Ending.SUCCESS, 0.0, seconds, usage)
+
+
+def out_of_memory(memory_bytes: float, seconds: float) -> Outcome:
+    bound = Quality.LOWER_BOUND
+    usage = Usage(wall_s=Measured(seconds, bound), memory_bytes=Measured(memory_bytes, bound))
+    return Outcome("t", 1, Ending.MEMORY, 0.0, seconds, usage)
+
+
+def asked(sizer: Ladder, about: Task | None = None, failures: tuple[float, ...] = (), context: Context = HERE) -> float:
+    answer = sizer.predict(about or task(), failures, context)
+    assert isinstance(answer, Prediction), answer
+    assert answer.value is not None
+    return answer.value
+
+
+def trained(*peaks: float) -> Ladder:
+    sizer = Ladder("memory_bytes")
+    for peak in peaks:
+        sizer.observe(task(), success(peak))
+    return sizer
+
+
+def test_it_learns_from_the_first_record() -> None:
+    assert asked(Ladder("memory_bytes")) == 4 * GB  # a share of the machine
+    assert 1.0 * GB < asked(trained(1 * GB)) < 1.5 * GB
+    assert asked(Ladder("memory_bytes"), context=Context(HERE.limits, start={"memory_bytes": 2 * GB})) == 2 * GB
+
+
+def test_a_task_climbs_until_there_is_no_more() -> None:
+    sizer, failures = trained(1 * GB, 1.1 * GB, 20 * GB), []
+    while isinstance(answer := sizer.predict(task(), failures, HERE), Prediction):
+        assert answer.value is not None and (not failures or answer.value > failures[-1])
+        failures.append(answer.value)
+    assert failures[-1] == HERE.limits.memory_bytes
+    assert isinstance(answer, CannotFit)
+
+
+def test_the_answer_says_what_comes_next_and_why() -> None:
+    answer = trained(*[1 * GB] * 50, *[9 * GB] * 50).predict(task(), (), HERE)
+    assert isinstance(answer, Prediction)
+    assert answer.why.figures["rung"] == answer.value
+    assert answer.why.figures["records"] == 100
+    assert "100 all records" in answer.why.text or "records" in answer.why.text
+
+
+def test_drift_is_followed() -> None:
+    sizer = trained(*[4 * GB] * 300, *[12 * GB] * 300, *[2 * GB] * 60)
+    assert 2 * GB <= asked(sizer) < 3 * GB
+
+
+def test_inputs_are_used_where_they_tell_something() -> None:
+    sizer, draw = Ladder("memory_bytes"), np.random.default_rng(1)
+    for _ in range(150):
+        size = int(np.exp(draw.uniform(18, 22)))
+        sizer.observe(task(input_bytes=size), success(2.0 * size))
+    for size in (10**8, 10**9, 3 * 10**9):
+        assert 2.0 * size <= asked(sizer, task(input_bytes=size)) < 2.6 * size
+    assert asked(sizer, task(input_bytes=None)) > 0
+
+
+def test_inputs_are_not_used_where_they_tell_nothing() -> None:
+    sizer, draw = Ladder("memory_bytes"), np.random.default_rng(2)
+    for _ in range(200):
+        sizer.observe(task(input_bytes=int(draw.integers(1, 10**9))), success(draw.choice([1.0, 1.01, 1.02]) * GB))
+    assert asked(sizer, task(input_bytes=5 * 10**8)) == pytest.approx(1.03 * GB, rel=0.02)
+
+
+def test_when_failures_come_early_rungs_are_lower() -> None:
+    def after(failing_share: float) -> float:
+        sizer = Ladder("memory_bytes")
+        for number in range(200):
+            large = number % 10 != 0
+            peak = 9 * GB if large else 1 * GB
+            about = task(f"t{number}")
+            if large:
+                sizer.observe(about, out_of_memory(1 * GB, 100 * failing_share))
+            sizer.observe(about, success(peak))
+        return asked(sizer)
+
+    assert after(0.01) < 2 * GB
+    assert after(1.0) >= 9 * GB
+
+
+def test_a_failed_attempt_is_no_peak() -> None:
+    sizer = trained(*[1 * GB] * 20)
+    before = asked(sizer)
+    sizer.observe(task("x"), out_of_memory(8 * GB, 10.0))
+    assert asked(sizer) == before
+
+
+def test_other_resources_that_a_failure_would_waste_make_it_careful() -> None:
+    sizer = trained(*[1 * GB] * 60, *[2 * GB] * 5)
+    alone = asked(sizer)
+    with_others = asked(sizer, context=Context(HERE.limits, held=2.0))
+    assert alone < 1.2 * GB
+    assert with_others >= 2 * GB
+
+
+def test_cores_are_whole_where_too_few_only_slow_it_down() -> None:
+    sizer = Ladder("cores")
+    for busy in (2.9, 3.1, 3.0, 2.95):
+        sizer.observe(task(), success(1 * GB, cores=busy))
+    assert asked(sizer) == 3.0
+    assert asked(sizer, task(hints={"cores": 2.0})) == 2.0
+    killed = asked(sizer, context=Context(HERE.limits, kills=frozenset({"cores"})))
+    assert 3.1 <= killed < 4.0
+
+
+def test_what_hints_are_worth_is_learned_from_other_categories() -> None:
+    allocator = PerResource(Ladder)
+
+    def first_of(category: str) -> float:
+        answer = allocator.allocate(task("n", category, hints={"memory_bytes": 40 * GB}), {}, HERE)
+        return float(getattr(answer, "resources").memory_bytes)  # noqa: B009
+
+    assert first_of("new") == 40 * GB
+    for number in range(8):
+        about = task(f"{number}", f"c{number}", hints={"memory_bytes": 40 * GB})
+        allocator.observe(about, {}, success(2 * GB))
+    assert first_of("new") < 5 * GB
+    restored = PerResource(Ladder)
+    restored.restore(allocator.state())
+    assert restored.allocate(task("n", "new", hints={"memory_bytes": 40 * GB}), {}, HERE) == allocator.allocate(
+        task("n", "new", hints={"memory_bytes": 40 * GB}), {}, HERE
+    )
+
+
+def test_memory_is_bounded() -> None:
+    sizer = Ladder("memory_bytes")
+    for number in range(3 * REMEMBERED):
+        sizer.observe(task(f"{number}"), out_of_memory(1 * GB, 1.0))
+        sizer._remember(20.0, 1.0, 0.0)
+    state = sizer.state()
+    assert len(state["log_peaks"]) == REMEMBERED
+    assert len(state["failed_after"]) <= REMEMBERED
