@@ -35,7 +35,9 @@ class Bench:
         self.config = home / "config"
         directory.mkdir(parents=True, exist_ok=True)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWAY", "_HEADWAY"))}
-        self.environment = kept | {"XDG_CONFIG_HOME": str(self.config), "COLUMNS": "100", "PYTHONUNBUFFERED": "1"}
+        self.history = home / "history.db"
+        ours = {"XDG_CONFIG_HOME": str(self.config), "HEADWAY_HISTORY": str(self.history)}
+        self.environment = kept | ours | {"COLUMNS": "100", "PYTHONUNBUFFERED": "1"}
 
     def write(self, text: str, name: str = "workflow.yaml") -> Path:
         path = self.directory / name

@@ -158,7 +158,7 @@ def test_why_a_task_ran_and_what_it_got_and_used(finished: Bench) -> None:
     assert "make[a], run 1 of demo: succeeded\nit ran because: no earlier result\n" in text
     assert re.search(r"attempt 1 on \S+, .*: succeeded", text)
     assert re.search(r"memory +100 MB +\S+ .*the workflow asks for 100 MB memory", text)
-    assert "max-seen, hint: hint 100 MB, limit 1 GB" in text
+    assert "ladder, hint: hint 100 MB, limit 1 GB" in text
     assert re.search(r"time +no limit +[\d.]+ m?s", text)
 
 

@@ -37,7 +37,7 @@ def test_a_good_run_exits_with_0_and_leaves_its_results(bench: Bench) -> None:
     assert (bench.directory / "whole").read_text() == "1\n2\n3\n"
     lines = output.splitlines()
     assert re.fullmatch(
-        r"\d\d:\d\d:\d\d  good, run 1: 4 tasks on 2 cores, 1 GB memory, 1 GB disk; sizes by max-seen", lines[0]
+        r"\d\d:\d\d:\d\d  good, run 1: 4 tasks on 2 cores, 1 GB memory, 1 GB disk; sizes by ladder", lines[0]
     )
     assert any(re.match(r"part +3 +3 ", line) for line in lines)
     assert any(re.match(r"all +4 +4 ", line) for line in lines)
@@ -140,7 +140,7 @@ def test_a_closed_pipe_does_not_stop_the_run(bench: Bench) -> None:
         (["run", "gone.yaml"], "gone.yaml: there is no such file"),
         (["run", "gone/flow.yaml"], "flow.yaml: there is no such file; `headway init` writes one"),
         (["run", "."], "this is a directory; name a file in it"),
-        (["run", "good.yaml", "--sizer", "best"], "there is no sizer called 'best'; choose one of max-seen"),
+        (["run", "good.yaml", "--sizer", "best"], "there is no sizer called 'best'; choose one of exhaustive-bucketing"),
         (["run", "good.yaml", "--order", "best"], "there is no order called 'best'"),
         (["run", "good.yaml", "--memory", "900TB"], "900 TB memory was asked for, this machine has"),
         (["run", "good.yaml", "--cores", "90000"], "90000 cores was asked for"),

@@ -40,7 +40,7 @@ def test_policies_are_all_listed_with_their_defaults() -> None:
     found = json.loads(CliRunner().invoke(cli, ["policies", "--json"]).stdout)
     sizers = {each["name"]: each for each in found["sizers"]}
     assert {"max-seen", "user", "whole-machine"} <= sizers.keys()
-    assert [name for name, each in sizers.items() if each["default"]] == ["max-seen"]
+    assert [name for name, each in sizers.items() if each["default"]] == ["ladder"]
     assert [each["name"] for each in found["orders"] if each["default"]] == ["fifo"]
     assert all(each["about"] for kind in found.values() for each in kind)
     text = CliRunner(env={"COLUMNS": "120"}).invoke(cli, ["policies"]).stdout

@@ -78,7 +78,7 @@ def stories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Story]:
     home = tmp_path_factory.mktemp("figures")
     bench = Bench(home / "work", home)
     bench.write(FLOW)
-    bench.succeeds("run", "-q", *SMALL)
+    bench.succeeds("run", "-q", "--sizer", "max-seen", *SMALL)
     tasks = ["hinted", "learned[1]", "learned[2]", "learned[3]", "plain[1]", "plain[2]"]
     return {task: bench.json("why", task) for task in tasks}
 
@@ -144,6 +144,23 @@ def test_what_was_learned_is_the_most_that_earlier_ones_used(stories: dict[str, 
             assert attempt["why"][resource]["rule"] == "max-seen"
             assert figures["records"] == index
             assert figures["maximum"] == max(earlier["used"][resource]["value"] for earlier in before)
+
+
+def test_the_ladder(bench: Bench) -> None:
+    """The default. Each task of the category held both cores, so those before it in the journal had ended."""
+    bench.write(FLOW)
+    bench.succeeds("run", "-q", *SMALL)
+    attempts = [bench.json("why", f"learned[{number}]")["attempts"][0] for number in (1, 2, 3)]
+    for attempt in attempts:
+        for resource, why in attempt["why"].items():
+            assert why["policy"] == "ladder"
+            assert attempt["given"][resource] == recompute(resource, why["rule"], why["figures"]), resource
+    attempts.sort(key=lambda attempt: float(attempt["launched_at"]))
+    for index, attempt in enumerate(attempts[1:], start=1):
+        for resource in ("memory_bytes", "disk_bytes"):
+            why = attempt["why"][resource]
+            assert (why["rule"], why["figures"]["records"]) == ("ladder", index)
+            assert attempt["given"][resource] >= max(before["used"][resource]["value"] for before in attempts[:index])
 
 
 def test_the_whole_machine(bench: Bench) -> None:

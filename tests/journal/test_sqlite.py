@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.journal.sqlite import SqliteJournal, file_system_of
+from headway.file_systems import file_system_of
+from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import SiteError
 from headway.model.records import ReadInputs
 

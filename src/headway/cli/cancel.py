@@ -9,6 +9,7 @@ import click
 
 from headway.cli.completion import complete_run
 from headway.cli.options import directory_option, json_option
+from headway.cli.output import warn
 
 _LOOK_EVERY_S = 0.05
 
@@ -34,7 +35,7 @@ def command(run: str | None, directory: Path, wait: bool, as_json: bool) -> int:
     from headway.journal.folder import Project
 
     folder = find_run(directory, run)
-    message = cancel(folder)
+    message = cancel(folder, warn)
     project = Project(directory)
     while wait and (manager := project.manager()) is not None and manager.run == folder.run:
         time.sleep(_LOOK_EVERY_S)

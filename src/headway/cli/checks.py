@@ -106,7 +106,7 @@ def _disk(directory: Path) -> Check:
 
 def _file_system(directory: Path) -> Check:
     """What decides how the journal is written: a network file system cannot hold a write-ahead log."""
-    from headway.journal.sqlite import file_system_of, journal_mode
+    from headway.file_systems import file_system_of, journal_mode
 
     kind = file_system_of(directory)
     mode = journal_mode(directory)

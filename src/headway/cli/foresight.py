@@ -13,6 +13,7 @@ from headway.clusters.machine import machine, part_of
 from headway.drivers.assemble import assemble, known, sizers
 from headway.drivers.digests import Digests
 from headway.drivers.inputs import InputReader, check_sources
+from headway.drivers.learning import Learning, Warn, history_key
 from headway.drivers.runs import Options
 from headway.engine.engine import Engine
 from headway.engine.state import Phase, TaskState
@@ -70,7 +71,7 @@ class Plan(Struct, frozen=True):
         }
 
 
-def foresee(workflow: Workflow, directory: Path, options: Options, source: str) -> Plan:
+def foresee(workflow: Workflow, directory: Path, options: Options, source: str, warn: Warn) -> Plan:
     """Look at everything that a run would look at, and write nothing."""
     project = Project(directory)
     check_sources(workflow, project.directory)
@@ -78,8 +79,19 @@ def foresee(workflow: Workflow, directory: Path, options: Options, source: str) 
     engine = _engine(workflow, project, options, limits, source)
     _read_inputs(engine, InputReader(project.directory, Digests(project.path / "digests.db")))
     allocator = PerResource(known("sizer", options.sizer, sizers()), options.seed)
+    if not options.fresh:
+        _learn(allocator, workflow, options, warn)
     verdicts = list(_verdicts(engine, workflow, allocator, project.directory))
     return Plan(workflow.name, str(project.directory), limits, options.sizer, verdicts)
+
+
+def _learn(allocator: Allocator, workflow: Workflow, options: Options, warn: Warn) -> None:
+    """Let the sizers know what a run's would know when it starts."""
+    key = history_key(options.history, options.known_as or workflow.name, options.site)
+    learning = Learning(key, warn, read_only=True)
+    for seen in learning.observations(dict.fromkeys(task.category for task in workflow)):
+        allocator.observe(seen.as_task(), {}, seen.as_outcome())
+    learning.close()
 
 
 def _engine(workflow: Workflow, project: Project, options: Options, limits: Resources, source: str) -> Engine:

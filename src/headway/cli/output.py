@@ -37,6 +37,12 @@ def silence(stream: IO[str]) -> None:
         os.close(nowhere)
 
 
+def warn(text: str) -> None:
+    """Tell people, on standard error, of trouble that stops nothing."""
+    sys.stderr.write(f"headway: {text}\n")
+    sys.stderr.flush()
+
+
 def print_json(answer: Any) -> None:
     """One document, readable for people too."""
     sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False))

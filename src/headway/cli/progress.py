@@ -131,6 +131,8 @@ def greeting(summary: RunSummary) -> Text:
     name = harmless(settings.name) if settings else ""
     run = settings.run if settings else ""
     sizer = f"; sizes by {settings.sizer}" if settings else ""
+    if summary.learned_from:
+        sizer += f", {count(summary.learned_from, 'earlier attempt')} known"
     text = Text.assemble(
         (name, "bold"),
         f", run {run}: {count(whole.total, 'task')} on {summary.limits}{sizer}",

@@ -10,6 +10,7 @@ import click
 
 from headway.cli.completion import complete_run
 from headway.cli.options import json_option, quiet_option, supervision_options
+from headway.cli.output import warn
 from headway.cli.settings import settings_directory_option
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def command(run: str | None, directory: Path, measure: str, grace: float, quiet:
     summary = RunSummary()
 
     def drive(observer: Observer) -> RunFolder:
-        resume(folder, Options(grace_s=grace, measure=measure), [_CatchUp(observer, summary, folder)])
+        resume(folder, Options(grace_s=grace, measure=measure), [_CatchUp(observer, summary, folder)], warn)
         return folder
 
     return watch(drive, summary, quiet=quiet, as_json=as_json)

@@ -9,8 +9,16 @@ import click
 
 from headway.cli.completion import complete_sizer
 from headway.cli.options import CORES, SIZE, json_option, quiet_option, supervision_options
+from headway.cli.output import warn
 from headway.cli.settings import use_settings
-from headway.cli.synthetic import make_files, read_runnable, scales_of, stand_ins_for, synthetic_options
+from headway.cli.synthetic import (
+    make_files,
+    name_of_stand_ins,
+    read_runnable,
+    scales_of,
+    stand_ins_for,
+    synthetic_options,
+)
 
 if TYPE_CHECKING:
     from headway.drivers.runs import Options
@@ -48,6 +56,14 @@ DEFAULT_FILE = "workflow.yaml"
     help="After a failure, go on with all that does not depend on it.",
 )
 @click.option("--again", is_flag=True, help="Run everything, also what has not changed.")
+@click.option("--fresh", is_flag=True, envvar="HEADWAY_FRESH", help="Size tasks as if nothing had ever been run.")
+@click.option(
+    "--history",
+    metavar="FILE",
+    default="",
+    envvar="HEADWAY_HISTORY",
+    help="Where what was learned is kept between runs; `none`: nowhere.",
+)
 @synthetic_options
 @supervision_options
 @quiet_option
@@ -63,6 +79,8 @@ def command(
     seed: int,
     keep_going: bool,
     again: bool,
+    fresh: bool,
+    history: str,
     synthetic: bool,
     scale: float | None,
     scale_time: float | None,
@@ -96,6 +114,9 @@ def command(
     from headway.ordering import DEFAULT_ORDER
     from headway.sizing import DEFAULT_SIZER
 
+    scales = scales_of(synthetic, scale, scale_time, scale_memory, scale_bytes)
+    made = stand_ins_for(workflow, scales, cores) if scales else None
+    graph = made.workflow if made else read_runnable(workflow)
     amounts = {"cores": cores, "memory_bytes": memory, "disk_bytes": disk}
     options = Options(
         sizer=sizer or DEFAULT_SIZER,
@@ -106,11 +127,11 @@ def command(
         stated={name: value for name, value in amounts.items() if value is not None},
         grace_s=grace,
         measure=measure,
+        fresh=fresh,
+        history=history,
+        known_as=name_of_stand_ins(graph.name, scales) if scales else "",
     )
     directory = workflow.absolute().parent
-    scales = scales_of(synthetic, scale, scale_time, scale_memory, scale_bytes)
-    made = stand_ins_for(workflow, scales, cores) if scales else None
-    graph = made.workflow if made else read_runnable(workflow)
     _check(options, directory)
     if dry_run:
         from headway.cli.dry_run import print_plan
@@ -119,7 +140,7 @@ def command(
 
         if made:
             graph = made.without_missing_inputs(directory)
-        plan = foresee(graph, directory, options, str(workflow))
+        plan = foresee(graph, directory, options, str(workflow), warn)
         if as_json:
             print_json(plan.document())
         elif not quiet:
@@ -136,7 +157,7 @@ def command(
         make_files(made, directory)
 
     def drive(observer: Observer) -> RunFolder:
-        folder, _ = start(graph, directory, options, source=str(workflow), observers=[observer])
+        folder, _ = start(graph, directory, options, source=str(workflow), observers=[observer], warn=warn)
         return folder
 
     return watch(drive, RunSummary(), quiet=quiet, as_json=as_json)
@@ -146,7 +167,9 @@ def _check(options: Options, directory: Path) -> None:
     """Complain of options that cannot be met before anything is written."""
     from headway.clusters.machine import machine, part_of
     from headway.drivers.assemble import known, orders, sizers
+    from headway.history.place import history_place
 
     known("sizer", options.sizer, sizers())
     known("order", options.order, orders())
     part_of(machine(directory), options.stated)
+    history_place(options.history)

@@ -51,7 +51,16 @@ def read_settings(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"this file cannot be read ({reason})", where=str(path)) from error
-    return {key.replace("-", "_"): _checked(path, text, key, value) for key, value in _parse(path, text).items()}
+    found = {key.replace("-", "_"): _checked(path, text, key, value) for key, value in _parse(path, text).items()}
+    if "history" in found:
+        found["history"] = _beside(path, found["history"])
+    return found
+
+
+def _beside(path: Path, history: str) -> str:
+    """A history's place as a settings file means it: relative to the file, not to where the command is given."""
+    is_file = history != "none" and "://" not in history
+    return str(path.absolute().parent / os.path.expanduser(history)) if is_file else history
 
 
 def _parse(path: Path, text: str) -> dict[str, Any]:
@@ -134,6 +143,12 @@ def _method(value: object) -> str:
     return str(value)
 
 
+def _place(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _wrong(value, "a file", 'write its path in quotes, or "none" to keep no history')
+    return value
+
+
 _CHECKS: dict[str, Callable[[object], Any]] = {
     "cores": _cores,
     "memory": _size,
@@ -145,4 +160,6 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "quiet": _flag,
     "measure": _method,
     "grace": _span,
+    "fresh": _flag,
+    "history": _place,
 }

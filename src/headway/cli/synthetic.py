@@ -84,6 +84,11 @@ def stand_ins_for(path: Path, scale: Scale, stated_cores: float | None) -> Stand
         raise InputError(error.what, where=str(path), todo=error.todo) from None
 
 
+def name_of_stand_ins(name: str, scale: Scale) -> str:
+    """What the history calls them: what they take says nothing of the real tasks, nor of those at another scale."""
+    return f"{name}, stand-ins at {scale.time:g}/{scale.memory:g}/{scale.size:g}"
+
+
 def make_files(made: StandIns, directory: Path) -> None:
     """Make the files that stand-ins need; not while somebody else is at work with them, of whom `start` will tell."""
     from headway.journal.folder import Project

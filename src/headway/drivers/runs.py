@@ -20,24 +20,31 @@ from headway.drivers.assemble import assemble
 from headway.drivers.digests import Digests
 from headway.drivers.feed import Feed
 from headway.drivers.inputs import InputReader, check_sources
+from headway.drivers.learning import Learning, Warn, history_key, warn_program
 from headway.drivers.real import Driver, Observer
 from headway.drivers.recovery import settle
 from headway.engine.engine import Engine
+from headway.history.recorder import Recorder
 from headway.journal.folder import Project, RunFolder
 from headway.journal.results import known_results
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
 from headway.model.errors import BusyError, InputError, SiteError, WorkflowError
-from headway.model.records import Decision, Event, Known
+from headway.model.records import Decision, Event, HistoryKey, Known
 from headway.model.workflow import Workflow
 from headway.ordering import DEFAULT_ORDER
 from headway.sizing import DEFAULT_SIZER
 
 _TASKS_A_RECORD = 1000
+_TELL_OF_ATTEMPTS = ("launch", "task-ended")
 
 
 class Options(Struct, frozen=True):
-    """How to run: what the command line offers."""
+    """How to run: what the command line offers.
+
+    `history` is the place where the user wants it, `site` this machine's name there (by default the host's), and
+    `known_as` the workflow's, where its own would mix what does not belong together.
+    """
 
     sizer: str = DEFAULT_SIZER
     order: str = DEFAULT_ORDER
@@ -48,6 +55,10 @@ class Options(Struct, frozen=True):
     linger_s: float = 600.0
     grace_s: float = 5.0
     measure: str = "auto"
+    fresh: bool = False
+    history: str = ""
+    site: str = ""
+    known_as: str = ""
 
 
 def start(
@@ -58,36 +69,44 @@ def start(
     source: str = "",
     observers: Sequence[Observer] = (),
     feed: Feed | None = None,
+    warn: Warn = warn_program,
 ) -> tuple[RunFolder, str]:
-    """Run a workflow in `directory`; returns the run's folder and how it ended. With a `feed` it may grow meanwhile."""
+    """Run a workflow in `directory`; returns the run's folder and how it ended. With a `feed` it may grow meanwhile.
+
+    `warn` is told of trouble that does not stop the run.
+    """
     if not len(workflow) and feed is None:
         raise InputError("the workflow has no tasks", where=source)
     _check_commands(workflow, source)
+    history = history_key(options.history, options.known_as or workflow.name, options.site)
     project = Project(directory)
     check_sources(workflow, project.directory)
     project.lock()
     try:
-        earlier = _earlier_results(project, options)
+        earlier = _earlier_results(project, options, warn)
         folder = project.new_run()
         project.works_on(folder.run)
         crash_point("run-created")
         if feed is not None:
             feed.folder = folder
-        started = _run_started(workflow, project.directory, folder, options, source, growing=feed is not None)
+        started = _run_started(workflow, folder, options, source, history, growing=feed is not None)
         engine = assemble(started)
         cluster = _cluster(started, folder, options)
+        learning = Learning(started.history, warn)
+        categories = None if feed is not None else dict.fromkeys(task.category for task in workflow)
         first = [
             started,
             records.LimitsRead(started.at, cluster.limits()),
+            *([] if options.fresh else learning.read(categories, started.at)),
             *_tasks_added(workflow, earlier, started.at),
         ]
         journal = SqliteJournal.create(folder.journal, first)
-        return folder, _drive(engine, journal, cluster, project, folder, options, observers, first, feed)
+        return folder, _drive(engine, journal, cluster, project, folder, options, learning, observers, first, feed)
     finally:
         project.unlock()
 
 
-def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = ()) -> str:
+def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = (), warn: Warn = warn_program) -> str:
     """Take up a run that was interrupted; returns how it ended."""
     project = Project(folder.directory)
     project.lock(folder.run)
@@ -105,12 +124,13 @@ def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = 
         limits = engine.limits if live else cluster.limits()  # an allocation stays as it was granted
         again: list[Event | Decision] = [records.Resumed(now, __version__), records.LimitsRead(now, limits)]
         journal.append(again)
-        return _drive(engine, journal, cluster, project, folder, options, observers, again)
+        learning = Learning(engine.settings.history, warn)
+        return _drive(engine, journal, cluster, project, folder, options, learning, observers, again)
     finally:
         project.unlock()
 
 
-def cancel(folder: RunFolder) -> str:
+def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
     """Stop a run at once, whoever is or is not managing it; returns what was done, in words."""
     project = Project(folder.directory)
     manager = project.manager()
@@ -128,7 +148,7 @@ def cancel(folder: RunFolder) -> str:
             return f"run {folder.run} was already over ({engine.finished})"
         cluster = _cluster(engine.settings, folder, Options())
         cluster.cancel(list(engine.jobs))
-        _settle_all(engine, journal, folder)
+        _settle_all(engine, journal, folder, warn)
         journal.append([records.UserCancel(time.time(), "now"), records.Finish(time.time(), "stopped")])
     finally:
         project.unlock()
@@ -148,7 +168,7 @@ def rebuild(journal: SqliteJournal) -> Engine:
     return engine
 
 
-def _earlier_results(project: Project, options: Options) -> dict[str, Known]:
+def _earlier_results(project: Project, options: Options, warn: Warn) -> dict[str, Known]:
     """What the last run here left, after its loose ends are tied up."""
     runs = project.runs()
     if not runs:
@@ -171,28 +191,36 @@ def _earlier_results(project: Project, options: Options) -> dict[str, Known]:
                 todo=f"`headway resume {folder.run}` goes on with it, `headway cancel {folder.run}` ends it",
             )
         cluster.cancel(list(engine.jobs))  # what a dead supervisor may have left running
-        _settle_all(engine, journal, folder)
+        _settle_all(engine, journal, folder, warn)
     known = known_results(journal.replay())
     journal.close()
     return known
 
 
-def _settle_all(engine: Engine, journal: SqliteJournal, folder: RunFolder) -> None:
-    """Journal the ends of attempts that ended unseen."""
+def _settle_all(engine: Engine, journal: SqliteJournal, folder: RunFolder, warn: Warn) -> None:
+    """Journal the ends of attempts that ended unseen, and keep what they and others teach."""
     ended = settle(engine.running(), folder, time.time())
     if ended:
         journal.append(ended)
+    recorder = _recorder(engine, Learning(engine.settings.history, warn))
+    if recorder is not None:
+        recorder(journal.replay(kinds=_TELL_OF_ATTEMPTS))
+        recorder.close()
+
+
+def _recorder(engine: Engine, learning: Learning) -> Recorder | None:
+    return learning.recorder(engine.settings.uid, lambda task_id: engine.tasks[task_id].task)
 
 
 def _run_started(
-    workflow: Workflow, directory: Path, folder: RunFolder, options: Options, source: str, *, growing: bool
+    workflow: Workflow, folder: RunFolder, options: Options, source: str, history: HistoryKey | None, *, growing: bool
 ) -> records.RunStarted:
     return records.RunStarted(
         at=time.time(),
         run=folder.run,
         uid=secrets.token_hex(6),
         name=workflow.name,
-        directory=str(directory),
+        directory=str(folder.directory),
         source=source,
         version=__version__,
         sizer=options.sizer,
@@ -202,6 +230,8 @@ def _run_started(
         again=options.again,
         stated=options.stated,
         growing=growing,
+        history=history,
+        fresh=options.fresh,
     )
 
 
@@ -240,6 +270,7 @@ def _drive(
     project: Project,
     folder: RunFolder,
     options: Options,
+    learning: Learning,
     observers: Sequence[Observer],
     first: Sequence[Event | Decision],
     feed: Feed | None = None,
@@ -249,11 +280,17 @@ def _drive(
         engine.apply(record)
     for observer in observers:
         observer(first)
+    recorder = _recorder(engine, learning)
+    if recorder is not None:
+        recorder(journal.replay(kinds=_TELL_OF_ATTEMPTS))  # after a kill: what was not written, and what still runs
+        observers = [*observers, recorder]
     digests = Digests(project.path / "digests.db")
     inputs = InputReader(project.directory, digests)
     try:
         driver = Driver(engine, journal, cluster, folder, inputs, observers, feed=feed, grace_s=options.grace_s)
         return asyncio.run(driver.run())
     finally:
+        if recorder is not None:
+            recorder.close()
         digests.save()
         journal.close()

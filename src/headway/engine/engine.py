@@ -93,6 +93,11 @@ class Engine:
         self._board.known |= {known.task: known for known in record.results}
 
     @apply.register
+    def _(self, record: records.HistoryRead) -> None:
+        for seen in record.observations:
+            self._allocator.observe(seen.as_task(), {}, seen.as_outcome())
+
+    @apply.register
     def _(self, record: records.LimitsRead) -> None:
         self.limits = record.limits
         for state in self.tasks.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -55,10 +56,12 @@ class Executor(Submitter):
         order: str = DEFAULT_ORDER,
         seed: int = 0,
         retries: int = 0,
+        fresh: bool = False,
         echo: bool = True,
     ) -> None:
         """Use at most `cores` and `memory` of this machine; `retries` is for calls that raise an exception, and with
-        `echo` what functions print appears here when they have ended."""
+        `echo` what functions print appears here when they have ended. A `fresh` one does not use what calls of earlier
+        programs of this name taught."""
         known("sizer", sizer, sizers())
         known("order", order, orders())
         stated = stated_amounts(cores, memory)
@@ -72,7 +75,17 @@ class Executor(Submitter):
         self._closed = False
         self._futures: weakref.WeakSet[TaskFuture[Any]] = weakref.WeakSet()
         self._error: BaseException | None = None
-        options = Options(sizer, order, seed, keep_going=True, again=True, stated=stated, linger_s=_LINGER_S)
+        options = Options(
+            sizer,
+            order,
+            seed,
+            keep_going=True,
+            again=True,
+            stated=stated,
+            linger_s=_LINGER_S,
+            fresh=fresh,
+            known_as=_known_as(),
+        )
         self._manager = threading.Thread(target=self._manage, args=(options,), name="headway-manager", daemon=True)
         try:
             part_of(machine(self._directory), stated)
@@ -162,6 +175,12 @@ class Executor(Submitter):
             shutil.rmtree(self._calls.path, ignore_errors=True)
         if self._keep is None:
             shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _known_as() -> str:
+    """What the history calls this program's calls: functions of one name do different work in different programs."""
+    program = Path(sys.argv[0]).name if sys.argv else ""
+    return f"calls in {program}" if program not in ("", "-c", "-m") else "calls"
 
 
 _LIVE: weakref.WeakSet[Executor] = weakref.WeakSet()

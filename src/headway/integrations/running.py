@@ -67,6 +67,7 @@ def run(
     seed: int = 0,
     keep_going: bool = False,
     again: bool = False,
+    fresh: bool = False,
     check: bool = True,
 ) -> Run:
     """Run what is new or has changed of a workflow, or of the workflow in a file, as `headway run` does.
@@ -82,7 +83,7 @@ def run(
         place = Path(workflow).parent
         graph, source = read_instance(Path(workflow)).workflow, str(workflow)
     stated = stated_amounts(cores, memory, disk)
-    options = Options(sizer, order, seed, keep_going=keep_going, again=again, stated=stated)
+    options = Options(sizer, order, seed, keep_going=keep_going, again=again, stated=stated, fresh=fresh)
     result = Run(directory=(Path(directory) if directory is not None else place).absolute())
     if not result.directory.is_dir():
         raise InputError("there is no such directory", where=str(result.directory))

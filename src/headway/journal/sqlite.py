@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from headway.file_systems import journal_mode
 from headway.journal.base import Journal
 from headway.model.errors import SiteError
 from headway.model.records import Decision, Event, decode, encode, kind, task_of
@@ -23,8 +24,6 @@ CREATE TABLE IF NOT EXISTS records (
 );
 CREATE INDEX IF NOT EXISTS records_by_task ON records (task) WHERE task IS NOT NULL;
 """
-# Shared memory maps, which SQLite's write-ahead log needs, are not coherent between machines.
-_NETWORK_FILE_SYSTEMS = ("nfs", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb", "fuse", "9p", "afs", "panfs", "pvfs")
 
 
 class SqliteJournal(Journal):
@@ -117,28 +116,6 @@ class _Complaints:
                 where=str(self._path),
                 todo="nothing is lost: make room or mend the permissions, then `headway resume`",
             ) from error
-
-
-def journal_mode(directory: Path) -> str:
-    """How SQLite keeps a journal in `directory` safe: by a write-ahead log where that works."""
-    return "TRUNCATE" if file_system_of(directory).startswith(_NETWORK_FILE_SYSTEMS) else "WAL"
-
-
-def file_system_of(path: Path) -> str:
-    """The type of the file system that holds `path`, such as `ext4`; empty if it cannot be told."""
-    try:
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    target = str(path.resolve())
-    best, found = "", ""
-    for line in mounts:
-        fields, _, source = line.partition(" - ")
-        mount = fields.split(" ")[4].replace("\\040", " ")
-        inside = mount in ("/", target) or target.startswith(mount + "/")
-        if inside and len(mount) >= len(best):
-            best, found = mount, source.split(" ")[0]
-    return found
 
 
 def _uri_path(path: Path) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from headway.model.job import JobPhase, JobRequest
+from headway.model.observation import Observation
 from headway.model.outcome import Outcome, Stamp
 from headway.model.resources import Resources
 from headway.model.task import Fingerprint, Task
@@ -40,6 +41,14 @@ class Known(Struct, frozen=True, gc=False):
     outputs: dict[str, Stamp] = {}
 
 
+class HistoryKey(Struct, frozen=True):
+    """Where what a run teaches is kept: in which history, as seen on which site, by a workflow of which name."""
+
+    place: str
+    site: str
+    workflow: str
+
+
 class Record(Struct, frozen=True, omit_defaults=True, tag_field="kind", gc=False):
     """A line of the journal."""
 
@@ -65,12 +74,20 @@ class RunStarted(Record, frozen=True, tag="run-started"):
     again: bool = False
     stated: dict[str, float] = field(default_factory=dict)  # the part of the machine that may be used
     growing: bool = False  # tasks are added while it runs: it is not over before `NoMoreTasks`
+    history: HistoryKey | None = None  # None: what it teaches is kept nowhere
+    fresh: bool = False  # what earlier runs taught does not count
 
 
 class ResultsKnown(Record, frozen=True, tag="results-known"):
     """What earlier runs in this directory left behind."""
 
     results: list[Known]
+
+
+class HistoryRead(Record, frozen=True, tag="history-read"):
+    """What earlier runs taught, oldest first."""
+
+    observations: list[Observation]
 
 
 class TasksAdded(Record, frozen=True, tag="tasks-added"):
@@ -225,6 +242,7 @@ class Finish(Record, frozen=True, tag="finish"):
 Event = (
     RunStarted
     | ResultsKnown
+    | HistoryRead
     | TasksAdded
     | NoMoreTasks
     | TaskWithdrawn

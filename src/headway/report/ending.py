@@ -9,12 +9,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from headway.journal.folder import RunFolder
+from headway.journal.folder import Project, RunFolder
+from headway.journal.sqlite import SqliteJournal
+from headway.model.errors import SiteError
 from headway.model.units import format_duration
 from headway.report.saying import say, show
 from headway.report.summary import Failure, RunSummary
 from headway.report.tables import end_table
-from headway.report.words import count, harmless
+from headway.report.words import count, harmless, share
 
 _MOST_FAILURES = 5
 _MOST_REASONS = 8
@@ -37,6 +39,9 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> No
         _print_failures(console, summary, folder)
     console.print()
     say(console, headline(summary))
+    learned = compared(summary, folder)
+    if learned:
+        show(console, learned)
     directory = summary.settings.directory if summary.settings else str(folder.path.parents[2])
     places = Text(f"results in {directory}, journal in {shown(folder.path)}", style="dim")
     show(console, places)
@@ -67,6 +72,23 @@ def headline(summary: RunSummary) -> Text:
     elif summary.finished == "failed":
         line.append("; mend it, then `headway run` keeps what succeeded")
     return line
+
+
+def compared(summary: RunSummary, folder: RunFolder) -> str:
+    """How well memory was used, beside the run before, where this one began with what was learned; else nothing."""
+    ours = summary.whole().ledgers["memory_bytes"].awe
+    earlier = [other for other in Project(folder.directory).runs() if int(other.run) < int(folder.run)]
+    if not summary.learned_from or ours is None or not earlier:
+        return ""
+    try:
+        journal = SqliteJournal(earlier[-1].journal, read_only=True)
+        before = RunSummary.of(journal)
+        journal.close()
+    except SiteError:  # it cannot be read any more
+        return ""
+    theirs = before.whole().ledgers["memory_bytes"].awe
+    same = before.settings and summary.settings and before.settings.name == summary.settings.name
+    return f"memory AWE {share(ours)}, in run {earlier[-1].run} it was {share(theirs)}" if same and theirs else ""
 
 
 def _print_reasons(console: Console, summary: RunSummary) -> None:

@@ -37,6 +37,7 @@ class RunSummary:
         self.settings: RunStarted | None = None
         self.categories: dict[str, Figures] = {}
         self.limits = Resources()
+        self.learned_from = 0  # attempts of earlier runs
         self.capacity: dict[str, tuple[str, Resources]] = {}  # by node, with the job's tag
         self.running: dict[str, Launch] = {}
         self.troubles: dict[str, Outcome] = {}  # the last attempt of tasks that wait for another one
@@ -56,6 +57,7 @@ class RunSummary:
             records.RunStarted: self._run_started,
             records.Resumed: self._resumed,
             records.LimitsRead: self._limits_read,
+            records.HistoryRead: self._history_read,
             records.TasksAdded: self._tasks_added,
             records.TaskWithdrawn: self._task_withdrawn,
             records.NodeUp: self._node_up,
@@ -129,6 +131,9 @@ class RunSummary:
 
     def _limits_read(self, record: records.LimitsRead) -> None:
         self.limits = record.limits
+
+    def _history_read(self, record: records.HistoryRead) -> None:
+        self.learned_from += len(record.observations)
 
     def _tasks_added(self, record: records.TasksAdded) -> None:
         for task in record.tasks:

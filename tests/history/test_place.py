@@ -1,0 +1,33 @@
+"""Where the history is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headway.history.place import history_place
+from headway.model.errors import InputError
+
+
+def test_the_strongest_word_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    monkeypatch.setenv("HEADWAY_HISTORY", "/of/the/environment.db")
+    assert history_place("mine.db") == str(tmp_path / "mine.db")
+    assert history_place("~/mine.db") == "/home/somebody/mine.db"
+    assert history_place() == "/of/the/environment.db"
+    assert history_place("none") == ""
+    monkeypatch.setenv("HEADWAY_HISTORY", "none")
+    assert history_place() == ""
+    assert history_place("mine.db") == str(tmp_path / "mine.db")
+    monkeypatch.delenv("HEADWAY_HISTORY")
+    assert history_place() == "/data/headway/history.db"
+    monkeypatch.delenv("XDG_DATA_HOME")
+    assert history_place() == "/home/somebody/.local/share/headway/history.db"
+
+
+def test_a_server_is_not_supported_yet() -> None:
+    with pytest.raises(InputError, match=r"postgresql://db/history: .*not supported yet; name a file"):
+        history_place("postgresql://db/history")
