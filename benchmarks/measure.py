@@ -24,7 +24,11 @@ def timed(argv: Sequence[str | Path], directory: Path, **environment: str) -> Ti
     with (directory / "output").open("wb") as output:
         began = time.perf_counter()
         process = subprocess.Popen(
-            argv, cwd=directory, env=os.environ | environment, stdout=output, stderr=subprocess.STDOUT
+            argv,
+            cwd=directory,
+            env=os.environ | {"HEADWAY_HISTORY": "none"} | environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
         _, status, usage = os.wait4(process.pid, 0)
         wall_s = time.perf_counter() - began

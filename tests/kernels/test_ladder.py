@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headway.kernels.ladder import BIN, MOST_RUNGS, price, rungs_of
 
-TAIL = ((0.13, 0.4), (0.5, 0.25), (1.0, 0.2), (2.0, 0.1), (4.0, 0.05))
+TAIL = ((0.13, 0.4), (0.5, 0.25), (1.0, 0.15), (2.0, 0.1), (4.0, 0.05), (10.0, 0.03), (30.0, 0.02))
 
 
 def climb(
@@ -64,7 +64,7 @@ def expected(ladder: list[float], masses: list[tuple[float, float]], failed: flo
 
 
 @given(
-    st.lists(st.tuples(st.floats(2.0, 1e12), st.floats(1.0, 1e5)), min_size=1, max_size=5),
+    st.lists(st.tuples(st.floats(2.0, 1e12), st.floats(1.0, 1e5)), min_size=1, max_size=4),
     st.floats(0.05, 1.0),
     st.floats(0.0, 1e10),
 )
@@ -146,3 +146,10 @@ def test_price() -> None:
     assert price(rungs, 2, 4.0, 1.0, 0.0) == 2.0 + 1.0
     assert price(rungs, 2, 4.0, 0.5, 10.0) == 0.5 * 12.0 + 1.0
     assert price(rungs, 2, 18.0, 1.0, 0.0) == 2.0 + 5.0 + 10.0 + 2.0  # 2, 5, then 10, then 20
+
+
+@pytest.mark.parametrize("log_input", [-1e3, 0.0, 1e3])
+def test_inputs_that_are_far_from_all_others_still_get_an_answer(log_input: float) -> None:
+    rungs = climb([1e9, 2e9], [1.0, 1.0], inputs=[20.0, 21.0], log_input=log_input, bandwidth=0.01)
+    assert all(math.isfinite(rung) and rung >= 1.0 for rung in rungs)
+    assert all(low < high for low, high in pairwise(rungs))

@@ -193,7 +193,7 @@ def _replay(
     costs = []
     for name, sizer in chosen.items():
         progress = watch(f"{log.name}: {name}", len(log.tasks)) if watch else None
-        costs.append(_cost(name, replay(log, PerResource(sizer, world.seed), world, progress)))
+        costs.append(_cost(name, replay(log, PerResource(sizer, world.seed, log.resources), world, progress)))
     asked = as_asked(log)
     return costs, _cost(ASKED, asked) if asked else None
 

@@ -34,8 +34,8 @@ def rungs_of(
     time and by `1 - forget` to the power of its age. If `log_input` is a number, a record counts the more the nearer
     its own input is (by a factor e for each `bandwidth`), and its peak is moved along a line through the logarithms of
     peaks over those of inputs, fitted to a wider neighbourhood. Beyond the maximum there is a tail of mass 1/(n+1),
-    exponential, with the mean excess over the greatest sqrt(n) peaks as its scale, held near `spread` times the maximum
-    while there are few.
+    with the mean excess over the greatest sqrt(n) peaks as its scale, held near `spread` times the maximum while there
+    are few; it falls off exponentially at first, and more slowly far out, since surprises are larger than that.
 
     An attempt that fails costs `failed_share` of its run time times (its allocation + `lost_besides`). With S the mass
     above a rung, D[i] = min over k > i of v_k (S_i - (1 - f) S_k) + f L S_k + D[k]: lines in S_i, whose slopes fall and
@@ -54,7 +54,7 @@ def rungs_of(
         for index in range(records):
             away = abs(log_inputs[index] - log_input)
             weight = nearness[index] * math.exp((nearest - away) / (2.0 * bandwidth))
-            nearness[index] *= math.exp(-away / bandwidth)
+            nearness[index] = max(1e-200, nearness[index] * math.exp(-away / bandwidth))  # far away, not nowhere
             # Weighted sums of squares and products, one record after the other: West (1979).
             total += weight
             step_x, step_y = log_inputs[index] - mean_x, log_peaks[index] - mean_y
@@ -70,8 +70,8 @@ def rungs_of(
             moved[index] = max(0.0, moved[index] + slope * (log_input - log_inputs[index]))
     lowest = int(moved.min() / BIN)
     bins = int(moved.max() / BIN) - lowest + 1
-    values = np.zeros(bins + 5)
-    masses = np.zeros(bins + 5)
+    values = np.zeros(bins + 7)
+    masses = np.zeros(bins + 7)
     counts = np.zeros(bins)
     known = 0.0
     for index in range(records):
@@ -104,7 +104,7 @@ def rungs_of(
         excess += (values[place] - threshold) * counts[place]
     scale = (excess + 2.0 * spread * maximum) / (max(0.0, above - 1.0) + 2.0)
     beyond = mass / known if known > 1e-12 else 1.0  # as much as one record weighs
-    for step, share in ((0.13, 0.4), (0.5, 0.25), (1.0, 0.2), (2.0, 0.1), (4.0, 0.05)):
+    for step, share in ((0.13, 0.4), (0.5, 0.25), (1.0, 0.15), (2.0, 0.1), (4.0, 0.05), (10.0, 0.03), (30.0, 0.02)):
         values[used] = maximum + scale * step
         masses[used] = beyond * share
         mass += masses[used]

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 
 
 class ExhaustiveBucketing(Bucketing):
-    """Groups earlier peaks by cutting at even parts of the greatest, into as many as waste least, and draws a group
-    (001: Exhaustive Bucketing, which the paper recommends). `most_buckets` is section V-A's limit of k."""
+    """Cuts earlier peaks at even parts of the greatest, into as many groups as waste least, and draws one (001).
+
+    The one of its two algorithms that the paper recommends. `most_buckets` is section V-A's limit of k.
+    """
 
     name = "exhaustive-bucketing"
 

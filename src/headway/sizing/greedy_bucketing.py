@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class GreedyBucketing(Bucketing):
-    """Groups earlier peaks by cutting greedily, and draws a group (001: Greedy Bucketing).
+    """Cuts earlier peaks in two where that wastes least, then each part again, and draws one of the groups (001).
 
     >>> from headway.model.resources import Resources
     >>> from headway.model.task import Task

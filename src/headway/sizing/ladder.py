@@ -18,7 +18,7 @@ from headway.sizing.base import CannotFit, Context, Prediction, Sizer
 from headway.sizing.observing import exhausted_amount, learned_peak, run_s
 from headway.sizing.rules import after_failure, whole, without_record
 
-REMEMBERED = 512  # records; what is older teaches nothing any more
+REMEMBERED = 256  # records; what is older teaches nothing any more
 SHORTEST_S = 1.0  # a task counts for at least a second: its start has a price, too
 SPREAD = 0.1  # how far a next maximum may lie above the last, while little is known
 FORGIVING = 0.97  # of what an expert cost, so much is held against it one task later

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from msgspec import structs
-
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Figure, Why
 from headway.model.resources import HELD, Resources
@@ -18,21 +16,27 @@ _ABSURD = 2.0**62
 
 
 class PerResource(Allocator):
-    """Asks a sizer of its own for each of cores, memory, disk and time; nodes, GPUs and named extras are as hinted."""
+    """Asks a sizer of its own for each of cores, memory, disk and time; nodes, GPUs and named extras are as hinted.
 
-    def __init__(self, sizer: Callable[[str], Sizer], seed: int = 0) -> None:
+    A simulation that has figures of some resources only asks for these.
+    """
+
+    def __init__(self, sizer: Callable[[str], Sizer], seed: int = 0, resources: Sequence[str] = LEARNED) -> None:
         self._make = sizer
         self._seed = seed
-        self._sizers: dict[str, dict[str, Sizer]] = {resource: {} for resource in LEARNED}  # then by category
+        self._sizers: dict[str, dict[str, Sizer]] = {resource: {} for resource in resources}  # then by category
         self._peaks: dict[str, dict[str, float]] = {}  # what the last success of a category used
 
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:
         amounts: dict[str, float | None] = {}
         why: dict[str, Why] = {}
-        for resource in LEARNED:
-            sizer = self._sizers[resource].get(task.category) or self._new(resource)
-            held = self._held(task.category, resource, context)
-            answer = sizer.predict(task, failures.get(resource, ()), self._context(sizer, context, resource, held))
+        shares = self._shares(task.category, context.limits)
+        together = sum(shares.values())
+        for resource, by_category in self._sizers.items():
+            sizer = by_category.get(task.category) or self._new(resource)
+            held = together - shares.get(resource, 0.0)
+            question = self._question(sizer, resource, context, held)
+            answer = sizer.predict(task, failures.get(resource, ()), question)
             if isinstance(answer, CannotFit):
                 return answer
             amounts[resource], why[resource] = answer.value, answer.why
@@ -46,13 +50,17 @@ class PerResource(Allocator):
             amounts[resource] = hint
         return Allocation(Resources.of(amounts), why)
 
-    def _held(self, category: str, resource: str, context: Context) -> float:
-        """The share of a node that an attempt's other resources take: as far as is known, what the last one used."""
-        peaks = self._peaks.get(category, {})
-        return sum(peak / (context.limits[name] or peak) for name, peak in peaks.items() if name != resource)
+    def _shares(self, category: str, limits: Resources) -> dict[str, float]:
+        """The shares of a node that an attempt takes: as far as is known, what the last one used."""
+        return {name: peak / (limits[name] or peak) for name, peak in self._peaks.get(category, {}).items()}
+
+    def _question(self, sizer: Sizer, resource: str, context: Context, held: float) -> Context:
+        _, _, task, attempt = context.draw
+        draw = (self._seed, f"{sizer.name}/{resource}", task, attempt)
+        return Context(context.limits, draw, context.start, context.kills, held, context.requeue_s)
 
     def observe(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
-        for resource in LEARNED:
+        for resource in self._sizers:
             self._sizer(task.category, resource).observe(task, outcome)
         if outcome.ending is Ending.SUCCESS:
             found = {name: outcome.usage.peak(name) for name in HELD}
@@ -86,8 +94,3 @@ class PerResource(Allocator):
         sizer = self._make(resource)
         sizer.siblings = self._sizers[resource]
         return sizer
-
-    def _context(self, sizer: Sizer, context: Context, resource: str, held: float) -> Context:
-        _, _, task, attempt = context.draw
-        draw = (self._seed, f"{sizer.name}/{resource}", task, attempt)
-        return structs.replace(context, draw=draw, held=held)
