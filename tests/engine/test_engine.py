@@ -409,3 +409,14 @@ def test_whoever_resumes_a_growing_run_brings_it_to_its_end() -> None:
     run.decide()
     run.record(records.Resumed(5.0, "0"))
     assert run.to_the_end() == "succeeded"
+
+
+def test_tasks_of_one_category_that_are_given_less_go_past_one_that_finds_no_room() -> None:
+    tasks = [
+        task("first"),
+        *(Task(f"t{n}", "kind", "true", hints={"memory_bytes": size * GB}) for n, size in enumerate((7, 6, 2))),
+    ]
+    run = PretendRun(tasks, sizer="user")
+    run.decide()
+    assert [launch.task for launch in run.held] == ["first", "t2"]
+    assert run.held[1].overtook == "t0"

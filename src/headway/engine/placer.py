@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 
-from headway.engine.queue import Walk
+from headway.engine.queue import Lane, Walk
 from headway.engine.state import NodeState
 from headway.model.resources import Resources
 from headway.sizing.base import Allocation, CannotFit
 
+# Tasks in one lane are mostly given the same, and then one that finds no room speaks for all. Where amounts differ, by
+# the size of inputs or by drawing, so many are tried.
+MOST_TRIED = 8
 # A task that finds no room is passed by smaller ones at most this often; then the nodes drain until it fits.
 MOST_OVERTAKINGS = 32
 
@@ -50,6 +53,7 @@ class Placer:
         placed: list[Placement | Unplaceable] = []
         first_blocked: str | None = None
         passed = 0
+        refused: dict[Lane, list[Resources]] = {}
         for lane, task_id in ready:
             if first_blocked and overtaken.get(first_blocked, 0) + passed >= MOST_OVERTAKINGS:
                 break
@@ -62,7 +66,10 @@ class Placer:
             candidates = [name for name, free in room.items() if allocation.resources.fits_in(free)]
             if not candidates:
                 first_blocked = first_blocked or task_id
-                ready.skip(lane)
+                tried = refused.setdefault(lane, [])
+                if allocation.resources in tried or len(tried) + 1 >= MOST_TRIED:
+                    ready.skip(lane)
+                tried.append(allocation.resources)
                 continue
             name = min(candidates, key=lambda name: room[name].memory_bytes)
             room[name] -= allocation.resources

@@ -1,4 +1,4 @@
-"""The ready tasks, in lanes: tasks in one lane get the same allocation, so if the first has no room, none has."""
+"""The ready tasks, in lanes: tasks in one lane mostly get the same allocation, so that few of them need be tried."""
 
 from __future__ import annotations
 
