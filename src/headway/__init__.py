@@ -8,6 +8,8 @@ The Python API, explained in docs/python.md:
 
 from __future__ import annotations
 
+from headway.version import __version__
+
 TYPE_CHECKING = False  # `typing` would take 5 ms of each of a thousand calls
 if TYPE_CHECKING:
     from typing import Any
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from headway.model.task import Task
     from headway.model.workflow import Workflow
 
-__version__ = "0.1.0"
-
 __all__ = [
     "Executor",
     "HeadwayError",
@@ -34,6 +34,7 @@ __all__ = [
     "TaskFuture",
     "Usage",
     "Workflow",
+    "__version__",
     "current_executor",
     "run",
 ]

@@ -17,16 +17,17 @@ ALLOWED: dict[str, set[str]] = {
     "model": set(),
     "kernels": set(),
     **{policy: {"model", "kernels"} for policy in POLICIES},
-    "formats": {"model", "kernels"},
+    "formats": {"version", "model", "kernels"},
     "generators": {"model", "kernels", "formats"},
     "history": {"model", "kernels", "file_systems"},
     "engine": {"model", *POLICIES},
     "workers": {"model", "kernels", "crash_points", "locks"},
     "journal": {"model", "kernels", "crash_points", "locks", "file_systems"},
     "clusters": {"model", "kernels", "workers", "locks"},
-    "report": {"model", "journal", "history"},
+    "report": {"version", "model", "journal", "history"},
     "simulation": {"model", "kernels", *POLICIES},
     "drivers": {
+        "version",
         "model",
         "engine",
         "journal",
@@ -39,9 +40,10 @@ ALLOWED: dict[str, set[str]] = {
     },
     "testing": {"model", "journal", "clusters", *POLICIES},
     "crash_points": set(),
+    "version": set(),
     "file_systems": set(),
     "locks": set(),
-    "__init__": {"model", "integrations"},
+    "__init__": {"version", "model", "integrations"},
 }
 ON_TOP = {"cli", "web", "experiments", "integrations", "__main__"}
 IMPURE = {"time", "os", "subprocess", "random", "socket", "asyncio", "threading", "datetime", "secrets"}

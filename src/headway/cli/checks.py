@@ -11,9 +11,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from headway import __version__
 from headway.model.errors import HeadwayError
 from headway.model.units import format_bytes
+from headway.version import __version__
 
 OK, WARN, FAIL = "ok", "warn", "fail"
 _LITTLE_DISK_BYTES = 1_000_000_000

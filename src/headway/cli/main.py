@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 import click
 
-from headway import __version__
 from headway.cli.output import silence
 from headway.model.errors import HeadwayError
+from headway.version import __version__
 
 # Each verb is a module of this package, imported when it is used: `headway --help` must answer at once.
 VERBS = {

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from headway import __version__
 from headway.clusters.local import LocalMachine, Site
 from headway.crash_points import crash_point
 from headway.drivers.assemble import assemble
@@ -34,6 +33,7 @@ from headway.model.records import Decision, Event, HistoryKey, Known
 from headway.model.workflow import Workflow
 from headway.ordering import DEFAULT_ORDER
 from headway.sizing import DEFAULT_SIZER
+from headway.version import __version__
 
 _TASKS_A_RECORD = 1000
 _TELL_OF_ATTEMPTS = ("launch", "task-ended")

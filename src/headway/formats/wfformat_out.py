@@ -17,13 +17,13 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from headway import __version__
 from headway.formats.wfformat import WRITER
 from headway.formats.wfformat_document import Extras
 from headway.model.errors import InputError
 from headway.model.instance import Instance, Machine, Recorded
 from headway.model.task import Task, is_pattern
 from headway.model.workflow import matching
+from headway.version import __version__
 
 _NOT_IN_TASK_IDS = re.compile(r"[^0-9A-Za-z_.-]")
 _NOT_IN_FILE_IDS = re.compile(r"[^0-9A-Za-z_./:-]")

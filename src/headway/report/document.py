@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway import __version__
 from headway.journal.folder import RunFolder
 from headway.model.resources import Resources
 from headway.report.figures import Figures, Ledger
 from headway.report.summary import RunSummary
+from headway.version import __version__
 
 
 def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> dict[str, Any]:
