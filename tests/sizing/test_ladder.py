@@ -161,3 +161,19 @@ def test_memory_is_bounded() -> None:
     state = sizer.state()
     assert len(state["log_peaks"]) == REMEMBERED
     assert len(state["failed_after"]) <= REMEMBERED
+
+
+def test_time_is_asked_for_where_a_queue_wants_to_know() -> None:
+    limited = Context(Resources(cores=4, memory_bytes=10**9, walltime_s=86_400.0))
+    sizer = Ladder("walltime_s")
+    assert asked(sizer, context=limited) == 86_400  # nothing is known: as long as is allowed
+    for _ in range(50):
+        sizer.observe(task(), success(1 * GB, seconds=600.0))
+    first = asked(sizer, context=limited)
+    assert 660 < first < 3_600
+    assert asked(sizer, task(hints={"walltime_s": 50.0}), context=limited) == 50
+    assert asked(sizer, failures=(first,), context=limited) == 2 * first
+    assert asked(sizer, failures=(first, 2 * first), context=limited) == 86_400
+    assert isinstance(sizer.predict(task(), [first, 2 * first, 86_400.0], limited), CannotFit)
+    here = sizer.predict(task(), [], HERE)
+    assert isinstance(here, Prediction) and here.value is None, "nobody has to be asked on one's own machine"

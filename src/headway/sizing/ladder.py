@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from headway.kernels.ladder import MOST_RUNGS, price, rungs_of
 from headway.model.outcome import Outcome
 from headway.model.records import Figure, Why
-from headway.model.resources import describe
+from headway.model.resources import Resources, describe
 from headway.model.task import Task
 from headway.sizing.base import CannotFit, Context, Prediction, Sizer
 from headway.sizing.observing import exhausted_amount, learned_peak, run_s
 from headway.sizing.rules import after_failure, whole, without_record
+from headway.sizing.runtime_model import RuntimeModel, walltime_request
 
 REMEMBERED = 256  # records; what is older teaches nothing any more
 SHORTEST_S = 1.0  # a task counts for at least a second: its start has a price, too
@@ -70,12 +71,15 @@ class Ladder(Sizer):
         self._failed_share = 1.0  # of a run time that an attempt lasts which runs out of this
         self._failures = 0
         self._first_of_hint: float | None = None  # what the first task used, of what it was hinted to use
+        self._times = RuntimeModel()
         self._rungs: NDArray[np.float64] = np.zeros(MOST_RUNGS)
 
     # --- what to give ---
 
     def predict(self, task: Task, failures: Sequence[float], context: Context) -> Prediction | CannotFit:
-        if self.resource == "walltime_s" or (self.resource == "disk_bytes" and not task.isolated):
+        if self.resource == "walltime_s":
+            return self._long_enough(task, failures, context)
+        if self.resource == "disk_bytes" and not task.isolated:
             return self._unlearned(task, failures, context)
         if self.resource == "cores" and "cores" not in context.kills:
             return self._enough_cores(task, failures, context)
@@ -137,6 +141,19 @@ class Ladder(Sizer):
             return after_failure(self.name, self.resource, failures, context.limits)
         return without_record(self.name, self.resource, task, context)
 
+    def _long_enough(self, task: Task, failures: Sequence[float], context: Context) -> Prediction | CannotFit:
+        """What to ask of a queue; where nothing limits time, nothing. After two time-outs all that is allowed: a kill
+        loses everything."""
+        limit = context.limits.walltime_s
+        if limit is None or "walltime_s" in task.hints:
+            return self._unlearned(task, failures, context)
+        if len(failures) > 1 and failures[-1] < limit:
+            why = Why(self.name, "whole-limit", {"limit": limit}, "it ran out of time twice: as long as is allowed")
+            return Prediction(limit, why)
+        if failures:
+            return after_failure(self.name, self.resource, failures, context.limits)
+        return walltime_request(self._times, task, Resources(cores=task.hints.get("cores", 1.0)), limit, self.name)
+
     def _enough_cores(self, task: Task, failures: Sequence[float], context: Context) -> Prediction | CannotFit:
         """As many whole cores as nine in ten of the run time kept busy; what the user states is what programs use."""
         if not self._count or failures or "cores" in task.hints:
@@ -177,6 +194,9 @@ class Ladder(Sizer):
     # --- what was learned ---
 
     def observe(self, task: Task, outcome: Outcome) -> None:
+        if self.resource == "walltime_s":
+            self._times.observe(task, outcome)
+            return
         seconds = run_s(outcome)
         if exhausted_amount(self.resource, outcome) is not None:
             if len(self._failed_after) < REMEMBERED:
@@ -232,6 +252,7 @@ class Ladder(Sizer):
             "failed_share": self._failed_share,
             "failures": self._failures,
             "first_of_hint": self._first_of_hint,
+            "times": self._times.state(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -243,6 +264,7 @@ class Ladder(Sizer):
         self._failed_share = float(state["failed_share"])
         self._failures = int(state["failures"])
         self._first_of_hint = state["first_of_hint"]
+        self._times.restore(state["times"])
 
 
 def _log_input(task: Task) -> float:
