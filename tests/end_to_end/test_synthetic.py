@@ -185,3 +185,11 @@ def test_generated_here_and_run_there(tmp_path: Path) -> None:
     flow.headway("generate", "montage", "--tasks", "20", "--memory-mean", "10MB:20MB", "--seed", "1")
     answer = flow.json("run", "montage-20-1.json", "--synthetic", "--scale", "0.001")
     assert answer["tasks"]["succeeded"] == 20
+
+
+def test_an_instance_whose_inputs_are_not_here_is_told_of_stand_ins(tmp_path: Path) -> None:
+    task = Task("a", "a", "cat given > made", inputs=("given",), outputs=("made",))
+    flow = write(tmp_path, Instance(Workflow("w", [task]), {"a": Recorded(run_s=1.0)}))
+    complaint = flow.headway("run", "w.json", code=2).stderr
+    assert "input 'given' of task 'a' does not exist" in complaint
+    assert "--synthetic runs stand-ins" in complaint

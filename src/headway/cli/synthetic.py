@@ -58,15 +58,22 @@ def scales_of(
 
 
 def read_runnable(path: Path) -> Workflow:
-    """The workflow of a file, which must say what its tasks run."""
-    from headway.cli.reading import read_workflow_file
+    """The workflow of a file, which must say what its tasks run. Of a past execution, stand-ins can be run instead."""
+    from headway.cli.reading import read_instance_file
+    from headway.drivers.inputs import check_sources
 
-    workflow = read_workflow_file(path)
+    instance = read_instance_file(path)
+    workflow = instance.workflow
+    todo = "--synthetic runs stand-ins that take what was recorded"
     silent = [task.id for task in workflow if not task.command]
     if silent:
         what = f"task {silent[0]!r} has" if len(silent) == 1 else f"{len(silent)} of {len(workflow)} tasks have"
-        todo = "--synthetic runs stand-ins that take what was recorded"
         raise InputError(f"{what} no command", where=str(path), todo=todo)
+    if instance.recorded:
+        try:
+            check_sources(workflow, path.absolute().parent)
+        except InputError as error:
+            raise InputError(error.what, where=error.where, todo=f"{error.todo}, or {todo}") from None
     return workflow
 
 
