@@ -35,6 +35,7 @@ _ANSWER_WITHIN_S = 60.0  # a supervisor on a busy machine may take seconds to st
 _GLANCE_S = 0.5  # between two looks at whether it lives
 _GRACE_OF_THE_GRACE_S = 5.0  # for a supervisor to stop its tasks and say so
 _PATHS_A_LINE = 10_000
+_MOST_STILLBORN = 2  # somebody may kill one; three in a row are a sign that none can live here
 
 
 class Driver:
@@ -67,6 +68,7 @@ class Driver:
         self._news: asyncio.Queue[Event | BaseException] = asyncio.Queue()
         self._helpers: set[asyncio.Task[None]] = set()
         self._interrupts = 0
+        self._stillborn = 0  # supervisors in a row that ended before they answered
         self._force_after_s = grace_s + _GRACE_OF_THE_GRACE_S
         self._few_at_a_time = threading.Semaphore(4)  # a disk does not read faster for being asked more often
 
@@ -285,7 +287,8 @@ class Driver:
         deadline = time.monotonic() + _ANSWER_WITHIN_S
         while (link := await Link.open(self._folder.jobs / tag, _GLANCE_S)) is None:
             phase = (await asyncio.to_thread(self._cluster.poll, [tag]))[tag]
-            if phase is JobPhase.ENDED and known_before:
+            if phase is JobPhase.ENDED and (known_before or self._stillborn < _MOST_STILLBORN):
+                self._stillborn += not known_before
                 await self._job_ended(tag)
                 return
             if phase is JobPhase.ENDED or time.monotonic() > deadline:
@@ -295,6 +298,7 @@ class Driver:
                 self._news.put_nowait(SiteError(f"the node supervisor {what}", where=log, todo=todo))
                 return
         self._links[tag] = link
+        self._stillborn = 0
         self._say_what_is_produced([link], list(self._engine.workflow.producer))
         self._news.put_nowait(records.JobState(time.time(), tag, JobPhase.RUNNING))
         if not known_before:

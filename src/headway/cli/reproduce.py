@@ -1,0 +1,119 @@
+"""`headway reproduce`: a paper's experiment run again, its figures beside ours."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from headway.cli.options import json_option
+from headway.model.errors import InputError, SiteError
+
+_FULL_SEEDS = 3
+
+
+@click.command("reproduce", short_help="Run a paper's tables again, beside ours.")
+@click.argument("experiment", type=click.Choice(["bucketing"]))
+@click.option(
+    "--full/--quick",
+    default=False,
+    help="All lags and times to failure, with three seeds (some minutes); by default some of them, with one seed.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="For draws; with --full the first of three.",
+)
+@click.option(
+    "--tasks",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="In each generated workflow.",
+)
+@click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also as one page, with pictures."
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
+@json_option
+def command(experiment: str, full: bool, seed: int, tasks: int, html: Path | None, force: bool, as_json: bool) -> int:
+    """Run a paper's experiment again with the sizers that Headway has, and print its figures beside ours.
+
+    bucketing: Figures 5 and 6 and Table I of Phung and Thain, "Adaptive Task-Oriented Resource Allocation for Large
+    Dynamic Workflows on Opportunistic Resources", IPDPS 2024: seven allocators and ours, replayed on the logs of the
+    paper's workflows and on generated ones.
+
+    The logs are looked for in the folder that the environment variable HEADWAY_DATA names; without it only generated
+    workflows are compared. docs/reproduce.md explains what differs from the paper, and why.
+
+    \b
+    Examples:
+      headway reproduce bucketing
+      headway reproduce bucketing --full --html bucketing.html
+      headway reproduce bucketing --json | jq '.verdicts[] | [.passed, .about]'
+    """
+    if html is not None and html.exists() and not force:
+        raise InputError("this file exists", where=str(html), todo="--force overwrites it")
+    if html is not None and not html.parent.is_dir():
+        raise InputError("there is no such folder", where=str(html.parent), todo="make it, or name another FILE")
+
+    from headway.cli.output import print_json, warn
+    from headway.experiments.bucketing.experiment import run_experiment
+    from headway.experiments.bucketing.workflows import find_workflows
+
+    seeds = list(range(seed, seed + (_FULL_SEEDS if full else 1)))
+    found = find_workflows(seeds, tasks)
+    for sentence in found.missing:
+        warn(sentence)
+    with _progress() as told:
+        results = run_experiment(found, seeds, full=full, told=told)
+    if html is not None:
+        from headway.experiments.bucketing.page import page
+
+        try:
+            html.write_text(page(results), encoding="utf-8")
+        except OSError as error:
+            raise SiteError(f"cannot write this: {error.strerror}", where=str(html)) from error
+        click.echo(f"wrote {html}", err=True)
+    if as_json:
+        from headway.experiments.bucketing.document import document
+
+        print_json(document(results))
+        return 0
+    from headway.cli.output import console_for
+    from headway.experiments.bucketing.tables import lines_of
+    from headway.report.saying import say, show
+
+    console = console_for()
+    for line, laid_out in lines_of(results, console.width):
+        (show if laid_out else say)(console, line)
+    return 0
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal; in a log a line at every fifth of the work."""
+    if not sys.stderr.isatty():
+        said = 0
+
+        def log(done: int, total: int) -> None:
+            nonlocal said
+            if done * 5 // total > said:
+                said = done * 5 // total
+                click.echo(f"{done:,} of {total:,} replays done", err=True)
+
+        yield log
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("replaying", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,1 @@
+"""Papers' experiments run again, their figures beside ours."""
