@@ -420,3 +420,15 @@ def test_tasks_of_one_category_that_are_given_less_go_past_one_that_finds_no_roo
     run.decide()
     assert [launch.task for launch in run.held] == ["first", "t2"]
     assert run.held[1].overtook == "t0"
+
+
+def test_a_task_that_waited_when_its_manager_died_has_its_place_back() -> None:
+    run = PretendRun([task("a")], growing=True)
+    run.decide()
+    node = run.engine.nodes["here"]
+    before = node.free
+    run.record(records.TaskWaits(1.0, "a", 1, waits=True))
+    run.record(records.Resumed(2.0, "0"))
+    assert node.free == before
+    run.end(run.held[0], Ending.SUCCESS)
+    assert node.free == node.capacity

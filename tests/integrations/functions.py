@@ -171,3 +171,14 @@ def cancel_nested() -> tuple[bool, bool]:
     executor = headway.current_executor()
     later = executor.submit(square, executor.submit(sleep, 2))
     return later.cancel(), later.cancelled()
+
+
+def stop_listening(count: int, folder: str) -> int:
+    """Submits calls with long names, then stands still until somebody wakes it; returns how many were made."""
+    executor = headway.current_executor().using(category="c" * 150)
+    futures = [executor.submit(square, number) for number in range(count)]
+    with open(f"{folder}/stopped.new", "w") as mark:
+        mark.write(str(os.getpid()))
+    os.rename(f"{folder}/stopped.new", f"{folder}/stopped")
+    os.kill(os.getpid(), 19)
+    return len([future.result() for future in futures])

@@ -183,6 +183,15 @@ def test_arguments_that_cannot_be_pickled(executor: headway.Executor) -> None:
     assert isinstance(below.exception(), headway.NeedError)
 
 
+def test_arguments_are_not_asked_for_anything(executor: headway.Executor) -> None:
+    class Shy:
+        @property
+        def place(self) -> str:
+            raise RuntimeError("not yet")
+
+    assert executor.submit(lambda thing: type(thing).__name__, Shy()).result() == "Shy"
+
+
 def test_shutdown(tmp_path: Path) -> None:
     executor = headway.Executor(cores=1)
     futures = [executor.submit(do.sleep, 0.2) for _ in range(3)]
@@ -274,9 +283,27 @@ def test_usage_and_categories(tmp_path: Path) -> None:
     assert large.usage is not None and large.usage.memory_bytes is not None
     assert 150e6 < large.usage.memory_bytes.value < 200e6
     assert large.attempts == 1
-    with pytest.raises(headway.HeadwayError, match="not an amount"):
-        executor.using(memory="lots")
     assert [entry.name for entry in (tmp_path / ".headway" / "runs" / "1").iterdir() if entry.name == "calls"] == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"memory": "lots"}, "not an amount"),
+        ({"memory": "0 GB"}, "memory is '0 GB', which is nothing"),
+        ({"priority": float("nan")}, "priority is nan, not a finite number"),
+        ({"priority": "high"}, "priority is 'high'"),
+        ({"retries": -1}, "retries is -1, not a whole number"),
+        ({"retries": 0.5}, "retries is 0.5"),
+        ({"retries": False}, "retries is False"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(
+    executor: headway.Executor, settings: dict[str, float | str], words: str
+) -> None:
+    with pytest.raises(headway.HeadwayError) as caught:
+        executor.using(**settings)
+    assert words in str(caught.value)
 
 
 def test_futures_as_arguments(executor: headway.Executor) -> None:

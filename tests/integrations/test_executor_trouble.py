@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,3 +166,92 @@ def test_a_killed_program_leaves_no_process_behind(script: subprocess.Popen[str]
     while is_alive(supervisor) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not is_alive(supervisor)
+
+
+# --- what must not happen ---
+
+
+def test_what_is_built_on_a_failure_breaks_nothing_else(executor: headway.Executor) -> None:
+    unrelated = executor.submit(do.sleep, 0.5)
+    for _ in range(20):
+        failed = executor.submit(do.fail, "own")
+        assert failed.exception() is not None
+        below = executor.submit(do.square, failed)
+        further = executor.submit(do.square, below)
+        executor.submit(do.square, failed).cancel()
+        assert isinstance(further.exception(timeout=30), headway.NeedError)
+    assert unrelated.result(timeout=30) == 0.5
+
+
+def test_a_run_that_cannot_begin_is_said_at_once(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["d" * 100] * 6)
+    deep.mkdir(parents=True)
+    with pytest.raises(headway.HeadwayError, match="journal"):
+        headway.Executor(deep, cores=1)
+    with pytest.raises(headway.HeadwayError, match="no such directory"):
+        headway.Executor(tmp_path / "nowhere")
+
+
+class SlowToPickle:
+    def __reduce__(self) -> tuple[type, tuple[int]]:
+        time.sleep(1.0)
+        return int, (5,)
+
+
+def test_a_call_that_is_being_submitted_while_the_executor_closes_is_made() -> None:
+    executor = headway.Executor(cores=1)
+    futures: list[headway.TaskFuture[int]] = []
+    thread = threading.Thread(target=lambda: futures.append(executor.submit(abs, SlowToPickle())))
+    thread.start()
+    time.sleep(0.3)
+    executor.shutdown()
+    thread.join()
+    assert futures[0].result(timeout=30) == 5
+
+
+def test_callbacks_may_misbehave(executor: headway.Executor, caplog: pytest.LogCaptureFixture) -> None:
+    def leave(_: object) -> None:
+        raise SystemExit(3)
+
+    future = executor.submit(do.square, 2)
+    future.add_done_callback(leave)
+    assert executor.submit(do.square, 3).result(timeout=30) == 9
+    inner = headway.Executor(cores=1)
+    inner.submit(do.square, 2).add_done_callback(lambda _: inner.shutdown())
+    inner.shutdown()
+
+
+def test_without_a_standard_output(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(
+        "import headway\n"
+        "if __name__ == '__main__':\n"
+        "    with headway.Executor(cores=1) as executor:\n"
+        "        value = executor.submit(print, 'unheard').result(timeout=30)\n"
+        "    open('done', 'w').close()\n"
+    )
+    subprocess.run(f"{sys.executable} script.py >&-", shell=True, cwd=tmp_path, check=True, timeout=60)
+    assert (tmp_path / "done").exists()
+
+
+def test_a_caller_that_does_not_listen_holds_up_nobody(executor: headway.Executor, tmp_path: Path) -> None:
+    deaf = executor.using(cores=0.1).submit(do.stop_listening, 400, str(tmp_path))
+    while not (tmp_path / "stopped").exists():
+        time.sleep(0.05)
+    assert executor.submit(do.square, 4).result(timeout=60) == 16
+    os.kill(int((tmp_path / "stopped").read_text()), signal.SIGCONT)
+    assert deaf.result(timeout=120) == 400
+
+
+def test_headway_cancel_stops_the_calls_and_not_the_program(tmp_path: Path) -> None:
+    with headway.Executor(tmp_path, cores=1) as executor:
+        future = executor.submit(do.sleep, 60)
+        while not future.running():
+            time.sleep(0.02)
+        done = subprocess.run(
+            [sys.executable, "-m", "headway", "cancel", "-C", str(tmp_path)],
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
+        assert b"stop" in done.stdout
+        assert isinstance(future.exception(timeout=60), headway.TaskError)

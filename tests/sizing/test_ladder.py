@@ -177,3 +177,34 @@ def test_time_is_asked_for_where_a_queue_wants_to_know() -> None:
     assert isinstance(sizer.predict(task(), [first, 2 * first, 86_400.0], limited), CannotFit)
     here = sizer.predict(task(), [], HERE)
     assert isinstance(here, Prediction) and here.value is None, "nobody has to be asked on one's own machine"
+
+
+@pytest.mark.parametrize("first", [None, 0, 10**8])
+def test_one_task_of_unknown_input_does_not_spoil_what_inputs_tell(first: int | None) -> None:
+    sizer, draw = Ladder("memory_bytes"), np.random.default_rng(3)
+    sizer.observe(task("first", input_bytes=first), success(5e7))
+    too_small = 0
+    for number in range(200):
+        about = task(f"t{number}", input_bytes=int(np.exp(draw.uniform(18, 22))))
+        peak = about.input_bytes / 2
+        too_small += asked(sizer, about) < peak
+        sizer.observe(about, success(peak))
+    assert too_small < 20
+
+
+def test_running_out_of_time_says_nothing_about_memory() -> None:
+    sizer = trained(*[1 * GB] * 5)
+    bound = Quality.LOWER_BOUND
+    usage = Usage(wall_s=Measured(3.0, bound), memory_bytes=Measured(1 * GB, bound))
+    sizer.observe(task("x"), Outcome("x", 1, Ending.TIME, 0.0, 3.0, usage))
+    assert sizer.state()["failed_after"] == {}
+
+
+def test_tasks_that_were_given_up_make_room_for_others() -> None:
+    sizer = trained(1 * GB)
+    for number in range(2 * REMEMBERED):
+        sizer.observe(task(f"lost{number}"), out_of_memory(1 * GB, 1.0))
+    for number in range(60):
+        sizer.observe(task(f"t{number}"), out_of_memory(1 * GB, 1.0))
+        sizer.observe(task(f"t{number}"), success(2 * GB, seconds=100.0))
+    assert sizer.state()["failed_share"] < 0.2

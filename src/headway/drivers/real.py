@@ -82,6 +82,7 @@ class Driver:
         try:
             if self._feed is not None:
                 self._feed.attach(lambda event: loop.call_soon_threadsafe(self._told, event))
+                self._keep(asyncio.create_task(self._watch_for_a_wish_to_stop()))
             live = [job for job in self._engine.jobs.values() if job.live]
             self._keep(asyncio.create_task(self._take_up(live)))
             events = await self._next_events() if live else []
@@ -120,6 +121,12 @@ class Driver:
 
     def _stop(self, mode: Literal["gently", "now"]) -> None:
         self._told(records.UserCancel(time.time(), mode))
+
+    async def _watch_for_a_wish_to_stop(self) -> None:
+        """A run that is part of another program is stopped by a file: signals are that program's own."""
+        while not self._folder.stop.exists():
+            await asyncio.sleep(_GLANCE_S)
+        self._stop("now")
 
     def _told(self, event: Event) -> None:
         """Take an event that comes from outside the run."""
@@ -195,7 +202,8 @@ class Driver:
         its hands counts for this run, but no later run may rely on it.
         """
         if isinstance(event, records.TaskWithdrawn):
-            return event if self._engine.tasks[event.task].phase <= Phase.RUNNING else None
+            state = self._engine.tasks.get(event.task)  # none, if it was never begun because of something it needs
+            return event if state is not None and state.phase <= Phase.RUNNING else None
         if not isinstance(event, records.TaskEnded):
             return event
         outcome = event.outcome

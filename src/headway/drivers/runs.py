@@ -137,6 +137,9 @@ def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
     if manager is not None and manager.run == folder.run:
         if not manager.is_here:
             raise BusyError(f"run {folder.run} is managed on {manager.host}", todo="cancel it there")
+        if _is_growing(folder):
+            folder.stop.touch()
+            return f"run {folder.run} was told to stop at once"
         with contextlib.suppress(ProcessLookupError):  # it has just ended
             os.kill(manager.pid, signal.SIGTERM)
         return f"run {folder.run} was told to stop at once"
@@ -153,6 +156,14 @@ def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
     finally:
         project.unlock()
     return f"run {folder.run} is stopped; `headway resume {folder.run}` would go on with it"
+
+
+def _is_growing(folder: RunFolder) -> bool:
+    """Whether the run is part of another program, which lets it grow."""
+    journal = SqliteJournal(folder.journal, read_only=True)
+    first = next(journal.replay(kinds=("run-started",)))
+    journal.close()
+    return isinstance(first, records.RunStarted) and first.growing
 
 
 def rebuild(journal: SqliteJournal) -> Engine:

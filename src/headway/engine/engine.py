@@ -190,6 +190,10 @@ class Engine:
         self.stopping = None
         self.finished = None
         self._growing = False  # whoever let it grow is gone
+        for state in self.running():
+            if state.running is not None and state.running.waits:  # and nobody would tell that it goes on
+                state.running.waits = False
+                self.nodes[state.running.node].free -= state.running.resources
         for state in self.tasks.values():
             if state.phase is Phase.READING:  # whoever was looking is gone
                 self._board.make_ready(state)

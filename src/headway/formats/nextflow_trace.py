@@ -85,7 +85,7 @@ def _with_inputs(
     so_far: Counter[str] = Counter()
     ended = 0
     for task in tasks:
-        while ended < len(written) and written[ended][0] <= task.started_at:
+        while ended < len(written) and written[ended][0] < task.started_at:  # clocks are coarse: not its own, ever
             _, tag, bytes_written = written[ended]
             so_far[tag] += int(bytes_written)
             ended += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 import threading
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ from headway.journal.folder import RunFolder
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, GiveUp, TaskEnded
 from headway.workers.attempt import AttemptFolder
+
+_LOG = logging.getLogger("headway")
 
 
 class Submitted(Protocol):
@@ -66,27 +69,34 @@ class CallBook:
         self._lock = threading.Lock()
         self._calls: dict[str, _Call] = {}
         self._have_values: set[str] = set()
+        self._hopeless: set[str] = set()  # calls that will have no value, of which their submitters are yet to be told
+        self._closed = False
         self._news: SimpleQueue[tuple[str, _Fate, str] | None] = SimpleQueue()
         self._teller = threading.Thread(target=self._tell_all, name="headway-results", daemon=True)
         self._teller.start()
 
-    def __len__(self) -> int:
-        return len(self._calls)
+    def is_telling(self) -> bool:
+        """Whether this very thread is the one that tells: it cannot wait for its own end."""
+        return threading.current_thread() is self._teller
 
     def add(self, spec: CallSpec, submitted: Submitted) -> bool:
         """Follow a call; False if it cannot be made, because one that it needs has failed: its submitter is told."""
         with self._lock:
+            if self._closed:
+                raise RuntimeError("cannot schedule new futures after shutdown")
             self._calls[spec.task_id] = _Call(spec, submitted)
             for need in spec.needs:
                 if need in self._calls:
                     self._calls[need].dependants.append(spec.task_id)
             doomed = next((need for need in spec.needs if not self._may_have_value(need)), None)
+            if doomed is not None:
+                self._hopeless.add(spec.task_id)
         if doomed is not None:
             self._news.put((spec.task_id, _Fate.NEED_FAILED, doomed))
         return doomed is None
 
     def _may_have_value(self, task_id: str) -> bool:
-        return task_id in self._have_values or task_id in self._calls
+        return task_id in self._have_values or (task_id in self._calls and task_id not in self._hopeless)
 
     def may_start(self, task_id: str) -> bool:
         """Whether an attempt may begin; its submitter learns that it does."""
@@ -95,7 +105,7 @@ class CallBook:
 
     def call_off(self, task_id: str) -> None:
         """Its submitter has cancelled it."""
-        self._news.put((task_id, _Fate.CALLED_OFF, ""))
+        self._without_value(task_id, _Fate.CALLED_OFF, "")
 
     def observe(self, batch: Sequence[Event | Decision]) -> None:
         """Take note of records. The run's driver calls this, so it only passes the news on."""
@@ -107,10 +117,18 @@ class CallBook:
                 if record.outcome.ending is Ending.SUCCESS:
                     self._news.put((record.outcome.task, _Fate.SUCCEEDED, ""))
             elif isinstance(record, GiveUp):
-                self._news.put((record.task, _Fate.FAILED, record.why.text))
+                self._without_value(record.task, _Fate.FAILED, record.why.text)
+
+    def _without_value(self, task_id: str, fate: _Fate, text: str) -> None:
+        with self._lock:
+            if task_id in self._calls:
+                self._hopeless.add(task_id)
+        self._news.put((task_id, fate, text))
 
     def close(self, error: BaseException | None) -> None:
         """The run is over: whoever still waits learns that nothing will come."""
+        with self._lock:
+            self._closed = True
         self._news.put(None)
         self._teller.join()
         reason = f"the executor broke down: {error}" if error else "the executor was stopped"
@@ -122,11 +140,15 @@ class CallBook:
 
     def _tell_all(self) -> None:
         while (news := self._news.get()) is not None:
-            self._close_call(*news)
+            try:
+                self._close_call(*news)
+            except BaseException:  # of a user's callback, say: the others still want to know
+                _LOG.exception("while telling how %s ended", news[0])
 
     def _close_call(self, task_id: str, fate: _Fate, text: str) -> None:
         with self._lock:
             call = self._calls.pop(task_id, None)
+            self._hopeless.discard(task_id)
             if call is not None and fate is _Fate.SUCCEEDED:
                 self._have_values.add(task_id)
         if call is not None:
@@ -147,7 +169,7 @@ class CallBook:
             case _:
                 call.submitted.failed(TaskError(f"{task_id}: {text}", call.last), call.last)
         for dependant in call.dependants:
-            self._news.put((dependant, _Fate.NEED_FAILED, task_id))
+            self._without_value(dependant, _Fate.NEED_FAILED, task_id)
 
     def _repeat_output(self, call: _Call) -> None:
         """What a function prints appears here, too, when it has ended."""
@@ -155,6 +177,7 @@ class CallBook:
             return
         attempt = AttemptFolder(self.folder.attempt(call.spec.task_id, call.last.attempt))
         for path, stream in ((attempt.stdout, sys.stdout), (attempt.stderr, sys.stderr)):
-            with contextlib.suppress(OSError, ValueError):  # it printed nothing, or nobody listens here
-                stream.write(path.read_text(errors="replace"))
+            with contextlib.suppress(Exception):  # it printed nothing, or nobody listens here
+                text = path.read_text(errors="replace")
+                stream.write(text)
                 stream.flush()

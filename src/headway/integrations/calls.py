@@ -120,9 +120,9 @@ class _CallPickler(cloudpickle.Pickler):  # type: ignore[misc]
 
     def persistent_id(self, thing: Any) -> str | None:
         """The key of the call that a future stands for."""
-        place = getattr(thing, "place", None)
-        if not isinstance(place, CallPlace):
+        if not isinstance(thing, HasPlace):  # asking any other object for anything might run its code
             return None
+        place = thing.place
         if place.folder != self._folder.path:
             raise pickle.PicklingError("a future of another executor cannot be an argument; pass its result() instead")
         self.futures.append(thing)
@@ -134,3 +134,9 @@ class CallPlace(NamedTuple):
 
     folder: Path
     key: str
+
+
+class HasPlace:
+    """What stands for a call's value among the arguments of another: every future of ours."""
+
+    place: CallPlace

@@ -27,6 +27,7 @@ from headway.integrations.nested_server import NestedServer
 from headway.integrations.submitter import CallSettings, Submitter
 from headway.integrations.task_future import TaskFuture
 from headway.model import records
+from headway.model.errors import InputError
 from headway.model.workflow import Workflow
 from headway.ordering import DEFAULT_ORDER
 from headway.sizing import DEFAULT_SIZER
@@ -67,12 +68,16 @@ class Executor(Submitter):
         stated = stated_amounts(cores, memory)
         self._settings = CallSettings(retries=retries)
         self._keep = Path(directory) if directory is not None else None
+        if self._keep is not None and not self._keep.is_dir():
+            raise InputError("there is no such directory", where=str(self._keep))
         self._directory = self._keep or Path(tempfile.mkdtemp(prefix="headway-"))
         self._book = CallBook(echo=echo)
         self._feed = Feed(self._book.may_start)
         self._keys = count(1)
         self._lock = threading.Lock()
         self._closed = False
+        self._submitting = 0  # calls that are being written down
+        self._nested: NestedServer | None = None
         self._futures: weakref.WeakSet[TaskFuture[Any]] = weakref.WeakSet()
         self._error: BaseException | None = None
         options = Options(
@@ -111,12 +116,26 @@ class Executor(Submitter):
         with self._lock:
             if self._closed:
                 raise RuntimeError("cannot schedule new futures after shutdown")
+            self._submitting += 1
             key = str(next(self._keys))
+        try:
+            return self._make(key, function, args, kwargs, settings)
+        finally:
+            self._no_more_if_closed(-1)
+
+    def _make(
+        self,
+        key: str,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        settings: CallSettings,
+    ) -> TaskFuture[Any]:
         future, spec, needs = settings.make(key, self._calls, function, args, kwargs, self._new_future)
         if spec is not None:
-            self._futures.add(future)
             weakref.finalize(future, self._calls.remove, key).atexit = False  # nobody can ask for the value any more
             self._accept(spec, LocalCall(future, self._calls, needs))
+            self._futures.add(future)
         return future
 
     def _new_future(self, task_id: str, place: CallPlace) -> TaskFuture[Any]:
@@ -140,9 +159,17 @@ class Executor(Submitter):
         if cancel_futures:
             for future in list(self._futures):
                 future.cancel()
-        self._feed.tell(records.NoMoreTasks(time.time()))
-        if wait:
+        self._no_more_if_closed(0)
+        if wait and not self._book.is_telling():
             self._manager.join()
+
+    def _no_more_if_closed(self, change: int) -> None:
+        """The run may end once it is closed and nobody is in the middle of submitting."""
+        with self._lock:
+            self._submitting += change
+            over = self._closed and not self._submitting
+        if over:
+            self._feed.tell(records.NoMoreTasks(time.time()))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -165,12 +192,12 @@ class Executor(Submitter):
             with self._lock:
                 self._closed = True
             self._feed.detach()
+            self._feed.attached.set()
             self._book.close(self._error)
             self._tidy_up()
-            self._feed.attached.set()
 
     def _tidy_up(self) -> None:
-        if self._feed.folder is not None:
+        if self._nested is not None:
             self._nested.close()
             shutil.rmtree(self._calls.path, ignore_errors=True)
         if self._keep is None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait as wait_for_all
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -95,7 +95,8 @@ class NestedExecutor(Submitter):
             self._waiters += more
             now = self._waiters > 0
             if before is not now:
-                self._say(messages.Waits(self._task, self._attempt, now))
+                with contextlib.suppress(OSError):  # the executor is gone, and with it whoever could use the place
+                    self._say(messages.Waits(self._task, self._attempt, now))
 
     def _say(self, message: messages.Message) -> None:
         with self._line_lock:
@@ -149,7 +150,7 @@ class _NestedFuture(TaskFuture[Value]):
         with self._waited_for():
             return super().exception(timeout)
 
-    @contextmanager
+    @contextlib.contextmanager
     def _waited_for(self) -> Iterator[None]:
         if self.done():
             yield

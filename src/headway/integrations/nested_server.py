@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from queue import SimpleQueue
 
 from msgspec import MsgspecError
 
@@ -53,28 +54,47 @@ class NestedServer:
 
     def _talk(self, connection: socket.socket) -> None:
         caller = _Caller(connection)
-        with connection, contextlib.suppress(OSError, MsgspecError):
+        with connection, contextlib.closing(caller), contextlib.suppress(OSError, MsgspecError):
             for line in connection.makefile("rb"):
                 match messages.from_call.decode(line):
                     case messages.Submit(spec):
-                        self._accept(spec, _NestedCall(spec, caller))
-                        caller.say(messages.Accepted(spec.task_id))
+                        self._submit(spec, caller)
                     case messages.Withdraw(task):
                         self._withdraw(task)
                     case messages.Waits(task, attempt, waits):
                         self._tell(TaskWaits(time.time(), task, attempt, waits))
 
+    def _submit(self, spec: CallSpec, caller: _Caller) -> None:
+        refused = ""
+        try:
+            self._accept(spec, _NestedCall(spec, caller))
+        except RuntimeError as error:  # the executor is about to be gone
+            refused = str(error)
+        caller.say(messages.Accepted(spec.task_id))  # after the run was told: the caller may end now
+        if refused:
+            caller.say(messages.Done(spec.task_id, None, refused))
+
 
 class _Caller:
-    """The process of a function, as long as it listens."""
+    """The process of a function, as long as it listens. Whoever has something to say never waits for it."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._lock = threading.Lock()
+        self._messages: SimpleQueue[messages.Message | None] = SimpleQueue()
+        threading.Thread(target=self._write, name="headway-nested", daemon=True).start()
 
     def say(self, message: messages.Message) -> None:
-        with self._lock, contextlib.suppress(OSError):  # it has ended: then nobody wants to know
-            self._connection.sendall(messages.line(message))
+        """Send a message, in its turn."""
+        self._messages.put(message)
+
+    def close(self) -> None:
+        """Say no more."""
+        self._messages.put(None)
+
+    def _write(self) -> None:
+        with contextlib.suppress(OSError):  # it has ended: then nobody wants to know
+            while (message := self._messages.get()) is not None:
+                self._connection.sendall(messages.line(message))
 
 
 class _NestedCall:

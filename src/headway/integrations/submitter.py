@@ -13,6 +13,7 @@ from msgspec import Struct, field, structs
 
 from headway.integrations.calls import CallFolder, CallPlace, CallSpec
 from headway.integrations.task_future import TaskFuture
+from headway.model.checks import check_priority_and_retries
 from headway.model.hints import hints
 
 Value = TypeVar("Value")
@@ -97,6 +98,7 @@ class Submitter(StandardExecutor):
             hints=self._settings.hints | hints(resources),
             **{name: value for name, value in changes.items() if value is not None},
         )
+        check_priority_and_retries(settings.priority, settings.retries)
         return _Using(self, settings)
 
 

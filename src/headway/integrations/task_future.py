@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from headway.integrations.calls import CallPlace
+from headway.integrations.calls import CallPlace, HasPlace
 from headway.model.errors import HeadwayError
 from headway.model.outcome import Outcome, Usage
 
@@ -32,7 +32,7 @@ class RemoteTraceback(Exception):  # noqa: N818 - it is the cause of an error, s
         return f'\n"""\n{self.args[0]}"""'
 
 
-class TaskFuture(Future[Value]):
+class TaskFuture(Future[Value], HasPlace):
     """A future as `concurrent.futures` knows it. Given to another call as an argument, it stands for its value."""
 
     def __init__(self, task: str, place: CallPlace, withdraw: Callable[[str], None]) -> None:

@@ -38,6 +38,7 @@ class RunFolder:
         self.journal = path / "journal.db"
         self.jobs = path / "jobs"
         self.tasks = path / "tasks"
+        self.stop = path / "stop"  # made by whoever wants a run to stop that is part of another program
 
     @property
     def directory(self) -> Path:

@@ -36,7 +36,10 @@ class CompiledWhenBusy(Generic[Arguments, Result]):
             import numba
 
             self._left = 0
-            self._current = numba.njit(cache=True)(self.plain)
+            try:
+                self._current = numba.njit(cache=True)(self.plain)
+            except RuntimeError:  # there is no place to keep the result: neither beside the code nor at home
+                self._current = numba.njit(cache=False)(self.plain)
         return self._current
 
 

@@ -13,6 +13,7 @@ Floats = NDArray[np.float64]
 
 BIN = 0.05  # values that differ by less share a bin, which keeps its maximum
 MOST_RUNGS = 32
+FARTHEST = 3.0  # that a peak is moved, as a logarithm: twenty times as large an input is beyond what a line can tell
 
 
 @compiled_when_busy(calls=1000)
@@ -32,10 +33,12 @@ def rungs_of(
 
     The distribution is that of the peaks (at least 1 each, given as logarithms, oldest first), each weighed by its run
     time and by `1 - forget` to the power of its age. If `log_input` is a number, a record counts the more the nearer
-    its own input is (by a factor e for each `bandwidth`), and its peak is moved along a line through the logarithms of
-    peaks over those of inputs, fitted to a wider neighbourhood. Beyond the maximum there is a tail of mass 1/(n+1),
-    with the mean excess over the greatest sqrt(n) peaks as its scale, held near `spread` times the maximum while there
-    are few; it falls off exponentially at first, and more slowly far out, since surprises are larger than that.
+    its own input is (by a factor e for each `bandwidth`; NaN is far from everything), and its peak is moved along a
+    line through the logarithms of peaks over those of inputs, fitted to a wider neighbourhood.
+
+    Beyond the maximum there is a tail of mass 1/(n+1), with the mean excess over the greatest sqrt(n) peaks as its
+    scale, held near `spread` times the maximum while there are few; it falls off exponentially at first, and more
+    slowly far out, since surprises are larger than that.
 
     An attempt that fails costs `failed_share` of its run time times (its allocation + `lost_besides`). With S the mass
     above a rung, D[i] = min over k > i of v_k (S_i - (1 - f) S_k) + f L S_k + D[k]: lines in S_i, whose slopes fall and
@@ -49,10 +52,15 @@ def rungs_of(
         age_weight *= 1.0 - forget
     slope = 0.0
     if log_input == log_input and bandwidth > 0.0:  # noqa: PLR0124 - not NaN
-        nearest = np.abs(log_inputs - log_input).min()
+        nearest = math.inf
+        for index in range(records):
+            nearest = min(nearest, abs(log_inputs[index] - log_input))
         total = mean_x = mean_y = square = product = 0.0
         for index in range(records):
             away = abs(log_inputs[index] - log_input)
+            if not away < math.inf:  # nobody knows its input
+                nearness[index] = 1e-200
+                continue
             weight = nearness[index] * math.exp((nearest - away) / (2.0 * bandwidth))
             nearness[index] = max(1e-200, nearness[index] * math.exp(-away / bandwidth))  # far away, not nowhere
             # Weighted sums of squares and products, one record after the other: West (1979).
@@ -67,7 +75,9 @@ def rungs_of(
     moved = log_peaks.copy()
     if slope != 0.0:
         for index in range(records):
-            moved[index] = max(0.0, moved[index] + slope * (log_input - log_inputs[index]))
+            way = slope * (log_input - log_inputs[index])
+            if way == way:  # noqa: PLR0124 - not NaN
+                moved[index] = max(0.0, moved[index] + min(FARTHEST, max(-FARTHEST, way)))
     lowest = int(moved.min() / BIN)
     bins = int(moved.max() / BIN) - lowest + 1
     values = np.zeros(bins + 7)

@@ -66,6 +66,7 @@ class Ladder(Sizer):
         self._run_s: NDArray[np.float64] = np.zeros(16)
         self._log_inputs: NDArray[np.float64] = np.zeros(16)
         self._count = 0
+        self._inputs_known = False  # of any record
         self._charged = [0.0] * len(EXPERTS)
         self._failed_after: dict[str, float] = {}  # seconds that attempts at a task lasted which ran out of this
         self._failed_share = 1.0  # of a run time that an attempt lasts which runs out of this
@@ -92,8 +93,8 @@ class Ladder(Sizer):
             "experts": EXPERTS[best].name,
             "failed_share": self._failed_share,
         }
-        text = f"of {self._count} {EXPERTS[best].name}" if best == 0 else f"of {EXPERTS[best].name}"
-        return self._next(self._rungs[:count] * self._unit, failures, context, figures, f"costs least in view {text}")
+        because = f"costs least, going by {EXPERTS[best].name} of {self._count}"
+        return self._next(self._rungs[:count] * self._unit, failures, context, figures, because)
 
     def _next(
         self,
@@ -111,14 +112,14 @@ class Ladder(Sizer):
         if not amounts or (limit is not None and above >= limit):
             return after_failure(self.name, self.resource, failures or [above], context.limits)
         value = amounts[0] if limit is None else min(amounts[0], limit)
-        further = ", ".join(f"{amount:.6g}" for amount in amounts[1:4])
+        further = ", ".join(describe(self.resource, amount) for amount in amounts[1:4])
         about = figures | {"above": above, "rung": amounts[0], "then": further, "limit": limit}
         text = f"{describe(self.resource, amounts[0])} {because}"
         return Prediction(value, Why(self.name, "ladder", about, text), tuple(amounts[1:]))
 
     def _climb(self, expert: Expert, task: Task, lost_besides: float) -> int:
         size = self._count
-        log_input = _log_input(task) if expert.bandwidth and task.input_bytes else _NOT_KNOWN
+        log_input = _log_input(task) if expert.bandwidth and self._inputs_known else _NOT_KNOWN
         return rungs_of(
             self._log_peaks[:size],
             self._run_s[:size],
@@ -199,8 +200,9 @@ class Ladder(Sizer):
             return
         seconds = run_s(outcome)
         if exhausted_amount(self.resource, outcome) is not None:
-            if len(self._failed_after) < REMEMBERED:
-                self._failed_after[task.id] = seconds
+            self._failed_after[task.id] = seconds
+            if len(self._failed_after) > REMEMBERED:  # whoever failed so long ago has been given up
+                del self._failed_after[next(iter(self._failed_after))]
             return
         lasted = self._failed_after.pop(task.id, None)
         peak = learned_peak(self.resource, outcome)
@@ -239,6 +241,7 @@ class Ladder(Sizer):
         self._log_peaks[self._count] = log_peak
         self._run_s[self._count] = seconds
         self._log_inputs[self._count] = log_input
+        self._inputs_known = self._inputs_known or not math.isnan(log_input)
         self._count += 1
 
     def state(self) -> dict[str, Any]:
@@ -246,7 +249,7 @@ class Ladder(Sizer):
             "version": 1,
             "log_peaks": self._log_peaks[: self._count].tolist(),
             "run_s": self._run_s[: self._count].tolist(),
-            "log_inputs": self._log_inputs[: self._count].tolist(),
+            "log_inputs": [None if math.isnan(size) else size for size in self._log_inputs[: self._count].tolist()],
             "charged": self._charged,
             "failed_after": self._failed_after,
             "failed_share": self._failed_share,
@@ -257,8 +260,8 @@ class Ladder(Sizer):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._count = 0
-        for record in zip(state["log_peaks"], state["run_s"], state["log_inputs"], strict=True):
-            self._remember(*record)
+        for log_peak, seconds, log_input in zip(state["log_peaks"], state["run_s"], state["log_inputs"], strict=True):
+            self._remember(log_peak, seconds, _NOT_KNOWN if log_input is None else log_input)
         self._charged = list(state["charged"])
         self._failed_after = dict(state["failed_after"])
         self._failed_share = float(state["failed_share"])
@@ -268,5 +271,5 @@ class Ladder(Sizer):
 
 
 def _log_input(task: Task) -> float:
-    """The logarithm of the input's size; of nothing, and of what is not known, 0: far from everything else."""
-    return math.log(max(1, task.input_bytes or 1))
+    """The logarithm of the input's size, if there is one and somebody has looked."""
+    return math.log(task.input_bytes) if task.input_bytes else _NOT_KNOWN

@@ -22,12 +22,8 @@ def learned_peak(resource: str, outcome: Outcome) -> float | None:
 
 def exhausted_amount(resource: str, outcome: Outcome) -> float | None:
     """At least so much was needed, if this resource ran out: a censored observation, never a peak."""
-    if outcome.ending.exhausted is None:
-        return None
-    bound = outcome.usage.peak(resource)
-    if bound is None or (bound.quality is not Quality.LOWER_BOUND and outcome.ending.exhausted != resource):
-        return None
-    return bound.value if 0 < bound.value < ABSURD else None
+    bound = outcome.usage.peak(resource) if outcome.ending.exhausted == resource else None
+    return bound.value if bound is not None and 0 < bound.value < ABSURD else None
 
 
 def run_s(outcome: Outcome) -> float:
