@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,21 @@ def test_the_strongest_word_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert history_place() == "/data/headway/history.db"
     monkeypatch.delenv("XDG_DATA_HOME")
     assert history_place() == "/home/somebody/.local/share/headway/history.db"
+
+
+def test_who_has_no_home_has_no_history_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.chdir(tmp_path)
+    for variable in ("HOME", "XDG_DATA_HOME", "HEADWAY_HISTORY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert history_place() == ""
+    assert history_place("~/mine.db") == ""
+    assert history_place("mine.db") == str(tmp_path / "mine.db")
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    assert history_place() == "/data/headway/history.db"
 
 
 def test_a_server_is_not_supported_yet() -> None:

@@ -16,6 +16,7 @@ def history_place(stated: str = "") -> str:
     """The place as it is written down in a run: the absolute path of a file; empty if none is to be kept.
 
     `stated` is what the user said for this run; otherwise the environment counts, then the user's data directory.
+    Who has no home, as in some containers, has no history there either.
     """
     said = stated or os.environ.get(VARIABLE, "")
     if said == NOWHERE:
@@ -24,10 +25,9 @@ def history_place(stated: str = "") -> str:
         raise InputError(
             "a history on a database server is not supported yet", where=said, todo="name a file, or leave it out"
         )
-    if said:
-        return os.path.abspath(os.path.expanduser(said))
-    base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
-    return os.path.abspath(os.path.join(base, "headway", "history.db"))
+    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    place = os.path.expanduser(said or os.path.join(base, "headway", "history.db"))
+    return "" if place.split("/")[0] == "~" else os.path.abspath(place)
 
 
 def open_history(place: str, *, read_only: bool = False) -> SqliteHistory:

@@ -27,6 +27,7 @@ from headway.integrations.nested_server import NestedServer
 from headway.integrations.submitter import CallSettings, Submitter
 from headway.integrations.task_future import TaskFuture
 from headway.model import records
+from headway.model.checks import check_priority_and_retries
 from headway.model.errors import InputError
 from headway.model.workflow import Workflow
 from headway.ordering import DEFAULT_ORDER
@@ -66,6 +67,7 @@ class Executor(Submitter):
         known("sizer", sizer, sizers())
         known("order", order, orders())
         stated = stated_amounts(cores, memory)
+        check_priority_and_retries(0, retries)
         self._settings = CallSettings(retries=retries)
         self._keep = Path(directory) if directory is not None else None
         if self._keep is not None and not self._keep.is_dir():

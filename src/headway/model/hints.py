@@ -14,6 +14,8 @@ WITH_UNITS: dict[str, tuple[str, Callable[[str], float]]] = {
     "disk": ("disk_bytes", parse_bytes),
     "time": ("walltime_s", parse_duration),
 }
+# Without any of these no task runs; without GPUs, or an extra, it does.
+_NEVER_NOTHING = ("cores", "memory_bytes", "disk_bytes", "walltime_s")
 
 
 def hints(resources: Mapping[str, float | str]) -> dict[str, float]:
@@ -27,8 +29,12 @@ def hints(resources: Mapping[str, float | str]) -> dict[str, float]:
 
 def _hint(name: str, amount: float | str) -> tuple[str, float]:
     own, parse = WITH_UNITS.get(name, (name, None))
+    stated = amount
     if isinstance(amount, str):
         if parse is None:
             raise InputError(f"{name} is {amount!r}, not a number", todo=f"write for example {name}=1")
         amount = parse(amount)
-    return own, check_amount(own, amount)
+    check_amount(own, amount)
+    if not amount and own in _NEVER_NOTHING:
+        raise InputError(f"{name} is {stated!r}, which is nothing", todo="write more, or leave it out")
+    return own, amount

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from headway.model.checks import check_list, check_priority_and_retries
 from headway.model.errors import WorkflowError
 from headway.model.hints import hints
 from headway.model.task import Task, is_pattern
@@ -58,7 +59,7 @@ class Workflow:
             new[task.id] = task
         self._check_producers(new.values())
         made = {path: task.id for task in new.values() for path in task.outputs}
-        inside = {above: task_id for path, task_id in made.items() for above in _directories_above(path)}
+        inside = {above: id_ for path, id_ in made.items() if "/" in path for above in _directories_above(path)}
         outputs = _Outputs(
             ChainMap(made, self.producer) if self.producer else made,
             ChainMap(inside, self._makers_inside) if self._makers_inside else inside,
@@ -96,6 +97,10 @@ class Workflow:
     ) -> Task:
         """Add one task, as a workflow file would: `resources={"memory": "2 GB", "time": "5m"}` are hints, and the
         category is by default the name up to a bracket (`count[3]` is of category `count`)."""
+        where = f"task {name!r}"
+        check_priority_and_retries(priority, retries, where=where)
+        for field, value in {"inputs": inputs, "outputs": outputs, "setup": setup, "after": after}.items():
+            check_list(field, value, where=where)
         (added,) = self.add(
             [
                 Task(
@@ -257,7 +262,7 @@ def _all_parents(task: Task, outputs: _Outputs) -> tuple[str, ...]:
 
 
 def _directories_above(path: str) -> tuple[str, ...]:
-    return _and_above(path.rpartition("/")[0])
+    return _and_above(path.rpartition("/")[0]) if "/" in path else ()
 
 
 @lru_cache(maxsize=10_000)  # most paths share a few directories

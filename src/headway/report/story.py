@@ -10,7 +10,18 @@ from msgspec import Struct, field
 
 from headway.journal.base import Journal
 from headway.model.outcome import Ending, Outcome
-from headway.model.records import GiveUp, InputsRead, Launch, NodeLost, Reuse, RunStarted, TaskEnded, TasksAdded, Why
+from headway.model.records import (
+    GiveUp,
+    InputsRead,
+    Launch,
+    NodeLost,
+    Reuse,
+    RunStarted,
+    TaskEnded,
+    TasksAdded,
+    TaskWithdrawn,
+    Why,
+)
 from headway.model.task import Task
 
 State = Literal["succeeded", "reused", "failed", "cut-off", "running", "waiting"]
@@ -35,6 +46,7 @@ class Story(Struct, frozen=True):
     attempts: list[Attempt]
     reused_from: str | None = None
     given_up: Why | None = None
+    withdrawn: bool = False  # cancelled before it had a result
     cut_off_by: dict[str, Why] = field(default_factory=dict)
     waits_for: list[str] = field(default_factory=list)
     inputs: InputsRead | None = None
@@ -58,6 +70,7 @@ def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
     reused_from: str | None = None
     given_up: Why | None = None
     inputs: InputsRead | None = None
+    cancelled = False
     for record in journal.replay(task.id):
         match record:
             case Launch():
@@ -68,12 +81,15 @@ def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
                 reused_from = record.run
             case GiveUp():
                 given_up = record.why
+            case TaskWithdrawn():
+                cancelled = True
             case InputsRead():
                 inputs = record
     attempts = _with_losses(journal, attempts)
     state = _state(attempts, reused_from, given_up)
-    cut_off_by = _failed_ancestors(journal, task, tasks) if state == "waiting" else {}
-    if cut_off_by:
+    withdrawn = cancelled and state == "waiting"  # one that was running may have come to its end all the same
+    cut_off_by = _failed_ancestors(journal, task, tasks) if state == "waiting" and not withdrawn else {}
+    if withdrawn or cut_off_by:
         state = "cut-off"
     return Story(
         task=task,
@@ -84,6 +100,7 @@ def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
         attempts=attempts,
         reused_from=reused_from,
         given_up=given_up,
+        withdrawn=withdrawn,
         cut_off_by=cut_off_by,
         waits_for=_unfinished_parents(journal, task) if state == "waiting" else [],
         inputs=inputs,

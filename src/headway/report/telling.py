@@ -52,6 +52,8 @@ def _reasons(story: Story) -> list[str]:
             f"it was not run: the result of run {story.reused_from} stands, since neither the task nor its inputs "
             f"changed (headway why {shlex.quote(story.task.id)} --run {story.reused_from} tells more)"
         )
+    if story.withdrawn:
+        lines.append("nobody wanted its result any more (it was cancelled)")
     for task, why in list(story.cut_off_by.items())[:5]:
         lines.append(f"it cannot run: {harmless(task)}, which it depends on, failed: {harmless(why.text)}")
     if story.state == "waiting":
