@@ -141,3 +141,19 @@ def test_everything_public_is_there_and_documented() -> None:
         assert f"headway.{name}" in text or f"`{name}" in text, name
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         headway.nothing  # noqa: B018
+
+
+def test_no_dead_process_is_left_in_the_program(tmp_path: Path) -> None:
+    script = (
+        "import headway, time, sys\n"
+        "flow = headway.Workflow('w')\n"
+        "flow.task('a', 'true')\n"
+        "headway.run(flow)\n"
+        "deadline = time.monotonic() + 20\n"
+        "children = open(f'/proc/self/task/{__import__(\"os\").getpid()}/children')\n"
+        "while (left := children.read().split()) and time.monotonic() < deadline:\n"
+        "    time.sleep(0.05)\n"
+        "    children.seek(0)\n"
+        "sys.exit(bool(left))\n"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=60)

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -77,6 +78,8 @@ class LocalMachine(Cluster):
                     stderr=log,
                     start_new_session=True,  # neither Ctrl-C nor a closed terminal reaches it
                 )
+            # Somebody must take note of its end, or a program that goes on for long collects dead processes.
+            threading.Thread(target=self._started[tag].wait, name="headway-supervisor", daemon=True).start()
         except OSError as error:
             raise SiteError(f"cannot start the node supervisor: {error.strerror}", where=str(folder)) from error
 
