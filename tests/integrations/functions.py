@@ -170,7 +170,10 @@ def nested_failure() -> tuple[str, str]:
 def cancel_nested() -> tuple[bool, bool]:
     executor = headway.current_executor()
     later = executor.submit(square, executor.submit(sleep, 2))
-    return later.cancel(), later.cancelled()
+    cancelled = later.cancel()
+    from concurrent.futures import wait
+
+    return cancelled, wait([later], timeout=10).done == {later}
 
 
 def stop_listening(count: int, folder: str) -> int:

@@ -1,4 +1,4 @@
-"""A call that was submitted in the manager's own process: its future gets the value, or the error."""
+"""A call whose future is in this process, the manager's or another call's: it gets the value, or the error."""
 
 from __future__ import annotations
 

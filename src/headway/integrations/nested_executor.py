@@ -17,6 +17,7 @@ from headway.integrations.calls import PLACE, CallFolder, CallPlace
 from headway.integrations.local_call import LocalCall
 from headway.integrations.submitter import CallSettings, Submitter
 from headway.integrations.task_future import NeedError, TaskError, TaskFuture
+from headway.workers.short_path import short_path
 
 Value = TypeVar("Value")
 
@@ -53,7 +54,7 @@ class NestedExecutor(Submitter):
         self._waiters_lock = threading.Lock()
         self._waiters = 0
         self._line = socket.socket(socket.AF_UNIX)
-        with messages.SocketPath(folder.path) as path:
+        with short_path(folder.path, messages.SOCKET) as path:
             self._line.connect(path)
         threading.Thread(target=self._listen, name="headway-line", daemon=True).start()
 
@@ -86,7 +87,13 @@ class NestedExecutor(Submitter):
         return key
 
     def _new_future(self, task_id: str, place: CallPlace) -> TaskFuture[Any]:
-        return _NestedFuture(task_id, place, lambda task: self._say(messages.Withdraw(task)), self._waits)
+        return _NestedFuture(task_id, place, self._withdraw, self._waits)
+
+    def _withdraw(self, task_id: str) -> None:
+        self._say(messages.Withdraw(task_id))
+        pending = self._calls.pop(task_id, None)
+        if pending is not None:
+            pending.call.called_off()  # or whoever waits for it would not learn that it is done
 
     def _waits(self, more: int) -> None:
         """Let the executor know when this function begins to wait, and when it goes on."""
@@ -105,7 +112,9 @@ class NestedExecutor(Submitter):
     def _listen(self) -> None:
         for line in self._line.makefile("rb"):
             message = messages.from_executor.decode(line)
-            pending = self._calls[message.task]
+            pending = self._calls.get(message.task)
+            if pending is None:  # it was called off meanwhile
+                continue
             match message:
                 case messages.Accepted():
                     pending.accepted.set()

@@ -5,16 +5,13 @@ Functions, arguments and values do not go this way: they lie in the folder of ca
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import msgspec
 from msgspec import Struct
 
 from headway.integrations.calls import CallSpec
 from headway.model.outcome import Outcome
 
-_SOCKET = "socket"
+SOCKET = "socket"  # in the folder of calls
 
 
 class Message(Struct, frozen=True, tag_field="say", omit_defaults=True):
@@ -73,20 +70,3 @@ from_executor: msgspec.json.Decoder[ToCall] = msgspec.json.Decoder(ToCall)
 def line(message: Message) -> bytes:
     """The message as it is sent."""
     return _ENCODER.encode(message) + b"\n"
-
-
-class SocketPath:
-    """`with SocketPath(folder) as path`: the socket's name while it is bound or connected to.
-
-    A unix socket's name may have 107 bytes at most; through an open directory any path is short.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def __enter__(self) -> str:
-        self._handle = os.open(self._folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        return f"/proc/self/fd/{self._handle}/{_SOCKET}"
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._handle)

@@ -17,6 +17,7 @@ from headway.integrations.calls import CallFolder, CallSpec
 from headway.integrations.task_future import NeedError, TaskError
 from headway.model.outcome import Outcome
 from headway.model.records import Event, TaskWaits
+from headway.workers.short_path import short_path
 
 
 class NestedServer:
@@ -33,7 +34,7 @@ class NestedServer:
         self._withdraw = withdraw
         self._tell = tell
         self._listener = socket.socket(socket.AF_UNIX)
-        with messages.SocketPath(folder.path) as path:
+        with short_path(folder.path, messages.SOCKET) as path:
             self._listener.bind(path)
         self._listener.listen()
         threading.Thread(target=self._serve, name="headway-nested", daemon=True).start()

@@ -60,7 +60,6 @@ class Ladder(Sizer):
 
     def __init__(self, resource: str) -> None:
         super().__init__(resource)
-        self.siblings: Mapping[str, Sizer] = {}
         self._unit = 1.0 if resource.endswith("_bytes") else 1e-6  # so that all amounts are well above 1
         self._log_peaks: NDArray[np.float64] = np.zeros(16)
         self._run_s: NDArray[np.float64] = np.zeros(16)

@@ -12,6 +12,7 @@ from headway.model.records import Figure, Why
 from headway.model.resources import describe
 from headway.model.task import Task
 from headway.sizing.base import CannotFit, Context, Prediction, Sizer
+from headway.sizing.learning import earlier
 from headway.sizing.observing import learned_peak
 from headway.sizing.rules import after_failure, without_record
 
@@ -73,8 +74,7 @@ class MaxSeen(Sizer):
         }
         if self.resource == "cores":
             figures["rounded"] = "up" if "cores" in context.kills else "to the nearest"
-        earlier = f"{self._records} earlier ones" if self._records > 1 else "the one before"
-        text = f"the most that {earlier} used is {describe(self.resource, self._maximum)}"
+        text = f"the most that {earlier(self._records)} used is {describe(self.resource, self._maximum)}"
         value = learned if limit is None else min(learned, limit)
         return Prediction(value, Why(self.name, "max-seen", figures, text))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 from headway.workers import protocol
 from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
+from headway.workers.short_path import short_path
 
 
 class Link:
@@ -33,13 +33,8 @@ class Link:
 
     @classmethod
     async def _try(cls, folder: Path) -> Link:
-        # A unix socket's name may have 107 bytes at most; through an open directory any path is short.
-        handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            path = f"/proc/self/fd/{handle}/{SOCKET}"
+        with short_path(folder, SOCKET) as path:
             reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST_LINE_BYTES)
-        finally:
-            os.close(handle)
         hello = protocol.decode_from_supervisor(await reader.readuntil(b"\n"))
         if not isinstance(hello, protocol.Hello):
             raise OSError("not a supervisor")
