@@ -8,15 +8,15 @@ from collections.abc import Callable
 from headway.formats.fields import Reader, did_you_mean, is_number, short
 from headway.formats.safe_yaml import Entry
 from headway.model.errors import InputError
-from headway.model.units import parse_bytes, parse_duration
+from headway.model.hints import WITH_UNITS
 
 RESOURCE_KEYS = ("cores", "memory", "disk", "time", "gpus", "nodes")
 
 # Key in the file, name in the model, reader of the amount, units to suggest.
 _WITH_UNITS: dict[str, tuple[str, Callable[[str], float], str, str]] = {
-    "memory": ("memory_bytes", parse_bytes, " MB", " GB"),
-    "disk": ("disk_bytes", parse_bytes, " MB", " GB"),
-    "time": ("walltime_s", parse_duration, "s", "m"),
+    "memory": (*WITH_UNITS["memory"], " MB", " GB"),
+    "disk": (*WITH_UNITS["disk"], " MB", " GB"),
+    "time": (*WITH_UNITS["time"], "s", "m"),
 }
 # What else people call them. As extras they would ask for something that no machine has.
 _MEANT = {

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from headway.model.errors import InputError
-from headway.model.outcome import Outcome
 from headway.model.records import Figure, Why
 from headway.model.resources import describe
 from headway.model.task import Task
-from headway.sizing.base import CannotFit, Context, Prediction, Sizer
+from headway.sizing.base import CannotFit, Context, Prediction
 from headway.sizing.learning import earlier
-from headway.sizing.observing import learned_peak
 from headway.sizing.rules import after_failure, without_record
+from headway.sizing.seen_maximum import SeenMaximum
 
 # Work Queue's histogram, as 001 section V-C describes it: a maximum is rounded up to a multiple of 250 MB. The next
 # task nearly always needs a little more or less than the last; without rounding every new maximum would be a failure.
 BUCKET_BYTES = 250_000_000
 
 
-class MaxSeen(Sizer):
+class MaxSeen(SeenMaximum):
     """The greatest peak so far, rounded up; before there is one, the user's hint or a share of the machine.
 
     Memory and disk are rounded up to 250 MB, or to what `bucket_bytes` says. Cores are rounded to whole ones (up, where
@@ -49,8 +48,6 @@ class MaxSeen(Sizer):
             raise InputError(f"peaks cannot be rounded up to multiples of {bucket_bytes}", todo="use 1 for no rounding")
         self._bucket = 1 if resource == "cores" else bucket_bytes
         self._first = first
-        self._records = 0
-        self._maximum = 0.0
 
     def predict(self, task: Task, failures: Sequence[float], context: Context) -> Prediction | CannotFit:
         limit = context.limits[self.resource]
@@ -82,16 +79,3 @@ class MaxSeen(Sizer):
         if self.resource == "cores" and "cores" not in context.kills:  # 1.1 cores is one busy core and a noisy clock
             return max(1.0, math.floor(self._maximum + 0.5))
         return self._bucket * max(1, math.ceil(self._maximum / self._bucket))
-
-    def observe(self, task: Task, outcome: Outcome) -> None:
-        peak = learned_peak(self.resource, outcome)
-        if peak is not None:
-            self._records += 1
-            self._maximum = max(self._maximum, peak)
-
-    def state(self) -> dict[str, Any]:
-        return {"version": 1, "records": self._records, "maximum": self._maximum}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._records = int(state["records"])
-        self._maximum = float(state["maximum"])
