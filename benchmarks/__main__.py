@@ -1,14 +1,14 @@
-"""`python -m benchmarks [answers] [throughput] [scale] [sizing] [--tasks N] [--concurrency N]`."""
+"""`python -m benchmarks [answers] [throughput] [scale] [sizing] [queue] [--tasks N] [--concurrency N]`."""
 
 from __future__ import annotations
 
 import argparse
 
-from benchmarks import answers, scale, sizing, throughput
+from benchmarks import answers, queue, scale, sizing, throughput
 from headway.sizing import SIZERS
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("which", nargs="*", default=["answers", "throughput", "scale", "sizing"])
+parser.add_argument("which", nargs="*", default=["answers", "throughput", "scale", "sizing", "queue"])
 parser.add_argument("--tasks", type=int, default=10_000)
 parser.add_argument("--concurrency", type=int, default=4 * throughput.len_of_machine())
 chosen = parser.parse_args()
@@ -20,3 +20,5 @@ if "scale" in chosen.which:
     scale.main()
 if "sizing" in chosen.which:
     sizing.main({name: SIZERS[name] for name in ("greedy-bucketing", "exhaustive-bucketing", "ladder")})
+if "queue" in chosen.which:
+    queue.main()

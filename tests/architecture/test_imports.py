@@ -11,12 +11,13 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "headway"
 
-POLICIES = {"sizing", "ordering", "grouping", "timing", "waiting"}
+POLICIES = {"sizing", "ordering", "grouping", "timing", "waiting", "planning"}
 # What each folder may import of ours, besides itself.
 ALLOWED: dict[str, set[str]] = {
     "model": set(),
     "kernels": set(),
     **{policy: {"model", "kernels"} for policy in POLICIES},
+    "planning": {"model", "kernels", "grouping", "timing", "waiting", "sizing"},
     "formats": {"version", "model", "kernels"},
     "generators": {"model", "kernels", "formats"},
     "history": {"model", "kernels", "file_systems"},

@@ -28,6 +28,7 @@ VERBS = {
     "show": "Show a workflow's graph: levels, widths, critical path.",
     "convert": "Write a workflow, or a finished run, in another format.",
     "replay": "Show what each way of sizing tasks would have cost on a log.",
+    "simulate": "Show what a batch queue would have done with a log of jobs.",
     "reproduce": "Run a paper's tables again, beside ours.",
     "generate": "Make up a workflow of a known family.",
     "policies": "List the ways of sizing and ordering tasks.",

@@ -7,11 +7,12 @@ from typing import TypeVar
 
 from headway.engine.engine import Engine
 from headway.engine.placer import Placer
-from headway.engine.planner import OneAllocation
 from headway.model.errors import InputError
 from headway.model.records import RunStarted
 from headway.ordering import ORDERS
 from headway.ordering.base import Order
+from headway.planning.base import Planner
+from headway.planning.one_allocation import OneAllocation
 from headway.sizing import SIZERS
 from headway.sizing.base import Sizer
 from headway.sizing.per_resource import PerResource
@@ -29,10 +30,10 @@ def orders() -> dict[str, type[Order]]:
     return ORDERS | _plugins("headway.orders")
 
 
-def assemble(settings: RunStarted) -> Engine:
-    """The engine for a run, new or resumed."""
+def assemble(settings: RunStarted, planner: Planner | None = None) -> Engine:
+    """The engine for a run, new or resumed; without a planner it holds one allocation of everything."""
     sizer, order = known("sizer", settings.sizer, sizers()), known("order", settings.order, orders())
-    return Engine(settings, PerResource(sizer, settings.seed), order(), OneAllocation(), Placer())
+    return Engine(settings, PerResource(sizer, settings.seed), order(), planner or OneAllocation(), Placer())
 
 
 def known(what: str, name: str, table: dict[str, Policy]) -> Policy:

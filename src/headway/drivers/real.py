@@ -18,7 +18,7 @@ from headway.drivers.feed import Feed
 from headway.drivers.inputs import InputReader
 from headway.drivers.recovery import settle
 from headway.engine.engine import Engine
-from headway.engine.state import JobStatus, Phase
+from headway.engine.state import Phase
 from headway.journal.base import Journal
 from headway.journal.folder import RunFolder
 from headway.model import records
@@ -26,6 +26,7 @@ from headway.model.errors import SiteError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Why
+from headway.planning.base import JobStatus
 from headway.workers import protocol
 from headway.workers.link import Link
 

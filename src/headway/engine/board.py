@@ -27,6 +27,7 @@ class Board:
         self.workflow = Workflow(name)
         self.tasks: dict[str, TaskState] = {}
         self.counts = dict.fromkeys(Phase, 0)
+        self.wanting: dict[str, None] = {}  # tasks that only need room, in the order in which they came to that
         self.looked_at: Counter[str] = Counter()  # tasks that are being looked at or want to run, by category
         self.known: dict[str, Known] = {}  # what earlier runs left
         self.unread = ReadyQueue(partial(self._is_in, Phase.READY), order.category_key)
@@ -46,6 +47,10 @@ class Board:
         """Move a task to a phase."""
         self.counts[state.phase] -= 1
         self.counts[phase] += 1
+        if phase is Phase.PLACEABLE:
+            self.wanting.setdefault(state.task.id)
+        elif state.phase is Phase.PLACEABLE:
+            del self.wanting[state.task.id]
         self.looked_at[state.task.category] += (phase in _LOOKED_AT) - (state.phase in _LOOKED_AT)
         state.phase = phase
 

@@ -7,14 +7,15 @@ from typing import Literal
 
 from headway.engine.board import Board
 from headway.engine.placer import Placement, Placer, Unplaceable
-from headway.engine.planner import Planner, View
-from headway.engine.state import JobStatus, NodeState, Phase, Running, TaskState
+from headway.engine.state import NodeState, Phase, Running, TaskState
 from headway.model import records
+from headway.model.job import JobPhase
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Figure, Why
 from headway.model.resources import Resources, describe
 from headway.model.workflow import Workflow
 from headway.ordering.base import Order
+from headway.planning.base import JobStatus, Planner, View
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
 
 # How many ready tasks of a category have their files looked at before there is room for them: enough that a free core
@@ -40,7 +41,6 @@ class Engine:
         self.settings = settings
         self.nodes: dict[str, NodeState] = {}
         self.jobs: dict[str, JobStatus] = {}
-        self.limits = Resources()  # the most that one task can be given
         self.stopping: str | None = None  # how the user wants it to stop
         self.finished: str | None = None
         self._growing = settings.growing
@@ -50,7 +50,15 @@ class Engine:
         self._order = order
         self._planner = planner
         self._placer = placer
+        self._site = records.LimitsRead(0.0, Resources())
+        self._queue: records.QueueRead | None = None
+        self._asking = False  # for a look at the queue
         self._overtaken: dict[str, int] = {}
+
+    @property
+    def limits(self) -> Resources:
+        """The most that one task can be given."""
+        return self._site.limits
 
     @property
     def tasks(self) -> dict[str, TaskState]:
@@ -99,7 +107,7 @@ class Engine:
 
     @apply.register
     def _(self, record: records.LimitsRead) -> None:
-        self.limits = record.limits
+        self._site = record
         for state in self.tasks.values():
             self._check_hints(state)
 
@@ -160,11 +168,16 @@ class Engine:
 
     @apply.register
     def _(self, record: records.JobState) -> None:
-        self.jobs[record.tag].phase = record.phase
+        job = self.jobs[record.tag]
+        if record.phase is JobPhase.RUNNING and job.started_at is None:
+            job.started_at = record.at
+        if record.phase is JobPhase.ENDED:
+            job.ended_at = record.at
+        job.phase = record.phase
 
     @apply.register
     def _(self, record: records.NodeUp) -> None:
-        self.nodes[record.node] = NodeState(record.node, record.tag, record.capacity)
+        self.nodes[record.node] = NodeState(record.node, record.tag, record.capacity, self.jobs[record.tag].tasks)
 
     @apply.register
     def _(self, record: records.NodeLost) -> None:
@@ -173,8 +186,8 @@ class Engine:
         for state in sorted(lost, key=lambda state: state.key):
             state.running = None
             self._unwanted.discard(state.task.id)
-            state.losses += 1
-            state.losses_alone += len(lost) == 1
+            state.losses += not record.expired
+            state.losses_alone += len(lost) == 1 and not record.expired
             self._board.requeue(state)
             if state.losses_alone >= MOST_LOSSES_ALONE:
                 text = f"{state.losses_alone} nodes died while it alone was running there"
@@ -200,7 +213,17 @@ class Engine:
 
     @apply.register
     def _(self, record: records.Submit) -> None:
-        self.jobs[record.tag] = JobStatus(record.tag, record.request)
+        self.jobs[record.tag] = JobStatus(record)
+        self._queue = None  # it is longer now
+
+    @apply.register
+    def _(self, record: records.AskQueue) -> None:
+        self._asking = True
+
+    @apply.register
+    def _(self, record: records.QueueRead) -> None:
+        self._asking = False
+        self._queue = record
 
     @apply.register
     def _(self, record: records.Release) -> None:
@@ -291,12 +314,29 @@ class Engine:
         over = self._winding_down and not board.counts[Phase.RUNNING]
         unfinished = 0 if over else board.unfinished() + self._growing
         wanting = 0 if over else board.counts[Phase.PLACEABLE] + board.counts[Phase.RUNNING]
-        decisions += self._planner.plan(
-            View(self.settings.uid, unfinished, wanting, self.jobs.values(), self.limits), now
-        )
+        decisions += self._plan(unfinished, wanting, now)
         if not unfinished and not decisions:
             decisions.append(records.Finish(now, self._status()))
         return decisions
+
+    def _plan(self, unfinished: int, wanting: int, now: float) -> list[Decision]:
+        board = self._board
+        view = View(
+            uid=self.settings.uid,
+            unfinished=unfinished,
+            wanting=wanting,
+            jobs=self.jobs,
+            limits=self._site,
+            queue=self._queue,
+            workflow=board.workflow,
+            placeable=board.wanting if wanting else {},
+            is_over=self._is_over,
+        )
+        planned = self._planner.plan(view, now)
+        return [decision for decision in planned if not (self._asking and isinstance(decision, records.AskQueue))]
+
+    def _is_over(self, task_id: str) -> bool:
+        return self.tasks[task_id].phase > Phase.RUNNING
 
     @property
     def _winding_down(self) -> bool:
@@ -329,10 +369,12 @@ class Engine:
         return reads
 
     def _launches(self, now: float) -> list[Decision]:
-        if not self.nodes:
-            return []
-        with self._board.placeable.walk() as ready:
-            placed = self._placer.place(ready, self._allocate, self.nodes.values(), self._overtaken)
+        bound = [node for node in self.nodes.values() if node.only]
+        free = [node for node in self.nodes.values() if not node.only]
+        placed = self._placer.place_bound(bound, self._board.wanting, self._allocate) if bound else []
+        if free:
+            with self._board.placeable.walk() as ready:
+                placed += self._placer.place(ready, self._allocate, free, self._overtaken)
         return [
             records.GiveUp(now, placement.task, _does_not_fit(placement.verdict))
             if isinstance(placement, Unplaceable)

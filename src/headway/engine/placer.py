@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from msgspec import Struct
 
@@ -75,6 +75,33 @@ class Placer:
             room[name] -= allocation.resources
             passed += first_blocked is not None
             placed.append(Placement(task_id, allocation, by_name[name], first_blocked))
+        return placed
+
+    def place_bound(
+        self,
+        nodes: Iterable[NodeState],
+        wanting: Collection[str],
+        allocate: Callable[[str], Allocation | CannotFit],
+    ) -> list[Placement | Unplaceable]:
+        """Placements on nodes of jobs that were asked for on behalf of certain tasks, in the order of these."""
+        placed: list[Placement | Unplaceable] = []
+        taken: set[str] = set()
+        for node in nodes:
+            room = node.free
+            for task_id in node.only:
+                if room.cores <= 0:
+                    break
+                if task_id not in wanting or task_id in taken:
+                    continue
+                allocation = allocate(task_id)
+                if isinstance(allocation, CannotFit):
+                    placed.append(Unplaceable(task_id, allocation))
+                elif allocation.resources.fits_in(room):
+                    room -= allocation.resources
+                    placed.append(Placement(task_id, allocation, node, None))
+                else:
+                    continue
+                taken.add(task_id)
         return placed
 
 

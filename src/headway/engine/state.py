@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import IntEnum
 from typing import Any
 
-from headway.model.job import JobPhase, JobRequest
 from headway.model.records import Figure, InputsRead
 from headway.model.resources import Resources
 from headway.model.task import Task
@@ -79,28 +79,12 @@ class Running:
 class NodeState:
     """A node of a live allocation."""
 
-    __slots__ = ("capacity", "free", "name", "running", "tag")
+    __slots__ = ("capacity", "free", "name", "only", "running", "tag")
 
-    def __init__(self, name: str, tag: str, capacity: Resources) -> None:
+    def __init__(self, name: str, tag: str, capacity: Resources, only: Collection[str]) -> None:
         self.name = name
         self.tag = tag
+        self.only = only  # the tasks that may run here; none: anybody
         self.capacity = capacity
         self.free = capacity
         self.running: set[str] = set()
-
-
-class JobStatus:
-    """An allocation that was asked for."""
-
-    __slots__ = ("phase", "released", "request", "tag")
-
-    def __init__(self, tag: str, request: JobRequest) -> None:
-        self.tag = tag
-        self.request = request
-        self.phase = JobPhase.PENDING
-        self.released = False
-
-    @property
-    def live(self) -> bool:
-        """Whether it may still give us nodes."""
-        return self.phase is not JobPhase.ENDED and not self.released

@@ -115,9 +115,10 @@ class TaskWaits(Record, frozen=True, tag="task-waits"):
 
 
 class LimitsRead(Record, frozen=True, tag="limits-read"):
-    """The most that one task can ever get here, and on how many nodes."""
+    """The most that one task can ever get here, on how many nodes, and how many jobs one may have in the queue."""
 
     limits: Resources
+    most_jobs: int | None = None
 
 
 class JobState(Record, frozen=True, tag="job-state"):
@@ -141,6 +142,15 @@ class NodeLost(Record, frozen=True, tag="node-lost"):
 
     node: str
     message: str = ""
+    expired: bool = False  # its allocation ended when it was meant to: nobody is to blame
+
+
+class QueueRead(Record, frozen=True, tag="queue-read"):
+    """A look at the batch queue: from when on how many nodes are free, if everybody takes as long as they asked for and
+    nobody comes. The last holds for ever."""
+
+    times: list[float]
+    free: list[float]
 
 
 class InputsRead(Record, frozen=True, tag="inputs-read"):
@@ -182,6 +192,11 @@ class Submit(Record, frozen=True, tag="submit"):
     tag: str
     request: JobRequest
     why: Why
+    tasks: tuple[str, ...] = ()  # the only ones that may run on it; none: anybody
+
+
+class AskQueue(Record, frozen=True, tag="ask-queue"):
+    """Look at the batch queue: somebody has to know how long a job would wait."""
 
 
 class Release(Record, frozen=True, tag="release"):
@@ -251,12 +266,13 @@ Event = (
     | JobState
     | NodeUp
     | NodeLost
+    | QueueRead
     | InputsRead
     | TaskEnded
     | UserCancel
     | Resumed
 )
-Decision = Submit | Release | ReadInputs | Reuse | Launch | Kill | GiveUp | Finish
+Decision = Submit | AskQueue | Release | ReadInputs | Reuse | Launch | Kill | GiveUp | Finish
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Event | Decision] = msgspec.json.Decoder(Event | Decision)

@@ -1,0 +1,271 @@
+"""How fast the batch queue is: on real logs beside other simulators, when asked, when copied, and as things grow."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.measure import timed
+from headway.formats.read_batch_log import read_batch_log
+from headway.kernels.batch.queue import BatchQueue, Scheduling
+from headway.model.batch_log import BatchJobs, Seconds
+from headway.simulation.batch import queue_of
+from headway.simulation.batch_jobs import Choices, jobs_of
+from headway.simulation.lublin import lublin
+
+KTH = "KTH-SP2-1996-2.1-cln"
+KTH_JOBS = 28_475
+OTHERS = ("SDSC-SP2-1998-4.2-cln", "CTC-SP2-1996-3.1-cln", "SDSC-DS-2004-2.1-cln", "CEA-Curie-2011-2.1-cln")
+# Seconds that other simulators took for KTH-SP2 on one core: pyss (2007) and batsched 1.4's algorithms.
+PYSS_EASY_S = 4.3
+PYSS_CONSERVATIVE_S = 7.6
+BATSCHED_BASIC_S = 5.5
+BATSCHED_CONTIGUOUS_S = 8.4
+# What we want to reach, jobs a second.
+TARGET_EASY = 1_000_000
+TARGET_CONSERVATIVE = 300_000
+TARGET_IDENTITIES = 80_000
+TARGET_QUERY_US = 1.0
+TARGET_CLONE_US = 50.0
+
+EASY = Scheduling("easy")
+CONSERVATIVE = Scheduling("conservative")
+BASIC = Scheduling("conservative", "ids", "batsched")
+ROWS: tuple[tuple[str, Scheduling, int | None, str, float | None], ...] = (
+    ("FCFS, counts", Scheduling("fcfs"), None, "", None),
+    ("EASY, counts", EASY, TARGET_EASY, "pyss", PYSS_EASY_S),
+    ("conservative, counts", CONSERVATIVE, TARGET_CONSERVATIVE, "pyss", PYSS_CONSERVATIVE_S),
+    ("EASY, identities", Scheduling("easy", "ids", "batsched"), TARGET_IDENTITIES, "", None),
+    ("conservative, lowest nodes", BASIC, TARGET_IDENTITIES, "batsched", BATSCHED_BASIC_S),
+    (
+        "conservative, contiguous",
+        Scheduling("conservative", "contiguous", "batsched"),
+        TARGET_IDENTITIES,
+        "batsched",
+        BATSCHED_CONTIGUOUS_S,
+    ),
+)
+
+ROUNDS = 7
+LONGEST_S = 20.0  # for the rounds of one figure
+SLOW_S = 180.0
+POINTS = 300  # of the plan that is asked
+QUESTIONS = 100_000
+LOADS = (0.4, 0.8, 1.2, 1.6)
+MACHINES = (128, 256, 512, 1_024, 2_048)
+MODEL_JOBS = 10_000
+SEED = 1
+
+FIRST_USE = """
+from headway.kernels.batch.queue import BatchQueue, Scheduling
+queue = BatchQueue(10, Scheduling("easy"), submit=[0], nodes=[1], req=[1], run=[1])
+job = queue.submit(1, 1)
+queue.waits([1], [1])
+queue.withdraw(job)
+queue.run()
+"""
+
+
+def main() -> None:
+    """Print all tables."""
+    console = Console()
+    cold_s, warm_s = first_use_s()
+    console.print(f"first use: {cold_s:.1f} s with nothing cached (compiling), {warm_s:.1f} s after that")
+    kth(console)
+    asked(console)
+    copied(console)
+    others(console)
+    growth(console)
+
+
+def first_use_s() -> tuple[float, float]:
+    """A new process that uses all of the queue once: when it has to compile, and when that is done."""
+    here = str(Path(__file__).parents[1])
+    with tempfile.TemporaryDirectory(prefix="headway-bench-") as folder:
+        place = Path(folder)
+        cold, warm = (
+            timed([sys.executable, "-c", FIRST_USE], place, PYTHONPATH=here, NUMBA_CACHE_DIR=str(place / "cache"))
+            for _ in range(2)
+        )
+    return cold.wall_s, warm.wall_s
+
+
+def log(name: str) -> BatchJobs | None:
+    """A log of the Parallel Workloads Archive, if it is there; jobs that never ran take a second."""
+    data = os.environ.get("HEADWAY_DATA")
+    path = Path(data or "", "pwa-swf", f"{name}.swf.gz")
+    if not data or not path.exists():
+        return None
+    return jobs_of(read_batch_log(path), Choices(cancelled="one-second"))
+
+
+def kth_or_model() -> BatchJobs:
+    """KTH-SP2, or as many jobs of the model on as many nodes."""
+    return log(KTH) or lublin(100, KTH_JOBS, 0.7, SEED)
+
+
+def best_s(work: Callable[[], object]) -> float:
+    """The shortest of some rounds."""
+    spans_s: list[float] = []
+    while len(spans_s) < ROUNDS and sum(spans_s) < LONGEST_S:
+        began = time.perf_counter()
+        work()
+        spans_s.append(time.perf_counter() - began)
+    return min(spans_s)
+
+
+def schedule_s(jobs: BatchJobs, scheduling: Scheduling) -> float:
+    """How long the whole log takes."""
+    return best_s(lambda: queue_of(jobs, scheduling).run())
+
+
+def kth(console: Console) -> None:
+    """The log that others were timed with."""
+    jobs = kth_or_model()
+    if not jobs.name.startswith("KTH"):
+        console.print("HEADWAY_DATA does not say where KTH-SP2 is: the Lublin model instead, so ratios mean little")
+    table = Table(title=f"{jobs.name}: {len(jobs):,} jobs, {jobs.machine} nodes, one core, best of {ROUNDS}")
+    for heading in ("policy", "seconds", "jobs/s", "wanted", "other simulator", "times as fast"):
+        table.add_column(heading, justify="left" if heading == "policy" else "right", no_wrap=True)
+    for name, scheduling, target, other, other_s in ROWS:
+        took_s = schedule_s(jobs, scheduling)
+        table.add_row(
+            name,
+            f"{took_s:.4f}",
+            f"{len(jobs) / took_s:,.0f}",
+            f"{target:,}" if target else "",
+            f"{other} {other_s:.1f} s" if other_s else "",
+            f"{other_s / took_s:,.0f}" if other_s else "",
+        )
+    console.print(table)
+
+
+def asked(console: Console) -> None:
+    """How long it takes to say when a job would start."""
+    jobs = lublin(512, MODEL_JOBS, 1.5, SEED)
+    table = Table(title=f"µs a question, when {POINTS} points are in the plan of {jobs.name}")
+    headings = ("policy", "points", "in line", f"{QUESTIONS:,} at once", "widest at once", "wanted", "one, from Python")
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading == "policy" else "right", no_wrap=True)
+    chosen = np.random.default_rng(SEED).integers(0, len(jobs), QUESTIONS)
+    nodes, req_s = jobs.nodes[chosen].astype(float), jobs.req_s[chosen]  # as the jobs of the log are
+    widest = np.full(QUESTIONS, float(jobs.machine))  # who wants all has to look at the whole plan
+    for name, scheduling in (("conservative, counts", CONSERVATIVE), ("EASY, counts", EASY)):
+        queue = busy(jobs, scheduling)
+        table.add_row(
+            name,
+            f"{queue.plan().shape[1]}",
+            f"{queue.waiting}",
+            f"{question_us(queue, nodes, req_s):.3f}",
+            f"{question_us(queue, widest, req_s):.3f}",
+            f"{TARGET_QUERY_US:g}",
+            f"{question_us(queue, nodes[:1], req_s[:1]):.1f}",
+        )
+    console.print(table)
+
+
+def question_us(queue: BatchQueue, nodes: Seconds, req_s: Seconds) -> float:
+    """Of so many questions at once, what one takes."""
+    calls = QUESTIONS // len(nodes) // 100 or 1
+
+    def ask() -> None:
+        for _ in range(calls):
+            queue.waits(nodes, req_s)
+
+    return best_s(ask) / calls / len(nodes) * 1e6
+
+
+def busy(jobs: BatchJobs, scheduling: Scheduling) -> BatchQueue:
+    """The queue when its plan first has so many points."""
+    queue = queue_of(jobs, scheduling)
+    for date_s in jobs.submit_s:
+        queue.advance(float(date_s))
+        if queue.plan().shape[1] >= POINTS:
+            return queue
+    raise SystemExit(f"no plan of {jobs.name} ever has {POINTS} points")
+
+
+def copied(console: Console) -> None:
+    """How long a clone takes, half-way through the log."""
+    jobs = kth_or_model()
+    table = Table(title=f"a clone, half-way through {jobs.name}")
+    for heading in ("policy", "jobs in the system", "room for", "µs, median", "wanted"):
+        table.add_column(heading, justify="left" if heading == "policy" else "right", no_wrap=True)
+    for name, scheduling in (("EASY, counts", EASY), ("conservative, counts", CONSERVATIVE), ("identities", BASIC)):
+        queue = queue_of(jobs, scheduling)
+        queue.advance(float(jobs.submit_s[len(jobs) // 2]))
+        spans_s = []
+        for _ in range(2_000):
+            began = time.perf_counter()
+            queue.clone()
+            spans_s.append(time.perf_counter() - began)
+        room = len(queue._state.live)
+        in_system = queue.waiting + queue.running
+        table.add_row(
+            name, f"{in_system}", f"{room}", f"{statistics.median(spans_s) * 1e6:.1f}", f"{TARGET_CLONE_US:g}"
+        )
+    console.print(table)
+
+
+def others(console: Console) -> None:
+    """Other real logs."""
+    table = Table(title="other logs, one core; jobs that never ran take a second")
+    for heading in ("log", "jobs", "processors", "policy", "seconds", "jobs/s", "mean in line"):
+        table.add_column(heading, justify="left" if heading in ("log", "policy") else "right", no_wrap=True)
+    for name in OTHERS:
+        jobs = log(name)
+        if jobs is None:
+            console.print(f"{name} is not there (HEADWAY_DATA)")
+            continue
+        for policy, scheduling in (("EASY", EASY), ("conservative", CONSERVATIVE)):
+            took_s, line = measured(jobs, scheduling)
+            if took_s > SLOW_S:
+                console.print(f"{name}, {policy}: {took_s:.0f} s is slow")
+            jobs_s = f"{len(jobs) / took_s:,.0f}"
+            table.add_row(name, f"{len(jobs):,}", f"{jobs.machine:,}", policy, f"{took_s:.3f}", jobs_s, f"{line:,.1f}")
+    console.print(table)
+
+
+def measured(jobs: BatchJobs, scheduling: Scheduling) -> tuple[float, float]:
+    """Seconds that the log takes, and how many jobs wait on the average between the first submission and the last."""
+    took_s = schedule_s(jobs, scheduling)
+    queue = queue_of(jobs, scheduling)
+    queue.run()
+    last_s = float(jobs.submit_s[-1])
+    waited_s = np.minimum(queue.starts, last_s) - jobs.submit_s
+    return took_s, float(waited_s.sum()) / last_s
+
+
+def growth(console: Console) -> None:
+    """How cost grows with load, and with the machine."""
+    kinds = {"EASY": EASY, "conservative": CONSERVATIVE, "conservative, lowest nodes": BASIC}
+    _growth(console, "load, 128 nodes", kinds, {f"{load:g}": lublin(128, MODEL_JOBS, load, SEED) for load in LOADS})
+    _growth(
+        console,
+        "nodes, load 0.8",
+        kinds,
+        {f"{machine:,}": lublin(machine, MODEL_JOBS, 0.8, SEED) for machine in MACHINES},
+    )
+
+
+def _growth(console: Console, what: str, kinds: dict[str, Scheduling], sweeps: dict[str, BatchJobs]) -> None:
+    table = Table(title=f"µs a job and (mean in line), {MODEL_JOBS:,} jobs of the Lublin model")
+    table.add_column(what, no_wrap=True)
+    for name in kinds:
+        table.add_column(name, justify="right", no_wrap=True)
+    for value, jobs in sweeps.items():
+        cells = []
+        for scheduling in kinds.values():
+            took_s, line = measured(jobs, scheduling)
+            cells.append(f"{took_s / len(jobs) * 1e6:,.2f} ({line:,.1f})")
+        table.add_row(value, *cells)
+    console.print(table)

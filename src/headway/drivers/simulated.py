@@ -1,0 +1,143 @@
+"""The driver of simulated runs: virtual time, a batch queue in memory, and tasks that take what was recorded."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct, field
+
+from headway.clusters.simulated import SimulatedCluster
+from headway.engine.engine import Engine
+from headway.kernels.batch.queue import BatchQueue
+from headway.model import records
+from headway.model.job import JobPhase
+from headway.model.outcome import Ending, Outcome
+from headway.model.records import Decision, Event
+from headway.model.resources import Resources
+from headway.model.task import Task
+
+OutcomeOf = Callable[[records.Launch, float], Outcome]  # how an attempt that starts then will end
+
+
+class SimulatedRun(Struct):
+    """A run in virtual time, and its journal, which is kept in memory."""
+
+    engine: Engine
+    tasks: Sequence[Task]  # parents before children
+    outcome_of: OutcomeOf
+    node: Resources  # what a node has
+    input_bytes: Callable[[Task], int] = lambda task: 0
+    start_s: float = 0.0
+    journal: list[Event | Decision] = field(default_factory=list)
+
+    def ended_at(self) -> float:
+        """When the last of its records was written."""
+        return self.journal[-1].at
+
+
+def simulate(queue: BatchQueue, runs: Sequence[SimulatedRun], progress: Callable[[float], None] | None = None) -> None:
+    """Drive the runs to their ends, side by side, each a user of its own; `progress` hears the virtual time.
+
+    The order of things is that of real runs: facts are applied, decisions are made and applied, then acted on. For the
+    same runs and queue the journals are the same to the byte.
+    """
+    driver = _Simulation(queue, runs)
+    while driver.step():
+        if progress:
+            progress(queue.now)
+
+
+class _Simulation:
+    """What is still to come, ordered by time and then by when it was known."""
+
+    def __init__(self, queue: BatchQueue, runs: Sequence[SimulatedRun]) -> None:
+        self._queue = queue
+        self._runs = runs
+        self._clusters = [SimulatedCluster(queue, run.node, owner) for owner, run in enumerate(runs)]
+        self._coming: list[tuple[float, int, int, Event | None]] = []  # time, order, run; None: the run begins
+        self._known = 0
+        for index, run in enumerate(runs):
+            self._expect(run.start_s, index, None)
+
+    def _expect(self, at: float, run: int, event: Event | None) -> None:
+        self._known += 1
+        heapq.heappush(self._coming, (at, self._known, run, event))
+
+    def step(self) -> bool:
+        """Go on to the next time at which something happens; whether anybody is left to whom it could."""
+        unfinished = [index for index, run in enumerate(self._runs) if run.engine.finished is None]
+        if not unfinished:
+            return False
+        until = self._coming[0][0] if self._coming else float("inf")
+        changed = self._queue.advance(until)
+        if changed:
+            for index in unfinished:
+                facts = [fact for tag in self._clusters[index].tags_of(changed) for fact in self._news_of(index, tag)]
+                if facts:
+                    self._settle(index, facts)
+            return True
+        if not self._coming:
+            raise RuntimeError("a simulated run waits for something that will not happen")
+        _, _, index, event = heapq.heappop(self._coming)
+        if event is None:
+            self._settle(index, self._beginning(index))
+        elif not isinstance(event, records.TaskEnded) or self._is_running(index, event.outcome):
+            self._settle(index, [event])
+        return True
+
+    def _is_running(self, index: int, outcome: Outcome) -> bool:
+        return self._runs[index].engine.is_running(outcome.task, outcome.attempt)
+
+    def _beginning(self, index: int) -> list[Event]:
+        run, cluster, now = self._runs[index], self._clusters[index], self._queue.now
+        limits = records.LimitsRead(now, cluster.limits(), self._queue.most_jobs)
+        return [run.engine.settings, limits, records.TasksAdded(now, list(run.tasks))]
+
+    def _news_of(self, index: int, tag: str) -> list[Event]:
+        """What the run learns of a job of its own that started or ended."""
+        engine, cluster, now = self._runs[index].engine, self._clusters[index], self._queue.now
+        job, phase = engine.jobs[tag], cluster.poll([tag])[tag]
+        if phase is JobPhase.RUNNING and job.phase is not phase:
+            names = [f"{tag}.{number}" for number in range(1, job.request.per_node.nodes + 1)]
+            capacity = cluster.node
+            return [records.JobState(now, tag, phase), *(records.NodeUp(now, name, tag, capacity) for name in names)]
+        if phase is JobPhase.ENDED and job.phase is not phase and not job.released:
+            lost = [node.name for node in engine.nodes.values() if node.tag == tag]
+            message = "its job has used up the time it asked for"
+            gone = [records.NodeLost(now, name, message, expired=True) for name in lost]
+            return [*gone, records.JobState(now, tag, phase)]
+        return []
+
+    def _settle(self, index: int, facts: Sequence[Event]) -> None:
+        run, now = self._runs[index], self._queue.now
+        for fact in facts:
+            self._note(run, fact)
+        while decisions := run.engine.decide(now):
+            for decision in decisions:
+                self._note(run, decision)
+                if isinstance(decision, records.ReadInputs):
+                    seen = run.engine.tasks[decision.task].task
+                    self._note(run, records.InputsRead(now, decision.task, run.input_bytes(seen)))
+            for decision in decisions:
+                self._act(index, decision)
+
+    def _note(self, run: SimulatedRun, record: Event | Decision) -> None:
+        run.engine.apply(record)
+        run.journal.append(record)
+
+    def _act(self, index: int, decision: Decision) -> None:
+        run, cluster, now = self._runs[index], self._clusters[index], self._queue.now
+        match decision:
+            case records.Submit():
+                cluster.submit(decision.request, decision.tag)
+            case records.Release():
+                cluster.cancel([decision.tag])
+            case records.AskQueue():
+                self._note(run, cluster.snapshot())
+            case records.Launch():
+                outcome = run.outcome_of(decision, now)
+                self._expect(outcome.ended_at, index, records.TaskEnded(outcome.ended_at, outcome))
+            case records.Kill():
+                cancelled = Outcome(decision.task, decision.attempt, Ending.CANCELLED, now, now)
+                self._expect(now, index, records.TaskEnded(now, cancelled))

@@ -1,0 +1,68 @@
+"""A recorded workflow made ready to be run through a simulated batch queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from msgspec import Struct
+
+from headway.drivers.assemble import assemble
+from headway.drivers.simulated import SimulatedRun
+from headway.model import records
+from headway.model.instance import Instance
+from headway.model.resources import Resources
+from headway.model.task import Task
+from headway.planning.base import Estimate, Planner, known_run_times
+from headway.simulation.task_outcomes import UNKNOWN_RUN_S, simulated_outcome
+from headway.version import __version__
+
+_PLENTY_BYTES = 1 << 50
+
+
+class Through(Struct, frozen=True):
+    """How a workflow goes through the queue."""
+
+    plan: Callable[[Estimate], Planner]
+    start_s: float = 0.0
+    sizer: str = "user"
+    order: str = "fifo"
+    seed: int = 0
+    node: Resources | None = None  # what a node has; None: what the greediest task wants, one such task a node
+
+
+def run_through(instance: Instance, through: Through, number: int = 1) -> SimulatedRun:
+    """A run whose tasks take what is recorded of them, and whose planner knows these times."""
+    settings = records.RunStarted(
+        at=through.start_s,
+        run=str(number),
+        uid=f"simulated-{number}",
+        name=instance.workflow.name,
+        directory="",
+        source="",
+        version=__version__,
+        sizer=through.sizer,
+        order=through.order,
+        seed=through.seed,
+    )
+    run_s = {task: seen.run_s for task, seen in instance.recorded.items() if seen.run_s is not None}
+    planner = through.plan(known_run_times(run_s, UNKNOWN_RUN_S))
+    workflow = instance.workflow
+    return SimulatedRun(
+        engine=assemble(settings, planner),
+        tasks=[workflow.tasks[task_id] for task_id in workflow.topological()],
+        outcome_of=lambda launch, at: simulated_outcome(launch, instance.recorded.get(launch.task), at),
+        node=through.node or _greediest(instance),
+        input_bytes=partial(_input_bytes, instance),
+        start_s=through.start_s,
+    )
+
+
+def _greediest(instance: Instance) -> Resources:
+    """A node that one task fills, as in 002, and that never runs out of memory."""
+    cores = [task.hints.get("cores", 1.0) for task in instance.workflow]
+    return Resources(cores=max(cores, default=1.0), memory_bytes=_PLENTY_BYTES, disk_bytes=_PLENTY_BYTES)
+
+
+def _input_bytes(instance: Instance, task: Task) -> int:
+    return sum(instance.file_bytes.get(path, 0) for path in task.inputs)

@@ -1,0 +1,278 @@
+"""Slurm's accounting as `sacct --parsable2` (or `--parsable`) prints it: a header, and a line for each job between `|`.
+
+The columns may come in any order, and others may stand between them; docs/batch-logs.md has the command. See sacct(1)
+for what they mean. The dump does not tell how large the machine is: that is taken from what was busy at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import lru_cache
+
+import numpy as np
+from msgspec import Struct
+
+from headway.formats.bad_lines import BadLines, cut
+from headway.model.batch_log import UNKNOWN, BatchLog
+from headway.model.errors import InputError
+from headway.model.units import parse_duration
+
+COMMAND = (
+    "SLURM_TIME_FORMAT=%s sacct -a -X -P -S 2024-01-01 "
+    "--format=JobIDRaw,User,Submit,Start,End,ElapsedRaw,State,AllocCPUS,ReqCPUS,Timelimit"
+)
+
+_JOB = ("jobidraw", "jobid")
+_USER = ("user", "uid")
+_LIMIT = ("timelimit", "timelimitraw")
+_ELAPSED = ("elapsedraw", "elapsed")
+# Allocated, requested: processors if there is a column of these, else nodes.
+_CPUS = (("alloccpus", "ncpus"), ("reqcpus",))
+_NODES = (("allocnodes", "nnodes"), ("reqnodes", "nnodes"))
+
+_STATUS = {"COMPLETED": 1, "CANCELLED": 5}
+_FAILED = 0
+# None of these has come to its end, whatever End says: `sacct --truncate` puts the time of asking there.
+_STILL_THERE = ("PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING", "STOPPED", "SIGNALING", "STAGE_OUT")
+_NO_STATUS = (*_STILL_THERE, "RESIZING", "")
+_NO_TIME = ("", "unknown", "none", "n/a", "invalid")
+_NO_LIMIT = (*_NO_TIME, "unlimited", "partition_limit")
+_MOST = 2**53
+_COUNT = re.compile(r"(\d{1,15})(?:\.(\d{1,6}))?([KMG]?)", re.ASCII)
+_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}  # as sacct abbreviates: 2048 nodes were 2K in old versions
+_EPOCH = re.compile(r"\d{1,15}", re.ASCII)
+_ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII)
+_ID = re.compile(r"(\d{1,15})(?:[_+].*)?", re.ASCII)
+
+
+class _Job(Struct, gc=False):
+    """A line, with what it tells in seconds since the epoch; -1 is not known."""
+
+    line: int
+    number: int
+    submit: float
+    start: float
+    run_s: float
+    allocated: int
+    requested: int
+    requested_s: float
+    status: int
+    user: int
+
+
+class _Wrong(Exception):  # noqa: N818 - never leaves this file
+    def __init__(self, kind: str, what: str, todo: str = "mend it") -> None:
+        self.kind, self.what, self.todo = kind, what, todo
+
+
+def recognises(line: str) -> bool:
+    """Whether a file whose first line that is not blank is this one."""
+    return bool({name.strip().lower() for name in re.split(r"[|\s]", line)} & set(_JOB))
+
+
+def read(data: bytes, where: str, name: str, skip_bad: bool = False) -> BatchLog:
+    """The jobs of a dump in the order of submission; an InputError at the first bad line, unless such are skipped."""
+    bad = BadLines(where, skip_bad)
+    lines = _lines(data)
+    first, header = next(lines, (1, ""))
+    dump = _Dump(header, f"{where}:{first}")
+    jobs: dict[tuple[str, float], _Job] = {}
+    again = 0
+    for line, text in lines:
+        if text == header:  # dumps of several months, one after the other
+            continue
+        try:
+            cells = dump.cells(text)
+            if "." in cells[dump.job]:  # a step of a job: 123.batch
+                continue
+            job = dump.job_of(cells, line)
+        except _Wrong as problem:
+            bad.note(problem.kind, line, problem.what, problem.todo)
+            continue
+        key = cells[dump.job].strip(), job.submit
+        again += key in jobs
+        jobs[key] = job  # what is said later is known better: in a later month it may have run
+    bad.complain()
+    if not jobs:
+        reasons = ", ".join(f"{lines} {kind}" for kind, lines in bad.counts.items())
+        raise InputError(
+            f"there is no job in this dump{f' that can be read: {reasons}' if reasons else ''}",
+            where=where,
+            todo=f"make it with: {COMMAND}",
+        )
+    left_out = bad.counts | ({"the same job again": again} if again else {})
+    return _log(sorted(jobs.values(), key=lambda job: job.submit), name, left_out)
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, str]]:
+    """Those that are not blank, with their numbers. Names of users may be in any encoding."""
+    for line, text in enumerate(data.decode("utf-8-sig", errors="replace").split("\n"), start=1):
+        if text and not text.isspace():
+            yield line, text.rstrip("\r")
+
+
+class _Dump:
+    """What a dump's columns are, and the jobs that its lines tell of."""
+
+    def __init__(self, header: str, where: str) -> None:
+        if "|" not in header:
+            raise InputError("the columns are not separated by |", where=where, todo=f"make it with: {COMMAND}")
+        self._ends_in_mark = header.endswith("|")  # --parsable, as opposed to --parsable2
+        names = [name.strip().lower() for name in header.removesuffix("|").split("|")]
+        self._width = len(names)
+        self._columns = {name: place for place, name in enumerate(names)}
+        job, submit, start, end = (self._place(*these) for these in (_JOB, ("submit",), ("start",), ("end",)))
+        in_cpus = any(name in self._columns for those in _CPUS for name in those)
+        self._allocated, self._requested = (self._place(*these) for these in (_CPUS if in_cpus else _NODES))
+        missing = [
+            wanted
+            for wanted, found in (
+                ("JobIDRaw", job),
+                ("Submit", submit),
+                ("Start", start),
+                ("End", end),
+                ("AllocCPUS or ReqCPUS", self._allocated if self._allocated is not None else self._requested),
+            )
+            if found is None
+        ]
+        if job is None or submit is None or start is None or end is None or missing:
+            raise InputError(f"there is no column {', '.join(missing)}", where=where, todo=f"make it with: {COMMAND}")
+        self.job, self._submit, self._start, self._end = job, submit, start, end
+        self._state, self._user = self._place("state"), self._place(*_USER)
+        self._limit, self._elapsed = self._place(*_LIMIT), self._place(*_ELAPSED)
+        self._limit_in_minutes = "timelimit" not in self._columns
+        self._users: dict[str, int] = {}
+
+    def _place(self, *names: str) -> int | None:
+        return next((self._columns[name] for name in names if name in self._columns), None)
+
+    def cells(self, text: str) -> list[str]:
+        cells = (text.removesuffix("|") if self._ends_in_mark else text).split("|")
+        if len(cells) != self._width:
+            what = f"this line has {len(cells)} fields, and the header {self._width}"
+            raise _Wrong("of another width", what, "leave columns out that people fill, such as JobName")
+        return cells
+
+    def job_of(self, cells: list[str], line: int) -> _Job:
+        """The job that a line tells of."""
+        number = _ID.fullmatch(cells[self.job].strip())
+        if not number:
+            raise _Wrong("without a job number", f"{cut(cells[self.job])} is not the number of a job")
+        submit, start, end = (_moment(cells[place]) for place in (self._submit, self._start, self._end))
+        if submit == UNKNOWN:
+            raise _Wrong("without a submit time", "it is not known when this job was submitted")
+        state = self._cell(cells, self._state).upper()
+        word = state.split(maxsplit=1)[0].rstrip("+") if state else ""  # CANCELLED by 1000
+        run_s: float = UNKNOWN
+        if UNKNOWN not in (start, end) and word not in _STILL_THERE:
+            run_s = _length(self._cell(cells, self._elapsed), 1)
+            if run_s == UNKNOWN:
+                run_s = end - start
+                if run_s < 0:
+                    what = f"this job ended {-run_s:.0f} s before it started"
+                    raise _Wrong("ended before they started", what, "dump with ElapsedRaw or SLURM_TIME_FORMAT=%s")
+        return _Job(
+            line=line,
+            number=int(number[1]),
+            submit=submit,
+            start=start,
+            run_s=run_s,
+            allocated=_count(self._cell(cells, self._allocated)),
+            requested=_count(self._cell(cells, self._requested)),
+            requested_s=_length(self._cell(cells, self._limit), 60 if self._limit_in_minutes else 1),
+            status=_STATUS.get(word, UNKNOWN if word in _NO_STATUS else _FAILED),
+            user=self._number_of(self._cell(cells, self._user)),
+        )
+
+    @staticmethod
+    def _cell(cells: list[str], place: int | None) -> str:
+        return "" if place is None else cells[place].strip()
+
+    def _number_of(self, user: str) -> int:
+        """Users are numbered in the order in which they first appear, from 1."""
+        return self._users.setdefault(user, len(self._users) + 1) if user else UNKNOWN
+
+
+def _moment(text: str) -> float:
+    """Seconds since the epoch. A time of day without its zone is taken for UTC: the dump does not say where it is."""
+    text = text.strip()
+    if text.lower() in _NO_TIME:
+        return UNKNOWN
+    if _EPOCH.fullmatch(text):
+        return float(text) or UNKNOWN
+    try:
+        moment = datetime.fromisoformat(text if _ISO.fullmatch(text) else "")
+    except ValueError:
+        todo = "unset SLURM_TIME_FORMAT, or set it to %s"
+        raise _Wrong("not readable", f"{cut(text)} is not a time", todo) from None
+    seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return seconds if seconds > 0 else UNKNOWN
+
+
+@lru_cache(maxsize=4096)  # people ask for the same round figures
+def _length(text: str, unit_s: int) -> float:
+    """Seconds of `1-02:03:04`, `30:00`, or a plain number of such units."""
+    if text.lower() in _NO_LIMIT:
+        return UNKNOWN
+    if _EPOCH.fullmatch(text):
+        return float(text) * unit_s
+    try:
+        return parse_duration(text)
+    except InputError as problem:
+        raise _Wrong("not readable", problem.what) from None
+
+
+@lru_cache(maxsize=4096)
+def _count(text: str) -> int:
+    if not text:
+        return UNKNOWN
+    found = _COUNT.fullmatch(text.upper())
+    amount = float(f"{found[1]}.{found[2] or 0}") * _UNITS[found[3]] if found else -1.0
+    if not 0 <= amount <= _MOST:
+        raise _Wrong("not readable", f"{cut(text)} is not a number of processors")
+    return round(amount)
+
+
+def _log(jobs: list[_Job], name: str, left_out: dict[str, int]) -> BatchLog:
+    submit, start, run_s = (
+        np.array([getattr(job, key) for job in jobs], float) for key in ("submit", "start", "run_s")
+    )
+    number, allocated, requested, status, user, line = (
+        np.array([getattr(job, key) for job in jobs], np.int64)
+        for key in ("number", "allocated", "requested", "status", "user", "line")
+    )
+    began = (start != UNKNOWN) & (start >= submit)  # clocks are set back an hour every autumn
+    return BatchLog(
+        name=name,
+        processors=max(1, int(allocated.max()), int(requested.max()), _busiest(jobs)),
+        number=number,
+        submit_s=submit - submit[0],
+        wait_s=np.where(began, start - submit, float(UNKNOWN)),
+        run_s=run_s,
+        allocated=allocated,
+        requested=requested,
+        requested_s=np.array([job.requested_s for job in jobs], float),
+        status=status,
+        user=user,
+        line=line,
+        started_at=float(submit[0]),
+        left_out=left_out,
+    )
+
+
+def _busiest(jobs: list[_Job]) -> int:
+    """The most processors that jobs had at the same time. Those that still run have theirs until the end."""
+    changes = []
+    for job in jobs:
+        held = job.allocated if job.allocated > 0 else job.requested
+        if job.start != UNKNOWN and held > 0:
+            changes.append((job.start, held))
+            if job.run_s != UNKNOWN:
+                changes.append((job.start + job.run_s, -held))
+    busy = most = 0
+    for _, change in sorted(changes):  # what ends comes before what starts at the same time
+        busy += change
+        most = max(most, busy)
+    return most

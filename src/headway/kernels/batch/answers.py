@@ -1,0 +1,28 @@
+"""What the plan answers to those who ask when a job could start."""
+
+from __future__ import annotations
+
+from headway.kernels.batch.profile import earliest_by_count, earliest_by_nodes
+from headway.kernels.batch.state import BY_COUNT, MACHINE, N_POINTS, NEVER, RESERVED, SELECTION, Floats, State
+from headway.kernels.compiled import compiled
+
+
+@compiled
+def starts_by_count(plan: Floats, nodes: Floats, req: Floats, now: float, starts: Floats) -> None:
+    """Fill `starts` with when a job of each shape would start by a plan of how many nodes are free; or NEVER."""
+    points = plan.shape[1]
+    for index in range(len(nodes)):
+        starts[index] = earliest_by_count(plan, points, nodes[index], req[index], now)
+
+
+@compiled
+def starts_in_plan(state: State, nodes: Floats, req: Floats, floor: float, starts: Floats) -> None:
+    """Fill `starts` with when a job of each shape would start if it came now, not before `floor`."""
+    points = state.counts[N_POINTS]
+    for index in range(len(nodes)):
+        if nodes[index] > state.counts[MACHINE]:
+            starts[index] = NEVER
+        elif state.counts[SELECTION] == BY_COUNT:
+            starts[index] = earliest_by_count(state.plan, points, nodes[index], req[index], floor)
+        else:
+            starts[index] = earliest_by_nodes(state, points, nodes[index], req[index], floor, state.sets[RESERVED])

@@ -1,0 +1,208 @@
+"""The arrays that a batch queue consists of. They are all there is to it: copying them copies the queue.
+
+A live job has a slot, a row of `live`, from its submission to its end; `order` says who waits and who runs. Jobs of
+the trace are numbered from 0, those of others (foreign ones) follow.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+NEVER = np.inf
+
+# Columns of `live`.
+JOB = 0
+NODES = 1
+REQ = 2
+RUN = 3
+START = 4  # when it started, or is planned to; NEVER: no plan
+END = 5  # when it really ends
+EXPECTED = 6  # when it ends at the latest: its start and all that it asked for
+SEQUENCE = 7  # which of several that start, or end, at once does so first
+AFTER = 8  # the foreign job whose end it waits for, or -1
+_LIVE_COLUMNS = 9
+
+# Columns of `foreign`.
+F_SLOT = 0
+F_STATE = 1
+F_START = 2
+F_END = 3
+F_STAMP = 4  # how many changes there had been when it was submitted
+F_PROMISE = 5  # when it was first planned to start
+_FOREIGN_COLUMNS = 6
+
+# States of foreign jobs.
+PENDING = 0
+STARTED = 1
+ENDED = 2
+WITHDRAWN = 3
+
+# Places in `counts`.
+N_WAITING = 0
+N_RUNNING = 1
+N_UNUSED = 2
+N_POINTS = 3
+N_FOREIGN = 4
+N_NEWS = 5
+NEXT = 6  # the next job of the trace
+DRAWN = 7  # sequence numbers
+CHANGES = 8  # that happened to the queue so far
+RESTLESS = 9  # whether another round of moving jobs forward could find something
+GREW = 10  # whether nodes became free, by the plan, since all that wait were last looked at
+MACHINE = 11
+DEPTH = 12
+SELECTION = 13
+TOGETHER = 14  # whether all events of a date are one
+RESERVING = 15  # whether a dependent job may plan on its parent's requested end
+HELD = 16  # the first row of `sets` that belongs to a slot
+NEWCOMERS = 17  # the last in line that nobody has looked at yet
+FREED = 18  # whether nodes became free that nobody has looked at yet
+_COUNTS = 19
+
+# Values of counts[DEPTH]; from 1 on it is the number of reservations.
+FCFS = 0
+EASY = 1
+CONSERVATIVE = -1
+
+# Values of counts[SELECTION].
+BY_COUNT = 0
+LOWEST = 1
+CONTIGUOUS = 2
+
+# Places in `clock`.
+NOW = 0
+NEXT_START = 1  # the earliest planned start of a job that waits
+_CLOCKS = 2
+
+# Rows of `order`.
+WAITING = 0  # slots, in the order of submission
+RUNNING = 1  # slots; the last one ends first
+UNUSED = 2  # slots
+NEWS = 3  # foreign jobs that started or ended since somebody asked
+ROWS = 4  # the row of `sets` for each slice of the plan; behind them: rows that are not in use
+_ORDERS = 5
+
+# Rows of `plan`.
+TIMES = 0  # when the number of free nodes changes; the last slice has no end
+FREE = 1  # how many are free from then on
+
+# Rows of `sets`: two to compute in, those of the plan's slices, and from counts[HELD] on one for each slot.
+COMMON = 0
+RESERVED = 1
+_SLICES = 2
+
+# Rows of a trace.
+SUBMIT = 0
+T_NODES = 1
+T_REQ = 2
+T_RUN = 3
+
+Trace = Floats  # row by job: jobs that come by themselves, in the order of submission. Copies of a queue share it.
+
+
+class State(NamedTuple):
+    """All that changes. Few arrays, since each of them is handed from function to function."""
+
+    clock: Floats
+    counts: Ints
+    live: Floats  # slot by column
+    order: Ints
+    plan: Floats
+    sets: Words  # which nodes: a slice's free ones, a job's own; no columns if only their number counts
+    foreign: Floats  # job by column
+    started: Floats  # of the trace's jobs: when they started, and were first planned to; no columns: not kept
+
+
+def new_state(
+    machine: int,
+    jobs: int,
+    depth: int,
+    selection: int,
+    *,
+    together: bool,
+    reserving: bool,
+    capacity: int = 64,
+) -> State:
+    """An empty machine before the first event."""
+    points = _points(capacity)
+    count = np.zeros(_COUNTS, np.int64)
+    count[N_UNUSED], count[N_POINTS], count[MACHINE], count[HELD] = capacity, 1, machine, _SLICES + points
+    count[DEPTH], count[SELECTION], count[TOGETHER], count[RESERVING] = depth, selection, together, reserving
+    words = (machine + 63) // 64 if selection != BY_COUNT else 0
+    state = State(
+        clock=np.array([0.0, NEVER]),
+        counts=count,
+        live=np.zeros((capacity, _LIVE_COLUMNS)),
+        order=np.zeros((_ORDERS, points), np.int64),
+        plan=np.zeros((2, points)),
+        sets=np.zeros((_SLICES + points + capacity if words else 0, words), np.uint64),
+        foreign=np.zeros((16, _FOREIGN_COLUMNS)),
+        started=np.full((2, jobs), np.nan),
+    )
+    state.order[UNUSED, :capacity] = np.arange(capacity)[::-1]
+    state.order[ROWS] = np.arange(_SLICES, _SLICES + points)
+    state.plan[FREE, 0] = machine
+    for word in range(words):
+        bits = min(64, machine - 64 * word)
+        state.sets[_SLICES, word] = (1 << bits) - 1
+    return state
+
+
+def copied(state: State) -> State:
+    """A queue of its own that goes on from here. It does not keep when the trace's jobs start."""
+    return State(
+        state.clock.copy(),
+        state.counts.copy(),
+        state.live.copy(),
+        state.order.copy(),
+        state.plan.copy(),
+        state.sets.copy(),
+        state.foreign.copy(),
+        state.started[:, :0],
+    )
+
+
+def with_more_slots(state: State) -> State:
+    """The same queue with room for twice as many live jobs."""
+    old = len(state.live)
+    bigger = new_state(
+        int(state.counts[MACHINE]),
+        0,
+        0,
+        int(state.counts[SELECTION]),
+        together=False,
+        reserving=False,
+        capacity=2 * old,
+    )
+    count, held, points = state.counts.copy(), state.counts[HELD], state.plan.shape[1]
+    bigger.live[:old] = state.live
+    bigger.order[:, :points] = state.order
+    bigger.plan[:, :points] = state.plan
+    spare, unused = old, count[N_UNUSED]
+    bigger.order[UNUSED, :spare] = np.arange(2 * old - 1, old - 1, -1)
+    bigger.order[UNUSED, spare : spare + unused] = state.order[UNUSED, :unused]
+    count[N_UNUSED] += spare
+    count[HELD] = bigger.counts[HELD]
+    if len(state.sets):
+        bigger.sets[:held] = state.sets[:held]
+        bigger.sets[count[HELD] : count[HELD] + old] = state.sets[held:]
+    return bigger._replace(clock=state.clock, counts=count, foreign=state.foreign, started=state.started)
+
+
+def with_more_foreigners(state: State) -> State:
+    """The same queue with room for twice as many foreign jobs."""
+    foreign = np.zeros((2 * len(state.foreign), _FOREIGN_COLUMNS))
+    foreign[: len(state.foreign)] = state.foreign
+    return state._replace(foreign=foreign)
+
+
+def _points(capacity: int) -> int:
+    """Each live job begins and ends a slice at most; one more begins now, and one is being made."""
+    return 2 * capacity + 4

@@ -1,0 +1,63 @@
+"""`BatchLog`: what a batch system wrote down of its jobs. `BatchJobs`: the jobs of it that are simulated."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct, field
+from numpy.typing import NDArray
+
+Seconds = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+UNKNOWN = -1  # in any column, as in the Standard Workload Format
+
+
+class BatchLog(Struct):
+    """A table with a row a job, in the order of submission, and -1 for what is not known.
+
+    Times are seconds since `started_at`. Processors are what the log counts: cores on most machines, whole nodes on
+    some. Whoever simulates it has to decide what it leaves open: see `simulation.batch_jobs`.
+    """
+
+    name: str
+    processors: int  # that the machine has
+    number: Whole  # the job's own
+    submit_s: Seconds
+    wait_s: Seconds
+    run_s: Seconds
+    allocated: Whole  # processors
+    requested: Whole  # processors
+    requested_s: Seconds
+    status: Whole  # 1 completed, 0 failed, 5 cancelled
+    user: Whole
+    line: Whole  # of the file, for messages
+    started_at: float | None = None  # seconds since the epoch
+    header: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)  # lines that are not used, by reason
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+
+class BatchJobs(Struct):
+    """Jobs to be simulated, in the order of submission; the first is submitted at 0.
+
+    Every job runs for at least a second and no longer than it asked for, and fits on the machine.
+    """
+
+    name: str
+    machine: int  # nodes
+    submit_s: Seconds
+    nodes: Whole
+    req_s: Seconds
+    run_s: Seconds
+    started_at: float | None = None  # of the first submission, seconds since the epoch
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.submit_s)
+
+    def load(self) -> float:
+        """The share of the machine that the jobs ask for between the first and the last submission."""
+        span_s = float(self.submit_s[-1]) if len(self) else 0.0
+        return float(self.nodes @ self.run_s) / (self.machine * span_s) if span_s else 0.0

@@ -1,0 +1,41 @@
+"""One job for each task, as soon as it could run: what most people do."""
+
+from __future__ import annotations
+
+from headway.model.job import JobPhase, JobRequest
+from headway.model.records import Decision, Release, Submit, Why
+from headway.planning.base import Estimate, JobStatus, Planner, View
+from headway.planning.requested_time import requested_s
+
+
+class OneJobPerTask(Planner):
+    """Submits a job of one node for each task that could run, as many at a time as the site allows (002 §5.2)."""
+
+    name = "one-job-per-task"
+
+    def __init__(self, estimate: Estimate) -> None:
+        self._estimate = estimate
+
+    def plan(self, view: View, now: float) -> list[Decision]:
+        live = view.live()
+        decisions: list[Decision] = [
+            Release(now, job.tag, Why(self.name, "its-task-is-over")) for job in live if _is_done(job, view)
+        ]
+        covered = {task for job in live for task in job.tasks}
+        most = view.limits.most_jobs
+        room = None if most is None else max(0, most - len(live))
+        wanted = [task_id for task_id in view.placeable if task_id not in covered]
+        submits = [self._submit(task_id, view, now, index) for index, task_id in enumerate(wanted[:room])]
+        return [*decisions, *submits]
+
+    def _submit(self, task_id: str, view: View, now: float, offset: int) -> Submit:
+        expected_s = self._estimate(view.workflow.tasks[task_id])
+        expired = sum(task_id in job.tasks and job.phase is JobPhase.ENDED for job in view.jobs.values())
+        walltime_s = requested_s(expected_s, expired)
+        request = JobRequest(view.limits.limits.replace(nodes=1, walltime_s=walltime_s))
+        why = Why(self.name, "ready", {"expected_s": expected_s, "expired": expired})
+        return Submit(now, view.next_tag(offset), request, why, (task_id,))
+
+
+def _is_done(job: JobStatus, view: View) -> bool:
+    return all(view.is_over(task) for task in job.tasks)

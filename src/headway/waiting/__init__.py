@@ -1,0 +1,1 @@
+"""HOW LONG A QUEUE?"""

@@ -1,0 +1,101 @@
+"""The kernel does what the oracle does: with a trace alone, and when jobs come and go from outside."""
+
+from __future__ import annotations
+
+import math
+
+import hypothesis.strategies as st
+import numpy as np
+from hypothesis import given, settings
+
+from headway.kernels.batch.queue import BatchQueue, Scheduling
+from tests.kernels.batch.oracle import Oracle
+from tests.kernels.batch.workloads import SPANS, Workload, schedulings, workloads
+
+Action = tuple[str, int, int, int, int]
+NUMBERS = st.integers(0, 999)
+actions = st.lists(
+    st.tuples(st.sampled_from(("advance", "submit", "withdraw")), NUMBERS, NUMBERS, NUMBERS, NUMBERS), max_size=20
+)
+
+
+@settings(deadline=None, max_examples=500)
+@given(workloads(), schedulings())
+def test_every_start_is_that_of_the_oracle(workload: Workload, scheduling: Scheduling) -> None:
+    queue = workload.queue(scheduling)
+    queue.run()
+    assert queue.starts.tolist() == workload.oracle(scheduling).run()
+
+
+@settings(deadline=None, max_examples=500)
+@given(workloads(10), schedulings(), actions)
+def test_jobs_come_and_go_as_with_the_oracle(workload: Workload, scheduling: Scheduling, todo: list[Action]) -> None:
+    queue, oracle = workload.queue(scheduling), workload.oracle(scheduling)
+    for action in todo:
+        act(queue, oracle, workload, action)
+        assert_same(queue, oracle)
+    news: list[int] | None = None
+    while news != []:
+        news = queue.advance(math.inf)
+        assert news == oracle.advance(math.inf)
+        assert_same(queue, oracle)
+    assert queue.starts.tolist() == [job.start for job in oracle.trace]
+
+
+@settings(deadline=None, max_examples=200)
+@given(workloads(10), schedulings(), actions, actions)
+def test_a_clone_goes_its_own_way(
+    workload: Workload, scheduling: Scheduling, first: list[Action], second: list[Action]
+) -> None:
+    """What a clone does is what the original would do, and the original knows nothing of it."""
+    queue, oracle = workload.queue(scheduling), workload.oracle(scheduling)
+    for action in first:
+        act(queue, oracle, workload, action)
+    clone, of_clone = queue.clone(), oracle.clone()
+    assert_same(clone, of_clone)
+    for action in second:
+        act(clone, of_clone, workload, action)
+        assert_same(clone, of_clone)
+    assert_same(queue, oracle)
+    for action in second:
+        act(queue, oracle, workload, action)
+    assert_same(queue, oracle)
+    queue.run()
+    oracle.run()
+    assert queue.starts.tolist() == [job.start for job in oracle.trace]
+
+
+def act(queue: BatchQueue, oracle: Oracle, workload: Workload, action: Action) -> None:
+    """The same to both."""
+    what, first, second, third, fourth = action
+    if what == "advance":
+        until = oracle.now + (0, 0, 1, 2, 5, 20)[first % 6] * workload.scale
+        assert queue.advance(until) == oracle.advance(until)
+    elif what == "submit":
+        nodes = (1 + first % workload.machine, 1, workload.machine)[first % 3]
+        req, other = SPANS[second % len(SPANS)] * workload.scale, SPANS[third % len(SPANS)] * workload.scale
+        run = (math.inf, req, other)[third % 3]  # longer than requested too
+        after = fourth % len(oracle.foreign) if oracle.foreign and fourth % 2 else None
+        assert queue.submit(nodes, req, run, after=after) == oracle.submit(nodes, req, run, after=after)
+    elif oracle.foreign:
+        job = first % len(oracle.foreign) if second % 2 else len(oracle.foreign) - 1
+        queue.withdraw(job)
+        oracle.withdraw(job)
+
+
+def assert_same(queue: BatchQueue, oracle: Oracle) -> None:
+    """In all that can be asked."""
+    assert (queue.now, queue.waiting, queue.running) == (oracle.now, len(oracle.line), len(oracle.running))
+    conservative = oracle.scheduling.backfill == "conservative"
+    for job in oracle.foreign:
+        ours = queue.job(job.number)
+        assert (ours.state, *map(str, ours[1:3])) == (job.state, str(job.start), str(job.end))  # NaN is like NaN
+        assert not conservative or str(ours.promise) == str(job.promise)
+    if conservative:
+        dates, free = queue.plan()
+        windows = [job.window() for job in oracle.running + oracle.line]
+        changes = sorted({oracle.now, *(date for window in windows for date in window if oracle.now < date < math.inf)})
+        assert dates[0] == oracle.now
+        assert set(dates) <= set(changes)
+        at = np.searchsorted(dates, changes, side="right") - 1
+        assert free[at].tolist() == [oracle.free(date) for date in changes]

@@ -1,0 +1,215 @@
+"""The plan of free nodes, by itself: against an array with a cell for each second and node."""
+
+from __future__ import annotations
+
+import math
+
+import hypothesis.strategies as st
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from headway.kernels.batch import profile
+from headway.kernels.batch.state import (
+    BY_COUNT,
+    CONTIGUOUS,
+    FREE,
+    HELD,
+    LOWEST,
+    N_POINTS,
+    NOW,
+    ROWS,
+    TIMES,
+    State,
+    Words,
+    new_state,
+)
+
+HORIZON = 60
+SELECTIONS = (BY_COUNT, LOWEST, CONTIGUOUS)
+
+
+@numba.njit
+def _reserve(state: State, slot: int, nodes: float, begin: float, end: float) -> None:
+    profile.reserve(state, slot, nodes, begin, end)
+
+
+@numba.njit
+def _release(state: State, slot: int, nodes: float, begin: float, end: float) -> None:
+    profile.release(state, slot, nodes, begin, end)
+
+
+@numba.njit
+def _earliest(state: State, slot: int, nodes: float, req: float, not_before: float) -> float:
+    return profile.earliest(state, slot, nodes, req, not_before)
+
+
+@numba.njit
+def _earlier(state: State, nodes: float, req: float, not_before: float, planned: float) -> float:
+    points = state[1][N_POINTS]
+    return profile.earlier_by_count(state[4], points, nodes, req, not_before, planned)
+
+
+@numba.njit
+def _fits_now(state: State, slot: int, nodes: float, req: float) -> bool:
+    return profile.fits_now(state, slot, nodes, req)
+
+
+@numba.njit
+def _forget_past(state: State) -> bool:
+    return profile.forget_past(state)
+
+
+def empty(machine: int, selection: int) -> State:
+    return new_state(machine, 0, 0, selection, together=False, reserving=False)
+
+
+def members(bits: Words) -> set[int]:
+    return {64 * word + bit for word, value in enumerate(bits.tolist()) for bit in range(64) if value >> bit & 1}
+
+
+def held(state: State, slot: int) -> set[int]:
+    return members(state.sets[state[1][HELD] + slot])
+
+
+def slices(state: State) -> list[tuple[float, float]]:
+    points = state[1][N_POINTS]
+    return list(zip(state.plan[TIMES, :points].tolist(), state.plan[FREE, :points].tolist(), strict=True))
+
+
+def assert_is(state: State, busy: np.ndarray, selection: int) -> None:
+    """The plan says what the array does, in as few slices as can be."""
+    machine, now = busy.shape[1], int(state.clock[NOW])
+    found = slices(state)
+    assert found[0][0] == now
+    assert [time for time, _ in found] == sorted({time for time, _ in found})
+    free_sets = [
+        members(state.sets[state.order[ROWS, index]]) if selection != BY_COUNT else set() for index in range(len(found))
+    ]
+    for (_, before), (_, after), left, right in zip(found, found[1:], free_sets, free_sets[1:], strict=False):
+        assert (before, left) != (after, right)
+    for second in range(now, HORIZON):
+        index = max(place for place, (time, _) in enumerate(found) if time <= second)
+        assert found[index][1] == machine - busy[second].sum()
+        if selection != BY_COUNT:
+            assert free_sets[index] == set(np.flatnonzero(~busy[second]).tolist())
+
+
+def choice(busy: np.ndarray, begin: int, end: int, nodes: int, selection: int) -> set[int] | None:
+    if selection == BY_COUNT:
+        return set() if (busy.shape[1] - busy[begin:end].sum(axis=1)).min() >= nodes else None
+    free = np.flatnonzero(~busy[begin:end].any(axis=0)).tolist()
+    if selection == LOWEST:
+        return set(free[:nodes]) if len(free) >= nodes else None
+    runs = (set(range(first, first + nodes)) for first in free)
+    return next((run for run in runs if run <= set(free)), None)
+
+
+steps = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(1, 130), st.integers(1, 9), st.integers(0, 12)), min_size=1, max_size=20
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.sampled_from((1, 5, 64, 65, 128)), st.sampled_from(SELECTIONS), steps)
+def test_reserved_and_released_at_random(machine: int, selection: int, todo: list[tuple[int, int, int, int]]) -> None:
+    state, busy = empty(machine, selection), np.zeros((10 * HORIZON, machine), bool)
+    booked: list[tuple[int, int, int, list[tuple[int, list[int]]]]] = []
+    for slot, (what, wide, req, when) in enumerate(todo):
+        nodes = 1 + (wide - 1) % machine
+        if what == 0 and booked:  # somebody gives back what is left
+            owner, many, end, cells = booked.pop(wide % len(booked))
+            _release(state, owner, many, max(state.clock[NOW], cells[0][0]), end)
+            for second, taken in cells:
+                busy[second, taken] = False
+        elif what == 1:  # time goes on
+            state.clock[NOW] += when // 4
+            _forget_past(state)
+        else:
+            now = int(state.clock[NOW])
+            bound = now + when
+            begin = next(
+                t for t in range(bound, 10 * HORIZON) if choice(busy, t, t + req, nodes, selection) is not None
+            )
+            assert _earliest(state, slot, nodes, req, bound) == begin
+            expected = choice(busy, begin, begin + req, nodes, selection)
+            if selection != BY_COUNT:
+                assert held(state, slot) == expected
+            fits = choice(busy, now, now + req, nodes, selection)
+            assert _fits_now(state, slot, nodes, req) == (fits is not None)
+            assert _earliest(state, slot, nodes, req, bound) == begin
+            _reserve(state, slot, nodes, begin, begin + req)
+            cells = []
+            for second in range(begin, begin + req):  # by count: any that are free then
+                taken = sorted(expected or np.flatnonzero(~busy[second])[:nodes].tolist())
+                busy[second, taken] = True
+                cells.append((second, taken))
+            booked.append((slot, nodes, begin + req, cells))
+        if busy[HORIZON:].any():
+            return
+        assert_is(state, busy, selection)
+
+
+@pytest.mark.parametrize("machine", [64, 65, 128])
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_what_is_released_leaves_no_trace(machine: int, selection: int) -> None:
+    state = empty(machine, selection)
+    for slot, (nodes, begin, end) in enumerate(((machine, 5, 9), (1, 0, 20), (machine - 1, 9, 12))):
+        assert _earliest(state, slot, nodes, end - begin, begin) == [5, 0, 9][slot] or slot == 1
+        if slot == 1:  # the whole machine is taken from 5 to 9
+            assert _earliest(state, slot, nodes, end - begin, begin) == 9
+            begin, end = 9, 29
+        _reserve(state, slot, nodes, begin, end)
+    assert slices(state) == [(0, machine), (5, 0), (12, machine - 1), (29, machine)]
+    _release(state, 1, 1, 9, 29)
+    assert slices(state) == [(0, machine), (5, 0), (9, 1), (12, machine)]
+    _release(state, 0, machine, 5, 9)
+    assert slices(state) == [(0, machine), (9, 1), (12, machine)]
+    _release(state, 2, machine - 1, 9, 12)
+    assert slices(state) == [(0, machine)]
+
+
+def test_the_past_is_forgotten() -> None:
+    state = empty(10, BY_COUNT)
+    _reserve(state, 0, 4, 0, 5)
+    _reserve(state, 1, 6, 5, 8)
+    state.clock[NOW] = 3
+    assert not _forget_past(state)
+    assert slices(state) == [(3, 6), (5, 4), (8, 10)]
+    state.clock[NOW] = 5
+    assert not _forget_past(state)  # fewer are free than before
+    state.clock[NOW] = 9.5
+    assert _forget_past(state)
+    assert slices(state) == [(9.5, 10)]
+
+
+@settings(deadline=None, max_examples=150)
+@given(steps, st.integers(0, 19), st.integers(0, 12))
+def test_earlier_is_earliest_without_its_own(todo: list[tuple[int, int, int, int]], which: int, wait: int) -> None:
+    """A job's way forward, found while its own reservation is in the plan."""
+    state, booked = empty(10, BY_COUNT), []
+    for slot, (_, wide, req, when) in enumerate(todo):
+        nodes = 1 + wide % 10
+        begin = _earliest(state, slot, nodes, req, when)
+        _reserve(state, slot, nodes, begin, begin + req)
+        booked.append((slot, nodes, req, begin))
+    for slot, nodes, req, begin in booked[::3]:  # some leave
+        _release(state, slot, nodes, begin, begin + req)
+    left = [job for index, job in enumerate(booked) if index % 3]
+    if not left:
+        return
+    slot, nodes, req, begin = left[which % len(left)]
+    earlier = _earlier(state, nodes, req, min(wait, begin), begin)
+    _release(state, slot, nodes, begin, begin + req)
+    assert earlier == _earliest(state, slot, nodes, req, min(wait, begin))
+
+
+def test_times_may_have_no_end() -> None:
+    state = empty(2, LOWEST)
+    assert _earliest(state, 0, 1, math.inf, 0.5) == 0.5
+    _reserve(state, 0, 1, 0.5, math.inf)
+    assert _earliest(state, 1, 1, 7, 0.25) == 0.25
+    assert held(state, 1) == {1}
+    assert _earliest(state, 2, 2, 0.25, 0) == 0
+    assert _earliest(state, 2, 2, 0.75, 0) == math.inf
