@@ -30,6 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "drivers": {
         "version",
         "model",
+        "kernels",
         "engine",
         "journal",
         "clusters",

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from headway.cli.main import cli
 from headway.cli.nearest import nearest
+from headway.planning import PLANS
 from tests.cli.bench import SMALL, Bench
 
 
@@ -42,10 +43,13 @@ def test_policies_are_all_listed_with_their_defaults() -> None:
     assert {"max-seen", "user", "whole-machine"} <= sizers.keys()
     assert [name for name, each in sizers.items() if each["default"]] == ["ladder"]
     assert [each["name"] for each in found["orders"] if each["default"]] == ["fifo"]
+    assert [each["name"] for each in found["plans"]] == sorted(PLANS)
+    assert not any(each["default"] for each in found["plans"]), "by default they are compared"
     assert all(each["about"] for kind in found.values() for each in kind)
     text = CliRunner(env={"COLUMNS": "120"}).invoke(cli, ["policies"]).stdout
     assert "(default)" in text
     assert "whole-machine" in text
+    assert "one-job-per-task" in text
 
 
 def test_doctor_says_how_tasks_are_measured(tmp_path: Path) -> None:

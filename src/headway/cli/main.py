@@ -29,9 +29,11 @@ VERBS = {
     "convert": "Write a workflow, or a finished run, in another format.",
     "replay": "Show what each way of sizing tasks would have cost on a log.",
     "simulate": "Show what a batch queue would have done with a log of jobs.",
+    "waits": "Show how well queue waits could have been predicted on a log of jobs.",
+    "compare": "Compare plans on many workflows, queues and starts.",
     "reproduce": "Run a paper's tables again, beside ours.",
     "generate": "Make up a workflow of a known family.",
-    "policies": "List the ways of sizing and ordering tasks.",
+    "policies": "List the ways of sizing, ordering and planning.",
     "doctor": "Check whether Headway can work here.",
     "init": "Write a small workflow to start from.",
 }

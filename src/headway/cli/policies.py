@@ -1,38 +1,44 @@
-"""`headway policies`: the ways of sizing and ordering tasks, built in or brought by plugins."""
+"""`headway policies`: the ways of sizing and ordering tasks, and of asking for jobs, built in or brought by plugins."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import click
 
 from headway.cli.options import json_option
 
 
-@click.command("policies", short_help="List the ways of sizing and ordering tasks.")
+@click.command("policies", short_help="List the ways of sizing, ordering and planning.")
 @json_option
 def command(as_json: bool) -> int:
-    """List every sizer (how much does a task get?) and every order (which ready task goes first?).
+    """List every sizer (how much does a task get?), every order (which ready task goes first?) and every plan (which
+    jobs does a batch system get, and when?).
 
     \b
     Use one with
       headway run --sizer max-seen
     or for good with a line in headway.toml:
       sizer = "max-seen"
+    and compare plans with
+      headway simulate TRACE --workflow W --plan one-job --plan one-job-per-task
     """
     from headway.cli.output import console_for, print_json
     from headway.drivers.assemble import orders, sizers
     from headway.ordering import DEFAULT_ORDER
+    from headway.planning import PLANS
     from headway.sizing import DEFAULT_SIZER
 
     kinds = (
-        ("sizers", "how much does a task get? (--sizer)", sizers(), DEFAULT_SIZER),
-        ("orders", "which ready task goes first? (--order)", orders(), DEFAULT_ORDER),
+        ("sizers", "how much does a task get? (--sizer)", _told(sizers()), DEFAULT_SIZER),
+        ("orders", "which ready task goes first? (--order)", _told(orders()), DEFAULT_ORDER),
+        ("plans", "which jobs, and when? (simulate --plan)", {plan.name: plan.words for plan in PLANS.values()}, ""),
     )
     if as_json:
         print_json(
             {
                 title: [
-                    {"name": name, "default": name == default, "about": _first_line(policy)}
-                    for name, policy in sorted(table.items())
+                    {"name": name, "default": name == default, "about": about} for name, about in sorted(table.items())
                 ]
                 for title, _, table, default in kinds
             }
@@ -48,14 +54,13 @@ def command(as_json: bool) -> int:
         grid = Table.grid(padding=(0, 2))
         grid.add_column(min_width=width + 2)
         grid.add_column()
-        for name, policy in sorted(table.items(), key=lambda item: (item[0] != default, item[0])):
+        for name, about in sorted(table.items(), key=lambda item: (item[0] != default, item[0])):
             mark = Text(" (default)", style="green") if name == default else Text()
-            grid.add_row(Text(f"  {name}", style="cyan"), Text.assemble(_first_line(policy), mark))
+            grid.add_row(Text(f"  {name}", style="cyan"), Text.assemble(about, mark))
         console.print(grid)
     return 0
 
 
-def _first_line(policy: type) -> str:
-    """What a policy's docstring says first."""
-    words = (policy.__doc__ or "").strip().split("\n\n")[0]
-    return " ".join(words.split())
+def _told(table: Mapping[str, type]) -> dict[str, str]:
+    """What each policy's docstring says first."""
+    return {name: " ".join((policy.__doc__ or "").strip().split("\n\n")[0].split()) for name, policy in table.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -13,10 +14,56 @@ from headway.cli.options import json_option
 from headway.model.errors import InputError, SiteError
 
 _FULL_SEEDS = 3
+# Each but the first has a file of its own, imported when it is used.
+_EXPERIMENTS = {
+    "bucketing": "001: seven allocators and ours on logs of tasks.",
+    "glume": "002: grouping levels into jobs, through the queues of KTH and SDSC.",
+}
 
 
-@click.command("reproduce", short_help="Run a paper's tables again, beside ours.")
-@click.argument("experiment", type=click.Choice(["bucketing"]))
+class _Experiments(click.Group):
+    """Knows the papers' experiments without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_EXPERIMENTS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "bucketing":
+            return bucketing
+        if cmd_name not in _EXPERIMENTS:
+            return None
+        found: click.Command = import_module(f"headway.cli.reproduce_{cmd_name}").command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Experiments"):
+            formatter.write_dl(list(_EXPERIMENTS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _EXPERIMENTS and not args[0].startswith("-"):
+            known = ", ".join(map(repr, _EXPERIMENTS))
+            raise click.UsageError(f"there is no experiment {args[0]!r}; there are {known}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group("reproduce", cls=_Experiments, short_help="Run a paper's tables again, beside ours.")
+def command() -> None:
+    """Run a paper's experiment again with what Headway has, and print its figures beside ours.
+
+    Each has options of its own (headway reproduce glume --help), and all can answer in JSON (--json).
+    docs/reproduce.md explains what differs from the papers, and why.
+
+    \b
+    Examples:
+      headway reproduce bucketing
+      headway reproduce glume --clean
+      headway reproduce bucketing --json | jq '.verdicts[] | [.passed, .about]'
+    """
+
+
+@click.command("bucketing")
 @click.option(
     "--full/--quick",
     default=False,
@@ -43,12 +90,10 @@ _FULL_SEEDS = 3
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 @json_option
-def command(experiment: str, full: bool, seed: int, tasks: int, html: Path | None, force: bool, as_json: bool) -> int:
-    """Run a paper's experiment again with the sizers that Headway has, and print its figures beside ours.
-
-    bucketing: Figures 5 and 6 and Table I of Phung and Thain, "Adaptive Task-Oriented Resource Allocation for Large
-    Dynamic Workflows on Opportunistic Resources", IPDPS 2024: seven allocators and ours, replayed on the logs of the
-    paper's workflows and on generated ones.
+def bucketing(full: bool, seed: int, tasks: int, html: Path | None, force: bool, as_json: bool) -> int:
+    """Figures 5 and 6 and Table I of Phung and Thain, "Adaptive Task-Oriented Resource Allocation for Large Dynamic
+    Workflows on Opportunistic Resources", IPDPS 2024: seven allocators and ours, replayed on the logs of the paper's
+    workflows and on generated ones.
 
     The logs are looked for in the folder that the environment variable HEADWAY_DATA names; without it only generated
     workflows are compared. docs/reproduce.md explains what differs from the paper, and why.

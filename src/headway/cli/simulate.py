@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -70,7 +69,7 @@ def _choice(name: str, choices: Iterable[str], default: str, words: str) -> Call
 @click.option("--html", type=_OUTPUT, metavar="FILE", help="Also as one page, with pictures.")
 @click.option("--window", metavar="DAY|FROM..TO", help="Of the page's schedule; by default the busiest day.")
 @click.option("--workflow", type=_OUTPUT, metavar="W", help="Put this recorded workflow through the queue as well.")
-@click.option("--plan", multiple=True, metavar="P", help="How: one-job or one-job-per-task; by default both.")
+@click.option("--plan", multiple=True, metavar="P", help="How; `headway policies` lists them. By default all of them.")
 @click.option("--start", type=SPAN, metavar="T", help="When it begins: 8d, 36h; by default halfway.")
 @click.option("--most-jobs", type=click.IntRange(min=1), metavar="N", help="That it may have in the queue at a time.")
 @click.option("--journal", type=_OUTPUT, metavar="FILE", help="Write there what happened to it, a record a line.")
@@ -192,8 +191,9 @@ def _check(ctx: click.Context, trace: str, options: dict[str, Any]) -> None:
             raise InputError("this file exists", where=str(path), todo="--force overwrites it")
         if not path.parent.is_dir():
             raise InputError("there is no such folder", where=str(path.parent), todo="make it, or name another FILE")
-    names = [os.path.realpath(path) for path in (*outputs, *(() if generated else (trace,)))]
-    if len(set(names)) < len(names):
+    inputs = [path for path in (None if generated else trace, options["workflow"]) if path is not None]
+    names = [os.path.realpath(path) for path in (*outputs, *inputs)]
+    if outputs and len(set(names)) < len(names):
         raise InputError("two of the files are the same", where=str(outputs[0]), todo="name another FILE")
 
 
@@ -243,27 +243,11 @@ def _settings(options: dict[str, Any], *, generated: bool) -> list[str]:
 
 
 def _schedule(jobs: BatchJobs, scheduling: Scheduling) -> Seconds:
+    from headway.cli.queue_progress import queue_progress
     from headway.simulation.batch import schedule
 
-    with _progress(jobs) as progress:
-        return schedule(jobs, scheduling, progress)
-
-
-@contextmanager
-def _progress(jobs: BatchJobs) -> Iterator[Callable[[int], None] | None]:
-    """A bar on a terminal; nothing in a log."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import Progress
-
-    from headway.report.words import harmless
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(escape(harmless(jobs.name)), total=None)  # the first time a kernel has to be compiled
-        yield lambda come: bar.update(task, completed=come, total=len(jobs))
+    with queue_progress(jobs.name) as tell:
+        return schedule(jobs, scheduling, lambda come: tell(jobs.name, come, len(jobs)))
 
 
 # --- the answer ---

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.model.errors import InputError
 
 if TYPE_CHECKING:
+    from headway.cli.queue_progress import Tell
     from headway.kernels.batch.queue import BatchQueue
     from headway.model.batch_log import BatchJobs
     from headway.model.instance import Instance
@@ -64,17 +66,26 @@ def start_of(start_s: float | None, jobs: BatchJobs) -> float:
 
 def pass_through(queue: BatchQueue, instance: Instance, plans: list[str], start_s: float) -> Journals:
     """The workflow under each plan, from the same queue, as it is at `start_s`."""
+    from headway.cli.queue_progress import queue_progress
     from headway.drivers.simulated import simulate
     from headway.drivers.through_queue import Through, run_through
     from headway.planning import PLANS
 
-    queue.advance(start_s)
     journals: Journals = {}
-    for plan in plans:
-        run = run_through(instance, Through(PLANS[plan], start_s))
-        simulate(queue.clone(), [run])
-        journals[plan] = run.journal
+    with queue_progress("the queue before the workflow") as tell:
+        queue.advance(start_s)
+        for number, plan in enumerate(plans, start=1):
+            run = run_through(instance, Through(PLANS[plan], start_s), number)
+            simulate(queue.clone(), [run], _teller(tell, plan, number, len(plans), start_s))
+            journals[plan] = run.journal
     return journals
+
+
+def _teller(tell: Tell, plan: str, number: int, plans: int, start_s: float) -> Callable[[float], None]:
+    """Tells which plan it is, and how far into it."""
+    from headway.report.queue_words import waited
+
+    return lambda now: tell(f"{plan}, {waited(now - start_s)} into it", number - 1, plans)
 
 
 def document(journals: Journals) -> list[dict[str, Any]]:

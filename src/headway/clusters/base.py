@@ -23,8 +23,8 @@ class Cluster(ABC):
         """The most that one task can be given here."""
 
     @abstractmethod
-    def submit(self, request: JobRequest, tag: str) -> None:
-        """Ask for an allocation under that tag."""
+    def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
+        """Ask for an allocation under that tag, not to be granted before the end of the job that is called `after`."""
 
     @abstractmethod
     def find(self, tags: Iterable[str]) -> set[str]:

@@ -63,7 +63,7 @@ class LocalMachine(Cluster):
     def limits(self) -> Resources:
         return part_of(machine(Path(self._site.workflow_directory)), self._stated, lenient=self._lenient)
 
-    def submit(self, request: JobRequest, tag: str) -> None:
+    def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
         folder = self._site.jobs / tag
         kill_strays(f"{self._site.uid}/")  # an earlier supervisor may have died and left its tasks running
         try:

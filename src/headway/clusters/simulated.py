@@ -36,11 +36,12 @@ class SimulatedCluster(Cluster):
     def limits(self) -> Resources:
         return self.node.replace(nodes=self.queue.machine)
 
-    def submit(self, request: JobRequest, tag: str) -> None:
+    def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
         if tag not in self._jobs:
             asked = request.per_node
             walltime_s = asked.walltime_s if asked.walltime_s is not None else _FOR_EVER
-            self._jobs[tag] = self.queue.submit(asked.nodes, walltime_s, owner=self._owner)
+            parent = None if after is None else self._jobs[after]
+            self._jobs[tag] = self.queue.submit(asked.nodes, walltime_s, after=parent, owner=self._owner)
 
     def find(self, tags: Iterable[str]) -> set[str]:
         return {tag for tag, phase in self.poll(tags).items() if phase in (JobPhase.PENDING, JobPhase.RUNNING)}
@@ -58,8 +59,8 @@ class SimulatedCluster(Cluster):
 
     def snapshot(self) -> QueueRead:
         """What the scheduler plans now."""
-        times, free = self.queue.plan().tolist()
-        return QueueRead(self.queue.now, times, free)
+        times, free, nodes = self.queue.plan_with_nodes()
+        return QueueRead(self.queue.now, times, free, nodes, self.queue.scheduling.nodes == "contiguous")
 
     def tags_of(self, jobs: Iterable[int]) -> list[str]:
         """Those of the queue's jobs that are this user's, by their tags."""

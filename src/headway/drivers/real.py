@@ -135,6 +135,9 @@ class Driver:
         if isinstance(event, records.UserCancel) and event.mode == "now":
             self._keep(asyncio.create_task(self._force()))
 
+    def _tick(self) -> None:
+        self._told(records.Tick(time.time()))
+
     async def _force(self) -> None:
         """If stopping at once takes too long, a supervisor does not listen: end it, and its tasks with it."""
         await asyncio.sleep(self._force_after_s)
@@ -245,6 +248,9 @@ class Driver:
             case records.Launch():
                 self._start(decision.tag, decision.task)
                 crash_point("launched")
+            case records.WakeAt():
+                loop = asyncio.get_running_loop()
+                loop.call_later(max(0.0, decision.until - time.time()), self._tick)
             case records.Kill():
                 self._say_to_node_of(decision.task, protocol.Stop(decision.task, decision.attempt))
             case records.Release():

@@ -79,15 +79,21 @@ class _Simulation:
             return True
         if not self._coming:
             raise RuntimeError("a simulated run waits for something that will not happen")
-        _, _, index, event = heapq.heappop(self._coming)
-        if event is None:
-            self._settle(index, self._beginning(index))
-        elif not isinstance(event, records.TaskEnded) or self._is_running(index, event.outcome):
-            self._settle(index, [event])
+        facts: dict[int, list[Event]] = {}  # all that happens at that time, by run
+        while self._coming and self._coming[0][0] == until:
+            _, _, index, event = heapq.heappop(self._coming)
+            facts.setdefault(index, []).extend(self._beginning(index) if event is None else [event])
+        for index, events in facts.items():
+            news = [event for event in events if self._is_news(index, event)]
+            if news:
+                self._settle(index, news)
         return True
 
-    def _is_running(self, index: int, outcome: Outcome) -> bool:
-        return self._runs[index].engine.is_running(outcome.task, outcome.attempt)
+    def _is_news(self, index: int, event: Event) -> bool:
+        """Whether it is not the end of an attempt that was given up for lost meanwhile."""
+        if not isinstance(event, records.TaskEnded):
+            return True
+        return self._runs[index].engine.is_running(event.outcome.task, event.outcome.attempt)
 
     def _beginning(self, index: int) -> list[Event]:
         run, cluster, now = self._runs[index], self._clusters[index], self._queue.now
@@ -130,7 +136,7 @@ class _Simulation:
         run, cluster, now = self._runs[index], self._clusters[index], self._queue.now
         match decision:
             case records.Submit():
-                cluster.submit(decision.request, decision.tag)
+                cluster.submit(decision.request, decision.tag, decision.after)
             case records.Release():
                 cluster.cancel([decision.tag])
             case records.AskQueue():
@@ -138,6 +144,8 @@ class _Simulation:
             case records.Launch():
                 outcome = run.outcome_of(decision, now)
                 self._expect(outcome.ended_at, index, records.TaskEnded(outcome.ended_at, outcome))
+            case records.WakeAt():
+                self._expect(decision.until, index, records.Tick(decision.until))
             case records.Kill():
                 cancelled = Outcome(decision.task, decision.attempt, Ending.CANCELLED, now, now)
                 self._expect(now, index, records.TaskEnded(now, cancelled))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import singledispatchmethod
+import math
+from functools import partial, singledispatchmethod
 from typing import Literal
 
 from headway.engine.board import Board
@@ -41,6 +42,7 @@ class Engine:
         self.settings = settings
         self.nodes: dict[str, NodeState] = {}
         self.jobs: dict[str, JobStatus] = {}
+        self._live: dict[str, JobStatus] = {}  # those of them that wait or run
         self.stopping: str | None = None  # how the user wants it to stop
         self.finished: str | None = None
         self._growing = settings.growing
@@ -53,6 +55,7 @@ class Engine:
         self._site = records.LimitsRead(0.0, Resources())
         self._queue: records.QueueRead | None = None
         self._asking = False  # for a look at the queue
+        self._wakes_at: float | None = None
         self._overtaken: dict[str, int] = {}
 
     @property
@@ -173,11 +176,16 @@ class Engine:
             job.started_at = record.at
         if record.phase is JobPhase.ENDED:
             job.ended_at = record.at
+            self._live.pop(record.tag, None)
         job.phase = record.phase
+        self._planner.observe(job)
 
     @apply.register
     def _(self, record: records.NodeUp) -> None:
-        self.nodes[record.node] = NodeState(record.node, record.tag, record.capacity, self.jobs[record.tag].tasks)
+        job = self.jobs[record.tag]
+        walltime_s = job.request.per_node.walltime_s
+        until = math.inf if walltime_s is None or job.started_at is None else job.started_at + walltime_s
+        self.nodes[record.node] = NodeState(record.node, record.tag, record.capacity, job.tasks, until)
 
     @apply.register
     def _(self, record: records.NodeLost) -> None:
@@ -186,6 +194,7 @@ class Engine:
         for state in sorted(lost, key=lambda state: state.key):
             state.running = None
             self._unwanted.discard(state.task.id)
+            state.expiries += record.expired
             state.losses += not record.expired
             state.losses_alone += len(lost) == 1 and not record.expired
             self._board.requeue(state)
@@ -203,6 +212,8 @@ class Engine:
         self.stopping = None
         self.finished = None
         self._growing = False  # whoever let it grow is gone
+        self._asking = False  # as is whoever was to answer, and to wake us
+        self._wakes_at = None
         for state in self.running():
             if state.running is not None and state.running.waits:  # and nobody would tell that it goes on
                 state.running.waits = False
@@ -213,7 +224,7 @@ class Engine:
 
     @apply.register
     def _(self, record: records.Submit) -> None:
-        self.jobs[record.tag] = JobStatus(record)
+        self.jobs[record.tag] = self._live[record.tag] = JobStatus(record)
         self._queue = None  # it is longer now
 
     @apply.register
@@ -226,8 +237,18 @@ class Engine:
         self._queue = record
 
     @apply.register
+    def _(self, record: records.WakeAt) -> None:
+        self._wakes_at = record.until
+
+    @apply.register
+    def _(self, record: records.Tick) -> None:
+        if self._wakes_at is not None and record.at >= self._wakes_at:
+            self._wakes_at = None
+
+    @apply.register
     def _(self, record: records.Release) -> None:
         self.jobs[record.tag].released = True
+        self._live.pop(record.tag, None)
         for node in [node for node in self.nodes.values() if node.tag == record.tag]:
             del self.nodes[node.name]
 
@@ -326,14 +347,26 @@ class Engine:
             unfinished=unfinished,
             wanting=wanting,
             jobs=self.jobs,
+            live=list(self._live.values()),
             limits=self._site,
             queue=self._queue,
             workflow=board.workflow,
             placeable=board.wanting if wanting else {},
             is_over=self._is_over,
+            is_busy=self._is_busy,
+            wakes_at=self._wakes_at,
+            stopping=self._winding_down,
         )
-        planned = self._planner.plan(view, now)
-        return [decision for decision in planned if not (self._asking and isinstance(decision, records.AskQueue))]
+        return [decision for decision in self._planner.plan(view, now) if not self._is_under_way(decision)]
+
+    def _is_under_way(self, decision: Decision) -> bool:
+        """Whether somebody is looking at the queue already, or the alarm is set for then or earlier."""
+        if isinstance(decision, records.WakeAt):
+            return self._wakes_at is not None and self._wakes_at <= decision.until
+        return self._asking and isinstance(decision, records.AskQueue)
+
+    def _is_busy(self, tag: str) -> bool:
+        return any(node.running for node in self.nodes.values() if node.tag == tag)
 
     def _is_over(self, task_id: str) -> bool:
         return self.tasks[task_id].phase > Phase.RUNNING
@@ -369,18 +402,32 @@ class Engine:
         return reads
 
     def _launches(self, now: float) -> list[Decision]:
-        bound = [node for node in self.nodes.values() if node.only]
-        free = [node for node in self.nodes.values() if not node.only]
-        placed = self._placer.place_bound(bound, self._board.wanting, self._allocate) if bound else []
+        free: list[NodeState] = []
+        bound: dict[str, list[NodeState]] = {}  # by job
+        for node in self.nodes.values():
+            if not node.only:
+                free.append(node)
+            elif node.free.cores > 0:
+                bound.setdefault(node.tag, []).append(node)
+        placed: list[Placement | Unplaceable] = []
+        for nodes in bound.values():
+            placed += self._placer.place_bound(nodes, self._board.wanting, self._allocate)
         if free:
             with self._board.placeable.walk() as ready:
-                placed += self._placer.place(ready, self._allocate, free, self._overtaken)
+                ends_by = partial(self._ends_by, now)
+                placed += self._placer.place(ready, self._allocate, free, self._overtaken, ends_by)
         return [
             records.GiveUp(now, placement.task, _does_not_fit(placement.verdict))
             if isinstance(placement, Unplaceable)
             else self._launch(now, placement)
             for placement in placed
         ]
+
+    def _ends_by(self, now: float, task_id: str) -> float:
+        """When a task that starts now is thought to end; one that was cut off by the end of its job takes longer."""
+        state = self.tasks[task_id]
+        expected_s = self._planner.expected_s(state.task)
+        return now if expected_s is None else now + expected_s * 2.0**state.expiries
 
     def _launch(self, now: float, placement: Placement) -> records.Launch:
         state, allocation = self.tasks[placement.task], placement.allocation

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
@@ -32,6 +33,7 @@ class TaskState:
         "because",
         "errors",
         "exhausted",
+        "expiries",
         "inputs",
         "key",
         "losses",
@@ -50,6 +52,7 @@ class TaskState:
         self.unfinished_parents = 0
         self.attempts = 0
         self.errors = 0  # failures that the user's retry count is for
+        self.expiries = 0  # attempts that ended with their allocation
         self.losses = 0  # attempts that ended with their node
         self.losses_alone = 0  # those of them that had the node for themselves
         self.exhausted: dict[str, list[float]] | None = None  # amounts that ran out, by resource
@@ -79,12 +82,15 @@ class Running:
 class NodeState:
     """A node of a live allocation."""
 
-    __slots__ = ("capacity", "free", "name", "only", "running", "tag")
+    __slots__ = ("capacity", "free", "name", "only", "running", "tag", "until")
 
-    def __init__(self, name: str, tag: str, capacity: Resources, only: Collection[str]) -> None:
+    def __init__(
+        self, name: str, tag: str, capacity: Resources, only: Mapping[str, int] | None = None, until: float = math.inf
+    ) -> None:
         self.name = name
         self.tag = tag
-        self.only = only  # the tasks that may run here; none: anybody
+        self.only = only or {}  # the tasks that may run here, and which of them goes first; none: anybody
+        self.until = until  # when its allocation ends
         self.capacity = capacity
         self.free = capacity
         self.running: set[str] = set()

@@ -1,1 +1,13 @@
-"""WHICH TOGETHER?"""
+"""WHICH TOGETHER? Every built-in grouper by name."""
+
+from __future__ import annotations
+
+from headway.grouping.base import Grouper
+from headway.grouping.by_level import LevelByLevel, PerStage
+from headway.grouping.glume import Glume
+from headway.grouping.whole import BigJob, OneJob
+from headway.grouping.zhang import Zhang
+
+GROUPERS: dict[str, type[Grouper]] = {
+    grouper.name: grouper for grouper in (OneJob, BigJob, LevelByLevel, PerStage, Zhang, Glume)
+}

@@ -151,6 +151,12 @@ class QueueRead(Record, frozen=True, tag="queue-read"):
 
     times: list[float]
     free: list[float]
+    nodes: list[str] = field(default_factory=list)  # which ones, as hexadecimal numbers; none: only their number counts
+    contiguous: bool = False  # whether jobs get neighbours only
+
+
+class Tick(Record, frozen=True, tag="tick"):
+    """The time has come that somebody wanted to be woken at."""
 
 
 class InputsRead(Record, frozen=True, tag="inputs-read"):
@@ -193,10 +199,19 @@ class Submit(Record, frozen=True, tag="submit"):
     request: JobRequest
     why: Why
     tasks: tuple[str, ...] = ()  # the only ones that may run on it; none: anybody
+    expected_s: float | None = None  # how long it is thought to be needed
+    after: str | None = None  # the job whose end it waits for in the queue
 
 
 class AskQueue(Record, frozen=True, tag="ask-queue"):
     """Look at the batch queue: somebody has to know how long a job would wait."""
+
+
+class WakeAt(Record, frozen=True, tag="wake-at"):
+    """Nothing is to be done now, but then."""
+
+    until: float
+    why: Why
 
 
 class Release(Record, frozen=True, tag="release"):
@@ -267,12 +282,13 @@ Event = (
     | NodeUp
     | NodeLost
     | QueueRead
+    | Tick
     | InputsRead
     | TaskEnded
     | UserCancel
     | Resumed
 )
-Decision = Submit | AskQueue | Release | ReadInputs | Reuse | Launch | Kill | GiveUp | Finish
+Decision = Submit | AskQueue | WakeAt | Release | ReadInputs | Reuse | Launch | Kill | GiveUp | Finish
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Event | Decision] = msgspec.json.Decoder(Event | Decision)

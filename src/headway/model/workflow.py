@@ -42,6 +42,7 @@ class Workflow:
         self.producer: dict[str, str] = {}
         self._ordered_outputs: list[str] = []
         self._makers_inside: dict[str, str] = {}  # who makes something inside a directory
+        self._in_order: list[str] | None = None
         self.add(tasks)
 
     def __len__(self) -> int:
@@ -69,6 +70,7 @@ class Workflow:
         self._check_parents(completed)
         _check_acyclic(completed)
         self.tasks |= completed
+        self._in_order = None
         self.producer |= made
         self._ordered_outputs = outputs.ordered
         self._makers_inside |= inside
@@ -176,7 +178,9 @@ class Workflow:
 
     def topological(self) -> list[str]:
         """All ids, parents before children, otherwise in the order they were added."""
-        return _topological(self.tasks, self.children)
+        if self._in_order is None:
+            self._in_order = _topological(self.tasks, self.children)
+        return self._in_order
 
     def ranks(self, run_time_s: Callable[[Task], float] = lambda task: 1.0) -> dict[str, float]:
         """Each task's longest path to an exit, itself included, in seconds of run time (by default: in tasks)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -19,12 +19,27 @@ Estimate = Callable[[Task], float]  # how long a task will run, in seconds
 class JobStatus:
     """An allocation that was asked for."""
 
-    __slots__ = ("ended_at", "phase", "released", "request", "started_at", "submitted_at", "tag", "tasks")
+    __slots__ = (
+        "ended_at",
+        "expected_s",
+        "phase",
+        "released",
+        "request",
+        "rule",
+        "started_at",
+        "submitted_at",
+        "tag",
+        "tasks",
+        "ticket",
+    )
 
     def __init__(self, submit: Submit) -> None:
         self.tag = submit.tag
         self.request: JobRequest = submit.request
-        self.tasks = dict.fromkeys(submit.tasks)  # those that may run on it, in order; none: anybody
+        self.rule = submit.why.rule
+        self.ticket = submit.why.figures
+        self.expected_s = submit.expected_s
+        self.tasks = {task: number for number, task in enumerate(submit.tasks)}  # that may run on it; none: anybody
         self.phase = JobPhase.PENDING
         self.released = False
         self.submitted_at = submit.at
@@ -44,18 +59,20 @@ class View(Struct, frozen=True):
     unfinished: int  # tasks that may still have to run
     wanting: int  # tasks that need a node now
     jobs: Mapping[str, JobStatus]  # by tag, in the order in which they were asked for
+    live: Sequence[JobStatus]  # those that wait or run
     limits: LimitsRead
     queue: QueueRead | None  # the last look at the batch queue, if there was one
     workflow: Workflow
     placeable: Collection[str]  # tasks that only need a node, in the order in which they came to that
     is_over: Callable[[str], bool]  # whether a task has ended for good, one way or the other
-
-    def live(self) -> list[JobStatus]:
-        """The jobs that wait or run."""
-        return [job for job in self.jobs.values() if job.live]
+    is_busy: Callable[[str], bool]  # whether a job has tasks running
+    wakes_at: float | None  # when the planner will be called again even if nothing happens
+    stopping: bool  # whether nothing new is to be started
 
     def remaining(self) -> list[Task]:
-        """The tasks that have not ended, parents first."""
+        """The tasks that have not ended and are to run, parents first."""
+        if self.stopping:
+            return []
         tasks = self.workflow.tasks
         return [tasks[task_id] for task_id in self.workflow.topological() if not self.is_over(task_id)]
 
@@ -76,6 +93,13 @@ class Planner(ABC):
     @abstractmethod
     def plan(self, view: View, now: float) -> list[Decision]:
         """The submissions and releases that are due now."""
+
+    def expected_s(self, task: Task) -> float | None:
+        """How long it reckons a task to run, or None. A task is not begun where it is not thought to end."""
+        return None
+
+    def observe(self, job: JobStatus) -> None:
+        """Learn from a job that has just started, or ended. The only thing that a planner may remember."""
 
 
 def known_run_times(run_s: Mapping[str, float], otherwise_s: float) -> Estimate:

@@ -13,7 +13,7 @@ class OneAllocation(Planner):
     name = "one-allocation"
 
     def plan(self, view: View, now: float) -> list[Decision]:
-        live = view.live()
+        live = view.live
         if view.wanting and not live:
             why = Why(self.name, "work-and-no-nodes", {"tasks": view.wanting, "jobs": len(view.jobs)})
             return [Submit(now, view.next_tag(), JobRequest(view.limits.limits), why)]

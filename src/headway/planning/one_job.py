@@ -22,7 +22,7 @@ class OneJob(Planner):
         self._estimate = estimate
 
     def plan(self, view: View, now: float) -> list[Decision]:
-        live = view.live()
+        live = view.live
         if not view.unfinished:
             return [Release(now, job.tag, Why(self.name, "no-more-work")) for job in live]
         if live or not view.wanting:

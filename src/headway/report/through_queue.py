@@ -11,9 +11,11 @@ from headway.model import records
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
 from headway.model.records import Decision, Event
-from headway.model.units import format_duration
 from headway.report.columns import Field, table_lines
+from headway.report.queue_words import waited
 from headway.report.words import count, share
+
+_SAME_S = 1.0  # nobody is a second faster
 
 
 class Passage(Struct, frozen=True):
@@ -85,10 +87,10 @@ def passage_table(passages: Sequence[Passage], width: int) -> list[Text]:
     """A line a plan, the soonest through first."""
     rows = sorted(passages, key=lambda passage: (passage.status != "succeeded", passage.makespan_s))
     fields = [
-        Field("", "makespan", lambda row: format_duration(row.makespan_s), 90),
+        Field("", "makespan", lambda row: waited(row.makespan_s), 90),
         Field("", "jobs", lambda row: f"{row.jobs:,}", 70),
-        Field("wait", "first", lambda row: format_duration(row.first_wait_s), 60),
-        Field("wait", "mean", lambda row: format_duration(row.mean_wait_s), 50),
+        Field("wait", "first", lambda row: waited(row.first_wait_s), 60),
+        Field("wait", "mean", lambda row: waited(row.mean_wait_s), 50),
         Field("", "node-hours", lambda row: f"{row.node_hours:,.1f}", 80),
         Field("", "busy", lambda row: share(row.busy_share), 40),
     ]
@@ -105,8 +107,15 @@ def verdict(passages: Sequence[Passage]) -> str:
     if not through:
         return "no plan got the workflow through"
     best = through[0]
-    words = f"{best.plan} is through first, after {format_duration(best.makespan_s)}, with {count(best.jobs, 'job')}"
-    if len(through) > 1:
-        later = through[1].makespan_s / best.makespan_s - 1 if best.makespan_s else 0.0
-        words += f"; {through[1].plan} takes {share(later)} longer"
+    equals = [it.plan for it in through if it.makespan_s - best.makespan_s < _SAME_S]
+    after = f"through first, after {waited(best.makespan_s)}"
+    if len(equals) == 1:
+        words = f"{best.plan} is {after}, with {count(best.jobs, 'job')}"
+    else:
+        words = f"{', '.join(equals[:-1])} and {equals[-1]} are {after}"
+    if len(through) > len(equals):
+        other = through[len(equals)]
+        longer = other.makespan_s - best.makespan_s
+        more = share(longer / best.makespan_s) if best.makespan_s else waited(longer)
+        words += f"; {other.plan} takes {more} longer"
     return words

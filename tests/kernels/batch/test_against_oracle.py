@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import math
+import random
 
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from headway.kernels.batch.queue import BatchQueue, Scheduling
 from tests.kernels.batch.oracle import Oracle
-from tests.kernels.batch.workloads import SPANS, Workload, schedulings, workloads
+from tests.kernels.batch.workloads import SELECTIONS, SPANS, Workload, schedulings, workloads
 
 Action = tuple[str, int, int, int, int]
-NUMBERS = st.integers(0, 999)
-actions = st.lists(
-    st.tuples(st.sampled_from(("advance", "submit", "withdraw")), NUMBERS, NUMBERS, NUMBERS, NUMBERS), max_size=20
-)
+KINDS = ("advance", "advance", "advance", "submit", "submit", "submit", "withdraw", "withdraw")
 
 
-@settings(deadline=None, max_examples=500)
-@given(workloads(), schedulings())
-def test_every_start_is_that_of_the_oracle(workload: Workload, scheduling: Scheduling) -> None:
+@st.composite
+def actions(draw: st.DrawFn) -> list[Action]:
+    """By a die of our own, as the jobs are."""
+    die, many = random.Random(draw(st.integers(0, 2**32))), draw(st.integers(0, 25))
+    first, second, third, fourth = ([die.randrange(10_000) for _ in range(many)] for _ in range(4))
+    return list(zip(die.choices(KINDS, k=many), first, second, third, fourth, strict=True))
+
+
+@pytest.mark.parametrize("nodes", SELECTIONS)
+@pytest.mark.parametrize("backfill", ["fcfs", "easy", "easy with depth", "conservative"])
+@settings(deadline=None, max_examples=120)
+@given(data=st.data(), workload=workloads(20))
+def test_every_start_is_that_of_the_oracle(backfill: str, nodes: str, data: st.DataObject, workload: Workload) -> None:
+    depth = data.draw(st.integers(2, 4)) if backfill == "easy with depth" else 1
+    scheduling = data.draw(schedulings(backfill=backfill.split(maxsplit=1)[0], nodes=nodes, depth=depth))
     queue = workload.queue(scheduling)
     queue.run()
     assert queue.starts.tolist() == workload.oracle(scheduling).run()
 
 
-@settings(deadline=None, max_examples=500)
-@given(workloads(10), schedulings(), actions)
+@settings(deadline=None, max_examples=600)
+@given(workloads(10), schedulings(), actions())
 def test_jobs_come_and_go_as_with_the_oracle(workload: Workload, scheduling: Scheduling, todo: list[Action]) -> None:
     queue, oracle = workload.queue(scheduling), workload.oracle(scheduling)
     for action in todo:
@@ -43,7 +54,7 @@ def test_jobs_come_and_go_as_with_the_oracle(workload: Workload, scheduling: Sch
 
 
 @settings(deadline=None, max_examples=200)
-@given(workloads(10), schedulings(), actions, actions)
+@given(workloads(10), schedulings(), actions(), actions())
 def test_a_clone_goes_its_own_way(
     workload: Workload, scheduling: Scheduling, first: list[Action], second: list[Action]
 ) -> None:

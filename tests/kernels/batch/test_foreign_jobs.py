@@ -36,8 +36,8 @@ def to_the_end(queue: BatchQueue) -> None:
         pass
 
 
-@settings(deadline=None, max_examples=200)
-@given(workloads(), schedulings(), st.integers(0, 30), st.lists(portions, min_size=1, max_size=5))
+@settings(deadline=None, max_examples=500)
+@given(workloads(20), schedulings(), st.integers(0, 30), st.lists(portions, min_size=1, max_size=5))
 def test_what_is_withdrawn_before_anything_happens_leaves_no_trace(
     workload: Workload, scheduling: Scheduling, when: int, wanted: list[tuple[float, int]]
 ) -> None:

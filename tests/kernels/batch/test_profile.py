@@ -31,34 +31,49 @@ SELECTIONS = (BY_COUNT, LOWEST, CONTIGUOUS)
 
 
 @numba.njit
-def _reserve(state: State, slot: int, nodes: float, begin: float, end: float) -> None:
-    profile.reserve(state, slot, nodes, begin, end)
+def _change(state: State, what: int, slot: int, nodes: float, begin: float, end: float) -> None:
+    if what < 0:
+        profile.reserve(state, slot, nodes, begin, end)
+    else:
+        profile.release(state, slot, nodes, begin, end)
 
 
 @numba.njit
-def _release(state: State, slot: int, nodes: float, begin: float, end: float) -> None:
-    profile.release(state, slot, nodes, begin, end)
+def _ask(state: State, what: int, slot: int, nodes: float, req: float, not_before: float, planned: float) -> float:
+    if what == 0:
+        return profile.earliest(state, slot, nodes, req, not_before)
+    if what == 1:
+        return profile.earlier_by_count(state.plan, state.counts[N_POINTS], nodes, req, not_before, planned)
+    if what == 2:
+        return 1.0 if profile.fits_now(state, slot, nodes, req) else 0.0
+    return 1.0 if profile.forget_past(state) else 0.0
 
 
-@numba.njit
-def _earliest(state: State, slot: int, nodes: float, req: float, not_before: float) -> float:
-    return profile.earliest(state, slot, nodes, req, not_before)
+# Compiling takes longer than all that is tested here: so few functions, always with the same kinds of numbers.
 
 
-@numba.njit
-def _earlier(state: State, nodes: float, req: float, not_before: float, planned: float) -> float:
-    points = state[1][N_POINTS]
-    return profile.earlier_by_count(state[4], points, nodes, req, not_before, planned)
+def reserve(state: State, slot: int, nodes: float, begin: float, end: float) -> None:
+    _change(state, -1, slot, float(nodes), float(begin), float(end))
 
 
-@numba.njit
-def _fits_now(state: State, slot: int, nodes: float, req: float) -> bool:
-    return profile.fits_now(state, slot, nodes, req)
+def release(state: State, slot: int, nodes: float, begin: float, end: float) -> None:
+    _change(state, 1, slot, float(nodes), float(begin), float(end))
 
 
-@numba.njit
-def _forget_past(state: State) -> bool:
-    return profile.forget_past(state)
+def earliest(state: State, slot: int, nodes: float, req: float, not_before: float) -> float:
+    return float(_ask(state, 0, slot, float(nodes), float(req), float(not_before), 0.0))
+
+
+def earlier(state: State, nodes: float, req: float, not_before: float, planned: float) -> float:
+    return float(_ask(state, 1, 0, float(nodes), float(req), float(not_before), float(planned)))
+
+
+def fits_now(state: State, slot: int, nodes: float, req: float) -> bool:
+    return bool(_ask(state, 2, slot, float(nodes), float(req), 0.0, 0.0))
+
+
+def forget_past(state: State) -> bool:
+    return bool(_ask(state, 3, 0, 0.0, 0.0, 0.0, 0.0))
 
 
 def empty(machine: int, selection: int) -> State:
@@ -70,11 +85,11 @@ def members(bits: Words) -> set[int]:
 
 
 def held(state: State, slot: int) -> set[int]:
-    return members(state.sets[state[1][HELD] + slot])
+    return members(state.sets[state.counts[HELD] + slot])
 
 
 def slices(state: State) -> list[tuple[float, float]]:
-    points = state[1][N_POINTS]
+    points = state.counts[N_POINTS]
     return list(zip(state.plan[TIMES, :points].tolist(), state.plan[FREE, :points].tolist(), strict=True))
 
 
@@ -120,26 +135,26 @@ def test_reserved_and_released_at_random(machine: int, selection: int, todo: lis
         nodes = 1 + (wide - 1) % machine
         if what == 0 and booked:  # somebody gives back what is left
             owner, many, end, cells = booked.pop(wide % len(booked))
-            _release(state, owner, many, max(state.clock[NOW], cells[0][0]), end)
+            release(state, owner, many, max(state.clock[NOW], cells[0][0]), end)
             for second, taken in cells:
                 busy[second, taken] = False
         elif what == 1:  # time goes on
             state.clock[NOW] += when // 4
-            _forget_past(state)
+            forget_past(state)
         else:
             now = int(state.clock[NOW])
             bound = now + when
             begin = next(
                 t for t in range(bound, 10 * HORIZON) if choice(busy, t, t + req, nodes, selection) is not None
             )
-            assert _earliest(state, slot, nodes, req, bound) == begin
+            assert earliest(state, slot, nodes, req, bound) == begin
             expected = choice(busy, begin, begin + req, nodes, selection)
             if selection != BY_COUNT:
                 assert held(state, slot) == expected
             fits = choice(busy, now, now + req, nodes, selection)
-            assert _fits_now(state, slot, nodes, req) == (fits is not None)
-            assert _earliest(state, slot, nodes, req, bound) == begin
-            _reserve(state, slot, nodes, begin, begin + req)
+            assert fits_now(state, slot, nodes, req) == (fits is not None)
+            assert earliest(state, slot, nodes, req, bound) == begin
+            reserve(state, slot, nodes, begin, begin + req)
             cells = []
             for second in range(begin, begin + req):  # by count: any that are free then
                 taken = sorted(expected or np.flatnonzero(~busy[second])[:nodes].tolist())
@@ -155,32 +170,32 @@ def test_reserved_and_released_at_random(machine: int, selection: int, todo: lis
 @pytest.mark.parametrize("selection", SELECTIONS)
 def test_what_is_released_leaves_no_trace(machine: int, selection: int) -> None:
     state = empty(machine, selection)
-    for slot, (nodes, begin, end) in enumerate(((machine, 5, 9), (1, 0, 20), (machine - 1, 9, 12))):
-        assert _earliest(state, slot, nodes, end - begin, begin) == [5, 0, 9][slot] or slot == 1
-        if slot == 1:  # the whole machine is taken from 5 to 9
-            assert _earliest(state, slot, nodes, end - begin, begin) == 9
-            begin, end = 9, 29
-        _reserve(state, slot, nodes, begin, end)
-    assert slices(state) == [(0, machine), (5, 0), (12, machine - 1), (29, machine)]
-    _release(state, 1, 1, 9, 29)
-    assert slices(state) == [(0, machine), (5, 0), (9, 1), (12, machine)]
-    _release(state, 0, machine, 5, 9)
-    assert slices(state) == [(0, machine), (9, 1), (12, machine)]
-    _release(state, 2, machine - 1, 9, 12)
+    for slot, (nodes, req, bound, begin) in enumerate(((machine, 4, 5, 5), (1, 20, 0, 9), (machine - 1, 3, 0, 0))):
+        assert earliest(state, slot, nodes, req, bound) == begin
+        reserve(state, slot, nodes, begin, begin + req)
+    assert slices(state) == [(0, 1), (3, machine), (5, 0), (9, machine - 1), (29, machine)]
+    release(state, 1, 1, 9, 29)
+    assert slices(state) == [(0, 1), (3, machine), (5, 0), (9, machine)]
+    release(state, 0, machine, 5, 9)
+    assert slices(state) == [(0, 1), (3, machine)]
+    release(state, 2, machine - 1, 0, 3)
     assert slices(state) == [(0, machine)]
+    assert fits_now(state, 0, machine, 1e9)
+    if selection != BY_COUNT:
+        assert held(state, 0) == set(range(machine))
 
 
 def test_the_past_is_forgotten() -> None:
     state = empty(10, BY_COUNT)
-    _reserve(state, 0, 4, 0, 5)
-    _reserve(state, 1, 6, 5, 8)
+    reserve(state, 0, 4, 0, 5)
+    reserve(state, 1, 6, 5, 8)
     state.clock[NOW] = 3
-    assert not _forget_past(state)
+    assert not forget_past(state)
     assert slices(state) == [(3, 6), (5, 4), (8, 10)]
     state.clock[NOW] = 5
-    assert not _forget_past(state)  # fewer are free than before
+    assert not forget_past(state)  # fewer are free than before
     state.clock[NOW] = 9.5
-    assert _forget_past(state)
+    assert forget_past(state)
     assert slices(state) == [(9.5, 10)]
 
 
@@ -191,25 +206,25 @@ def test_earlier_is_earliest_without_its_own(todo: list[tuple[int, int, int, int
     state, booked = empty(10, BY_COUNT), []
     for slot, (_, wide, req, when) in enumerate(todo):
         nodes = 1 + wide % 10
-        begin = _earliest(state, slot, nodes, req, when)
-        _reserve(state, slot, nodes, begin, begin + req)
+        begin = earliest(state, slot, nodes, req, when)
+        reserve(state, slot, nodes, begin, begin + req)
         booked.append((slot, nodes, req, begin))
     for slot, nodes, req, begin in booked[::3]:  # some leave
-        _release(state, slot, nodes, begin, begin + req)
+        release(state, slot, nodes, begin, begin + req)
     left = [job for index, job in enumerate(booked) if index % 3]
     if not left:
         return
     slot, nodes, req, begin = left[which % len(left)]
-    earlier = _earlier(state, nodes, req, min(wait, begin), begin)
-    _release(state, slot, nodes, begin, begin + req)
-    assert earlier == _earliest(state, slot, nodes, req, min(wait, begin))
+    found = earlier(state, nodes, req, min(wait, begin), begin)
+    release(state, slot, nodes, begin, begin + req)
+    assert found == earliest(state, slot, nodes, req, min(wait, begin))
 
 
 def test_times_may_have_no_end() -> None:
     state = empty(2, LOWEST)
-    assert _earliest(state, 0, 1, math.inf, 0.5) == 0.5
-    _reserve(state, 0, 1, 0.5, math.inf)
-    assert _earliest(state, 1, 1, 7, 0.25) == 0.25
+    assert earliest(state, 0, 1, math.inf, 0.5) == 0.5
+    reserve(state, 0, 1, 0.5, math.inf)
+    assert earliest(state, 1, 1, 7, 0.25) == 0.25
     assert held(state, 1) == {1}
-    assert _earliest(state, 2, 2, 0.25, 0) == 0
-    assert _earliest(state, 2, 2, 0.75, 0) == math.inf
+    assert earliest(state, 2, 2, 0.25, 0) == 0
+    assert earliest(state, 2, 2, 0.75, 0) == math.inf

@@ -52,14 +52,17 @@ from headway.kernels.compiled import compiled, inlined, inner
 ARRIVED = 0  # at the time that was asked for, or there is nothing more to come
 TOLD = 1  # foreign jobs started or ended
 CROWDED = 2  # there is no room for another live job
-PAUSED = 3  # so many events have happened
+PAUSED = 3  # so much has been done
 
 
 @compiled
-def advance(state: State, trace: Trace, until: float, most_events: int) -> int:
-    """Let all happen that happens up to and at `until`; stop after a date on which foreign jobs started or ended."""
+def advance(state: State, trace: Trace, until: float, most_effort: int) -> int:
+    """Let all happen that happens up to and at `until`; stop after a date on which foreign jobs started or ended.
+
+    Also stops after `most_effort`, about so many looks at jobs, so that whoever waits hears of it now and then.
+    """
     count, clock = state.counts, state.clock
-    events = 0
+    effort = 0
     while True:
         if count[NEWCOMERS] or count[FREED]:
             fill(state, trace)
@@ -72,7 +75,7 @@ def advance(state: State, trace: Trace, until: float, most_events: int) -> int:
             if clock[NOW] < until < NEVER:
                 _set_clock(state, until)
             return ARRIVED
-        if events >= most_events:
+        if effort >= most_effort:
             return PAUSED
         arriving = 0
         if count[TOGETHER]:
@@ -81,7 +84,7 @@ def advance(state: State, trace: Trace, until: float, most_events: int) -> int:
             arriving = 1
         if arriving > count[N_UNUSED]:
             return CROWDED
-        events += 1
+        effort += 1 + count[N_WAITING]
         _set_clock(state, date)
         if count[TOGETHER]:
             while _next_end(state) == date:

@@ -48,6 +48,7 @@ from headway.kernels.batch.state import (
     with_more_foreigners,
     with_more_slots,
 )
+from headway.kernels.batch.twin import plan_as_lists
 
 Backfill = Literal["fcfs", "easy", "conservative"]
 Selection = Literal["counts", "ids", "contiguous"]
@@ -56,7 +57,7 @@ Dependency = Literal["slurm", "reserved"]
 
 _SELECTIONS = {"counts": BY_COUNT, "ids": LOWEST, "contiguous": CONTIGUOUS}
 _WORDS = {PENDING: "pending", STARTED: "running", ENDED: "ended", WITHDRAWN: "withdrawn"}
-_EVENTS_A_CALL = 100_000
+_EFFORT_A_CALL = 200_000  # so that Ctrl-C is heard within a second, however long the line
 
 
 class Scheduling(NamedTuple):
@@ -158,7 +159,7 @@ class BatchQueue:
         if self._untold:
             until = self.now
         while True:
-            reason = events.advance(self._state, self._trace, until, _EVENTS_A_CALL)
+            reason = events.advance(self._state, self._trace, until, _EFFORT_A_CALL)
             if reason == events.CROWDED:
                 self._make_room()
             elif reason != events.PAUSED:
@@ -167,7 +168,7 @@ class BatchQueue:
 
     def run(self, progress: Callable[[int], None] | None = None) -> None:
         """Let everything happen; `progress` hears now and then how many jobs of the trace have come."""
-        while (reason := events.advance(self._state, self._trace, np.inf, _EVENTS_A_CALL)) != events.ARRIVED:
+        while (reason := events.advance(self._state, self._trace, np.inf, _EFFORT_A_CALL)) != events.ARRIVED:
             if reason == events.CROWDED:
                 self._make_room()
             self._news()
@@ -195,7 +196,7 @@ class BatchQueue:
 
         `after` is an earlier job whose end it waits for. It may start at once: the next `advance` tells.
         """
-        if not 0 < nodes <= self.machine or not req > 0 or not run >= 0:
+        if not 0 < nodes <= self.machine or nodes != int(nodes) or not req > 0 or not run >= 0:
             raise ValueError(f"a job of {nodes} nodes for {req} s (it runs for {run} s) on a machine of {self.machine}")
         if after is not None:
             self._check(after)
@@ -261,6 +262,16 @@ class BatchQueue:
             found[TIMES, 1] = floor
         return found
 
+    def plan_with_nodes(self) -> tuple[list[float], list[float], list[str]]:
+        """The plan as lists, and which nodes are free, as hexadecimal numbers (none if only their number counts)."""
+        if self.scheduling.backfill == "fcfs":
+            times, free = self.plan().tolist()
+            return times, free, []
+        self._plan()
+        found = plan_as_lists(self._state)
+        self._unplan()
+        return found
+
     def _plan(self) -> float:
         """Put all that wait into the plan; from when on somebody else could start."""
         return self.now if self._is_conservative else float(plan_everybody(self._state))
@@ -296,9 +307,9 @@ class BatchQueue:
 
 def _check_trace(trace: Floats, machine: int) -> None:
     submit, nodes = trace[SUBMIT], trace[T_NODES]
-    if (np.diff(submit) < 0).any() or (submit < 0).any():
+    if not (np.diff(submit) >= 0).all() or not (submit >= 0).all():
         raise ValueError("jobs come in the order of their submission, none before 0")
-    if (nodes < 1).any() or (nodes > machine).any():
+    if not ((nodes >= 1) & (nodes <= machine) & (nodes == np.floor(nodes))).all():
         raise ValueError(f"jobs have from 1 to {machine} nodes")
     if not (trace[T_REQ] > 0).all() or not (trace[T_RUN] >= 0).all():
         raise ValueError("jobs ask for some time, and run for no less than none")

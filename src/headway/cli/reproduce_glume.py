@@ -1,0 +1,137 @@
+"""`headway reproduce glume`: chapters 5 and 7 of 002 run again, and whether our plan is ahead of all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from headway.cli.options import json_option
+from headway.model.errors import InputError, SiteError
+
+_LIST = "may be several, separated by commas"
+
+
+def _split(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for value in values for part in value.split(",") if part.strip()))
+
+
+@click.command("glume")
+@click.option("--as-published", is_flag=True, help="Only as the thesis's simulator did it.")
+@click.option("--clean", is_flag=True, help="Only without its peculiarities, in four weeks of each log.")
+@click.option("--full", is_flag=True, help="All 289 starts: about a million runs. By default a few starts a workflow.")
+@click.option("--starts", type=click.IntRange(min=1), metavar="N", help="So many for each workflow, instead.")
+@click.option("--plans", multiple=True, callback=_split, metavar="P", help=f"Only these; {_LIST}.")
+@click.option("--workflows", multiple=True, callback=_split, metavar="W", help=f"Only these, as 'MONTAGE*'; {_LIST}.")
+@click.option("--logs", multiple=True, callback=_split, metavar="L", help=f"Only KTH or SDSC; {_LIST}.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="For starts.")
+@click.option("--processes", type=click.IntRange(min=1), metavar="N", help="That work; by default one a core.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Keep results there, go on with what is there; JSON and a page too.",
+)
+@click.option("--again", multiple=True, callback=_split, metavar="P", help="Forget what DIR knows of these plans.")
+@json_option
+def command(
+    as_published: bool,
+    clean: bool,
+    full: bool,
+    starts: int | None,
+    plans: tuple[str, ...],
+    workflows: tuple[str, ...],
+    logs: tuple[str, ...],
+    seed: int,
+    processes: int | None,
+    out: Path | None,
+    again: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Run chapters 5 and 7 of GLUME's thesis (2020) again: workflows through the queues of KTH and SDSC.
+
+    Two ways, by default both: --as-published, as the thesis's simulator did it, and --clean. Table 7.1, Figures 5.2,
+    5.3, A.1 and 7.1 to 7.4 are printed beside ours, with intervals; and whether the plan `headway` is ahead of each of
+    seven others in each of twelve cells.
+
+    Logs and workflows are looked for in the folder that the environment variable HEADWAY_DATA names.
+
+    \b
+    Examples:
+      headway reproduce glume
+      headway reproduce glume --clean --plans headway,glume,one-job --starts 4 --workflows 'MONTAGE*'
+      headway reproduce glume --full --out glume      # days; Ctrl-C, and again, goes on
+    """
+    if full and starts is not None:
+        raise InputError("--full has its own number of starts", where="--starts", todo="leave out one of the two")
+    if again and out is None:
+        raise InputError("without --out nothing is known of earlier runs", where="--again", todo="leave it out")
+
+    from headway.cli.output import console_for, print_json, warn
+    from headway.cli.study_progress import study_progress
+    from headway.experiments.glume.experiment import AS_PUBLISHED, CLEAN, MODES, run_experiment
+    from headway.experiments.glume.modes import FULL, QUICK, Asked, Size
+    from headway.experiments.glume.workflows import find
+    from headway.experiments.studies.ledger import Ledger
+
+    _check_plans((*plans, *again))
+    size = FULL if full else QUICK if starts is None else Size(starts, starts, starts)
+    asked = Asked(find(workflows, logs), size, seed, plans)
+    for sentence in asked.found.missing:
+        warn(sentence)
+    modes = [mode for mode, chosen in ((AS_PUBLISHED, as_published), (CLEAN, clean)) if chosen] or MODES
+    if out is not None:
+        _make(out)
+    ledger = Ledger(None if out is None else out / "runs.csv", again)
+    try:
+        with study_progress() as tell:
+            results = run_experiment(asked, modes, ledger, processes=processes, tell=tell)
+    finally:
+        ledger.close()
+
+    from headway.experiments.glume.document import document
+
+    if out is not None:
+        import json
+
+        from headway.experiments.glume.page import page
+
+        _write(out / "glume.json", json.dumps(document(results), indent=2, ensure_ascii=False) + "\n")
+        _write(out / "glume.html", page(results))
+    if as_json:
+        print_json(document(results))
+        return 0
+    from headway.experiments.glume.tables import lines_of
+    from headway.report.saying import say, show
+
+    console = console_for()
+    for line, laid_out in lines_of(results, console.width):
+        (show if laid_out else say)(console, line)
+    return 0
+
+
+def _check_plans(names: tuple[str, ...]) -> None:
+    from headway.experiments.studies.plans import CODED
+    from headway.planning import PLANS
+
+    for name in names:
+        if name not in PLANS and name not in CODED:
+            from headway.cli.nearest import nearest
+
+            todo = nearest(name, sorted([*PLANS, *CODED]), otherwise="there are")
+            raise InputError(f"there is no plan called {name!r}", where="--plans", todo=todo)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SiteError(f"cannot make this folder: {error.strerror}", where=str(folder)) from error
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SiteError(f"cannot write this: {error.strerror}", where=str(path)) from error
+    click.echo(f"wrote {path}", err=True)

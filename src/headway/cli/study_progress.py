@@ -1,0 +1,45 @@
+"""How far a mass study is: a bar with the time that is left, or a line now and then in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from headway.experiments.studies.study import Progress, Tell
+
+_SAID_EVERY_S = 60.0
+
+
+@contextmanager
+def study_progress() -> Iterator[Tell]:
+    """A bar on a terminal; in a log a line a minute."""
+    from headway.model.units import format_duration
+
+    def words(at: Progress) -> str:
+        return "" if at.left_s is None else f", {format_duration(at.left_s)} left"
+
+    if not sys.stderr.isatty():
+        said_at = time.monotonic()
+
+        def log(at: Progress) -> None:
+            nonlocal said_at
+            if (now := time.monotonic()) >= said_at + _SAID_EVERY_S:
+                said_at = now
+                click.echo(f"{at.done:,} of {at.total:,} runs done{words(at)}", err=True)
+
+        yield log
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda at: bar.update(task, completed=at.done, total=at.total, description=words(at).removeprefix(", "))

@@ -1,0 +1,55 @@
+"""When workflows begin: the half-hours of the thesis's one week, or of four seeded weeks."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+from msgspec import Struct
+
+DAY_S = 86400.0
+_STEP_S = 1800.0
+SLOTS = 48 * 6 + 1  # 002 §4.3: half-hours from the end of the first day to the end of the week
+WEEKS = 4
+WARM_UP_S = 7 * DAY_S
+_AFTERWARDS_S = 14 * DAY_S  # the log goes on for so long after the last start of a week
+
+
+class Week(Struct, frozen=True):
+    """A time of the log: from when on its jobs are simulated, and when the first workflow may begin."""
+
+    begins_s: float
+    first_s: float
+
+    def slot_s(self, slot: int) -> float:
+        """A start, half an hour after the one before it."""
+        return self.first_s + slot * _STEP_S
+
+
+THESIS_WEEK = Week(0.0, DAY_S)
+
+
+def seeded_weeks(log: str, last_submit_s: float, seed: int) -> list[Week]:
+    """One week in each quarter of the log, seven days of warm-up before it."""
+    latest_s = last_submit_s - _AFTERWARDS_S - SLOTS * _STEP_S
+    quarter_s = (latest_s - WARM_UP_S) / WEEKS
+    draws = _generator(seed, log, "weeks").random(WEEKS)
+    hours = [round((WARM_UP_S + (number + draw) * quarter_s) / 3600) for number, draw in enumerate(draws)]
+    return [Week(hour * 3600.0 - WARM_UP_S, hour * 3600.0) for hour in hours]
+
+
+def starts_of(weeks: list[Week], log: str, workflow: str, count: int, seed: int) -> list[tuple[Week, float]]:
+    """So many starts for a workflow, in turn in each week; with a greater `count`, the same and more.
+
+    Each workflow has starts of its own: queues that differ say more about plans than the same few again and again.
+    """
+    slots = [_generator(seed, log, workflow, str(number)).permutation(SLOTS) for number in range(len(weeks))]
+    chosen = []
+    for number in range(min(count, SLOTS * len(weeks))):
+        turn, which = divmod(number, len(weeks))
+        chosen.append((weeks[which], weeks[which].slot_s(int(slots[which][turn]))))
+    return chosen
+
+
+def _generator(seed: int, *words: str) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(key=[seed, zlib.crc32(" ".join(words).encode())]))

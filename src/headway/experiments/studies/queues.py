@@ -1,0 +1,84 @@
+"""`Queue`: which log, read how, scheduled how. All that a run's outcome depends on besides workflow, start and plan."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct, structs
+
+from headway.formats.read_batch_log import read_batch_log
+from headway.kernels.batch.queue import Backfill, BatchQueue, Dependency, Rules, Scheduling, Selection
+from headway.model.batch_log import BatchJobs, BatchLog
+from headway.simulation.batch import queue_of
+from headway.simulation.batch_jobs import Choices, jobs_of
+
+_MINUTE_S = 60.0
+
+
+class Queue(Struct, frozen=True):
+    """A batch queue that can be set up again, in any process, and is then the same."""
+
+    trace: str  # the log's file
+    requests: Literal["real", "accurate"] = "real"
+    cancelled: Literal["drop", "full-request", "one-second"] = "drop"
+    whole_minutes: bool = False  # requests are rounded down to minutes, at least one, and jobs end with them
+    machine: int | None = None
+    skip_bad: bool = False
+    backfill: Backfill = "conservative"
+    nodes: Selection = "counts"
+    rules: Rules = "pyss"
+    dependency: Dependency = "slurm"
+    most_jobs: int | None = None
+    begins_s: float = 0.0  # jobs that were submitted earlier are left out: the machine is empty then
+
+    @property
+    def name(self) -> str:
+        """What the log is called in results."""
+        return named(self.trace)
+
+    def jobs(self) -> BatchJobs:
+        """The jobs, with times since the log's first."""
+        return _jobs(self)
+
+    def fresh(self) -> BatchQueue:
+        """The queue before anything has happened."""
+        scheduling = Scheduling(self.backfill, self.nodes, self.rules, dependency=self.dependency)
+        return queue_of(self.jobs(), scheduling, self.most_jobs)
+
+
+def named(file: str) -> str:
+    """A file's name without what says how it is written."""
+    name = Path(file).name
+    for ending in (".gz", ".swf", ".txt", ".csv", ".log", ".sacct", ".dax", ".xml", ".json"):
+        name = name.removesuffix(ending) or name
+    return name
+
+
+@lru_cache(maxsize=4)
+def _log(trace: str, skip_bad: bool) -> BatchLog:
+    return read_batch_log(Path(trace), skip_bad)
+
+
+@lru_cache(maxsize=4)
+def _jobs(queue: Queue) -> BatchJobs:
+    choices = Choices(
+        requests=queue.requests, cancelled=queue.cancelled, machine=queue.machine, skip_bad=queue.skip_bad
+    )
+    jobs = jobs_of(_log(queue.trace, queue.skip_bad), choices, queue.trace)
+    if queue.whole_minutes:
+        jobs = _in_minutes(jobs)
+    kept = jobs.submit_s >= queue.begins_s
+    if kept.all():
+        return jobs
+    return structs.replace(
+        jobs, submit_s=jobs.submit_s[kept], nodes=jobs.nodes[kept], req_s=jobs.req_s[kept], run_s=jobs.run_s[kept]
+    )
+
+
+def _in_minutes(jobs: BatchJobs) -> BatchJobs:
+    """As 002's simulator told its scheduler, which then ended jobs when their request was used up."""
+    req_s = np.maximum(np.floor(jobs.req_s / _MINUTE_S) * _MINUTE_S, _MINUTE_S)
+    return structs.replace(jobs, req_s=req_s, run_s=np.minimum(jobs.run_s, req_s))

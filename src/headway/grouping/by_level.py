@@ -1,0 +1,24 @@
+"""One level after the other, a job each."""
+
+from __future__ import annotations
+
+from headway.grouping.base import Group, Grouper, Levels, Waits, soonest
+from headway.grouping.whole import full_width
+
+
+class LevelByLevel(Grouper):
+    """A job for each level, of the width that is expected to be through first (002 §5.2)."""
+
+    name = "level-by-level"
+
+    def next_group(self, levels: Levels, waits: Waits, delay_s: float) -> Group:
+        return soonest(levels, waits, 0, 0, delay_s)
+
+
+class PerStage(Grouper):
+    """A job for each level, as wide as the level (000 §4.1)."""
+
+    name = "per-stage"
+
+    def next_group(self, levels: Levels, waits: Waits, delay_s: float) -> Group:
+        return full_width(levels, waits, 0, 0)

@@ -1,0 +1,142 @@
+"""`StagedPlanner`: one group of tasks after the other, made of who forms groups and who says when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headway.grouping.base import Floats, Group, Grouper, Levels, Waits
+from headway.model.job import JobPhase, JobRequest
+from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, Submit, WakeAt, Why
+from headway.model.task import Task
+from headway.planning.base import Estimate, JobStatus, Planner, View
+from headway.planning.one_job_per_task import PER_TASK, OneJobPerTask
+from headway.planning.requested_time import requested_s
+from headway.timing.base import NOT_YET, Predecessor, Timing
+from headway.waiting.twin import QueueTwin
+
+WORTH_IT_S = 60.0  # a job that has nothing to do for so long is kept
+
+
+class StagedPlanner(Planner):
+    """Forms the next group of what no job of ours covers, and submits it when it is due.
+
+    A job is given back when its tasks are over. When one has expired with tasks undone, those behind it are cancelled
+    and what remains is planned again; finished tasks stay finished (002 §5.1).
+    """
+
+    def __init__(self, name: str, grouper: Grouper, timing: Timing, estimate: Estimate) -> None:
+        self.name = name
+        self._grouper = grouper
+        self._timing = timing
+        self._estimate = estimate
+        self._per_task = OneJobPerTask(estimate)
+        self._twin: QueueTwin | None = None
+
+    def plan(self, view: View, now: float) -> list[Decision]:
+        live = view.live
+        releases = self._releases(view, live, now)
+        if releases:
+            return releases
+        if any(job.rule == PER_TASK for job in view.jobs.values()):
+            return self._per_task.plan(view, now)
+        before = [_predecessor(job) for job in live]
+        if view.stopping or not view.unfinished or not self._timing.may_be_due(before):
+            return []
+        if view.wakes_at is not None and view.wakes_at > now:
+            return []
+        covered = {task for job in live for task in job.tasks}
+        remaining = [task for task in view.remaining() if task.id not in covered]
+        if not remaining:
+            return []
+        if view.queue is None:
+            return [AskQueue(now)]
+        return self._next(view, view.queue, remaining, before, now)
+
+    def _releases(self, view: View, live: Sequence[JobStatus], now: float) -> list[Decision]:
+        """Jobs that have nothing more to do, that came too early, or that follow one that has expired."""
+        expired = [job for job in view.jobs.values() if job.phase is JobPhase.ENDED and not job.released]
+        since = max((job.ended_at or 0.0 for job in expired), default=-1.0)
+        rules: list[tuple[JobStatus, str]] = []
+        for job in live:
+            if not view.unfinished or all(view.is_over(task) for task in job.tasks):
+                rules.append((job, "its-tasks-are-over"))
+            elif job.rule != PER_TASK and job.submitted_at < since:
+                rules.append((job, "its-predecessor-expired"))
+            elif self._timing.resubmits and _is_early(job, live, now):
+                rules.append((job, "too-early"))
+        return [Release(now, job.tag, Why(self.name, rule)) for job, rule in rules]
+
+    def _next(
+        self, view: View, queue: QueueRead, remaining: list[Task], before: Sequence[Predecessor], now: float
+    ) -> list[Decision]:
+        levels = Levels(remaining, self._estimate, view.limits.limits.nodes)
+        expired = sum(job.phase is JobPhase.ENDED and not job.released for job in view.jobs.values())
+        group = self._grouper.next_group(levels, self._waits(queue, expired), self._timing.delay_s(before, now))
+        if group is None:
+            return self._per_task.plan(view, now)
+        wait_s = min([group.wait_s, *_waits_of_early_jobs(view)]) if self._timing.resubmits else group.wait_s
+        at = self._timing.submit_at(before, wait_s, now)
+        if at == NOT_YET:
+            return []
+        if at > now:
+            return [WakeAt(now, at, Why(self.name, "ahead", {"wait_s": wait_s}))]
+        return [self._submit(view, levels, group, before, expired, now)]
+
+    def _waits(self, queue: QueueRead, expired: int) -> Waits:
+        if self._twin is None or self._twin.read is not queue:
+            self._twin = QueueTwin(queue)
+        twin = self._twin
+
+        def waits(nodes: Sequence[int], run_s: Floats) -> Floats:
+            return twin.waits_s(nodes, np.array([requested_s(seconds, expired) for seconds in run_s.tolist()]))
+
+        return waits
+
+    def _submit(
+        self,
+        view: View,
+        levels: Levels,
+        group: Group,
+        before: Sequence[Predecessor],
+        expired: int,
+        now: float,
+    ) -> Submit:
+        walltime_s = requested_s(group.run_s + group.leeway_s, expired)
+        request = JobRequest(view.limits.limits.replace(nodes=group.nodes, walltime_s=walltime_s))
+        figures: dict[str, Figure] = {
+            "levels": group.last - group.first + 1,
+            "of": len(levels),
+            "run_s": group.run_s,
+            "leeway_s": group.leeway_s,
+            "wait_s": group.wait_s,
+            "expired": expired,
+        }
+        tasks = tuple(task.id for task in levels.tasks(group.first, group.last))
+        after = before[-1].tag if before and self._timing.depends else None
+        why = Why(self._grouper.name, self._timing.name, figures)
+        return Submit(now, view.next_tag(), request, why, tasks, group.run_s, after)
+
+
+def _predecessor(job: JobStatus) -> Predecessor:
+    if job.started_at is None:
+        return Predecessor(job.tag, None, None)
+    walltime_s = job.request.per_node.walltime_s or 0.0
+    expected_s = walltime_s if job.expected_s is None else min(job.expected_s, walltime_s)
+    return Predecessor(job.tag, job.started_at + expected_s, job.started_at + walltime_s)
+
+
+def _waits_of_early_jobs(view: View) -> list[float]:
+    """How long those waited that came too early and were given back: the next will not wait much longer."""
+    jobs = [job for job in view.jobs.values() if job.released and job.started_at is not None]
+    early = [job for job in jobs if not all(view.is_over(task) for task in job.tasks)]
+    return [job.started_at - job.submitted_at for job in early[-1:] if job.started_at is not None]
+
+
+def _is_early(job: JobStatus, live: Sequence[JobStatus], now: float) -> bool:
+    """Whether a job has started, and one before it is still expected to run for a while."""
+    if job.started_at is None:
+        return False
+    ends = [_predecessor(other).expected_end for other in live if other.submitted_at < job.submitted_at]
+    return any(end is not None and end - now > WORTH_IT_S for end in ends)

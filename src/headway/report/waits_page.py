@@ -1,0 +1,120 @@
+"""How right models of queue waits were, as one HTML page: figures, and a reliability plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from msgspec import Struct
+
+from headway.model.wait_score import WaitScore
+from headway.report.page_style import legend, page_of, quiet_paragraph, table
+from headway.report.queue_charts import LEFT, RIGHT, label, svg
+from headway.report.waits_table import ModelScores, lasting, ratio, waits_headline
+from headway.report.words import count, harmless, share
+
+COLOURS = ("#2f6fb5", "#8c959f", "#2f7d4f", "#e8762d", "#9b7fd1", "#c94f7c", "#b08800", "#3aa6a6")
+_SIDE, _TOP, _BOTTOM = 420.0, 12.0, 44.0
+
+_STYLE = """
+  .lead { font-size: 1.1rem }
+  figure { margin: .6rem 0; max-width: 40rem } figcaption { font-size: .9rem; font-weight: 600 }
+  svg { width: 100% }
+  .grid { stroke: #8c959f; stroke-opacity: .28; fill: none }
+  .right { stroke: currentColor; stroke-opacity: .6; stroke-dasharray: 5 4; fill: none }
+  path:hover, circle:hover { stroke-opacity: 1 }
+"""
+
+
+class WaitsPage(Struct, frozen=True):
+    """What a page is made of."""
+
+    name: str  # of the log
+    machine: int
+    settings: Sequence[str]  # how it was simulated, in words
+    scored: Sequence[ModelScores]
+
+    def html(self) -> str:
+        """The whole page."""
+        return page_of(f"{harmless(self.name)}: predicted waits", _STYLE, self._body())
+
+    def _body(self) -> Iterator[str]:
+        yield f"<h1>{escape(harmless(self.name))}: predicted waits</h1>"
+        words = waits_headline(self.scored)
+        yield f'<p class="lead">{escape(words[:1].upper() + words[1:])}.</p>'
+        jobs = self.scored[0].all.jobs
+        yield quiet_paragraph(
+            f"{count(jobs, 'job')} on {count(self.machine, 'node')}. Simulated by Headway: {', '.join(self.settings)}. "
+            "Every model is asked when a job is submitted, and knows of jobs that have started by then."
+        )
+        yield "<h2>Reliability</h2>"
+        yield quiet_paragraph(
+            "How many waits were within each predicted quantile, of the jobs that the plan made wait. On the dashed "
+            "line as many as promised; above it predictions are too cautious, below it too sure."
+        )
+        names = [row.to_wait.name for row in self.scored]
+        yield legend(zip(names, _colours(names), strict=True))
+        title = "Waits within the predicted quantile"
+        picture = reliability_chart([row.to_wait for row in self.scored])
+        yield f'<figure><figcaption>{title}</figcaption><div class="wide">{picture}</div></figure>'
+        yield "<h2>Jobs that the plan made wait</h2>"
+        yield _table([row.to_wait for row in self.scored])
+        yield "<h2>All jobs</h2>"
+        yield _table([row.all for row in self.scored])
+        yield quiet_paragraph(
+            "Errors are of the one figure that a plan would be made with, pinball losses of the quantiles: the less "
+            "the better. Signed errors above 0 say too long."
+        )
+
+
+def reliability_chart(scored: Sequence[WaitScore]) -> str:
+    """Promised shares across, shares that came true upwards."""
+
+    def x(value: float) -> float:
+        return LEFT + _SIDE * value
+
+    def y(value: float) -> float:
+        return _TOP + _SIDE * (1 - value)
+
+    parts = []
+    for step in range(5):
+        at = step / 4
+        parts.append(f'<path class="grid" d="M{x(0):.1f} {y(at):.1f}H{x(1):.1f}M{x(at):.1f} {y(0):.1f}V{y(1):.1f}"/>')
+        parts.append(label(LEFT - 7, y(at) + 4, share(at), anchor="end"))
+        parts.append(label(x(at), y(0) + 17, share(at)))
+    parts.append(label(x(0.5), y(0) + 36, "promised"))
+    parts.append(f'<path class="right" d="M{x(0):.1f} {y(0):.1f}L{x(1):.1f} {y(1):.1f}"/>')
+    for each, colour in zip(scored, _colours([each.name for each in scored]), strict=True):
+        points = [(float(at), covered) for at, covered in each.covered.items()]
+        line = "L".join(f"{x(at):.1f} {y(covered):.1f}" for at, covered in points)
+        parts.append(f'<path d="M{line}" fill="none" stroke="{colour}" stroke-width="2" stroke-opacity=".85"/>')
+        for at, covered in points:
+            words = f"{each.name}: {share(covered)} of waits within the {at:.0%} quantile"
+            parts.append(
+                f'<circle cx="{x(at):.1f}" cy="{y(covered):.1f}" r="3.2" fill="{colour}">'
+                f"<title>{escape(words)}</title></circle>"
+            )
+    return svg("Reliability", LEFT + _SIDE + RIGHT, _TOP + _SIDE + _BOTTOM, "".join(parts))
+
+
+def _colours(names: Sequence[str]) -> list[str]:
+    return [COLOURS[place % len(COLOURS)] for place in range(len(names))]
+
+
+def _table(scored: Sequence[WaitScore]) -> str:
+    shares = list(scored[0].covered)
+    heads = ("model", "jobs", "mean wait", "mean absolute error", "of plan's", "signed", "pinball")
+    rows = (
+        [
+            escape(each.name),
+            f"{each.jobs:,}",
+            lasting(each.mean_wait_s),
+            lasting(each.absolute_error_s),
+            ratio(each.to_plan),
+            lasting(each.error_s),
+            lasting(each.mean_pinball_s),
+            *(share(each.covered[at]) for at in shares),
+        ]
+        for each in scored
+    )
+    return table((*heads, *(f"{float(at):.0%}" for at in shares)), rows)

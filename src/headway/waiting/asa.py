@@ -1,0 +1,197 @@
+"""`asa`: chances over fixed alternatives, after 000 (the Adaptive Scheduling Algorithm)."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from msgspec import Struct
+from numpy.random import Generator, Philox
+
+from headway.kernels.asa_rounds import Floats, charge
+from headway.model.records import Figure
+from headway.waiting.base import Draw, Shape, Wait, WaitModel, uniform
+from headway.waiting.geometry import geometry
+
+# 000 §4.3: 53 alternatives up to 100,000 s, most of them for tens and hundreds of seconds. Which ones it does not say.
+ALTERNATIVES_S = (
+    *(5.0 * step for step in range(20)),
+    *(50.0 * step for step in range(2, 20)),
+    *(1_000.0 * step for step in range(1, 10)),
+    *(10_000.0 * step for step in (1, 2, 4, 6, 8, 10)),
+)
+REPETITIONS = 50  # of the tuned policy (§4.5)
+_NO_DRAWS = np.empty(0)
+_EVEN_S = 60.0  # below this, alternatives that differ by little are all about right: for the graded loss
+_SURE = 1e-9  # what rounding may lack of a share
+
+Policy = Literal["tuned", "default", "greedy"]
+Loss = Literal["0/1", "graded"]
+
+
+class Learned(Struct):
+    """What is known of one geometry."""
+
+    chances: Floats  # of each alternative: p of Algorithm 1
+    charged: Floats  # in this round: its l
+    lost: Floats  # ever: for the greedy policy
+    rounds: int = 0  # that are over: the appendix's eta
+    seen: int = 0  # waits
+
+
+class Asa(WaitModel):
+    """Learns by trial which of 53 waits to reckon with (000 Algorithm 1).
+
+    Each kind of job (see `geometry`) has a chance for every alternative, equal at first. `predict` samples one by the
+    question's draw. `observe` charges only that one: nothing if no alternative is nearer to the true wait, 1 otherwise
+    (§4.3). When an alternative has been charged more than 1, the round is over and chances are multiplied by
+    exp(-gamma_t x charged). The paper wants gamma_t not to grow and names no values; its proof (appendix A) has 1.
+
+    `policy`: "default" is the algorithm as it stands. "tuned" (§4.4, §4.5) uses each wait that it is told of to sample
+    and charge another 50 times, which is what the paper evaluates. "greedy" (§4.4) always takes the alternative with
+    the least loss so far, the shortest of equals. `loss="graded"` charges by how far an alternative is from the truth,
+    as a share of the longer of the two. `seeded` puts half of the chances on the scheduler's estimate at first (§3.2
+    has it as an option). A wait that was cut short can only convict alternatives that it has already outlasted.
+
+    >>> model, shape = Asa(), Shape(nodes=4, asked_s=3600)
+    >>> for number in range(30):
+    ...     model.observe(shape, model.predict(shape, (0, "asa", "job", number)).ticket, 610.0)
+    >>> model.quantiles(shape, [0.5])
+    [600.0]
+    """
+
+    name = "asa"
+
+    def __init__(
+        self,
+        policy: Policy = "tuned",
+        *,
+        loss: Loss = "0/1",
+        seeded: bool = False,
+        repetitions: int = REPETITIONS,
+        alternatives_s: Sequence[float] = ALTERNATIVES_S,
+        gamma: float = 1.0,
+        slowing: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self.policy = policy
+        self.loss = loss
+        self.seeded = seeded
+        self.repetitions = repetitions if policy == "tuned" else 0
+        self.gamma, self.slowing, self.seed = gamma, slowing, seed
+        self._alternatives_s = np.array(alternatives_s, np.float64)
+        self._learned: dict[str, Learned] = {}
+
+    def learned(self, shape: Shape) -> Learned:
+        """What is known of such jobs; nothing is noted by asking."""
+        return self._learned.get(geometry(shape)) or self._new(shape)
+
+    def predict(self, shape: Shape, draw: Draw = (0, "", "", 0)) -> Wait:
+        """An alternative, sampled by its chance."""
+        known = self.learned(shape)
+        if self.policy == "greedy":
+            action = int(known.lost.argmin())
+        else:
+            passed = np.cumsum(known.chances)
+            action = min(int(np.searchsorted(passed, uniform(draw), side="right")), passed.size - 1)
+        return Wait(float(self._alternatives_s[action]), {"action": float(action)})
+
+    def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
+        """Of the chances; who is greedy knows only one answer."""
+        if self.policy == "greedy":
+            return [self.predict(shape).wait_s] * len(shares)
+        passed = np.cumsum(self.learned(shape).chances)
+        found = np.searchsorted(passed, np.array(shares) - _SURE)
+        answers: list[float] = self._alternatives_s[np.minimum(found, passed.size - 1)].tolist()
+        return answers
+
+    def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
+        """Charge the alternative that the ticket names; with the tuned policy, fifty more."""
+        if not (math.isfinite(waited_s) and waited_s >= 0):
+            return
+        kind = geometry(shape)
+        known = self._learned.setdefault(kind, self.learned(shape))
+        losses = self.losses(waited_s, censored=censored)
+        action = ticket.get("action")
+        first = int(action) if isinstance(action, (int, float)) and 0 <= action < losses.size else -1
+        draws = _NO_DRAWS
+        if self.repetitions and not censored:
+            digest = hashlib.blake2b(repr((self.seed, self.name, kind, known.seen)).encode(), digest_size=16).digest()
+            draws = Generator(Philox(key=int.from_bytes(digest))).random(self.repetitions)
+        if first >= 0:
+            known.lost[first] += losses[first]
+        known.rounds = charge(
+            known.chances, known.charged, losses, first, draws, self.gamma, self.slowing, known.rounds
+        )
+        known.seen += 1
+
+    def losses(self, waited_s: float, *, censored: bool = False) -> Floats:
+        """What each alternative is charged if it was sampled."""
+        away_s = np.abs(self._alternatives_s - waited_s)
+        best = int(away_s.argmin())
+        if self.loss == "0/1":
+            losses = np.ones(away_s.size)
+            losses[best] = 0.0
+        else:
+            graded = away_s / np.maximum(np.maximum(self._alternatives_s, waited_s), _EVEN_S)
+            losses = np.minimum(1.0, graded - graded[best]).clip(min=0.0)
+        if censored:
+            losses[best:] = 0.0
+        return losses
+
+    def _new(self, shape: Shape) -> Learned:
+        count = self._alternatives_s.size
+        chances = np.full(count, 1.0 / count)
+        if self.seeded and shape.estimate_s is not None:
+            chances *= 0.5
+            chances[int(np.abs(self._alternatives_s - shape.estimate_s).argmin())] += 0.5
+        return Learned(chances, np.zeros(count), np.zeros(count))
+
+    def state(self) -> dict[str, Any]:
+        """The alternatives, and of each geometry all there is."""
+        kinds = {
+            kind: {
+                "chances": known.chances.tolist(),
+                "charged": known.charged.tolist(),
+                "lost": known.lost.tolist(),
+                "rounds": known.rounds,
+                "seen": known.seen,
+            }
+            for kind, known in self._learned.items()
+        }
+        return {"version": 1, "alternatives_s": self._alternatives_s.tolist(), "geometries": kinds}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on where that stopped."""
+        self._alternatives_s = np.array(state["alternatives_s"], np.float64)
+        self._learned = {
+            kind: Learned(
+                np.array(known["chances"], np.float64),
+                np.array(known["charged"], np.float64),
+                np.array(known["lost"], np.float64),
+                known["rounds"],
+                known["seen"],
+            )
+            for kind, known in state["geometries"].items()
+        }
+
+
+class AsaDefault(Asa):
+    """000's Algorithm 1 as it stands: one sample, one charge."""
+
+    name = "asa-default"
+
+    def __init__(self) -> None:
+        super().__init__("default")
+
+
+class AsaGreedy(Asa):
+    """000's greedy policy: the alternative with the least loss so far."""
+
+    name = "asa-greedy"
+
+    def __init__(self) -> None:
+        super().__init__("greedy")

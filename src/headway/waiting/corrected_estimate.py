@@ -1,0 +1,166 @@
+"""`corrected-estimate`: what the scheduler's plan says, corrected by how such plans turned out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from headway.kernels.nearby_quantiles import nearby_quantiles
+from headway.model.records import Figure
+from headway.waiting.base import Draw, Shape, Wait, WaitModel
+from headway.waiting.geometry import geometry
+
+RECORDS = 2000  # that are remembered of each kind of question,
+ALIKE = 64  # and of these at most so many of one geometry
+SOFTEN_S = 60.0  # is added to both sides of a ratio: what happens within a minute should not count as ten times as long
+FAR = (0.5, 1.0, 1.0)  # what counts as far, in the logarithms of estimate, nodes and requested time
+
+_LATER, _NOW, _UNKNOWN = "later", "now", "unknown"
+
+
+class CorrectedEstimate(WaitModel):
+    """Learns how late or early the scheduler's own estimates turn out.
+
+    A plan that believes every request is too long, often several times, and how much too long depends on the estimate,
+    on the size of the job and on the times. Each job that has started leaves a record: where it stood (estimate, nodes,
+    requested time) and its ratio, (wait + 1 min) / (estimate + 1 min). A question is answered by the quantiles of the
+    ratios of the records near it, times the estimate; by the median, which has the least mean absolute error, if one
+    figure is asked for. If the plan is exact all ratios are 1, and so is every quantile.
+
+    Memory is bounded, and so forgets: of each geometry the last 64 records are kept, of all 2000. Users submit the same
+    job a hundred times over, all of which wait for the same thing; without the first bound such a flood would drown
+    everything else, and quantiles would be too sure. Plans that say `at once` are a kind of their own, and where there
+    is no plan the waits themselves are learned.
+
+    >>> model, shape = CorrectedEstimate(), Shape(nodes=4, asked_s=3600, estimate_s=7140.0)
+    >>> for _ in range(9):
+    ...     model.observe(shape, {}, 3540.0)
+    >>> model.predict(shape).wait_s
+    3540.0
+    >>> model.quantiles(shape, [0.5, 0.99])  # with nine records the plan itself may still be right
+    [3540.0, 7140.0]
+    """
+
+    name = "corrected-estimate"
+
+    def __init__(self) -> None:
+        self._memories = _nothing()
+
+    def predict(self, shape: Shape, draw: Draw = (0, "", "", 0)) -> Wait:
+        """The median."""
+        return Wait(self.quantiles(shape, [0.5])[0])
+
+    def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
+        """From the records near it."""
+        order = sorted(range(len(shares)), key=lambda place: shares[place])
+        ratios = self._memories[_kind(shape)].quantiles(shape, [shares[place] for place in order])
+        answers = [0.0] * len(shares)
+        for place, ratio in zip(order, ratios, strict=True):
+            answers[place] = max(0.0, ratio * _softened(shape) - SOFTEN_S)
+        return answers
+
+    def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
+        """One record more."""
+        if math.isfinite(waited_s) and waited_s >= 0:
+            self._memories[_kind(shape)].add(shape, waited_s, censored=censored)
+
+    def state(self) -> dict[str, Any]:
+        """The records, oldest first."""
+        records = [record for memory in self._memories.values() for record in memory.records()]
+        return {"version": 1, "records": records}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember them again; in that order nothing has to be forgotten."""
+        self._memories = _nothing()
+        for nodes, asked_s, estimate_s, waited_s, censored in state["records"]:
+            self.observe(Shape(int(nodes), asked_s, estimate_s), {}, waited_s, censored=bool(censored))
+
+
+class _Memory:
+    """Records of one kind, the smallest ratio first."""
+
+    def __init__(self) -> None:
+        self._ratios = np.empty(RECORDS + 1)
+        self._known = np.empty(RECORDS + 1)
+        self._places = np.empty((len(FAR), RECORDS + 1))
+        self._ages = np.empty(RECORDS + 1, np.int64)  # the number that a record came as
+        self._kinds = np.empty(RECORDS + 1, np.int64)
+        self._weights = np.empty(RECORDS)
+        self._geometries: dict[str, int] = {}  # and their numbers
+        self._alike: list[int] = []  # records of each
+        self._raw: dict[int, list[float | None]] = {}  # by age: what they were made of
+        self._count = 0
+        self._came = 0
+
+    def add(self, shape: Shape, waited_s: float, *, censored: bool) -> None:
+        kind = self._geometries.setdefault(geometry(shape), len(self._geometries))
+        if kind == len(self._alike):
+            self._alike.append(0)
+        count = self._count
+        if self._alike[kind] >= ALIKE:
+            self._forget(int(np.argmin(np.where(self._kinds[:count] == kind, self._ages[:count], self._came))))
+        elif count >= RECORDS:
+            self._forget(int(np.argmin(self._ages[:count])))
+        ratio = (waited_s + SOFTEN_S) / _softened(shape)
+        count = self._count
+        place = int(np.searchsorted(self._ratios[:count], ratio))
+        for row in self._rows():
+            row[..., place + 1 : count + 1] = row[..., place:count]
+        self._ratios[place], self._known[place] = ratio, 0.0 if censored else 1.0
+        self._places[:, place] = _place(shape)
+        self._ages[place], self._kinds[place] = self._came, kind
+        self._raw[self._came] = [shape.nodes, shape.asked_s, shape.estimate_s, waited_s, float(censored)]
+        self._alike[kind] += 1
+        self._came += 1
+        self._count += 1
+
+    def _forget(self, place: int) -> None:
+        self._alike[self._kinds[place]] -= 1
+        del self._raw[int(self._ages[place])]
+        for row in self._rows():
+            row[..., place : self._count - 1] = row[..., place + 1 : self._count]
+        self._count -= 1
+
+    def _rows(self) -> tuple[np.ndarray[Any, Any], ...]:
+        return self._ratios, self._known, self._places, self._ages, self._kinds
+
+    def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
+        """Of the ratio; `shares` never fall."""
+        count = self._count
+        found = np.empty(len(shares))
+        nearby_quantiles(
+            self._ratios[:count],
+            self._known[:count],
+            self._places[:, :count],
+            _place(shape),
+            np.array(shares, np.float64),
+            1.0,
+            self._weights,
+            found,
+        )
+        ratios: list[float] = found.tolist()
+        return ratios
+
+    def records(self) -> list[list[float | None]]:
+        """Oldest first."""
+        return list(self._raw.values())
+
+
+def _nothing() -> dict[str, _Memory]:
+    return {kind: _Memory() for kind in (_LATER, _NOW, _UNKNOWN)}
+
+
+def _kind(shape: Shape) -> str:
+    return _UNKNOWN if shape.estimate_s is None else _LATER if shape.estimate_s > 0 else _NOW
+
+
+def _softened(shape: Shape) -> float:
+    return max(0.0, shape.estimate_s or 0.0) + SOFTEN_S
+
+
+def _place(shape: Shape) -> np.ndarray[Any, np.dtype[np.float64]]:
+    each = (_softened(shape), max(shape.nodes, 1), max(shape.asked_s, 1.0))
+    return np.array([math.log(value) / far for value, far in zip(each, FAR, strict=True)])

@@ -1,0 +1,107 @@
+"""`headway compare` as users meet it: results that grow, a table, JSON, a page, and one sentence for every mistake."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.bench import Bench
+from tests.experiments.small_study import write_trace, write_workflow
+
+PLANS = ("--plans", "one-job,one-job-per-task", "level-by-level")
+
+
+@pytest.fixture
+def study(bench: Bench) -> Bench:
+    write_trace(bench.directory / "made.swf", 2000)
+    write_workflow(bench.directory / "m.json")
+    write_workflow(bench.directory / "c.json", "cybershake", 9)
+    return bench
+
+
+def compare(bench: Bench, *more: str) -> str:
+    asked = ("compare", "--traces", "made.swf", "--workflows", "m.json", "c.json", *PLANS, "--warm-up", "1d")
+    return bench.succeeds(*asked, "--out", "out", "--processes", "1", *more)
+
+
+def rows(bench: Bench) -> list[dict[str, str]]:
+    with (bench.directory / "out" / "runs.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_table_and_files(study: Bench) -> None:
+    text = compare(study, "--starts", "3", "--most-jobs", "4")
+    lines = text.splitlines()
+    assert "18 runs: 2 workflows, 1 log; easy backfilling" in lines[0]
+    assert "at most 4 jobs at a time" in text
+    assert "makespans against one-job-per-task's, by workflow" in text
+    assert "by log" not in text  # there is only one
+    found = rows(study)
+    assert len(found) == 18
+    assert {row["plan"] for row in found} == {"one-job", "one-job-per-task", "level-by-level"}
+    assert {row["status"] for row in found} == {"succeeded"}
+    assert len({row["start_s"] for row in found}) == 3
+    page = (study.directory / "out" / "compare.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "http" not in page
+    summary = json.loads((study.directory / "out" / "summary.json").read_text())
+    assert summary["reference"] == "one-job-per-task"
+    assert [it["plan"] for it in summary["overall"]] == [
+        it["plan"] for it in sorted(summary["overall"], key=lambda it: it["mean_log_ratio"])
+    ]
+    reference = next(it for it in summary["overall"] if it["plan"] == "one-job-per-task")
+    assert (reference["mean_log_ratio"], reference["ties"], reference["runs"]) == (0.0, 6, 6)
+
+
+def test_what_is_there_is_not_run_again(study: Bench) -> None:
+    compare(study, "--starts", "2")
+    first = (study.directory / "out" / "runs.csv").read_text()
+    compare(study, "--starts", "2")
+    assert (study.directory / "out" / "runs.csv").read_text() == first
+    compare(study, "--starts", "3")
+    more = (study.directory / "out" / "runs.csv").read_text()
+    assert more.startswith(first)
+    assert len(rows(study)) == 18
+    compare(study, "--starts", "3", "--again", "one-job")
+    again = (study.directory / "out" / "runs.csv").read_text().splitlines()
+    timeless = {line.rpartition(",")[0] for line in again}
+    assert timeless == {line.rpartition(",")[0] for line in more.splitlines()}
+    assert again[-1].split(",")[15] == "one-job"
+    compare(study, "--starts", "3", "--backfill", "conservative")
+    assert len(rows(study)) == 36
+
+
+def test_every_and_both_requests_and_json(study: Bench) -> None:
+    answer = json.loads(compare(study, "--every", "2d", "--requests", "both", "--reference", "one-job", "--json"))
+    assert answer["reference"] == "one-job"
+    assert answer["asked"]["every"] == 2 * 86400
+    assert set(answer["by_trace"]) == {"made, real requests", "made, accurate requests"}
+    starts = sorted({float(row["start_s"]) for row in rows(study)})
+    assert [start - starts[0] for start in starts] == [2 * 86400 * number for number in range(len(starts))]
+    assert starts[0] == 86400
+    assert len(starts) > 2
+    assert answer["runs"] == len(starts) * 2 * 2 * 3
+
+
+def test_the_reference_takes_part(study: Bench) -> None:
+    compare(study, "--starts", "1", "--reference", "big-job")
+    assert {row["plan"] for row in rows(study)} == {"one-job", "one-job-per-task", "level-by-level", "big-job"}
+
+
+def test_mistakes(study: Bench, tmp_path: Path) -> None:
+    asked = ("compare", "--traces", "made.swf", "--workflows", "m.json", "--out", "out")
+    assert "'one-job'" in study.fails(2, *asked, "--plans", "one-jobb")
+    assert "exclude each other" in study.fails(2, *asked, "--starts", "2", "--every", "1d")
+    assert "too little" in study.fails(2, *asked, "--warm-up", "9000d")
+    assert "--traces" in study.fails(2, "compare", "--workflows", "m.json", "--out", "out")
+    assert "none.swf" in study.fails(2, *asked, "--traces", "none.swf")
+    write_workflow(tmp_path / "m.json", seed=2)
+    assert "same name" in study.fails(2, *asked, "--workflows", str(tmp_path / "m.json"))
+    study.write("{}", "bad.json")
+    assert "bad.json" in study.fails(2, *asked, "--workflows", "bad.json")
+    assert not (study.directory / "out").exists()
+    study.write("x,y\n", "out/runs.csv")
+    assert "another kind" in study.fails(2, *asked, "--warm-up", "1d")

@@ -1,0 +1,153 @@
+"""How much leeway each way of searching finds, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.grouping.base import Group
+from headway.grouping.leeway import (
+    Search,
+    WaitWith,
+    coarse,
+    halving,
+    one_way,
+    smallest,
+    smallest_up_to_delay,
+    with_leeway,
+)
+from tests.grouping.flows import by_nodes
+
+ALL = (one_way, smallest, smallest_up_to_delay, coarse, halving)
+
+
+def steps(*steps_s: tuple[float, float]) -> WaitWith:
+    """From so much leeway on the job waits for so long."""
+
+    def wait_with(leeway_s: float) -> float:
+        return next(wait_s for from_s, wait_s in reversed(steps_s) if leeway_s >= from_s)
+
+    return wait_with
+
+
+@pytest.mark.parametrize(
+    ("search", "leeway_s"),
+    [
+        # Half of 3000 is tried first. With it the job starts after 3100 s, when the one before it has ended: enough.
+        (one_way, 1500),
+        # The first that has the job start between 3000 and 3600 s.
+        (smallest, 1000),
+        (smallest_up_to_delay, 1000),
+        # 1500: 100 s late, so between 0 and 1499. 749: 3000 s early, so 750 to 1499. 1124: late, so 750 to 1123: close.
+        (coarse, 1123),
+        # Half of 3000 makes it late, half of 1500 does not.
+        (halving, 1500),
+    ],
+)
+def test_a_start_soon_after_the_delay(search: Search, leeway_s: float) -> None:
+    wait_with = steps((0, 0), (1000, 3100), (2000, 9000))
+    assert search(wait_with, 0.0, 3000.0) == leeway_s
+
+
+@pytest.mark.parametrize(
+    ("search", "leeway_s", "wait_s"),
+    [
+        (one_way, 2000, 5000),  # half of 4000; the job is late now, and the leeway cannot shrink
+        # No leeway leads to a start between 4000 and 4600 s. 2000 is the least with which the job does not expire.
+        (smallest, 2000, 5000),
+        (smallest_up_to_delay, 2000, 5000),
+        # 2000: late, 0 to 1999. 999: early, 1000 to 1999. 1499: early, 1500 to 1999, close. It expires half way.
+        (coarse, 1999, 0),
+        (halving, 2000, 5000),  # half of 4000 makes it late, half of 2000 does not
+    ],
+)
+def test_a_queue_that_is_either_early_or_late(search: Search, leeway_s: float, wait_s: float) -> None:
+    wait_with = steps((0, 0), (2000, 5000))
+    assert search(wait_with, 0.0, 4000.0) == leeway_s
+    assert wait_with(leeway_s) == wait_s
+
+
+@pytest.mark.parametrize(
+    ("search", "leeway_s"),
+    [
+        # 800 is missing. 400: the job still starts after 200 s, and is held open until 600. 400 more: until 1000.
+        (one_way, 800),
+        (smallest, 800),
+        (smallest_up_to_delay, 800),
+        # Half way, at 400, it is 800 s early: 401 to 800 is close.
+        (coarse, 800),
+        (halving, 800),
+    ],
+)
+def test_a_queue_that_does_not_mind(search: Search, leeway_s: float) -> None:
+    assert search(steps((0, 200)), 200.0, 1000.0) == leeway_s
+
+
+def test_half_is_enough_when_each_second_asked_for_is_a_second_more_to_wait() -> None:
+    # 250 s of leeway are 250 s of waiting more: held open until 500 + 250 + 250.
+    assert one_way(lambda leeway_s: 500 + leeway_s, 500.0, 1000.0) == 250
+    # But only with 500 it does not start too early.
+    assert smallest(lambda leeway_s: 500 + leeway_s, 500.0, 1000.0) == 500
+
+
+def test_only_up_to_the_delay_is_a_late_start_found() -> None:
+    wait_with = steps((0, 2000), (1500, 3000))
+    assert smallest(wait_with, 2000.0, 3000.0) == 1000  # all that is missing: held open until 3000
+    assert smallest_up_to_delay(wait_with, 2000.0, 3000.0) == 1500
+
+
+def test_steps_are_seconds() -> None:
+    # 1.5 s are missing: one, then another, but never more than the delay.
+    assert one_way(steps((0, 0)), 0.0, 1.5) == 1.5
+    assert one_way(steps((0, 5)), 5.0, 6.5) == 2
+
+
+def test_a_queue_that_rewards_asking_for_more() -> None:
+    # 1000 is missing, but with 1000 more the job starts at once. Only as much as the delay is surely enough.
+    assert smallest(steps((0, 2000), (900, 0)), 2000.0, 3000.0) == 3000
+
+
+def test_who_waits_long_enough_needs_none() -> None:
+    group = Group(0, 0, 1, 500.0, wait_s=1000.0)
+    for search in ALL:
+        assert with_leeway(group, by_nodes({}), 1000.0, search) == group
+
+
+def test_the_wait_is_that_of_the_longer_job() -> None:
+    # Up to 2000 s long it would start after 100 s; with 1501 s of leeway after 5000.
+    waits = by_nodes({2: [(2000, 100), (9000, 5000)]})
+    found = with_leeway(Group(0, 0, 2, 500.0, wait_s=100.0), waits, 4800.0, smallest)
+    assert found == Group(0, 0, 2, 500.0, leeway_s=1501.0, wait_s=5000.0)
+
+
+@given(
+    waits_s=st.lists(st.floats(0, 1e7) | st.just(math.inf), min_size=1, max_size=8),
+    width_s=st.floats(1, 1e6),
+    delay_s=st.floats(0, 1e7),
+)
+def test_a_job_is_held_open_for_long_enough(waits_s: list[float], width_s: float, delay_s: float) -> None:
+    def wait_with(leeway_s: float) -> float:
+        return waits_s[int(leeway_s // width_s) % len(waits_s)]
+
+    for search in (one_way, smallest, smallest_up_to_delay):
+        if waits_s[0] < delay_s:
+            leeway_s = search(wait_with, waits_s[0], delay_s)
+            assert leeway_s >= delay_s - wait_with(leeway_s)
+
+
+@given(
+    waits_s=st.lists(st.floats(0, 1e7) | st.just(math.inf), min_size=1, max_size=8).map(sorted),
+    width_s=st.floats(1, 1e6),
+    delay_s=st.floats(0, 1e7),
+)
+def test_never_more_than_is_missing(waits_s: list[float], width_s: float, delay_s: float) -> None:
+    def wait_with(leeway_s: float) -> float:
+        return waits_s[min(int(leeway_s // width_s), len(waits_s) - 1)]
+
+    if waits_s[0] < delay_s:
+        for search in ALL:
+            most_s = delay_s if search is smallest_up_to_delay else delay_s - waits_s[0]
+            assert 0 <= search(wait_with, waits_s[0], delay_s) <= most_s + 1, "to a second"

@@ -1,0 +1,95 @@
+"""The length of a list schedule, against one that walks from second to second, and against known bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.grouping.list_schedule import makespans
+from headway.kernels.list_schedule import list_makespans
+from headway.model.task import Task
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[list[int], list[list[int]]]:
+    """Run times in whole seconds, and each task's parents, all of them before it."""
+    run_s = draw(st.lists(st.integers(0, 9), max_size=12))
+    parents = [sorted(draw(st.sets(st.integers(0, number - 1)))) if number else [] for number in range(len(run_s))]
+    return run_s, parents
+
+
+def second_by_second(run_s: list[int], parents: list[list[int]], nodes: int) -> int:
+    """Each second, those that end do; then free nodes take the first tasks whose parents have ended."""
+    left = dict.fromkeys(range(len(run_s)), -1)  # seconds to go; -1: not begun
+    done: set[int] = set()
+    now = 0
+    while len(done) < len(run_s):
+        changed = True
+        while changed:  # a task of no length makes room, and lets others begin, in the same second
+            changed = False
+            for task in [task for task, seconds in left.items() if seconds == 0 and task not in done]:
+                done.add(task)
+                changed = True
+            running = sum(seconds > 0 for seconds in left.values())
+            for task in range(len(run_s)):
+                if running < nodes and left[task] < 0 and done.issuperset(parents[task]):
+                    left[task] = run_s[task]
+                    running += 1
+                    changed = True
+        if len(done) < len(run_s):
+            now += 1
+            left = {task: seconds - 1 if seconds > 0 else seconds for task, seconds in left.items()}
+    return now
+
+
+def spans(run_s: list[int], parents: list[list[int]], nodes: list[int]) -> list[float]:
+    tasks = [
+        Task(f"t{number}", "c", "-", parents=tuple(f"t{parent}" for parent in above))
+        for number, above in enumerate(parents)
+    ]
+    return makespans(tasks, lambda task: float(run_s[int(task.id[1:])]), nodes)
+
+
+@given(graphs(), st.lists(st.integers(1, 6), min_size=1, max_size=4))
+def test_as_second_by_second(graph: tuple[list[int], list[list[int]]], nodes: list[int]) -> None:
+    assert spans(*graph, nodes) == [second_by_second(*graph, number) for number in nodes]
+
+
+@given(graphs())
+def test_no_shorter_than_it_can_be_and_no_longer_than_graham_says(graph: tuple[list[int], list[list[int]]]) -> None:
+    run_s, parents = graph
+    longest = [0] * len(run_s)  # path that ends with the task
+    for task, seconds in enumerate(run_s):
+        longest[task] = seconds + max((longest[parent] for parent in parents[task]), default=0)
+    path, work = max(longest, default=0), sum(run_s)
+    for nodes, span in zip(range(1, 14), spans(run_s, parents, list(range(1, 14))), strict=True):
+        assert max(path, work / nodes) <= span <= (work - path) / nodes + path + 1e-9
+        if nodes == 1:
+            assert span == work
+        if nodes >= len(run_s):
+            assert span == path
+
+
+def test_by_hand() -> None:
+    # 0: 4 s; 1: 2 s; 2: 2 s after 1; 3: 1 s after 0 and 2. Two nodes: 0 and 1, then 2, then 3.
+    assert spans([4, 2, 2, 1], [[], [], [1], [0, 2]], [1, 2, 3]) == [9.0, 5.0, 5.0]
+    # Another order of preference, another schedule: a free node takes the first that is ready, not the best.
+    assert spans([2, 2, 4], [[], [], []], [2]) == [6.0]
+    assert spans([4, 2, 2], [[], [], []], [2]) == [4.0]
+    assert spans([], [], [1, 5]) == [0.0, 0.0]
+
+
+def test_parents_elsewhere_do_not_count() -> None:
+    """A group may begin when those before it are over."""
+    tasks = [Task("b", "c", "-", parents=("a",)), Task("c", "c", "-", parents=("b", "a"))]
+    assert makespans(tasks, lambda task: 3.0, [1, 2]) == [6.0, 6.0]
+
+
+def test_the_room_to_compute_in_may_hold_anything() -> None:
+    run_s, first_child, children = np.array([3.0, 5.0]), np.array([0, 1, 1]), np.array([1])
+    found = np.full(2, np.nan)
+    for dirt in (0.0, -7.0, 1e300):
+        keys, work = np.full((2, 2), dirt), np.full((3, 2), 99)
+        list_makespans(run_s, first_child, children, np.array([0, 1]), np.array([1, 2]), keys, work, found)
+        assert found.tolist() == [8.0, 8.0]

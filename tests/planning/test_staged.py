@@ -1,0 +1,178 @@
+"""Groups and timings together: what is submitted when, worked out by hand on an otherwise empty or scripted queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.drivers.simulated import SimulatedRun, simulate
+from headway.drivers.through_queue import Through, run_through
+from headway.grouping.base import Group, Grouper, Levels, Waits
+from headway.grouping.by_level import PerStage
+from headway.grouping.whole import OneJob
+from headway.kernels.batch.queue import BatchQueue, Scheduling
+from headway.model import records
+from headway.model.instance import Instance, Recorded
+from headway.model.task import Task
+from headway.model.workflow import Workflow
+from headway.planning import PLANS
+from headway.planning.base import Estimate, Planner
+from headway.planning.staged import StagedPlanner
+from headway.timing.after_end import AfterEnd
+from headway.timing.ahead import Ahead
+from headway.timing.base import Timing
+from headway.timing.on_start import OnStart
+
+CONSERVATIVE = Scheduling("conservative")
+
+
+def stages(*run_s: float, width: int = 2) -> Instance:
+    """Levels of equal tasks, each of which waits for all of the level before."""
+    tasks: list[Task] = []
+    above: tuple[str, ...] = ()
+    for level in range(len(run_s)):
+        names = tuple(f"l{level}t{number}" for number in range(width))
+        tasks += [Task(name, f"l{level}", "-", parents=above, outputs=(name,)) for name in names]
+        above = names
+    recorded = {task.id: Recorded(run_s=run_s[int(task.category[1:])]) for task in tasks}
+    return Instance(Workflow("stages", tasks), recorded)
+
+
+def planned(grouper: Grouper, timing: Timing) -> Callable[[Estimate], Planner]:
+    return lambda estimate: StagedPlanner("planned", grouper, timing, estimate)
+
+
+def passed(
+    queue: BatchQueue, instance: Instance, plan: Callable[[Estimate], Planner], start_s: float = 0.0
+) -> SimulatedRun:
+    run = run_through(instance, Through(plan, start_s))
+    simulate(queue, [run])
+    assert run.engine.finished == "succeeded"
+    return run
+
+
+def of(run: SimulatedRun, kind: type) -> list:  # type: ignore[type-arg]
+    return [record for record in run.journal if isinstance(record, kind)]
+
+
+def test_after_end_submits_one_job_after_the_other() -> None:
+    run = passed(BatchQueue(4, CONSERVATIVE), stages(100.0, 50.0), planned(PerStage(), AfterEnd()))
+    assert [submit.at for submit in of(run, records.Submit)] == [0.0, 100.0]
+    assert [submit.request.per_node.nodes for submit in of(run, records.Submit)] == [2, 2]
+    assert run.ended_at() == 150.0
+
+
+def test_on_start_submits_the_next_while_the_first_runs() -> None:
+    # The first job runs from 0 to 1000. The second, submitted at 0, waits for the background until 900 and then has
+    # 115 s, of which it idles for 100: it expires. Its tasks run in a third job, submitted then.
+    queue = BatchQueue(4, CONSERVATIVE, submit=[0], nodes=[2], req=[900], run=[900])
+    run = passed(queue, stages(1000.0, 50.0), planned(PerStage(), OnStart()))
+    assert [submit.at for submit in of(run, records.Submit)] == [0.0, 0.0, 1015.0]
+    assert run.ended_at() == 1065.0
+
+
+class WithLeeway(Grouper):
+    """A level at a time, held open for as long as nothing can be done."""
+
+    name = "with-leeway"
+
+    def next_group(self, levels: Levels, waits: Waits, delay_s: float) -> Group:
+        run_s = levels.run_s(0, 0)
+        return Group(0, 0, len(run_s), float(run_s[-1]), leeway_s=delay_s)
+
+
+def test_leeway_carries_a_job_over_the_time_in_which_it_can_do_nothing() -> None:
+    run = passed(BatchQueue(4, CONSERVATIVE), stages(1000.0, 50.0), planned(WithLeeway(), OnStart()))
+    _, second = of(run, records.Submit)
+    assert second.request.per_node.walltime_s == 1.1 * (50.0 + 1160.0) + 60.0  # the first asks for 1160 s
+    assert run.ended_at() == 1050.0
+
+
+def test_an_expired_job_takes_its_successor_with_it_and_what_is_done_stays_done() -> None:
+    instance = stages(100.0, 100.0, 100.0, width=1)
+    optimist = lambda estimate: StagedPlanner("p", WithLeeway(), OnStart(), lambda task: 30.0)  # noqa: E731
+    run = passed(BatchQueue(2, CONSERVATIVE), instance, optimist)
+    rules = [release.why.rule for release in of(run, records.Release)]
+    assert "its-predecessor-expired" in rules
+    succeeded = [record.outcome.task for record in of(run, records.TaskEnded)]
+    assert succeeded == ["l0t0", "l1t0", "l2t0"]
+
+
+class Pessimist(PerStage):
+    """Expects every job to wait for 400 s."""
+
+    def next_group(self, levels: Levels, waits: Waits, delay_s: float) -> Group:
+        group = super().next_group(levels, waits, delay_s)
+        return Group(group.first, group.last, group.nodes, group.run_s, wait_s=400.0)
+
+
+@pytest.mark.parametrize("rule", ["slurm", "reserved"])
+def test_ahead_submits_a_predicted_wait_before_the_end_and_the_scheduler_holds_it(
+    rule: Literal["slurm", "reserved"],
+) -> None:
+    queue = BatchQueue(4, Scheduling("conservative", dependency=rule))
+    run = passed(queue, stages(1000.0, 50.0), planned(Pessimist(), Ahead()))
+    first, second = of(run, records.Submit)
+    assert second.at == 600.0
+    assert second.after == first.tag
+    assert run.ended_at() == 1050.0  # nodes were free all the time, but it was not let in
+
+
+def test_a_job_that_comes_too_early_is_given_back_and_asked_for_again() -> None:
+    run = passed(BatchQueue(4, CONSERVATIVE), stages(1000.0, 50.0), planned(Pessimist(), Ahead(depends=False)))
+    # At 600 it starts at once, with nothing to do. Such a job does not wait, so the next is asked for at 1000.
+    assert [submit.at for submit in of(run, records.Submit)] == [0.0, 600.0, 1000.0]
+    assert "too-early" in [release.why.rule for release in of(run, records.Release)]
+    assert run.ended_at() == 1050.0
+
+
+def test_one_job_is_one_job() -> None:
+    run = passed(BatchQueue(4, CONSERVATIVE), stages(100.0, 50.0, 20.0), planned(OneJob(), AfterEnd()))
+    assert [submit.request.per_node.nodes for submit in of(run, records.Submit)] == [2]
+    assert run.ended_at() == 170.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    plan=st.sampled_from(sorted(PLANS)),
+    run_s=st.lists(st.floats(1, 5000), min_size=1, max_size=4),
+    width=st.integers(1, 5),
+    machine=st.integers(1, 8),
+    wrong=st.floats(0.4, 1.5),
+    background=st.lists(
+        st.tuples(st.integers(0, 5000), st.integers(1, 8), st.integers(1, 3000), st.floats(0.1, 1)), max_size=12
+    ),
+    most_jobs=st.sampled_from([None, 1, 2, 16]),
+)
+def test_every_plan_gets_every_workflow_through_within_the_cap(
+    plan: str,
+    run_s: list[float],
+    width: int,
+    machine: int,
+    wrong: float,
+    background: list[tuple[int, int, int, float]],
+    most_jobs: int | None,
+) -> None:
+    jobs = sorted((submit, min(nodes, machine), req, req * share) for submit, nodes, req, share in background)
+    columns = [list(column) for column in zip(*jobs, strict=True)] or [[], [], [], []]
+    queue = BatchQueue(
+        machine, CONSERVATIVE, submit=columns[0], nodes=columns[1], req=columns[2], run=columns[3], most_jobs=most_jobs
+    )
+    instance = stages(*run_s, width=width)
+    run = run_through(instance, Through(lambda estimate: PLANS[plan](lambda task: estimate(task) * wrong), 10.0))
+    simulate(queue, [run])
+    assert run.engine.finished == "succeeded"
+    live: set[str] = set()
+    for record in run.journal:
+        match record:
+            case records.Submit():
+                live.add(record.tag)
+                assert most_jobs is None or len(live) <= most_jobs
+            case records.Release():
+                live.discard(record.tag)
+            case records.JobState(phase="ended"):
+                live.discard(record.tag)
