@@ -99,6 +99,17 @@ def test_only_up_to_the_delay_is_a_late_start_found() -> None:
     assert smallest_up_to_delay(wait_with, 2000.0, 3000.0) == 1500
 
 
+@pytest.mark.parametrize(("wait_s", "leeway_s"), [(3600, 2500), (3601, 2000)])
+def test_more_than_ten_minutes_late_is_too_late(wait_s: float, leeway_s: float) -> None:
+    # 2500 s would make it late by 600 or 601 s; with 2000 it starts after 1000 s and lasts for long enough.
+    assert smallest_up_to_delay(steps((0, 1000), (2500, wait_s)), 1000.0, 3000.0) == leeway_s
+
+
+@pytest.mark.parametrize(("wait_s", "leeway_s"), [(3000, 3000), (3001, 1500)])
+def test_halving_ends_when_half_is_not_late(wait_s: float, leeway_s: float) -> None:
+    assert halving(steps((0, 0), (1000, wait_s)), 0.0, 3000.0) == leeway_s
+
+
 def test_steps_are_seconds() -> None:
     # 1.5 s are missing: one, then another, but never more than the delay.
     assert one_way(steps((0, 0)), 0.0, 1.5) == 1.5

@@ -138,6 +138,13 @@ def test_groups_that_wait_for_longer_than_they_run_are_left_out() -> None:
     assert choice(waits_s, from_first=True, skip_waits=True) == Group(0, 2, 4, 3000.0, wait_s=2400.0)
 
 
+@pytest.mark.parametrize("first_wait_s", [900.0, 1000.0])
+def test_after_the_first_that_is_not_left_out_none_is(first_wait_s: float) -> None:
+    # Level 0 waits for no longer than it runs. 0-1 has 1.2, which is worse, so that nobody looks at 0-2, which has 0.5.
+    waits_s = {FIRST: first_wait_s, TWO: 2400.0, THREE: 1500.0, ALL: 3600.0}
+    assert choice(waits_s, from_first=True, skip_waits=True) == Group(0, 0, 1, 1000.0, wait_s=first_wait_s)
+
+
 def test_if_every_group_is_left_out_everything_is_one_job() -> None:
     # Ratios of 1.5, 1.6, 1.7 and 1.8; nothing is hopeless.
     waits_s = {FIRST: 1500.0, TWO: 3200.0, THREE: 5100.0, ALL: 7200.0}

@@ -29,6 +29,7 @@ class SimulatedRun(Struct):
     node: Resources  # what a node has
     input_bytes: Callable[[Task], int] = lambda task: 0
     start_s: float = 0.0
+    seen_waits: Sequence[records.SeenWait] = ()  # what others have waited so far
     journal: list[Event | Decision] = field(default_factory=list)
 
     def ended_at(self) -> float:
@@ -79,11 +80,11 @@ class _Simulation:
             return True
         if not self._coming:
             raise RuntimeError("a simulated run waits for something that will not happen")
-        facts: dict[int, list[Event]] = {}  # all that happens at that time, by run
+        happening: dict[int, list[Event]] = {}  # all that happens at that time, by run
         while self._coming and self._coming[0][0] == until:
             _, _, index, event = heapq.heappop(self._coming)
-            facts.setdefault(index, []).extend(self._beginning(index) if event is None else [event])
-        for index, events in facts.items():
+            happening.setdefault(index, []).extend(self._beginning(index) if event is None else [event])
+        for index, events in happening.items():
             news = [event for event in events if self._is_news(index, event)]
             if news:
                 self._settle(index, news)
@@ -98,7 +99,8 @@ class _Simulation:
     def _beginning(self, index: int) -> list[Event]:
         run, cluster, now = self._runs[index], self._clusters[index], self._queue.now
         limits = records.LimitsRead(now, cluster.limits(), self._queue.most_jobs)
-        return [run.engine.settings, limits, records.TasksAdded(now, list(run.tasks))]
+        waits = [records.WaitsRead(now, list(run.seen_waits))] if run.seen_waits else []
+        return [run.engine.settings, limits, *waits, records.TasksAdded(now, list(run.tasks))]
 
     def _news_of(self, index: int, tag: str) -> list[Event]:
         """What the run learns of a job of its own that started or ended."""

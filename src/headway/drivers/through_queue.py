@@ -29,6 +29,7 @@ class Through(Struct, frozen=True):
     order: str = "fifo"
     seed: int = 0
     node: Resources | None = None  # what a node has; None: what the greediest task wants, one such task a node
+    seen_waits: tuple[records.SeenWait, ...] = ()  # what others in the queue have waited so far
 
 
 def run_through(instance: Instance, through: Through, number: int = 1) -> SimulatedRun:
@@ -55,6 +56,7 @@ def run_through(instance: Instance, through: Through, number: int = 1) -> Simula
         node=through.node or _greediest(instance),
         input_bytes=partial(_input_bytes, instance),
         start_s=through.start_s,
+        seen_waits=through.seen_waits,
     )
 
 

@@ -237,6 +237,10 @@ class Engine:
         self._queue = record
 
     @apply.register
+    def _(self, record: records.WaitsRead) -> None:
+        self._planner.learn(record.waits)
+
+    @apply.register
     def _(self, record: records.WakeAt) -> None:
         self._wakes_at = record.until
 

@@ -155,6 +155,21 @@ class QueueRead(Record, frozen=True, tag="queue-read"):
     contiguous: bool = False  # whether jobs get neighbours only
 
 
+class SeenWait(Struct, frozen=True, array_like=True, gc=False):
+    """How long a job of anybody's waited, and how long the scheduler's plan had said it would (None: nobody asked)."""
+
+    nodes: int
+    asked_s: float
+    estimate_s: float | None
+    waited_s: float
+
+
+class WaitsRead(Record, frozen=True, tag="waits-read"):
+    """How long jobs have waited lately, oldest first."""
+
+    waits: list[SeenWait]
+
+
 class Tick(Record, frozen=True, tag="tick"):
     """The time has come that somebody wanted to be woken at."""
 
@@ -282,6 +297,7 @@ Event = (
     | NodeUp
     | NodeLost
     | QueueRead
+    | WaitsRead
     | Tick
     | InputsRead
     | TaskEnded

@@ -9,7 +9,7 @@ from functools import partial
 from msgspec import Struct
 
 from headway.model.job import JobPhase, JobRequest
-from headway.model.records import Decision, LimitsRead, QueueRead, Submit
+from headway.model.records import Decision, LimitsRead, QueueRead, SeenWait, Submit
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
@@ -99,7 +99,10 @@ class Planner(ABC):
         return None
 
     def observe(self, job: JobStatus) -> None:
-        """Learn from a job that has just started, or ended. The only thing that a planner may remember."""
+        """Learn from a job of ours that has just started, or ended."""
+
+    def learn(self, waits: Sequence[SeenWait]) -> None:
+        """Learn from how long others have waited. This and `observe` are all that a planner may remember."""
 
 
 def known_run_times(run_s: Mapping[str, float], otherwise_s: float) -> Estimate:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 
 import numpy as np
 
-from headway.grouping.base import Floats, Group, Levels, soonest
+from headway.grouping.base import Group, Levels
 from headway.model.job import JobPhase, JobRequest
-from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, Submit, WakeAt, Why
+from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, SeenWait, Submit, WakeAt, Why
 from headway.model.task import Task
 from headway.planning.base import Estimate, JobStatus, Planner, View
 from headway.planning.requested_time import requested_s
+from headway.waiting.base import Shape
+from headway.waiting.corrected_estimate import CorrectedEstimate
 from headway.waiting.twin import QueueTwin
 
 ANCHOR = "anchor"
 FILLER = "filler"
 LOOK_EVERY_S = 900.0  # how often the queue is looked at for new gaps
+_WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 192, 256, 384, 512)
+_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # quantiles whose mean stands for that of the distribution
 BETTER = 0.8  # an anchor is given up for one that is through in this share of the time
 
 
@@ -33,6 +38,7 @@ class Headway(Planner):
 
     def __init__(self, estimate: Estimate) -> None:
         self._estimate = estimate
+        self._model = CorrectedEstimate()  # how long those really wait whom the plan says to wait so long
         self._twin: QueueTwin | None = None
 
     def expected_s(self, task: Task) -> float:
@@ -73,7 +79,7 @@ class Headway(Planner):
         if any(job.started_at is not None for job in anchors):
             return []
         expired = sum(job.phase is JobPhase.ENDED and not job.released for job in view.jobs.values())
-        best = soonest(levels, lambda nodes, run_s: self._waits_s(queue, nodes, run_s, expired), 0, levels.last)
+        best = self._best_anchor(queue, levels, expired)
         if not anchors:
             if self._is_full(view, live):
                 return []
@@ -85,6 +91,27 @@ class Headway(Planner):
         if best.wait_s + best.run_s < BETTER * held_s:
             return [Release(now, held.tag, Why(self.name, "a-better-anchor", {"held_s": held_s}))]
         return []
+
+    def _best_anchor(self, queue: QueueRead, levels: Levels, expired: int) -> Group:
+        """Of some numbers of nodes, the one that is through first on average over how such waits turn out."""
+        all_run_s = levels.run_s(0, levels.last)
+        nodes = [width for width in _WIDTHS if width < len(all_run_s)] + [len(all_run_s)]
+        run_s = all_run_s[np.array(nodes) - 1]
+        asked_s = np.array([requested_s(seconds, expired) for seconds in run_s.tolist()])
+        planned_s = self._twin_of(queue).waits_s(nodes, asked_s)
+        wait_s = np.array([self._expected_wait_s(shape) for shape in zip(nodes, asked_s, planned_s, strict=True)])
+        best = int(np.argmin(wait_s + run_s))
+        return Group(0, levels.last, nodes[best], float(run_s[best]), wait_s=float(wait_s[best]))
+
+    def _expected_wait_s(self, shape: tuple[int, float, float]) -> float:
+        nodes, asked_s, planned_s = shape
+        if planned_s == 0.0:
+            return 0.0
+        return fmean(self._model.quantiles(Shape(nodes, float(asked_s), float(planned_s)), _SHARES))
+
+    def learn(self, waits: Sequence[SeenWait]) -> None:
+        for seen in waits:
+            self._model.observe(Shape(seen.nodes, seen.asked_s, seen.estimate_s), {}, seen.waited_s)
 
     # --- the fillers ---
 
@@ -136,10 +163,6 @@ class Headway(Planner):
 
     def _is_full(self, view: View, live: Sequence[JobStatus]) -> bool:
         return view.limits.most_jobs is not None and len(live) >= view.limits.most_jobs
-
-    def _waits_s(self, queue: QueueRead, nodes: Sequence[int], run_s: Floats, expired: int) -> Floats:
-        asked_s = np.array([requested_s(seconds, expired) for seconds in run_s.tolist()])
-        return self._twin_of(queue).waits_s(nodes, asked_s)
 
     def _twin_of(self, queue: QueueRead) -> QueueTwin:
         if self._twin is None or self._twin.read is not queue:

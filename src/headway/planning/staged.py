@@ -8,12 +8,13 @@ import numpy as np
 
 from headway.grouping.base import Floats, Group, Grouper, Levels, Waits
 from headway.model.job import JobPhase, JobRequest
-from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, Submit, WakeAt, Why
+from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, SeenWait, Submit, WakeAt, Why
 from headway.model.task import Task
 from headway.planning.base import Estimate, JobStatus, Planner, View
 from headway.planning.one_job_per_task import PER_TASK, OneJobPerTask
 from headway.planning.requested_time import requested_s
 from headway.timing.base import NOT_YET, Predecessor, Timing
+from headway.waiting.base import Shape, Wait, WaitModel
 from headway.waiting.twin import QueueTwin
 
 WORTH_IT_S = 60.0  # a job that has nothing to do for so long is kept
@@ -26,8 +27,11 @@ class StagedPlanner(Planner):
     and what remains is planned again; finished tasks stay finished (002 §5.1).
     """
 
-    def __init__(self, name: str, grouper: Grouper, timing: Timing, estimate: Estimate) -> None:
+    def __init__(
+        self, name: str, grouper: Grouper, timing: Timing, estimate: Estimate, model: WaitModel | None = None
+    ) -> None:
         self.name = name
+        self._model = model  # of waits; None: the queue's plan is believed
         self._grouper = grouper
         self._timing = timing
         self._estimate = estimate
@@ -76,13 +80,33 @@ class StagedPlanner(Planner):
         group = self._grouper.next_group(levels, self._waits(queue, expired), self._timing.delay_s(before, now))
         if group is None:
             return self._per_task.plan(view, now)
-        wait_s = min([group.wait_s, *_waits_of_early_jobs(view)]) if self._timing.resubmits else group.wait_s
+        wait = self._expected(group, view, expired)
+        wait_s = min([wait.wait_s, *_waits_of_early_jobs(view)]) if self._timing.resubmits else wait.wait_s
         at = self._timing.submit_at(before, wait_s, now)
         if at == NOT_YET:
             return []
         if at > now:
             return [WakeAt(now, at, Why(self.name, "ahead", {"wait_s": wait_s}))]
-        return [self._submit(view, levels, group, before, expired, now)]
+        return [self._submit(view, levels, group, wait, before, expired, now)]
+
+    def _expected(self, group: Group, view: View, expired: int) -> Wait:
+        """How long the job is expected to wait."""
+        if self._model is None:
+            return Wait(group.wait_s)
+        return self._model.predict(_shape(group, expired), (0, self._model.name, view.next_tag(), 1))
+
+    def observe(self, job: JobStatus) -> None:
+        estimate_s = job.ticket.get("estimate_s")
+        if self._model is None or job.started_at is None or job.ended_at is not None:
+            return
+        asked = job.request.per_node
+        shape = Shape(asked.nodes, asked.walltime_s or 0.0, estimate_s if isinstance(estimate_s, float) else None)
+        self._model.observe(shape, job.ticket, job.started_at - job.submitted_at)
+
+    def learn(self, waits: Sequence[SeenWait]) -> None:
+        if self._model is not None and self._model.learns:
+            for seen in waits:
+                self._model.observe(Shape(seen.nodes, seen.asked_s, seen.estimate_s), {}, seen.waited_s)
 
     def _waits(self, queue: QueueRead, expired: int) -> Waits:
         if self._twin is None or self._twin.read is not queue:
@@ -99,6 +123,7 @@ class StagedPlanner(Planner):
         view: View,
         levels: Levels,
         group: Group,
+        wait: Wait,
         before: Sequence[Predecessor],
         expired: int,
         now: float,
@@ -110,13 +135,19 @@ class StagedPlanner(Planner):
             "of": len(levels),
             "run_s": group.run_s,
             "leeway_s": group.leeway_s,
-            "wait_s": group.wait_s,
+            "estimate_s": group.wait_s,
+            "wait_s": wait.wait_s,
             "expired": expired,
+            **wait.ticket,
         }
         tasks = tuple(task.id for task in levels.tasks(group.first, group.last))
         after = before[-1].tag if before and self._timing.depends else None
         why = Why(self._grouper.name, self._timing.name, figures)
         return Submit(now, view.next_tag(), request, why, tasks, group.run_s, after)
+
+
+def _shape(group: Group, expired: int) -> Shape:
+    return Shape(group.nodes, requested_s(group.run_s + group.leeway_s, expired), group.wait_s)
 
 
 def _predecessor(job: JobStatus) -> Predecessor:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from headway.kernels.batch.queue import BatchQueue, Scheduling
 from headway.model.batch_log import BatchJobs, Seconds
+from headway.model.records import SeenWait
 
 
 def queue_of(jobs: BatchJobs, scheduling: Scheduling, most_jobs: int | None = None) -> BatchQueue:
@@ -21,11 +24,21 @@ def queue_of(jobs: BatchJobs, scheduling: Scheduling, most_jobs: int | None = No
     )
 
 
+def seen_waits(queue: BatchQueue, jobs: BatchJobs, most: int = 2000) -> tuple[SeenWait, ...]:
+    """How long the last jobs waited that have started by now, and what the plan had said, if it told."""
+    started = np.flatnonzero(queue.starts <= queue.now)
+    latest = started[np.argsort(queue.starts[started], kind="stable")][-most:]
+    waits = []
+    for job in latest.tolist():
+        submit_s, promise = float(jobs.submit_s[job]), float(queue.promises[job])
+        estimate_s = None if np.isnan(promise) else promise - submit_s
+        waited_s = float(queue.starts[job]) - submit_s
+        waits.append(SeenWait(int(jobs.nodes[job]), float(jobs.req_s[job]), estimate_s, waited_s))
+    return tuple(waits)
+
+
 def schedule(jobs: BatchJobs, scheduling: Scheduling, progress: Callable[[int], None] | None = None) -> Seconds:
     """When each job starts; `progress` hears now and then how many have come."""
     queue = queue_of(jobs, scheduling)
     queue.run(progress)
     return queue.starts
-
-
-BatchPolicy = Scheduling

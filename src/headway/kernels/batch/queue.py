@@ -17,6 +17,7 @@ from headway.kernels.batch.state import (
     CONSERVATIVE,
     CONTIGUOUS,
     EASY,
+    END,
     ENDED,
     F_END,
     F_PROMISE,
@@ -35,12 +36,18 @@ from headway.kernels.batch.state import (
     NEXT,
     NOW,
     PENDING,
+    REQ,
+    RUN,
+    RUNNING,
+    SEQUENCE,
+    START,
     STARTED,
     SUBMIT,
     T_NODES,
     T_REQ,
     T_RUN,
     TIMES,
+    WAITING,
     WITHDRAWN,
     Floats,
     copied,
@@ -145,6 +152,30 @@ class BatchQueue:
         other._trace = self._trace
         other._state = copied(self._state)
         other._owners, other._untold = self._owners.copy(), self._untold.copy()
+        return other
+
+    def with_future(self, coming: Floats, run_of: Callable[[float, float], float]) -> BatchQueue:
+        """A queue that goes on from here with other jobs to come (rows: submit, nodes, req, run; none before now).
+
+        `run_of` says how long a job will have run that asked for so much and has run for so long already; what the
+        trace knows of those that are here is forgotten. Only for a queue without jobs from outside.
+        """
+        if self._owners:
+            raise ValueError("jobs from outside have no other future")
+        other = self.clone()
+        state, known = other._state, int(self._state.counts[NEXT])
+        other._trace = np.concatenate([self._trace[:, :known], coming], axis=1)
+        _check_trace(other._trace[:, known:], self.machine)
+        live, waiting, running = state.live, state.counts[N_WAITING], state.counts[N_RUNNING]
+        for slot in state.order[WAITING, :waiting].tolist():
+            live[slot, RUN] = max(1.0, run_of(float(live[slot, REQ]), 0.0))
+        slots = state.order[RUNNING, :running].tolist()
+        for slot in slots:
+            elapsed = self.now - float(live[slot, START])
+            live[slot, RUN] = max(run_of(float(live[slot, REQ]), elapsed), elapsed + 1.0)
+            live[slot, END] = live[slot, START] + min(live[slot, RUN], live[slot, REQ])
+        slots.sort(key=lambda slot: (-live[slot, END], -live[slot, SEQUENCE]))
+        state.order[RUNNING, :running] = slots
         return other
 
     # --- time ---
