@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.bench import Bench
+from tests.cli.bench import Bench, interrupt
 from tests.experiments.small_study import write_trace, write_workflow
 
 PLANS = ("--plans", "one-job,one-job-per-task", "level-by-level")
@@ -72,6 +72,21 @@ def test_what_is_there_is_not_run_again(study: Bench) -> None:
     assert again[-1].split(",")[15] == "one-job"
     compare(study, "--starts", "3", "--backfill", "conservative")
     assert len(rows(study)) == 36
+
+
+def test_ctrl_c_and_the_same_command_goes_on(study: Bench) -> None:
+    asked = ("compare", "--traces", "made.swf", "--workflows", "m.json", *PLANS, "--warm-up", "1d", "--out", "out")
+    process = study.start(*asked, "--every", "1h", "--processes", "2")
+    study.wait_for_file("out/runs.csv")
+    study.wait_for(lambda: len(rows(study)) > 2, "some runs")
+    interrupt(process)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in said
+    assert "Traceback" not in said
+    before = rows(study)
+    study.succeeds(*asked, "--starts", "2", "--processes", "1")
+    assert rows(study)[: len(before)] == before
 
 
 def test_every_and_both_requests_and_json(study: Bench) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.cli.simulate import write_whole
+from headway.cli.whole_files import write_whole
 from headway.model.errors import SiteError
 from tests.cli.bench import Bench
 

@@ -16,7 +16,7 @@ import pytest
 from headway.journal.folder import Project
 from tests.end_to_end.project import Flow, wait_until
 
-SLOW = "name: slow\ntasks:\n  a:\n    run: sleep 2; echo done > out\n    outputs: [out]\n"
+SLOW = "name: slow\ntasks:\n  a:\n    run: sleep 4; echo done > out\n    outputs: [out]\n"
 
 
 def test_two_runs_in_one_directory(tmp_path: Path) -> None:

@@ -124,6 +124,12 @@ def test_plans_that_say_at_once_are_learned_apart() -> None:
     assert model.predict(JOB).wait_s == pytest.approx(440.0)
 
 
+def test_an_estimate_of_never_is_none() -> None:
+    model = told(*[440.0] * 50, shape=Shape(nodes=4, asked_s=3600.0))
+    for estimate_s in (float("inf"), float("nan")):
+        assert model.predict(Shape(nodes=4, asked_s=3600.0, estimate_s=estimate_s)).wait_s == pytest.approx(440.0)
+
+
 def test_a_flood_of_one_kind_does_not_drown_the_others() -> None:
     model = CorrectedEstimate()
     other = Shape(nodes=1, asked_s=60.0, estimate_s=940.0)

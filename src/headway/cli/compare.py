@@ -116,7 +116,7 @@ def command(out: Path, as_json: bool, **options: Any) -> int:
         raise SiteError(f"cannot make this folder: {error.strerror}", where=str(out)) from error
     ledger = Ledger(out / "runs.csv", options["again"])
     try:
-        with study_progress() as tell:
+        with study_progress(kept=True) as tell:
             rows = study(runs, ledger, options["processes"], tell)
     finally:
         ledger.close()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway.cli.batch_options import batch_options, check_batch_options, jobs_from, scheduling_of
 from headway.cli.options import SPAN, json_option
 from headway.model.errors import InputError
 
@@ -26,9 +27,12 @@ _PREFER = {"fast": 0.0, "cheap": 1.0}
     "--prefer", default="fast", show_default=True, metavar="fast|cheap|0..1", help="Time, node-hours, or in between."
 )
 @click.option("--futures", type=click.IntRange(min=1), default=5, show_default=True, help="How many are imagined.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the futures.")
+@batch_options("conservative")
 @json_option
+@click.pass_context
 def command(
+    ctx: click.Context,
+    /,
     workflow: Path,
     trace: str,
     start: float | None,
@@ -36,14 +40,14 @@ def command(
     most_jobs: int,
     prefer: str,
     futures: int,
-    seed: int,
     as_json: bool,
+    **options: Any,
 ) -> int:
     """Compare the ways of putting WORKFLOW through the queue of TRACE, as it is at time T, and recommend one.
 
     Nothing is known of what came after T: each plan is tried in the same few imagined futures, in which jobs come as
     they came on days before T, and those that are there take as much of their requests as jobs before T did. WORKFLOW
-    is a recorded one (WfFormat, Pegasus DAX). The queue backfills conservatively.
+    is a recorded one (WfFormat, Pegasus DAX). docs/planning.md has the details.
 
     \b
     Examples:
@@ -56,25 +60,25 @@ def command(
     from headway.simulation.batch import queue_of
     from headway.simulation.futures import imagined_future
 
+    check_batch_options(ctx, trace, options, also=["seed"])
     thrift = _thrift(prefer)
     chosen = plans_of(plans)
     instance = instance_of(workflow)
-    jobs = _jobs(trace)
+    jobs, _, said = jobs_from(trace, options)
     start_s = start_of(start, jobs)
 
     from headway.drivers.simulated import simulate
     from headway.drivers.through_queue import Through, run_through
-    from headway.kernels.batch.queue import Scheduling
     from headway.planning import PLANS
     from headway.report.through_queue import passage_of
     from headway.simulation.batch import seen_waits
 
-    queue = queue_of(jobs, Scheduling("conservative"), most_jobs)
+    queue = queue_of(jobs, scheduling_of(options), most_jobs)
     queue.advance(start_s)
     seen = seen_waits(queue, jobs)
     passages: dict[str, list[Passage]] = {plan: [] for plan in chosen}
     for number in range(futures):
-        future = imagined_future(queue, jobs, seed + number)
+        future = imagined_future(queue, jobs, options["seed"] + number)
         for plan, its in passages.items():
             run = run_through(instance, Through(PLANS[plan], start_s, seen_waits=seen))
             simulate(future.clone(), [run])
@@ -88,7 +92,7 @@ def command(
 
         from headway.cli.output import print_json
 
-        asked: dict[str, Any] = {"workflow": str(workflow), "trace": trace, "start_s": start_s, "futures": futures}
+        asked = {"workflow": str(workflow), "trace": trace, **said, "start_s": start_s, "futures": futures}
         print_json(asked | {"recommended": best.plan, "plans": [to_builtins(it) for it in alternatives]})
         return 0
     from headway.cli.output import console_for
@@ -111,14 +115,3 @@ def _thrift(prefer: str) -> float:
     if not 0 <= thrift <= 1:
         raise InputError(f"{prefer!r} is no preference", where="--prefer", todo="write fast, cheap or 0.5 for example")
     return thrift
-
-
-def _jobs(trace: str) -> Any:
-    if trace == "lublin":
-        from headway.simulation.lublin import lublin
-
-        return lublin(machine=128, jobs=10_000, load=0.8, seed=0)
-    from headway.formats.read_batch_log import read_batch_log
-    from headway.simulation.batch_jobs import Choices, jobs_of
-
-    return jobs_of(read_batch_log(Path(trace), skip_bad=False), Choices(), trace)

@@ -84,7 +84,7 @@ def command(
         _make(out)
     ledger = Ledger(None if out is None else out / "runs.csv", again)
     try:
-        with study_progress() as tell:
+        with study_progress(kept=out is not None) as tell:
             results = run_experiment(asked, modes, ledger, processes=processes, tell=tell)
     finally:
         ledger.close()

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway.cli.batch_options import (
+    GENERATED,
+    POLICY,
+    batch_options,
+    check_batch_options,
+    jobs_from,
+    scheduling_of,
+    settings_of,
+)
 from headway.cli.options import SPAN, json_option
-from headway.model.errors import InputError, SiteError
+from headway.cli.whole_files import write_whole
+from headway.model.errors import InputError
 
 if TYPE_CHECKING:
     from headway.kernels.batch.queue import Scheduling
@@ -20,51 +28,12 @@ if TYPE_CHECKING:
     from headway.report.queue_page import QueuePage
     from headway.report.queue_summary import QueueSummary
 
-_GENERATED = "lublin"
-_POLICY = ("backfill", "nodes", "rules", "depth")
-_ONLY_GENERATED = ("jobs", "load", "seed")
-_ONLY_LOGS = ("processors", "cancelled", "overrun", "skip_bad")
-
 _OUTPUT = click.Path(path_type=Path, dir_okay=False)
-
-_BACKFILL = {
-    "fcfs": "first come, first served",
-    "easy": "EASY backfilling",
-    "conservative": "conservative backfilling",
-}
-_NODES = {"counts": "nodes only counted", "ids": "nodes by name", "contiguous": "neighbouring nodes"}
-_CANCELLED = {
-    "full-request": "jobs that never ran take all they asked for",
-    "one-second": "jobs that never ran take a second",
-}
-
-
-def _choice(name: str, choices: Iterable[str], default: str, words: str) -> Callable[[Any], Any]:
-    return click.option(name, type=click.Choice(list(choices)), default=default, show_default=True, help=words)
 
 
 @click.command("simulate", short_help="Show what a batch queue would have done with a log of jobs.")
 @click.argument("trace", metavar="TRACE")
-@_choice("--backfill", _BACKFILL, "easy", "Who may overtake: nobody; who does not delay the first; who delays nobody.")
-@click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="K",
-    help="With easy: how many waiting jobs have a reservation that others may not delay.",
-)
-@_choice("--nodes", _NODES, "counts", "Whether nodes are only counted, or each job holds certain ones, or neighbours.")
-@_choice("--rules", ["pyss", "batsched"], "pyss", "Whose order of events at the same time.")
-@_choice("--requests", ["real", "accurate"], "real", "What the queue is told of run times: the requests, or the truth.")
-@_choice("--cancelled", ["drop", *_CANCELLED], "drop", "What becomes of jobs that never ran.")
-@_choice("--processors", ["requested", "allocated"], "requested", "What says how wide a job is.")
-@_choice("--overrun", ["extend", "kill"], "extend", "Who ran for longer than asked: asked for more, or ended in time.")
-@click.option("--machine", type=click.IntRange(min=1), metavar="N", help="Nodes; by default the log's, lublin's 128.")
-@click.option("--skip-bad", is_flag=True, help="Leave out, and count, lines and jobs that cannot be.")
-@click.option("--jobs", type=click.IntRange(min=1), default=10_000, show_default=True, help="lublin: how many.")
-@click.option("--load", type=float, default=0.8, show_default=True, help="lublin: the share of the machine they want.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="lublin: for the draws.")
+@batch_options("easy")
 @click.option("--starts", type=_OUTPUT, metavar="FILE", help="Write there when each job started, as CSV; .gz packs it.")
 @click.option("--html", type=_OUTPUT, metavar="FILE", help="Also as one page, with pictures.")
 @click.option("--window", metavar="DAY|FROM..TO", help="Of the page's schedule; by default the busiest day.")
@@ -101,7 +70,7 @@ def command(ctx: click.Context, /, trace: str, as_json: bool, **options: Any) ->
     _check(ctx, trace, options)
     if options["workflow"] is not None:
         return _workflow(trace, options, as_json=as_json)
-    jobs, header, said = _jobs(trace, options)
+    jobs, header, said = jobs_from(trace, options)
 
     from headway.report.queue_clock import clock_of
 
@@ -111,14 +80,14 @@ def command(ctx: click.Context, /, trace: str, as_json: bool, **options: Any) ->
         from headway.report.queue_window import window_of
 
         window = window_of(options["window"], clock, "--window")
-    start_s = _schedule(jobs, _scheduling(options))
+    start_s = _schedule(jobs, scheduling_of(options))
 
     from headway.report.queue_page import QueuePage
     from headway.report.queue_summary import curves_of, summary_of
 
     curves = curves_of(jobs, start_s)
     summary = summary_of(jobs, start_s, clock, curves)
-    settings = _settings(options, generated=trace == _GENERATED)
+    settings = settings_of(options, generated=trace == GENERATED)
     page = QueuePage(jobs, start_s, summary, curves, clock, settings, window)
     _write(options, page)
     if as_json:
@@ -126,7 +95,7 @@ def command(ctx: click.Context, /, trace: str, as_json: bool, **options: Any) ->
 
         from headway.cli.output import print_json
 
-        policy = {name: options[name] for name in _POLICY}
+        policy = {name: options[name] for name in POLICY}
         asked = {"trace": trace, "policy": policy, **said, "started_at": jobs.started_at}
         print_json(asked | to_builtins(summary))
         return 0
@@ -141,9 +110,9 @@ def _workflow(trace: str, options: dict[str, Any], *, as_json: bool) -> int:
 
     plans = through_queue.plans_of(options["plan"])
     instance = through_queue.instance_of(options["workflow"])
-    jobs, _, said = _jobs(trace, options)
+    jobs, _, said = jobs_from(trace, options)
     start_s = through_queue.start_of(options["start"], jobs)
-    queue = queue_of(jobs, _scheduling(options), options["most_jobs"])
+    queue = queue_of(jobs, scheduling_of(options), options["most_jobs"])
     journals = through_queue.pass_through(queue, instance, plans, start_s)
     if options["journal"] is not None:
         from headway.model.records import encode
@@ -152,11 +121,11 @@ def _workflow(trace: str, options: dict[str, Any], *, as_json: bool) -> int:
     if as_json:
         from headway.cli.output import print_json
 
-        policy = {name: options[name] for name in _POLICY}
+        policy = {name: options[name] for name in POLICY}
         asked = {"trace": trace, "policy": policy, **said, "workflow": str(options["workflow"]), "start_s": start_s}
         print_json(asked | {"plans": through_queue.document(journals)})
         return 0
-    settings = ", ".join(_settings(options, generated=trace == _GENERATED))
+    settings = ", ".join(settings_of(options, generated=trace == GENERATED))
     through_queue.print_passages(journals, instance, start_s, f"{jobs.name} ({settings})")
     return 0
 
@@ -170,13 +139,8 @@ def _check(ctx: click.Context, trace: str, options: dict[str, Any]) -> None:
     def given(name: str) -> bool:
         return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
-    generated = trace == _GENERATED
-    for name in _ONLY_LOGS if generated else _ONLY_GENERATED:
-        if given(name):
-            whom = "logs, and lublin is none" if generated else "jobs that are made up (lublin), and this is a log"
-            raise InputError(f"this is for {whom}", where=f"--{name.replace('_', '-')}", todo="leave it out")
-    if given("depth") and options["backfill"] != "easy":
-        raise InputError("only --backfill easy has a depth", where="--depth", todo="leave it out")
+    generated = trace == GENERATED
+    check_batch_options(ctx, trace, options)
     about_queue, about_workflow = ("starts", "html", "window"), ("plan", "start", "most_jobs", "journal")
     for name in about_queue if options["workflow"] is not None else about_workflow:
         if given(name):
@@ -195,48 +159,6 @@ def _check(ctx: click.Context, trace: str, options: dict[str, Any]) -> None:
     names = [os.path.realpath(path) for path in (*outputs, *inputs)]
     if outputs and len(set(names)) < len(names):
         raise InputError("two of the files are the same", where=str(outputs[0]), todo="name another FILE")
-
-
-def _scheduling(options: dict[str, Any]) -> Scheduling:
-    from headway.kernels.batch.queue import Scheduling
-
-    return Scheduling(**{name: options[name] for name in _POLICY})
-
-
-def _jobs(trace: str, options: dict[str, Any]) -> tuple[BatchJobs, dict[str, str], dict[str, Any]]:
-    """The jobs, the log's header, and for the document where they come from."""
-    requests = options["requests"]
-    if trace == _GENERATED:
-        from headway.simulation.lublin import lublin
-
-        model = {"machine": options["machine"] or 128, **{name: options[name] for name in _ONLY_GENERATED}}
-        jobs = lublin(**model, requests="accurate" if requests == "accurate" else "estimated")
-        return jobs, {}, {"generated": model | {"requests": requests}}
-    from msgspec import to_builtins
-
-    from headway.formats.read_batch_log import read_batch_log
-    from headway.simulation.batch_jobs import Choices, jobs_of
-
-    names = ("processors", "requests", "cancelled", "overrun", "machine", "skip_bad")
-    choices = Choices(**{name: options[name] for name in names})
-    log = read_batch_log(Path(trace), choices.skip_bad)
-    return jobs_of(log, choices, trace), log.header, {"choices": to_builtins(choices)}
-
-
-def _settings(options: dict[str, Any], *, generated: bool) -> list[str]:
-    """How it is simulated, in words; what is as usual is not said."""
-    depth = options["depth"]
-    requests = "requests estimated" if generated else "requests as logged"
-    said = [
-        _BACKFILL[options["backfill"]] + (f" with {depth} reservations" if depth > 1 else ""),
-        f"rules of {options['rules']}",
-        _NODES[options["nodes"]],
-        requests if options["requests"] == "real" else "requests accurate",
-        _CANCELLED.get(options["cancelled"], ""),
-        "widths as allocated" if options["processors"] == "allocated" else "",
-        "jobs end with their request" if options["overrun"] == "kill" else "",
-    ]
-    return [words for words in said if words]
 
 
 # --- the work ---
@@ -265,35 +187,6 @@ def _write(options: dict[str, Any], page: QueuePage) -> None:
         write_whole(options["starts"], starts_lines(page.jobs, page.start_s))
     if options["html"] is not None:
         write_whole(options["html"], [page.html()])
-
-
-def write_whole(path: Path, lines: Iterable[str]) -> None:
-    """All of it or nothing: beside its place first, then moved there. Packed if the name ends in .gz."""
-    place = Path(os.path.realpath(path))  # a link stays one
-    unfinished = place.with_name(f".{place.name}.{os.getpid()}.unfinished")
-    try:
-        try:
-            with unfinished.open("xb") as file:
-                _pour(lines, file, packed=path.suffix.lower() == ".gz")
-            unfinished.replace(place)
-        except OSError as error:
-            raise SiteError(f"cannot write this: {error.strerror}", where=str(path)) from error
-    except BaseException:  # Ctrl-C, too
-        with suppress(OSError):
-            unfinished.unlink()
-        raise
-    click.echo(f"wrote {path}", err=True)
-
-
-def _pour(lines: Iterable[str], file: BinaryIO, *, packed: bool) -> None:
-    if not packed:
-        file.writelines(line.encode("utf-8", errors="replace") for line in lines)
-        return
-    from gzip import GzipFile
-
-    # Without name and time in it: the same schedule makes the same file.
-    with GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packing:
-        cast(BinaryIO, packing).writelines(line.encode() for line in lines)
 
 
 def _print(summary: QueueSummary, settings: list[str], clock: Clock) -> None:

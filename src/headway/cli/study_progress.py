@@ -17,8 +17,19 @@ _SAID_EVERY_S = 60.0
 
 
 @contextmanager
-def study_progress() -> Iterator[Tell]:
-    """A bar on a terminal; in a log a line a minute."""
+def study_progress(kept: bool) -> Iterator[Tell]:
+    """A bar on a terminal, in a log a line a minute; and after Ctrl-C, if results are `kept`, how to go on."""
+    try:
+        with _shown() as tell:
+            yield tell
+    except KeyboardInterrupt:
+        if kept:
+            click.echo("stopped: what is done is kept, and the same command goes on from there", err=True)
+        raise
+
+
+@contextmanager
+def _shown() -> Iterator[Tell]:
     from headway.model.units import format_duration
 
     def words(at: Progress) -> str:

@@ -68,7 +68,7 @@ def command(ctx: click.Context, /, trace: str, as_json: bool, **options: Any) ->
     scored = _scored(jobs, models, options)
     settings = settings_of(options, generated=trace == GENERATED)
     if options["html"] is not None:
-        from headway.cli.simulate import write_whole
+        from headway.cli.whole_files import write_whole
         from headway.report.waits_page import WaitsPage
 
         write_whole(options["html"], [WaitsPage(jobs.name, jobs.machine, settings, scored).html()])

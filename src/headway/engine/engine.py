@@ -336,6 +336,8 @@ class Engine:
         if not self._winding_down:
             decisions += self._reads(now)
             decisions += self._launches(now)
+            if decisions:  # the planner sees what still finds no place after that
+                return decisions
         over = self._winding_down and not board.counts[Phase.RUNNING]
         unfinished = 0 if over else board.unfinished() + self._growing
         wanting = 0 if over else board.counts[Phase.PLACEABLE] + board.counts[Phase.RUNNING]

@@ -154,11 +154,14 @@ def _nothing() -> dict[str, _Memory]:
 
 
 def _kind(shape: Shape) -> str:
-    return _UNKNOWN if shape.estimate_s is None else _LATER if shape.estimate_s > 0 else _NOW
+    if shape.estimate_s is None or not math.isfinite(shape.estimate_s):
+        return _UNKNOWN
+    return _LATER if shape.estimate_s > 0 else _NOW
 
 
 def _softened(shape: Shape) -> float:
-    return max(0.0, shape.estimate_s or 0.0) + SOFTEN_S
+    estimate_s = shape.estimate_s or 0.0
+    return SOFTEN_S + (estimate_s if 0.0 < estimate_s < math.inf else 0.0)
 
 
 def _place(shape: Shape) -> np.ndarray[Any, np.dtype[np.float64]]:

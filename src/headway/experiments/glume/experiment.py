@@ -54,6 +54,7 @@ class Results(Struct, frozen=True):
 
     asked: Asked
     modes: dict[str, Mode]
+    new_runs: int  # that were not in the ledger
     took_s: float
     full_runs: int  # that --full would need, and how long they would take here
     full_s: float
@@ -69,6 +70,7 @@ def run_experiment(
 ) -> Results:
     """Run what is not in the ledger, and work everything out."""
     began = time.monotonic()
+    known = len(ledger.rows)
     parts: dict[str, list[Run]] = {}
     if AS_PUBLISHED in modes:
         parts = {
@@ -87,7 +89,8 @@ def run_experiment(
     if CLEAN in modes:
         found[CLEAN] = _clean(of["clean"], asked, logs)
     full_runs, full_s = _extrapolated(of, asked, processes or cores())
-    return Results(asked, found, time.monotonic() - began, full_runs, full_s)
+    new_runs = len(ledger.rows) - known
+    return Results(asked, found, new_runs, time.monotonic() - began, full_runs, full_s)
 
 
 def _as_published(of: Mapping[str, list[Row]], asked: Asked, logs: Mapping[str, str]) -> Mode:

@@ -25,6 +25,15 @@ def findings(results: Results) -> Iterator[str]:
         yield from _waits(published, clean)
 
 
+def effort(results: Results) -> str:
+    """How long it took, and how long everything would take."""
+    return (
+        f"{count(results.new_runs, 'new run')} took {format_duration(results.took_s)}. --full would be "
+        f"{results.full_runs:,} runs and take about {format_duration(results.full_s)} of all cores here; with --out it "
+        "can be interrupted and gone on with."
+    )
+
+
 def _table_7_1(mode: Mode) -> Iterator[str]:
     for reading, table in mode.table_7_1.items():
         for log in ("KTH", "SDSC"):

@@ -35,7 +35,7 @@ class Size(Struct, frozen=True):
     caps: tuple[int, ...] = (CAP, OTHER_CAP)
 
 
-QUICK = Size(as_published=1, clean=1, enhancements=1)
+QUICK = Size(as_published=2, clean=2, enhancements=1)
 FULL = Size(as_published=SLOTS, clean=WEEKS * -(-SLOTS // WEEKS), enhancements=SLOTS, caps=CAPS)
 
 

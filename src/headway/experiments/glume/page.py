@@ -11,13 +11,20 @@ from headway.experiments.glume.chapter_5 import Enhanced, Fallback
 from headway.experiments.glume.chapter_7 import Gains, Wins
 from headway.experiments.glume.charts import COLOURS, gain_chart, plans_in
 from headway.experiments.glume.experiment import Mode, Results
-from headway.experiments.glume.findings import findings
+from headway.experiments.glume.findings import effort, findings
 from headway.experiments.glume.published import CONFIGURATIONS, ENHANCEMENT_2
-from headway.experiments.glume.tables import MODE_WORDS, enhancement_words, interval_words, percent, picture_title
+from headway.experiments.glume.tables import (
+    MODE_WORDS,
+    enhancement_words,
+    figure_title,
+    interval_words,
+    of_duration,
+    percent,
+    picture_title,
+)
 from headway.experiments.studies.charts import Dot, ratio_chart
 from headway.experiments.studies.paired import Interval
 from headway.experiments.studies.plans import ZHANG_AS_CODED
-from headway.model.units import format_duration
 from headway.report.page_style import legend, page_of, quiet_paragraph, table
 from headway.report.words import NOTHING, count
 
@@ -36,8 +43,7 @@ def _body(results: Results) -> Iterator[str]:
     yield "<h1>GLUME, a thesis of 2020 (002): grouping levels into jobs, and ours</h1>"
     yield quiet_paragraph(
         f"Conservative backfilling, {count(len(asked.found.workflows), 'workflow')}, seed {asked.seed}. Intervals are "
-        f"95%, resampled by days of starts. It took {format_duration(results.took_s)}; --full would be "
-        f"{results.full_runs:,} runs and take about {format_duration(results.full_s)}."
+        f"95%, resampled by days of starts. {effort(results)}"
     )
     for sentence in asked.found.missing:
         yield quiet_paragraph(sentence)
@@ -51,8 +57,9 @@ def _body(results: Results) -> Iterator[str]:
                 yield from _table_7_1(reading, wins)
         yield from _chapter_5(mode)
         for (log, requests), gains in mode.figures.items():
-            if gains:
-                yield from _figure(f"Figures 7.1 to 7.4, B.1 to B.4: {log}, {requests} requests", gains)
+            for duration in ("medium", "short", "long"):
+                if shown := of_duration(gains, duration):
+                    yield from _figure(figure_title(log, requests, duration), shown)
 
 
 # --- the bar ---

@@ -41,12 +41,14 @@ def seeded_weeks(log: str, last_submit_s: float, seed: int) -> list[Week]:
 def starts_of(weeks: list[Week], log: str, workflow: str, count: int, seed: int) -> list[tuple[Week, float]]:
     """So many starts for a workflow, in turn in each week; with a greater `count`, the same and more.
 
-    Each workflow has starts of its own: queues that differ say more about plans than the same few again and again.
+    Each workflow has starts of its own, and a week of its own to begin with: queues that differ say more about plans
+    than the same few again and again.
     """
+    first = int(_generator(seed, log, workflow).integers(len(weeks)))
     slots = [_generator(seed, log, workflow, str(number)).permutation(SLOTS) for number in range(len(weeks))]
     chosen = []
     for number in range(min(count, SLOTS * len(weeks))):
-        turn, which = divmod(number, len(weeks))
+        turn, which = number // len(weeks), (first + number) % len(weeks)
         chosen.append((weeks[which], weeks[which].slot_s(int(slots[which][turn]))))
     return chosen
 

@@ -14,12 +14,11 @@ from headway.experiments.glume.bar import CELLS, MOST, OURS, Bar, Cell, Standing
 from headway.experiments.glume.chapter_5 import Enhanced, Fallback, Picture
 from headway.experiments.glume.chapter_7 import Gains, Wins
 from headway.experiments.glume.experiment import AS_PUBLISHED, CLEAN, Mode, Results
-from headway.experiments.glume.findings import findings
+from headway.experiments.glume.findings import effort, findings
 from headway.experiments.glume.published import CONFIGURATIONS, ENHANCEMENT_2
 from headway.experiments.glume.workflows import DURATIONS, LOGS
 from headway.experiments.studies.paired import BEATS, Interval
 from headway.experiments.studies.plans import ZHANG_AS_CODED
-from headway.model.units import format_duration
 from headway.report.columns import Field, table_lines
 from headway.report.words import NOTHING, count, share
 
@@ -55,10 +54,7 @@ def lines_of(results: Results, width: int) -> Iterator[Line]:
     for sentence in findings(results):
         yield f"- {sentence}", False
     yield "", False
-    yield _note(
-        f"This took {format_duration(results.took_s)}. --full would be {results.full_runs:,} runs and take about "
-        f"{format_duration(results.full_s)} here; with --out it can be interrupted and gone on with."
-    )
+    yield _note(effort(results))
 
 
 def _clean(mode: Mode, bar: Bar, width: int) -> Iterator[Line]:
@@ -101,7 +97,12 @@ def _bar_table(bar: Bar, width: int) -> list[Text]:
         found = standing.overall if cell is None else standing.cells.get(cell)
         return "red" if found is not None and found.mean > (0 if cell is None else MOST) else ""
 
-    fields = [Field("", it.rival, partial(value, it), 80, partial(style, it)) for it in bar.standings]
+    shorter = {"one-job-per-task": "per-task", "level-by-level": "by-level"}
+    titles = [shorter.get(it.rival, it.rival) for it in bar.standings]
+    fields = [
+        Field("", title, partial(value, it), 80, partial(style, it))
+        for title, it in zip(titles, bar.standings, strict=True)
+    ]
     names = ["all cells" if cell is None else _cell_name(cell) for cell in rows]
     return table_lines("", names, rows, fields, width, total=True)
 
@@ -124,10 +125,9 @@ def percent(found: Interval) -> str:
 def _as_published(mode: Mode, width: int) -> Iterator[Line]:
     yield from _table_7_1(mode, width)
     for (log, requests), gains in mode.figures.items():
-        medium = {name: found for name, found in gains.items() if name.endswith("medium")}
+        medium = of_duration(gains, "medium")
         if medium:
-            number = 1 + 2 * (requests == "real") + (log == "SDSC")
-            yield from _section(f"Figure 7.{number}: gain over Zhang's, {log}, {requests} requests")
+            yield from _section(figure_title(log, requests, "medium"))
             yield from _laid_out(gains_table(medium, width))
     for picture in mode.pictures:
         yield from _section(f"{picture_title(picture)}: gain over Zhang's, accurate requests")
@@ -138,6 +138,21 @@ def _as_published(mode: Mode, width: int) -> Iterator[Line]:
     if mode.enhancements:
         yield from _section("Zhang's algorithm with enhancements 1, 2 and 3, against without (§5.3)")
         yield from _laid_out(_enhancement_table(shown_enhancements(mode.enhancements), width))
+
+
+def of_duration(gains: Gains, duration: str) -> Gains:
+    """Only the configurations with so much work."""
+    return {name: found for name, found in gains.items() if name.endswith(duration)}
+
+
+def figure_title(log: str, requests: str, duration: str) -> str:
+    """Which figure of the thesis it is."""
+    real = requests == "real"
+    if duration == "medium":
+        number = f"7.{1 + 2 * real + (log == 'SDSC')}"
+    else:
+        number = f"B.{1 + 2 * real + (duration == 'long')}"
+    return f"Figure {number}: gain over Zhang's, {log}, {requests} requests, {duration}"
 
 
 def picture_title(picture: Picture) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 
@@ -76,10 +77,18 @@ def _work(connection: Connection) -> None:
     """A process of the pool."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who asked; it then ends this one
     receive: Callable[[], Block | None] = connection.recv
-    while (block := receive()) is not None:
-        try:
-            for row in rows_of(block):
-                connection.send(row)
-            connection.send(_Over())
-        except Exception as error:  # so that the one who asked hears of it
-            connection.send(_Over(f"{type(error).__name__}: {error} (in {block[0].workflow}, {block[0].queue.name})"))
+    with suppress(EOFError, ConnectionError):  # whoever asked is gone
+        while (block := receive()) is not None:
+            connection.send(_Over(_carried_out(block, connection)))
+
+
+def _carried_out(block: Block, connection: Connection) -> str:
+    """What went wrong, if anything did."""
+    try:
+        for row in rows_of(block):
+            connection.send(row)
+    except ConnectionError:
+        raise
+    except Exception as error:  # so that the one who asked hears of it
+        return f"{type(error).__name__}: {error} (in {block[0].workflow}, {block[0].queue.name})"
+    return ""

@@ -34,16 +34,17 @@ class Summary(Struct, frozen=True):
 
     reference: str
     overall: list[Standing]  # the best first
-    by_trace: dict[str, list[Standing]]  # a log, and what its users are taken to have asked for
+    by_trace: dict[str, list[Standing]]  # and by requests, if there are both
     by_workflow: dict[str, list[Standing]]
 
 
 def summary_of(rows: Sequence[Row], reference: str) -> Summary:
     """All of it."""
+    several = len({row.requests for row in rows}) > 1
     return Summary(
         reference,
         standings(rows, reference),
-        _parts(rows, reference, lambda row: f"{row.trace}, {row.requests} requests"),
+        _parts(rows, reference, lambda row: f"{row.trace}, {row.requests} requests" if several else row.trace),
         _parts(rows, reference, lambda row: row.workflow),
     )
 

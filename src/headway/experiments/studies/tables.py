@@ -24,7 +24,8 @@ def lines_of(summary: Summary, width: int) -> Iterator[Line]:
         if len(parts) > 1:
             yield "", False
             yield Text(f"makespans against {summary.reference}'s, {title}", style="bold"), False
-            for line in parts_table(parts, width):
+            plans = [standing.plan for standing in summary.overall if standing.plan != summary.reference]
+            for line in parts_table(parts, plans, width):
                 yield line, True
     yield "", False
     yield Text(verdict(summary), style="bold"), False
@@ -48,15 +49,14 @@ def overall_table(standings: Sequence[Standing], width: int) -> list[Text]:
     return table_lines("plan", [row.plan for row in standings], standings, fields, width, total=False)
 
 
-def parts_table(parts: Mapping[str, Sequence[Standing]], width: int) -> list[Text]:
+def parts_table(parts: Mapping[str, Sequence[Standing]], plans: Sequence[str], width: int) -> list[Text]:
     """A line a part, a column a plan."""
-    plans = [standing.plan for standing in next(iter(parts.values()))]
     rows = [{standing.plan: standing for standing in each} for each in parts.values()]
 
     def value(plan: str, row: Mapping[str, Standing]) -> str:
         return _ratio(row[plan].ratio) if plan in row else NOTHING
 
-    fields = [Field("", plan, partial(value, plan), 80 - number) for number, plan in enumerate(sorted(plans))]
+    fields = [Field("", plan, partial(value, plan), 80 - number) for number, plan in enumerate(plans)]
     return table_lines("", list(parts), rows, fields, width, total=False)
 
 

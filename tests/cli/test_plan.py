@@ -1,0 +1,63 @@
+"""`headway plan`: a table, a recommendation, and one sentence for what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.report.plan_table import Alternative, advice, recommended
+from tests.cli.bench import Bench
+
+
+@pytest.fixture
+def made(bench: Bench) -> Bench:
+    """A generated workflow of some thirty tasks."""
+    bench.succeeds("generate", "montage", "--tasks", "30", "--seed", "1", "-o", "flow.json")
+    return bench
+
+
+def test_the_recommended_plan_is_in_the_table(made: Bench) -> None:
+    answer = made.json("plan", "flow.json", "--on", "lublin", "--futures", "2")
+    names = [plan["plan"] for plan in answer["plans"]]
+    assert answer["recommended"] in names
+    assert {"one-job", "one-job-per-task", "glume", "zhang", "headway"} <= set(names)
+    spans = [plan["makespan_s"] for plan in answer["plans"]]
+    assert spans == sorted(spans)
+    assert all(plan["shortest_s"] <= plan["makespan_s"] <= plan["longest_s"] for plan in answer["plans"])
+
+
+def test_the_same_seed_the_same_answer(made: Bench) -> None:
+    words = ("plan", "flow.json", "--on", "lublin", "--plan", "headway", "--futures", "2", "--seed", "4")
+    assert made.json(*words) == made.json(*words)
+
+
+def test_people_get_a_table_and_a_sentence(made: Bench) -> None:
+    plans = ("--plan", "one-job", "--plan", "one-job-per-task")
+    out = made.succeeds("plan", "flow.json", "--on", "lublin", *plans, "--futures", "1")
+    assert "node-hours" in out
+    assert "expected to be through after" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--prefer", "quick"), "no preference"),
+        (("--prefer", "1.5"), "no preference"),
+        (("--plan", "one-jub"), "no plan called"),
+        (("--start", "9999d"), "the last job comes"),
+        (("--on", "nowhere.swf"), "does not exist"),
+    ],
+)
+def test_what_is_wrong_is_said(made: Bench, words: tuple[str, ...], said: str) -> None:
+    error = made.fails(2, "plan", "flow.json", "--on", "lublin", *words)
+    assert said in error
+
+
+def test_thrift_moves_the_choice_along_the_front() -> None:
+    fast = Alternative("fast", 100.0, 90.0, 110.0, 0.0, 5, 50.0, True)
+    cheap = Alternative("cheap", 400.0, 300.0, 500.0, 0.0, 1, 10.0, True)
+    same = Alternative("same", 100.5, 90.0, 110.0, 0.0, 5, 40.0, True)
+    assert recommended([fast, cheap], 0.0) is fast
+    assert recommended([fast, cheap], 1.0) is cheap
+    assert recommended([fast, cheap, same], 0.0) is same  # about as soon, and cheaper
+    assert "75% sooner than cheap" in advice([fast, cheap], fast, 3)
+    assert "80% fewer node-hours" in advice([fast, cheap], fast, 3)
