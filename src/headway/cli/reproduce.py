@@ -17,6 +17,7 @@ _FULL_SEEDS = 3
 # Each but the first has a file of its own, imported when it is used.
 _EXPERIMENTS = {
     "bucketing": "001: seven allocators and ours on logs of tasks.",
+    "asa": "000: stages asked for ahead of time, through simulated queues.",
     "glume": "002: grouping levels into jobs, through the queues of KTH and SDSC.",
 }
 

@@ -113,7 +113,7 @@ def _workflow(trace: str, options: dict[str, Any], *, as_json: bool) -> int:
     jobs, _, said = jobs_from(trace, options)
     start_s = through_queue.start_of(options["start"], jobs)
     queue = queue_of(jobs, scheduling_of(options), options["most_jobs"])
-    journals = through_queue.pass_through(queue, instance, plans, start_s)
+    journals = through_queue.pass_through(queue, jobs, instance, plans, start_s)
     if options["journal"] is not None:
         from headway.model.records import encode
 

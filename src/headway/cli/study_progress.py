@@ -17,7 +17,7 @@ _SAID_EVERY_S = 60.0
 
 
 @contextmanager
-def study_progress(kept: bool) -> Iterator[Tell]:
+def study_progress(kept: bool = False) -> Iterator[Tell]:
     """A bar on a terminal, in a log a line a minute; and after Ctrl-C, if results are `kept`, how to go on."""
     try:
         with _shown() as tell:

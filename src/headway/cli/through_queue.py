@@ -64,18 +64,20 @@ def start_of(start_s: float | None, jobs: BatchJobs) -> float:
     return start_s
 
 
-def pass_through(queue: BatchQueue, instance: Instance, plans: list[str], start_s: float) -> Journals:
-    """The workflow under each plan, from the same queue, as it is at `start_s`."""
+def pass_through(queue: BatchQueue, jobs: BatchJobs, instance: Instance, plans: list[str], start_s: float) -> Journals:
+    """The workflow under each plan, from the same queue of these jobs, as it is at `start_s`."""
     from headway.cli.queue_progress import queue_progress
     from headway.drivers.simulated import simulate
     from headway.drivers.through_queue import Through, run_through
     from headway.planning import PLANS
+    from headway.simulation.batch import seen_waits
 
     journals: Journals = {}
     with queue_progress("the queue before the workflow") as tell:
         queue.advance(start_s)
+        seen = seen_waits(queue, jobs)
         for number, plan in enumerate(plans, start=1):
-            run = run_through(instance, Through(PLANS[plan], start_s), number)
+            run = run_through(instance, Through(PLANS[plan], start_s, seen_waits=seen), number)
             simulate(queue.clone(), [run], _teller(tell, plan, number, len(plans), start_s))
             journals[plan] = run.journal
     return journals
