@@ -130,6 +130,12 @@ def test_a_job_that_comes_too_early_is_given_back_and_asked_for_again() -> None:
     assert run.ended_at() == 1050.0
 
 
+@pytest.mark.parametrize("timing", [OnStart(), Ahead(), Ahead(depends=False)], ids=lambda timing: timing.name)
+def test_where_one_job_is_allowed_the_next_has_to_wait(timing: Timing) -> None:
+    run = passed(BatchQueue(4, CONSERVATIVE, most_jobs=1), stages(100.0, 50.0), planned(Pessimist(), timing))
+    assert [submit.at for submit in of(run, records.Submit)] == [0.0, 100.0]
+
+
 def test_one_job_is_one_job() -> None:
     run = passed(BatchQueue(4, CONSERVATIVE), stages(100.0, 50.0, 20.0), planned(OneJob(), AfterEnd()))
     assert [submit.request.per_node.nodes for submit in of(run, records.Submit)] == [2]

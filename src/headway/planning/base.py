@@ -69,6 +69,11 @@ class View(Struct, frozen=True):
     wakes_at: float | None  # when the planner will be called again even if nothing happens
     stopping: bool  # whether nothing new is to be started
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the site allows no further job now."""
+        return self.limits.most_jobs is not None and len(self.live) >= self.limits.most_jobs
+
     def remaining(self) -> list[Task]:
         """The tasks that have not ended and are to run, parents first."""
         if self.stopping:

@@ -81,7 +81,7 @@ class Headway(Planner):
         expired = sum(job.phase is JobPhase.ENDED and not job.released for job in view.jobs.values())
         best = self._best_anchor(queue, levels, expired)
         if not anchors:
-            if self._is_full(view, live):
+            if view.is_full:
                 return []
             return [self._submit(view, ANCHOR, best.nodes, requested_s(best.run_s, expired), best, now)]
         held = anchors[0]
@@ -126,7 +126,7 @@ class Headway(Planner):
         uncovered, useless = _matched(ready, [job for job in live if job.rule == FILLER and job.started_at is None])
         if not uncovered:
             return []
-        if self._is_full(view, live):
+        if view.is_full:
             return [Release(now, job.tag, Why(self.name, "too-short-by-now")) for job in useless[:1]]
         work_s = sum(self._estimate(task) for task in remaining)
         gap = _longest_gap(queue, uncovered[-1], len(uncovered))
@@ -161,9 +161,6 @@ class Headway(Planner):
                 asked_s = length_s
                 break
         return self._submit(view, FILLER, nodes, asked_s, Group(0, 0, nodes, asked_s, wait_s=wait_s), now)
-
-    def _is_full(self, view: View, live: Sequence[JobStatus]) -> bool:
-        return view.limits.most_jobs is not None and len(live) >= view.limits.most_jobs
 
     def _twin_of(self, queue: QueueRead) -> QueueTwin:
         if self._twin is None or self._twin.read is not queue:

@@ -46,7 +46,7 @@ class StagedPlanner(Planner):
         if any(job.rule == PER_TASK for job in view.jobs.values()):
             return self._per_task.plan(view, now)
         before = [_predecessor(job) for job in live]
-        if view.stopping or not view.unfinished or not self._timing.may_be_due(before):
+        if view.stopping or view.is_full or not view.unfinished or not self._timing.may_be_due(before):
             return []
         if view.wakes_at is not None and view.wakes_at > now:
             return []
