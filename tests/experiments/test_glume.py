@@ -119,7 +119,7 @@ def test_the_published_table_has_twelve_cells() -> None:
 
 def test_fallbacks_and_pictures() -> None:
     place = {"trace": "kth", "requests": "accurate", "most_jobs": 128}
-    ways = ["one-job-per-task", "in-parts", "in-parts", "one-job"]
+    ways = ["one-job-per-task", "in-parts", "in-parts-then-per-task", "one-job"]
     rows = []
     for number, way in enumerate(ways):
         start = number * DAY_S
@@ -128,7 +128,8 @@ def test_fallbacks_and_pictures() -> None:
         rows.append(row("one-job", 100.0 if number == 3 else 110.0, "w-short", start, **place))
     per_task, one_job = fallbacks(rows, TRACES)
     assert (per_task.to, per_task.share.mean, per_task.published) == ("one-job-per-task", 0.25, 0.2379)
-    assert per_task.better == pytest.approx(2 / 3)
+    assert per_task.sometime == 0.5
+    assert per_task.better == pytest.approx(1 / 2)
     assert (one_job.to, one_job.share.mean, one_job.published, one_job.better) == ("one-job", 0.25, None, 1.0)
     (picture,) = pictures(rows, TRACES, WORKFLOWS)
     assert (picture.log, picture.cap) == ("KTH", 128)

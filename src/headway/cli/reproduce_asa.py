@@ -28,8 +28,8 @@ def command(full: bool, traces: int | None, seed: int, processes: int | None, ou
     """Run the experiments of ASA, the Adaptive Scheduling Algorithm (Souza et al.), again.
 
     Figure 5: how soon the learner knows a wait that changes, and its regret beside the appendix's bound. Tables 1 and
-    2: three workflows on six geometries through simulated queues of two machines, as one big job, a job a stage, a job a
-    stage asked for ahead (asa), and as the plan `headway` does it; makespans, waits and core-hours beside the paper's.
+    2: three workflows on six geometries through simulated queues of two machines, as one big job, a job a stage, a job
+    a stage asked for ahead (asa), and as the plan `headway` does it; makespans, waits, core-hours beside the paper's.
 
     \b
     Examples:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from headway.model.records import AskQueue, Decision
+from headway.model.records import AskQueue, Decision, Figure
 from headway.planning.base import JobStatus, View
 from headway.planning.staged import StagedPlanner
 from headway.timing.base import Predecessor
+from headway.waiting.asa import ALTERNATIVES_S
+from headway.waiting.base import Draw, Shape, Wait, WaitModel
 
 
 class ChainedPlanner(StagedPlanner):
@@ -35,6 +37,22 @@ class ChainedPlanner(StagedPlanner):
         return self._next(view, view.queue, remaining, expected(live, now), now)
 
 
+class Longest(WaitModel):
+    """Always reckons with the longest wait there is: all stages are asked for at once, and what can be had is had."""
+
+    name = "longest"
+    learns = False
+
+    def predict(self, shape: Shape, draw: Draw = (0, "", "", 0)) -> Wait:
+        return Wait(ALTERNATIVES_S[-1])
+
+    def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
+        return [ALTERNATIVES_S[-1]] * len(shares)
+
+    def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
+        """It knows already."""
+
+
 def expected(live: Iterable[JobStatus], now: float) -> list[Predecessor]:
     """When each of our jobs is expected to end, in line: none starts before the one in front of it has ended."""
     found: list[Predecessor] = []
@@ -44,7 +62,7 @@ def expected(live: Iterable[JobStatus], now: float) -> list[Predecessor]:
         wait_s = job.ticket.get("wait_s")
         begin = job.started_at
         if begin is None:
-            begin = max(free, job.submitted_at + (wait_s if isinstance(wait_s, float) else 0.0))
+            begin = max(free, job.submitted_at + (wait_s if isinstance(wait_s, int | float) else 0.0))
         expected_s = walltime_s if job.expected_s is None else min(job.expected_s, walltime_s)
         free = max(now, begin + expected_s)
         found.append(Predecessor(job.tag, free, begin + walltime_s))

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from headway.experiments.asa.published import ASA, BIG_JOB, PER_STAGE, TABLE_1
-from headway.experiments.asa.units import Done, Row
+from headway.experiments.asa.units import DEPENDENT, Done, Row
 from headway.experiments.studies.paired import Interval, interval
 
 _RESAMPLES = 2000
@@ -39,7 +39,7 @@ class Standing(Struct, frozen=True):
     @property
     def name(self) -> str:
         """With the rule, if it matters."""
-        return f"{self.plan}, {self.dependency}" if self.plan.startswith(ASA) and self.plan != "asa-naive" else self.plan
+        return f"{self.plan}, {self.dependency}" if self.plan in DEPENDENT else self.plan
 
 
 class Pairs(Struct, frozen=True):
@@ -60,19 +60,19 @@ def pairs_of(done: Iterable[Done], wanted: Callable[[Done, Row], bool] = lambda 
         unit = each.unit
         for row in each.rows:
             if wanted(each, row):
-                place = (unit.backfill, unit.machine, unit.trace, row.repeat, row.workflow, row.cores)
+                place: Place = (unit.backfill, unit.machine, unit.trace, row.repeat, row.workflow, row.cores)
                 by_place.setdefault(place, {})[unit.plan, unit.dependency] = row
     names = list(dict.fromkeys((each.unit.plan, each.unit.dependency) for each in done))
     found = []
     for plan, rule in names:
         own = Pairs(plan, rule, [], [], [], [])
-        for place, rows in by_place.items():
+        for at, rows in by_place.items():
             trio = [rows.get(name) for name in ((plan, rule), (PER_STAGE, "reserved"), (BIG_JOB, "reserved"))]
             if all(row is not None and row.status == "succeeded" for row in trio):
-                for kept, row in zip((own.rows, own.per_stage, own.big_job), trio, strict=True):
-                    if row is not None:
-                        kept.append(row)
-                own.clusters.append(place[:4])
+                for kept, one in zip((own.rows, own.per_stage, own.big_job), trio, strict=True):
+                    if one is not None:
+                        kept.append(one)
+                own.clusters.append(at[:4])
         if own.rows:
             found.append(own)
     return found

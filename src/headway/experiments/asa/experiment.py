@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -11,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from headway.experiments.asa.convergence import POLICIES, Recovery, Regret, Trial, recoveries, regrets, trial, trials
-from headway.experiments.asa.ledger import Found, Ledger, key_of
+from headway.experiments.asa.ledger import Found, Ledger
 from headway.experiments.asa.machines import MACHINES, QUEUES, Calibrated, calibrate
 from headway.experiments.asa.signal import CHANGES, ITERATIONS
 from headway.experiments.asa.units import Done, Unit, carry_out, strategies
@@ -77,7 +78,6 @@ def run_experiment(
         for queue in QUEUES
         for machine in MACHINES
     ]
-    known = dict(ledger.found)
     total = len(wanted) + sum(len(strategies(queue)) for _, _, queue in wanted)
     counted = _Count(total, tell)
     loads = [found for found in _work(wanted, ledger, processes, counted) if isinstance(found, Calibrated)]
@@ -88,8 +88,8 @@ def run_experiment(
     ]
     done = [found for found in _work(units, ledger, processes, counted) if isinstance(found, Done)]
     took_s = time.monotonic() - began
-    spent = sum(key_of(it) not in known for it in [*loads, *done])
-    full_s = took_s / max(spent, 1) * total * FULL.traces * FULL.repeats / (size.traces * size.repeats)
+    bigger = FULL.traces * FULL.repeats / (size.traces * size.repeats)
+    full_s = bigger * sum(it.cpu_s for it in done) / (processes or cores())
     return Results(size, seed, alone, loads, done, took_s, full_s)
 
 
@@ -125,12 +125,18 @@ def _found(todo: Sequence[Wanted], processes: int) -> Iterator[Found]:
     if processes == 1 or len(todo) < 2:
         yield from map(_one, todo)
         return
-    with ProcessPoolExecutor(min(processes, len(todo)), mp_context=get_context("spawn")) as pool:
+    context = get_context("spawn")
+    with ProcessPoolExecutor(min(processes, len(todo)), mp_context=context, initializer=_ignore_ctrl_c) as pool:
         try:
             for future in as_completed([pool.submit(_one, it) for it in todo]):
                 yield future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _ignore_ctrl_c() -> None:
+    """It is for the one who asked."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _one(wanted: Wanted) -> Found:

@@ -84,9 +84,7 @@ def window_s(jobs: BatchJobs) -> tuple[float, float]:
     return WINDOW[0] * last_s, WINDOW[1] * last_s
 
 
-def waits_h(
-    machine: Machine, trace: int, load: float, backfill: Backfill, cores: tuple[int, ...]
-) -> dict[int, float]:
+def waits_h(machine: Machine, trace: int, load: float, backfill: Backfill, cores: tuple[int, ...]) -> dict[int, float]:
     """Mean waits of jobs that come one at a time, and are gone as soon as they have started."""
     queue = fresh(machine, trace, load, backfill)
     found: dict[int, list[float]] = {each: [] for each in cores}

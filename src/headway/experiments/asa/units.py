@@ -11,7 +11,7 @@ from msgspec import Struct
 from headway.drivers.simulated import SimulatedRun, simulate
 from headway.drivers.through_queue import Through, run_through
 from headway.experiments.asa.accuracy import Accuracy, accuracy_of
-from headway.experiments.asa.chained import ChainedPlanner
+from headway.experiments.asa.chained import ChainedPlanner, Longest
 from headway.experiments.asa.machines import MACHINES, fresh, jobs_of, window_s
 from headway.experiments.asa.published import ASA, BIG_JOB, PER_STAGE, WORKFLOWS
 from headway.experiments.asa.shapes import instance
@@ -27,14 +27,14 @@ from headway.planning.staged import StagedPlanner
 from headway.timing.ahead import Ahead
 from headway.waiting.asa import Asa
 
-NAIVE, CHAINED, HEADWAY = "asa-naive", "asa-chained", "headway"
-LEARNING = (ASA, CHAINED, NAIVE)
+NAIVE, CHAINED, AT_ONCE, HEADWAY = "asa-naive", "asa-chained", "all-at-once", "headway"
+DEPENDENT = (ASA, CHAINED, AT_ONCE)  # tell the scheduler which job waits for which
 # Which rule for dependencies matters only to those who tell the scheduler of them.
 RULES: tuple[Dependency, ...] = ("reserved", "slurm")
 STRATEGIES: tuple[tuple[str, Dependency], ...] = (
     (BIG_JOB, "reserved"),
     (PER_STAGE, "reserved"),
-    *((plan, rule) for plan in (ASA, CHAINED) for rule in RULES),
+    *((plan, rule) for plan in DEPENDENT for rule in RULES),
     (NAIVE, "reserved"),
     (HEADWAY, "reserved"),
 )
@@ -124,19 +124,18 @@ def carry_out(unit: Unit) -> Done:
 
 def planner_of(plan: str, model: Asa) -> Callable[[Estimate], Planner]:
     """A planner for each run; those of ASA share what they know."""
-    if plan not in LEARNING:
+    if plan not in (*DEPENDENT, NAIVE):
         return PLANS[plan]
 
     def make(estimate: Estimate) -> Planner:
-        kind = ChainedPlanner if plan == CHAINED else StagedPlanner
-        return kind(plan, PerStage(), Ahead(depends=plan != NAIVE), estimate, model)
+        kind = ChainedPlanner if plan in (CHAINED, AT_ONCE) else StagedPlanner
+        known = Longest() if plan == AT_ONCE else model
+        return kind(plan, PerStage(), Ahead(depends=plan != NAIVE), estimate, known)
 
     return make
 
 
-def row_of(
-    journal: Sequence[Event | Decision], workflow: str, cores: int, repeat: int, cores_of_node: int
-) -> Row:
+def row_of(journal: Sequence[Event | Decision], workflow: str, cores: int, repeat: int, cores_of_node: int) -> Row:
     """Fold a run's records. A node has one task at a time, so busy tasks are busy nodes."""
     began = journal[0].at
     submitted: dict[str, records.Submit] = {}
@@ -182,7 +181,7 @@ def covered_s(spans: Sequence[tuple[float, float]]) -> float:
     """How long at least one of them lasts.
 
     >>> covered_s([(0, 10), (5, 12), (20, 21)])
-    13
+    13.0
     """
     total, reached = 0.0, float("-inf")
     for begin, end in sorted(spans):

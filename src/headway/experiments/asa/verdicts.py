@@ -5,15 +5,16 @@ from __future__ import annotations
 from headway.experiments.asa.comparing import pairs_of, standing
 from headway.experiments.asa.experiment import Results
 from headway.experiments.asa.machines import QUEUES
-from headway.experiments.asa.published import ASA
+from headway.experiments.asa.published import ASA, BIG_JOB
 from headway.experiments.asa.signal import CHANGES, ITERATIONS
-from headway.experiments.asa.units import CHAINED, HEADWAY
+from headway.experiments.asa.units import AT_ONCE, CHAINED, HEADWAY
 from headway.experiments.bucketing.verdicts import Verdict
+from headway.experiments.studies.paired import Interval
 
 MOST_ITERATIONS = 100
 LEAST_CLOSED = 0.60
 MOST_CORE_HOURS = 1.05
-JUDGED = (ASA, CHAINED, HEADWAY)
+JUDGED = (ASA, CHAINED, AT_ONCE, HEADWAY)
 
 
 def verdicts_on(results: Results) -> list[Verdict]:
@@ -24,16 +25,31 @@ def verdicts_on(results: Results) -> list[Verdict]:
         for pairs in pairs_of(done):
             if pairs.plan in JUDGED and pairs.dependency == "reserved":
                 at = standing(pairs)
-                if at.closes is None:
-                    detail = f"Per-Stage is as fast as Big Job there ({at.gap.mean:+.3f}), so there is nothing to close"
-                    about = f"{queue}: {at.plan}'s makespan against Per-Stage's"
-                    found.append(Verdict(about, at.ratio.mean, 1.0, at_most=True, detail=detail))
-                else:
+                if at.closes is not None:
                     about = f"{queue}: what {at.plan} closes of the gap between Per-Stage and Big Job"
-                    detail = f"makespans are {at.ratio.mean:.2f} of Per-Stage's"
+                    detail = f"{_between(at.closes)}makespans are {at.ratio.mean:.2f} of Per-Stage's"
                     found.append(Verdict(about, at.closes.mean, LEAST_CLOSED, at_most=False, detail=detail))
                 about = f"{queue}: {at.plan}'s core-hours against Per-Stage's"
-                found.append(Verdict(about, at.core_ratio.mean, MOST_CORE_HOURS, at_most=True))
+                detail = _between(at.core_ratio).removesuffix("; ")
+                found.append(Verdict(about, at.core_ratio.mean, MOST_CORE_HOURS, at_most=True, detail=detail))
+    return found
+
+
+def _between(found: Interval) -> str:
+    return "" if found.low is None or found.high is None else f"95%: {found.low:.2f} to {found.high:.2f}; "
+
+
+def skipped(results: Results) -> list[str]:
+    """Where there is nothing to close."""
+    found = []
+    for queue in QUEUES:
+        done = [each for each in results.done if each.unit.backfill == queue]
+        for pairs in pairs_of(done):
+            at = standing(pairs)
+            if pairs.plan == BIG_JOB and at.closes is None:
+                found.append(
+                    f"{queue}: there is no gap to close: Big Job takes {at.ratio.mean:.2f} of Per-Stage's makespan"
+                )
     return found
 
 

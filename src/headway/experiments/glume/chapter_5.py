@@ -18,19 +18,20 @@ from headway.experiments.glume.published import (
 from headway.experiments.glume.workflows import DURATIONS, LOGS, Workflow
 from headway.experiments.studies.paired import Interval, interval, pairs_of, places_of
 from headway.experiments.studies.plans import VARIANTS, ZHANG_AS_CODED, variant
-from headway.experiments.studies.runs import PER_TASK_WAY, WHOLE, Row
+from headway.experiments.studies.runs import PER_TASK_WAY, THEN_PER_TASK, WHOLE, Row
 
 _SAME = 1e-3  # makespans nearer than this are the same
 PLAIN_ZHANG = variant(everywhere=False, best_nodes=False, binary_search=False)
 
 
 class Fallback(Struct, frozen=True):
-    """How often Zhang's algorithm begins like a simple one; where not, how often it is better than that one."""
+    """How often Zhang's algorithm is like a simple one; where not, how often it is better than that one."""
 
     log: str
     cap: int
     to: str
-    share: Interval
+    share: Interval  # from the beginning
+    sometime: float  # or later, for what remains
     published: float | None
     better: float | None  # None: it always falls back
     published_better: float | None
@@ -85,11 +86,13 @@ def fallbacks(rows: Sequence[Row], logs: Mapping[str, str]) -> list[Fallback]:
             zhang = [row for row in here if row.plan == ZHANG_AS_CODED]
             for way in (PER_TASK_WAY, WHOLE) if zhang else ():
                 fell = interval([float(row.way == way) for row in zhang], [row.start_s // 86400 for row in zhang])
+                ways = (way, THEN_PER_TASK) if way == PER_TASK_WAY else (way,)
+                sometime = fmean(row.way in ways for row in zhang)
                 pairs = pairs_of(places_of(here), ZHANG_AS_CODED, way)
-                others = [pair.row.makespan_s < pair.other.makespan_s for pair in pairs if pair.row.way != way]
+                others = [pair.row.makespan_s < pair.other.makespan_s for pair in pairs if pair.row.way not in ways]
                 better = fmean(others) if others else None
                 published, published_better = known.get((log, cap, way), (None, None))
-                found.append(Fallback(log, cap, way, fell, published, better, published_better))
+                found.append(Fallback(log, cap, way, fell, sometime, published, better, published_better))
     return found
 
 

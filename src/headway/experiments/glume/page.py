@@ -127,7 +127,7 @@ def _chapter_5(mode: Mode) -> Iterator[str]:
     for picture in mode.pictures:
         yield from _figure(f"{picture_title(picture)}: gain over Zhang's, accurate requests", picture.gains)
     if mode.fallbacks:
-        yield "<h3>How often Zhang's algorithm begins as a simple one would (§5.2)</h3>"
+        yield "<h3>How often Zhang's algorithm falls back to a simple one (§5.2)</h3>"
         yield _fallbacks(mode.fallbacks)
     if mode.enhancements:
         yield "<h3>Zhang's algorithm with enhancements 1, 2 and 3, against without (§5.3)</h3>"
@@ -142,13 +142,14 @@ def _fallbacks(found: Sequence[Fallback]) -> str:
         [
             f"{it.log}, at most {it.cap} jobs: {it.to}",
             interval_words(it.share).lstrip("+"),
+            optional(it.sometime),
             optional(it.published),
             optional(it.better),
             optional(it.published_better),
         ]
         for it in found
     ]
-    return table(["", "falls back", "002", "where not, better", "002"], rows)
+    return table(["", "falls back at once", "ever", "002", "where not, better", "002"], rows)
 
 
 def _enhancements(found: Sequence[Enhanced]) -> str:

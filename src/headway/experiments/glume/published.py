@@ -27,7 +27,7 @@ ONE_JOB_AT_16 = 0.4832
 # Where it does not, it beats the simple one in so many cases (below 30% against one-job-per-task).
 NOT_PER_TASK_AT_128_BETTER = 0.30
 NOT_ONE_JOB_AT_16_BETTER = 0.5253
-# Figures 5.2 and 5.3, KTH: configurations of 12 in which a plan is better than Zhang's (at 128 one-job: or similar).
+# Figures 5.2 and 5.3, KTH: configurations of 12 in which a plan is better than, or similar to, Zhang's.
 BETTER_THAN_ZHANG = {
     (128, "one-job-per-task"): 9,
     (128, "one-job"): 6,

@@ -133,7 +133,7 @@ def _as_published(mode: Mode, width: int) -> Iterator[Line]:
         yield from _section(f"{picture_title(picture)}: gain over Zhang's, accurate requests")
         yield from _laid_out(gains_table(picture.gains, width))
     if mode.fallbacks:
-        yield from _section("How often Zhang's algorithm begins as a simple one would (§5.2)")
+        yield from _section("How often Zhang's algorithm falls back to a simple one (§5.2)")
         yield from _laid_out(_fallback_table(mode.fallbacks, width))
     if mode.enhancements:
         yield from _section("Zhang's algorithm with enhancements 1, 2 and 3, against without (§5.3)")
@@ -176,7 +176,7 @@ def _table_7_1(mode: Mode, width: int) -> Iterator[Line]:
             return f"{wins.glume}/{wins.zhang}" if row == "ours" else f"{100 * wins.gain.mean:+.1f}%"
 
         rows = ["ours", "002", "GLUME's mean gain"]
-        for log in LOGS:
+        for log in (log for log in LOGS if any(cell.log == log for cell in table)):
             fields = [
                 Field(requests, duration, partial(cell, log, requests, duration), 80)
                 for requests in ("accurate", "real")
@@ -215,8 +215,9 @@ def _fallback_table(found: Sequence[Fallback], width: int) -> list[Text]:
         return NOTHING if value is None else f"{100 * value:.1f}%"
 
     fields = [
-        Field("", "falls back", lambda row: interval_words(row.share).lstrip("+"), 90),
-        Field("", "002", partial(optional, "published"), 85),
+        Field("falls back", "at once", lambda row: interval_words(row.share).lstrip("+"), 90),
+        Field("falls back", "ever", partial(optional, "sometime"), 88),
+        Field("falls back", "002", partial(optional, "published"), 85),
         Field("where not", "better", partial(optional, "better"), 80),
         Field("where not", "002", partial(optional, "published_better"), 75),
     ]

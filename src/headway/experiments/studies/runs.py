@@ -26,6 +26,7 @@ from headway.report.through_queue import passage_of
 Key = tuple[Any, ...]
 
 WHOLE, PER_TASK_WAY, IN_PARTS = "one-job", "one-job-per-task", "in-parts"
+THEN_PER_TASK = "in-parts-then-per-task"
 
 
 class Run(Struct, frozen=True):
@@ -88,7 +89,7 @@ class Row(Struct, frozen=True):
     mean_wait_s: float
     node_hours: float
     busy_share: float
-    way: str  # how it began: one-job, one-job-per-task, in-parts
+    way: str  # of a grouper: all as one-job, one-job-per-task, in-parts, or in-parts-then-per-task
     cpu_s: float  # that the simulation took
 
     @property
@@ -142,11 +143,13 @@ def _row(run: Run, queue: BatchQueue) -> Row:
 
 
 def _way(journal: Sequence[Event | Decision], tasks: int) -> str:
-    """What the first submission says of the plan: 002 §5.2 counts how often Zhang's is one of the simple ones."""
-    first = next((record for record in journal if isinstance(record, Submit)), None)
-    if first is not None and first.why.rule == PER_TASK:
+    """What submissions say of the plan: 002 §5.2 counts how often Zhang's is one of the simple ones."""
+    submits = [record for record in journal if isinstance(record, Submit)]
+    if submits and submits[0].why.rule == PER_TASK:
         return PER_TASK_WAY
-    return WHOLE if first is None or len(first.tasks) in (0, tasks) else IN_PARTS
+    if not submits or len(submits[0].tasks) in (0, tasks):
+        return WHOLE
+    return THEN_PER_TASK if any(submit.why.rule == PER_TASK for submit in submits) else IN_PARTS
 
 
 @lru_cache(maxsize=64)
