@@ -17,6 +17,9 @@ from headway.grouping.whole import OneJob
 from headway.kernels.batch.queue import BatchQueue, Scheduling
 from headway.model import records
 from headway.model.instance import Instance, Recorded
+from headway.model.job import JobPhase, JobRequest
+from headway.model.records import Why
+from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.planning import PLANS
@@ -134,6 +137,27 @@ def test_a_job_that_comes_too_early_is_given_back_and_asked_for_again() -> None:
 def test_where_one_job_is_allowed_the_next_has_to_wait(timing: Timing) -> None:
     run = passed(BatchQueue(4, CONSERVATIVE, most_jobs=1), stages(100.0, 50.0), planned(Pessimist(), timing))
     assert [submit.at for submit in of(run, records.Submit)] == [0.0, 100.0]
+
+
+def test_what_runs_in_a_job_that_is_given_back_runs_again() -> None:
+    """A job behind one that expired is cancelled while it is busy: what it was doing does not count."""
+    run = run_through(stages(100.0, width=1), Through(PLANS["one-job"]))
+    run.engine.apply(run.engine.settings)
+    run.engine.apply(records.LimitsRead(0.0, Resources(cores=1, memory_bytes=10**9, disk_bytes=10**9, nodes=1)))
+    run.engine.apply(records.TasksAdded(0.0, list(run.tasks)))
+    for record in (
+        records.ReadInputs(0.0, "l0t0"),
+        records.InputsRead(0.0, "l0t0"),
+        records.Submit(0.0, "j", JobRequest(Resources(cores=1, walltime_s=500.0)), Why("test", "test")),
+        records.JobState(0.0, "j", JobPhase.RUNNING),
+        records.NodeUp(0.0, "n", "j", Resources(cores=1, memory_bytes=10**9, disk_bytes=10**9)),
+        records.Launch(0.0, "l0t0", 1, "n", "j", Resources(cores=1), "", {}),
+        records.Release(50.0, "j", Why("test", "test")),
+    ):
+        run.engine.apply(record)
+    assert not run.engine.is_running("l0t0", 1)
+    assert run.engine.tasks["l0t0"].losses == 0
+    assert any(isinstance(decision, records.AskQueue) for decision in run.engine.decide(50.0))
 
 
 def test_one_job_is_one_job() -> None:

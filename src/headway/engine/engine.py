@@ -255,6 +255,10 @@ class Engine:
         self._live.pop(record.tag, None)
         for node in [node for node in self.nodes.values() if node.tag == record.tag]:
             del self.nodes[node.name]
+            for state in sorted((self.tasks[task_id] for task_id in node.running), key=lambda state: state.key):
+                state.running = None  # it ends with its allocation, and runs again elsewhere
+                self._unwanted.discard(state.task.id)
+                self._board.requeue(state)
 
     @apply.register
     def _(self, record: records.ReadInputs) -> None:

@@ -40,7 +40,7 @@ class StagedPlanner(Planner):
 
     def plan(self, view: View, now: float) -> list[Decision]:
         live = view.live
-        releases = self._releases(view, live, now)
+        releases = self._releases(view, now)
         if releases:
             return releases
         if any(job.rule == PER_TASK for job in view.jobs.values()):
@@ -58,18 +58,22 @@ class StagedPlanner(Planner):
             return [AskQueue(now)]
         return self._next(view, view.queue, remaining, before, now)
 
-    def _releases(self, view: View, live: Sequence[JobStatus], now: float) -> list[Decision]:
+    def _releases(self, view: View, now: float) -> list[Decision]:
         """Jobs that have nothing more to do, that came too early, or that follow one that has expired."""
-        expired = [job for job in view.jobs.values() if job.phase is JobPhase.ENDED and not job.released]
-        since = max((job.ended_at or 0.0 for job in expired), default=-1.0)
         rules: list[tuple[JobStatus, str]] = []
-        for job in live:
+        since = -1.0  # when the last of those before it expired
+        before: list[JobStatus] = []
+        for job in view.jobs.values():
+            if not job.live:
+                since = since if job.released else max(since, job.ended_at or 0.0)
+                continue
             if not view.unfinished or all(view.is_over(task) for task in job.tasks):
                 rules.append((job, "its-tasks-are-over"))
             elif job.rule != PER_TASK and job.submitted_at < since:
                 rules.append((job, "its-predecessor-expired"))
-            elif self._timing.resubmits and _is_early(job, live, now):
+            elif self._timing.resubmits and _is_early(job, before, now):
                 rules.append((job, "too-early"))
+            before.append(job)
         return [Release(now, job.tag, Why(self.name, rule)) for job, rule in rules]
 
     def _next(
@@ -165,9 +169,9 @@ def _waits_of_early_jobs(view: View) -> list[float]:
     return [job.started_at - job.submitted_at for job in early[-1:] if job.started_at is not None]
 
 
-def _is_early(job: JobStatus, live: Sequence[JobStatus], now: float) -> bool:
+def _is_early(job: JobStatus, before: Sequence[JobStatus], now: float) -> bool:
     """Whether a job has started, and one before it is still expected to run for a while."""
     if job.started_at is None:
         return False
-    ends = [_predecessor(other).expected_end for other in live if other.submitted_at < job.submitted_at]
+    ends = [_predecessor(other).expected_end for other in before]
     return any(end is not None and end - now > WORTH_IT_S for end in ends)

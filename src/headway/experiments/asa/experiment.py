@@ -158,11 +158,11 @@ def convergence(seeds: Sequence[int]) -> Convergence:
     ends = [*CHANGES[1:], ITERATIONS]
     for policy in POLICIES:
         own = [each for each in found if each.policy == policy]
-        bounds.append(_bounded(f"{len(own)} signals, from their beginning", [regrets(each) for each in own]))
+        bounds.append(_bounded(f"{len(own)} signals, whole", [regrets(each) for each in own]))
         parts = [regrets(each, begin, end) for each in own for begin, end in zip(CHANGES, ends, strict=True)]
-        bounds.append(_bounded("the same, from each change to the next", parts))
+        bounds.append(_bounded("after each change", parts))
         many = [regrets(trial(policy, steady_s, seed, many_s)) for seed in seeds[:3]]
-        bounds.append(_bounded(f"a wait that never changes, {MANY:,} alternatives", many))
+        bounds.append(_bounded(f"one wait, {MANY:,} alternatives", many))
     shown = [each for each in found if each.seed == seeds[0]]
     return Convergence(shown, [it for each in found for it in recoveries(each)], bounds)
 

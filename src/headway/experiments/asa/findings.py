@@ -52,9 +52,9 @@ def _bound(results: Results) -> Iterator[str]:
     if broken:
         yield (
             f"The appendix's bound does not hold for: {_names(broken)}. Its proof (equations 11 to 13) takes p times "
-            "loss of the sampled alternative for the expected loss. On average that is the sum of p² times loss, which "
-            "with even chances is 1/m of it. A round ends when one alternative is charged twice; that takes about √m "
-            "losses, not 4."
+            "the loss of the sampled alternative for the expected loss. On average that is the sum of p² times loss, "
+            "which with even chances is 1/m of it. A round ends when one alternative is charged twice, which takes "
+            "about √m losses, not 4."
         )
     if whole:
         yield (

@@ -65,8 +65,8 @@ class Calibrated(Struct, frozen=True, tag=True):
 def jobs_of(machine: Machine, trace: int, load: float) -> BatchJobs:
     """Others' jobs. They ask for what they use.
 
-    With requests as people make them, which are too long, jobs end early all the time and a short job of 32 nodes is
-    backfilled within five hours whatever the load: sixteen hours cannot be had.
+    With requests as people make them, which are too long, jobs end early all the time and a short job of 32 nodes waits
+    for about five hours on average, whatever the load: sixteen cannot be had.
     """
     return lublin(machine.nodes, JOBS, load, trace, requests="accurate")
 

@@ -36,7 +36,9 @@ def verdicts_on(results: Results) -> list[Verdict]:
 
 
 def _between(found: Interval) -> str:
-    return "" if found.low is None or found.high is None else f"95%: {found.low:.2f} to {found.high:.2f}; "
+    return (
+        "" if found.low is None or found.high is None else f"{found.low:.2f} to {found.high:.2f} with 95% confidence; "
+    )
 
 
 def skipped(results: Results) -> list[str]:
