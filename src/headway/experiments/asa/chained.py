@@ -22,7 +22,7 @@ class ChainedPlanner(StagedPlanner):
 
     def plan(self, view: View, now: float) -> list[Decision]:
         live = view.live
-        releases = self._releases(view, live, now)
+        releases = self._releases(view, now)
         if releases:
             return releases
         if view.stopping or not view.unfinished:
