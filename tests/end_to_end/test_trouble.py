@@ -60,7 +60,7 @@ def test_what_ended_while_nobody_looked_is_found(tmp_path: Path) -> None:
 
 
 def test_cancel_ends_what_lost_its_manager(tmp_path: Path) -> None:
-    flow = Flow(tmp_path, SLOW.replace("sleep 2", "sleep 600"))
+    flow = Flow(tmp_path, SLOW.replace("sleep 4", "sleep 600"))
     manager = flow.start("run", "--grace", "0.2s")
     wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1/stdout")))
     manager.kill()
@@ -72,7 +72,7 @@ def test_cancel_ends_what_lost_its_manager(tmp_path: Path) -> None:
 
 
 def test_cancel_stops_a_run_that_is_managed(tmp_path: Path) -> None:
-    flow = Flow(tmp_path, SLOW.replace("sleep 2", "sleep 600"))
+    flow = Flow(tmp_path, SLOW.replace("sleep 4", "sleep 600"))
     manager = flow.start("run", "--grace", "0.2s")
     wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1/stdout")))
     flow.headway("cancel")
@@ -105,7 +105,7 @@ def test_the_workflow_file_vanishes(tmp_path: Path) -> None:
 
 
 def test_a_journal_from_a_newer_version(tmp_path: Path) -> None:
-    flow = Flow(tmp_path, SLOW.replace("sleep 2; ", ""))
+    flow = Flow(tmp_path, SLOW.replace("sleep 4; ", ""))
     flow.headway("run")
     with sqlite3.connect(tmp_path / ".headway/runs/1/journal.db") as database:
         database.execute("PRAGMA user_version=99")
@@ -163,17 +163,17 @@ def test_a_full_disk_stops_the_run_and_resume_goes_on(small_disk: Path) -> None:
 def test_a_long_path_is_no_trouble(tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 120) / ("e" * 120) / "with space"
     deep.mkdir(parents=True)
-    flow = Flow(deep, SLOW.replace("sleep 2; ", ""))
+    flow = Flow(deep, SLOW.replace("sleep 4; ", ""))
     flow.headway("run")
     assert (deep / "out").exists()
 
 
 def test_a_moved_directory_is_a_new_place(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
-    flow = Flow(tmp_path / "one", SLOW.replace("sleep 2; ", ""))
+    flow = Flow(tmp_path / "one", SLOW.replace("sleep 4; ", ""))
     flow.headway("run")
     shutil.move(tmp_path / "one", tmp_path / "two")
-    moved = Flow(tmp_path / "two", SLOW.replace("sleep 2; ", ""))
+    moved = Flow(tmp_path / "two", SLOW.replace("sleep 4; ", ""))
     moved.headway("run")
     assert moved.launches() == []
 
@@ -220,7 +220,7 @@ def test_strays_are_gone_when_both_manager_and_supervisor_died(tmp_path: Path) -
 
 
 def test_a_stopped_supervisor_does_not_hold_up_cancel_or_resume(tmp_path: Path) -> None:
-    flow = Flow(tmp_path, SLOW.replace("sleep 2", "sleep 600"))
+    flow = Flow(tmp_path, SLOW.replace("sleep 4", "sleep 600"))
     manager = flow.start("run", "--grace", "0.2s")
     wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1/stdout")))
     supervisor = flow.supervisor()
@@ -252,7 +252,7 @@ def test_an_early_ctrl_c_leaves_no_supervisor(tmp_path: Path) -> None:
 
 def test_a_moved_directory_can_be_resumed_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
-    flow = Flow(tmp_path / "one", SLOW.replace("sleep 2", "sleep 600"))
+    flow = Flow(tmp_path / "one", SLOW.replace("sleep 4", "sleep 600"))
     manager = flow.start("run", "--grace", "0.2s")
     wait_until(lambda: list(tmp_path.glob("one/.headway/runs/1/tasks/a/1/stdout")))
     manager.send_signal(signal.SIGTERM)
@@ -267,7 +267,7 @@ def test_a_moved_directory_can_be_resumed_where_it_is(tmp_path: Path) -> None:
 
 
 def test_a_damaged_journal_does_not_stop_a_fresh_start(tmp_path: Path) -> None:
-    flow = Flow(tmp_path, SLOW.replace("sleep 2; ", ""))
+    flow = Flow(tmp_path, SLOW.replace("sleep 4; ", ""))
     flow.headway("run")
     with sqlite3.connect(tmp_path / ".headway/runs/1/journal.db") as database:
         database.execute("UPDATE records SET body = '{}' WHERE sequence = 3")
