@@ -23,8 +23,6 @@ from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.planning import PLANS
-from headway.planning.one_job import OneJob
-from headway.planning.one_job_per_task import OneJobPerTask
 from tests.end_to_end.project import Flow
 
 CONSERVATIVE = Scheduling("conservative")
@@ -101,7 +99,7 @@ def test_no_more_jobs_at_a_time_than_the_site_allows() -> None:
 
 def test_a_job_that_was_too_short_is_asked_for_again_and_what_is_done_stays_done() -> None:
     instance = chain(100.0, 100.0, 100.0)
-    run = run_through(instance, Through(lambda estimate: OneJob(lambda task: 40.0)))
+    run = run_through(instance, Through(lambda estimate: PLANS["one-job"](lambda task: 40.0)))
     simulate(BatchQueue(2, CONSERVATIVE), [run])
     # 3 x 40 s are expected: 192 s are asked for, one task ends in them. Then 2 x 40: 156 s. Then 40: 120 s.
     assert [submit.request.per_node.walltime_s for submit in submits(run)] == [192.0, 156.0, 120.0]
@@ -136,7 +134,7 @@ def test_the_same_seed_gives_the_same_journal_to_the_byte(plan: str) -> None:
 def test_several_workflows_share_a_queue_and_each_has_its_own_cap() -> None:
     queue = BatchQueue(4, CONSERVATIVE, most_jobs=2)
     runs = [
-        run_through(fan(6, 100.0), Through(OneJobPerTask, start_s), number)
+        run_through(fan(6, 100.0), Through(PLANS["one-job-per-task"], start_s), number)
         for number, start_s in ((1, 0.0), (2, 50.0), (3, 50.0))
     ]
     simulate(queue, runs)
@@ -158,17 +156,17 @@ def test_several_workflows_share_a_queue_and_each_has_its_own_cap() -> None:
     run_s=st.lists(st.floats(1, 500), min_size=1, max_size=12),
     wrong=st.floats(0.3, 2.0),
     machine=st.integers(1, 6),
-    plan=st.sampled_from([OneJob, OneJobPerTask]),
+    plan=st.sampled_from(["one-job", "one-job-per-task"]),
     seen=st.data(),
 )
 def test_tasks_run_in_their_jobs_once_their_parents_are_done(
-    run_s: list[float], wrong: float, machine: int, plan: type[OneJob | OneJobPerTask], seen: st.DataObject
+    run_s: list[float], wrong: float, machine: int, plan: str, seen: st.DataObject
 ) -> None:
     parents = [tuple(f"t{p}" for p in range(n) if seen.draw(st.booleans())) for n in range(len(run_s))]
     tasks = [Task(f"t{n}", "c", "-", parents=above, outputs=(f"o{n}",)) for n, above in enumerate(parents)]
     instance = Instance(Workflow("any", tasks), {f"t{n}": Recorded(run_s=s) for n, s in enumerate(run_s)})
     queue = BatchQueue(machine, CONSERVATIVE, submit=[0], nodes=[machine], req=[100], run=[60])
-    run = run_through(instance, Through(lambda estimate: plan(lambda task: estimate(task) * wrong), 1.0))
+    run = run_through(instance, Through(lambda estimate: PLANS[plan](lambda task: estimate(task) * wrong), 1.0))
     simulate(queue, [run])
     assert run.engine.finished == "succeeded"
     up: dict[str, float] = {}

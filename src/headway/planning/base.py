@@ -74,6 +74,11 @@ class View(Struct, frozen=True):
         """Whether the site allows no further job now."""
         return self.limits.most_jobs is not None and len(self.live) >= self.limits.most_jobs
 
+    @property
+    def expired(self) -> int:
+        """How many jobs have ended before they were given back: they were too short."""
+        return sum(job.phase is JobPhase.ENDED and not job.released for job in self.jobs.values())
+
     def remaining(self) -> list[Task]:
         """The tasks that have not ended and are to run, parents first."""
         if self.stopping:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headway.grouping.base import Group, Levels
-from headway.model.job import JobPhase, JobRequest
+from headway.model.job import JobRequest
 from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, SeenWait, Submit, WakeAt, Why
 from headway.model.task import Task
 from headway.planning.base import Estimate, JobStatus, Planner, View
@@ -78,7 +78,7 @@ class Headway(Planner):
         anchors = [job for job in live if job.rule == ANCHOR]
         if any(job.started_at is not None for job in anchors):
             return []
-        expired = sum(job.phase is JobPhase.ENDED and not job.released for job in view.jobs.values())
+        expired = view.expired
         best = self._best_anchor(queue, levels, expired)
         if not anchors:
             if view.is_full:

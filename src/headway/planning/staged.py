@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headway.grouping.base import Floats, Group, Grouper, Levels, Waits
-from headway.model.job import JobPhase, JobRequest
+from headway.model.job import JobRequest
 from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, SeenWait, Submit, WakeAt, Why
 from headway.model.task import Task
 from headway.planning.base import Estimate, JobStatus, Planner, View
@@ -80,7 +80,7 @@ class StagedPlanner(Planner):
         self, view: View, queue: QueueRead, remaining: list[Task], before: Sequence[Predecessor], now: float
     ) -> list[Decision]:
         levels = Levels(remaining, self._estimate, view.limits.limits.nodes)
-        expired = sum(job.phase is JobPhase.ENDED and not job.released for job in view.jobs.values())
+        expired = view.expired
         group = self._grouper.next_group(levels, self._waits(queue, expired), self._timing.delay_s(before, now))
         if group is None:
             return self._per_task.plan(view, now)

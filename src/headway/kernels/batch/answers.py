@@ -8,14 +8,6 @@ from headway.kernels.compiled import compiled
 
 
 @compiled
-def starts_by_count(plan: Floats, nodes: Floats, req: Floats, now: float, starts: Floats) -> None:
-    """Fill `starts` with when a job of each shape would start by a plan of how many nodes are free; or NEVER."""
-    points = plan.shape[1]
-    for index in range(len(nodes)):
-        starts[index] = earliest_by_count(plan, points, nodes[index], req[index], now)
-
-
-@compiled
 def starts_in_plan(state: State, nodes: Floats, req: Floats, floor: float, starts: Floats) -> None:
     """Fill `starts` with when a job of each shape would start if it came now, not before `floor`."""
     points = state.counts[N_POINTS]

@@ -134,15 +134,6 @@ def _promised(state: State, trace: Trace, slot: int) -> None:
 
 
 @inner
-def unplan(state: State, slot: int) -> None:
-    """Take a reservation back."""
-    live = state.live
-    if live[slot, START] != NEVER:
-        release(state, slot, live[slot, NODES], live[slot, START], live[slot, EXPECTED])
-        live[slot, START] = NEVER
-
-
-@inner
 def begin_now(state: State, trace: Trace, slot: int) -> None:
     """Let a job run whose nodes are taken out of the plan already. The caller strikes it off those that wait."""
     live, running, count, now = state.live, state.order[RUNNING], state.counts, state.clock[NOW]

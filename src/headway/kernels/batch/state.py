@@ -79,7 +79,6 @@ CONTIGUOUS = 2
 # Places in `clock`.
 NOW = 0
 NEXT_START = 1  # the earliest planned start of a job that waits
-_CLOCKS = 2
 
 # Rows of `order`.
 WAITING = 0  # slots, in the order of submission
