@@ -20,6 +20,8 @@ from headway.cli.main import cli
 
 Done = subprocess.CompletedProcess[str]
 
+# The first command that needs the batch queue compiles it, which on a busy machine takes a minute.
+PATIENCE_S = 300
 # A machine of a stated size: what a test expects must not depend on where it runs.
 SMALL = ("--cores", "2", "--memory", "1GB", "--disk", "1GB")
 
@@ -62,7 +64,7 @@ class Bench:
             env=self.environment | environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
         )
 
@@ -94,7 +96,7 @@ class Bench:
         )
 
     def wait_for(self, condition: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while not condition():
             assert time.monotonic() < deadline, f"waited in vain for {what}"
             time.sleep(0.02)
