@@ -159,7 +159,7 @@ def test_a_history_that_cannot_be_read(bench: Bench) -> None:
     bench.history.parent.mkdir(parents=True, exist_ok=True)
     bench.history.write_bytes(b"nonsense " * 2000)
     assert "file is not a database" in bench.fails(3, "history")
-    assert "not supported yet" in bench.fails(2, "history", "--file", "postgresql://db/history")
+    assert "a PostgreSQL database" in bench.fails(2, "history", "--file", "mysql://db/history")
 
 
 @pytest.mark.parametrize("name", ["show", "export", "prune"])

@@ -12,23 +12,19 @@ from hypothesis import strategies as st
 from headway.cli.reproduce import command as reproduce
 from headway.experiments.asa import machines
 from headway.experiments.asa.accuracy import MOMENTS, SUBMISSIONS, accuracy_of
-from headway.experiments.asa.chained import Longest, expected
 from headway.experiments.asa.comparing import Pairs, pairs_of, published_closing, share_closed, standing
 from headway.experiments.asa.document import document
 from headway.experiments.asa.experiment import Results, Size, run_experiment
 from headway.experiments.asa.ledger import Ledger
+from headway.experiments.asa.longest import Longest
 from headway.experiments.asa.machines import HPC2N, MACHINES, QUEUES, UPPMAX, Calibrated, calibrate, fresh
 from headway.experiments.asa.page import page
 from headway.experiments.asa.published import BIG_JOB, BLAST, MONTAGE, PER_STAGE, TABLE_1, TABLE_2, WORKFLOWS
 from headway.experiments.asa.shapes import instance, stages
 from headway.experiments.asa.tables import lines_of
 from headway.experiments.asa.units import AT_ONCE, NAIVE, Row, Unit, carry_out, covered_s, starts_s, strategies
-from headway.experiments.asa.verdicts import skipped, verdicts_on
+from headway.experiments.asa.verdicts import JUDGED, skipped, verdicts_on
 from headway.model.errors import InputError
-from headway.model.job import JobRequest
-from headway.model.records import Submit, Why
-from headway.model.resources import Resources
-from headway.planning.base import JobStatus
 from headway.waiting.asa import ALTERNATIVES_S, Asa
 from headway.waiting.base import Shape
 
@@ -68,24 +64,6 @@ def test_a_stage_waits_for_all_of_the_one_before() -> None:
     assert made.workflow.widths() == [4, 1, 4, 1]
     assert set(made.workflow.tasks["stage-2-1"].parents) == {f"stage-1-{node}" for node in range(1, 5)}
     assert {seen.cores for seen in made.recorded.values()} == {28.0}
-
-
-# --- submitting ahead of jobs that wait ---
-
-
-def job(tag: str, at: float, wait_s: float, run_s: float, started_at: float | None = None) -> JobStatus:
-    request = JobRequest(Resources(cores=1, memory_bytes=1, disk_bytes=1, nodes=1, walltime_s=2 * run_s))
-    made = JobStatus(Submit(at, tag, request, Why("per-stage", "ahead", {"wait_s": wait_s}), ("t",), run_s))
-    made.started_at = started_at
-    return made
-
-
-def test_expected_ends_follow_from_one_another() -> None:
-    running, second, third = job("a", 0, 50, 100, 40), job("b", 60, 30, 10), job("c", 60, 500, 20)
-    ends = [it.expected_end for it in expected([running, second, third], now=70.0)]
-    assert ends == [140.0, 150.0, 580.0]  # the second waits for the first; the third for the queue
-    late = [it.expected_end for it in expected([job("a", 0, 50, 100)], now=1000.0)]
-    assert late == [1100.0]  # it should have started long ago
 
 
 def test_longest_never_changes_its_mind() -> None:
@@ -222,7 +200,7 @@ def test_everything_once(results: tuple[Results, Path]) -> None:
     assert {row.status for done in found.done for row in done.rows} == {"succeeded"}
     told = verdicts_on(found)
     assert told[0].passed
-    assert len(told) + 4 * len(skipped(found)) == 1 + 2 * 4 * len(QUEUES)
+    assert len(told) + len(JUDGED) * len(skipped(found)) == 1 + 2 * len(JUDGED) * len(QUEUES)
     for pairs in pairs_of(found.done):
         assert len(pairs.rows) == len(TABLE_1) * (len(QUEUES) if pairs.dependency == "reserved" else 1)
 

@@ -1,11 +1,13 @@
-"""Observations to try things with."""
+"""Observations and waits to try things with."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from headway.history.base import KeptWait
 from headway.model.observation import Observation
 from headway.model.outcome import Ending, Measured, Quality, Usage
+from headway.model.records import SeenWait
 from headway.model.resources import Resources
 
 GB = 10**9
@@ -31,7 +33,8 @@ def observation(
 
 _amounts = st.floats(0, 1e15)
 _measured = st.none() | st.builds(Measured, _amounts, st.sampled_from(Quality))
-_names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+# No name of a task or file has a zero byte in it, and no text of PostgreSQL's can have one.
+_names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20)
 
 observations = st.builds(
     Observation,
@@ -61,4 +64,20 @@ observations = st.builds(
     ),
     input_bytes=st.none() | st.integers(0, 2**60),
     hints=st.dictionaries(_names, _amounts, max_size=3),
+)
+
+
+def kept_wait(number: int, *, run: str = "r1", waited_s: float = 60.0, partition: str = "") -> KeptWait:
+    return KeptWait(run, f"job {number}", partition, 1000.0 + number, SeenWait(2, 3600.0, None, waited_s))
+
+
+kept_waits = st.builds(
+    KeptWait,
+    run=st.sampled_from(["", "r1", "r2"]),
+    job=st.integers(0, 50).map(str),
+    partition=st.sampled_from(["", "debug", "größe"]),
+    submitted_at=st.floats(0, 1e10),
+    wait=st.builds(
+        SeenWait, st.integers(1, 10**6), st.floats(0, 1e9), st.none() | st.floats(0, 1e9), st.floats(0, 1e9)
+    ),
 )

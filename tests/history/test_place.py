@@ -44,6 +44,9 @@ def test_who_has_no_home_has_no_history_there(tmp_path: Path, monkeypatch: pytes
     assert history_place() == "/data/headway/history.db"
 
 
-def test_a_server_is_not_supported_yet() -> None:
-    with pytest.raises(InputError, match=r"postgresql://db/history: .*not supported yet; name a file"):
-        history_place("postgresql://db/history")
+def test_a_server_is_its_address_without_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert history_place("postgresql://db/history") == "postgresql://db/history"
+    monkeypatch.setenv("HEADWAY_HISTORY", "postgresql://ada:s3cret@db/history")
+    assert history_place() == "postgresql://ada@db/history"
+    with pytest.raises(InputError, match=r"mysql://…: a history is a file, or a PostgreSQL database; write a path"):
+        history_place("mysql://db/history")

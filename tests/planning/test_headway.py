@@ -6,9 +6,15 @@ from headway.drivers.simulated import SimulatedRun, simulate
 from headway.drivers.through_queue import Through, run_through
 from headway.kernels.batch.queue import BatchQueue, Scheduling
 from headway.model import records
+from headway.model.instance import Instance, Recorded
+from headway.model.job import JobPhase
+from headway.model.outcome import Ending
 from headway.model.records import QueueRead, SeenWait
+from headway.model.task import Task
+from headway.model.workflow import Workflow
 from headway.planning import PLANS
-from headway.planning.headway import ANCHOR, FILLER, Headway, _longest_gap
+from headway.planning.gaps import longest_gap
+from headway.planning.headway import ANCHOR, SMALL, Headway
 from tests.planning.test_staged import of, stages
 
 CONSERVATIVE = Scheduling("conservative")
@@ -32,15 +38,15 @@ def test_on_an_empty_machine_there_is_only_the_anchor() -> None:
 
 
 def test_fillers_use_the_gap_while_the_anchor_waits() -> None:
-    # 4 nodes: 3 are taken until 10,000, the fourth is free for 5,000 s and then wanted, with all others, until 12,000.
-    # Two stages of four tasks of 600 s: on one node that is 4,800 s, and no job for all of it fits before 12,000.
-    background = {"submit": [0, 0, 1], "nodes": [3, 1, 4], "req": [10_000, 5_000, 2_000], "run": [10_000, 1, 2_000]}
+    # 4 nodes: 2 are taken until 1,500, the others free until then, and from then on all are wanted until 6,500. A job
+    # for both stages, four tasks of 600 s each, starts after that; two of one node and 1,440 s do the first stage now.
+    background = {"submit": [0, 0], "nodes": [2, 4], "req": [1_500, 5_000], "run": [1_500, 5_000]}
     one = passed(BatchQueue(4, CONSERVATIVE, **background), 600.0, 600.0, width=4, plan="one-job")
     ours = passed(BatchQueue(4, CONSERVATIVE, **background), 600.0, 600.0, width=4)
     kinds = [rule for rule, _ in rules(ours)]
     assert kinds[0] == ANCHOR
-    assert FILLER in kinds
-    assert ours.ended_at() <= one.ended_at()
+    assert SMALL in kinds
+    assert (ours.ended_at(), one.ended_at()) == (6_500 + 600, 6_500 + 1_200)
 
 
 def test_no_task_is_begun_that_would_not_end_in_its_job() -> None:
@@ -67,17 +73,87 @@ def test_jobs_that_nobody_needs_any_more_are_given_back() -> None:
 def test_the_longest_gap_that_is_open_now() -> None:
     # 4 nodes are free until 100, 2 until 300, 1 for ever.
     queue = QueueRead(0.0, [0.0, 100.0, 300.0, 900.0], [4.0, 2.0, 1.0, 8.0])
-    assert _longest_gap(queue, 50.0, 16) == (1, float("inf"))
+    assert longest_gap(queue, 50.0, 16) == (1, float("inf"))
     busy = QueueRead(0.0, [0.0, 100.0, 300.0, 900.0], [4.0, 2.0, 0.0, 8.0])
-    assert _longest_gap(busy, 50.0, 16) == (2, 300.0)
-    assert _longest_gap(busy, 50.0, 1) == (1, 300.0)
-    assert _longest_gap(busy, 301.0, 16) is None
-    assert _longest_gap(QueueRead(0.0, [0.0, 10.0], [0.0, 8.0]), 1.0, 16) is None
+    assert longest_gap(busy, 50.0, 16) == (2, 300.0)
+    assert longest_gap(busy, 50.0, 1) == (1, 300.0)
+    assert longest_gap(busy, 301.0, 16) is None
+    assert longest_gap(QueueRead(0.0, [0.0, 10.0], [0.0, 8.0]), 1.0, 16) is None
+
+
+RESERVED = Scheduling("conservative", dependency="reserved")
+
+
+def narrowing(*widths: int, run_s: float = 600.0) -> Instance:
+    """Levels of so many tasks, each of which waits for all of the level before."""
+    tasks: list[Task] = []
+    above: tuple[str, ...] = ()
+    for level, width in enumerate(widths):
+        names = tuple(f"l{level}t{number}" for number in range(width))
+        tasks += [Task(name, f"l{level}", "-", parents=above) for name in names]
+        above = names
+    return Instance(Workflow("narrowing", tasks), {task.id: Recorded(run_s=run_s) for task in tasks})
+
+
+def held_node_s(run: SimulatedRun) -> float:
+    """What its jobs held from their start to their end."""
+    began = {it.tag: it.at for it in of(run, records.JobState) if it.phase is JobPhase.RUNNING}
+    ended = {it.tag: it.at for it in of(run, records.JobState) if it.phase is JobPhase.ENDED}
+    ended |= {it.tag: it.at for it in of(run, records.Release)}
+    return sum(run.engine.jobs[tag].request.per_node.nodes * (ended[tag] - at) for tag, at in began.items())
+
+
+def through(queue: BatchQueue, instance: Instance, plan: str = "headway") -> SimulatedRun:
+    run = run_through(instance, Through(PLANS[plan]))
+    simulate(queue, [run])
+    assert run.engine.finished == "succeeded"
+    return run
+
+
+def test_where_the_queue_keeps_places_the_anchor_is_a_line_of_jobs_as_wide_as_their_levels() -> None:
+    # All is taken until 5,000. One job of 4 nodes would hold 3 of them for nothing while the second level runs.
+    background = {"submit": [0], "nodes": [8], "req": [5_000], "run": [5_000]}
+    run = through(BatchQueue(8, RESERVED, **background), narrowing(4, 1, 4))
+    submits = of(run, records.Submit)
+    assert rules(run) == [(ANCHOR, 4), (ANCHOR, 1), (ANCHOR, 4)]
+    assert [submit.after for submit in submits] == [None, submits[0].tag, submits[1].tag]
+    assert {submit.at for submit in submits} == {0.0}
+    assert run.ended_at() == 5_000 + 3 * 600
+    assert held_node_s(run) == (4 + 1 + 4) * 600
+    whole = through(BatchQueue(8, Scheduling("conservative"), **background), narrowing(4, 1, 4))
+    assert rules(whole) == [(ANCHOR, 4)]
+    assert whole.ended_at() == run.ended_at()
+    assert held_node_s(whole) == 3 * 4 * 600
+
+
+def test_a_line_of_which_one_expires_is_planned_again() -> None:
+    instance = narrowing(4, 1, 4)
+    run = run_through(instance, Through(lambda estimate: Headway(lambda task: 60.0)))
+    simulate(BatchQueue(8, RESERVED), [run])
+    assert run.engine.finished == "succeeded"
+    assert "its-predecessor-expired" in {release.why.rule for release in of(run, records.Release)}
+    succeeded = [it.outcome.task for it in of(run, records.TaskEnded) if it.outcome.ending is Ending.SUCCESS]
+    assert sorted(succeeded) == sorted(task.id for task in instance.workflow)
+
+
+def test_a_task_is_begun_once_though_a_line_and_fillers_would_both_have_it() -> None:
+    # One node is free for an hour, three from 2,000 on: fillers take what they can, the line's first job has the rest.
+    background = {"submit": [0, 0, 1], "nodes": [3, 1, 4], "req": [2_000, 9_000, 60], "run": [2_000, 1, 60]}
+    run = through(BatchQueue(4, RESERVED, **background), narrowing(4, 1, 4))
+    assert {SMALL, ANCHOR} == {rule for rule, _ in rules(run)}
+    assert sorted(it.task for it in of(run, records.Launch)) == sorted(task.id for task in run.tasks)
+
+
+def test_a_small_filler_is_given_back_as_soon_as_it_is_idle() -> None:
+    background = {"submit": [0], "nodes": [6], "req": [20_000], "run": [20_000]}
+    run = through(BatchQueue(8, CONSERVATIVE, **background), narrowing(6, 1, 6))
+    assert held_node_s(run) <= 1.2 * 13 * 600
+    assert run.ended_at() < 20_000
 
 
 def test_waits_of_others_change_what_is_expected() -> None:
     planner = Headway(lambda task: 60.0)
-    before = planner._expected_wait_s((4, 3600.0, 7200.0))
+    before = planner._expected_wait_s(4, 3600.0, 7200.0)
     planner.learn([SeenWait(4, 3600.0, 7200.0, 720.0)] * 200)
-    assert planner._expected_wait_s((4, 3600.0, 7200.0)) < before / 2
-    assert planner._expected_wait_s((4, 3600.0, 0.0)) == 0.0
+    assert planner._expected_wait_s(4, 3600.0, 7200.0) < before / 2
+    assert planner._expected_wait_s(4, 3600.0, 0.0) == 0.0

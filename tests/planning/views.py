@@ -61,6 +61,8 @@ def view(
         workflow=workflow,
         placeable=ready if placeable is None else list(placeable),
         is_over=lambda task_id: task_id in over,
+        is_running=lambda task_id: False,
+        cut_off=lambda task_id: 0,
         is_busy=lambda tag: False,
         wakes_at=None,
         stopping=False,

@@ -19,8 +19,8 @@ from headway.model.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from headway.history.base import History, Surplus
     from headway.history.figures import CategoryFigures
-    from headway.history.sqlite import SqliteHistory, Surplus
 
 _MOST_CATEGORIES = 60
 _MOST_ATTEMPTS = 20
@@ -47,7 +47,7 @@ def _or_before(ctx: click.Context, parameter: click.Parameter, value: Any) -> An
 
 
 _file_option = click.option(
-    "--file", "history", metavar="FILE", default="", callback=_or_before, help="The history, if not your own."
+    "--file", "history", metavar="PLACE", default="", callback=_or_before, help="The history, if not your own."
 )
 _json_option = click.option(
     "--json", "as_json", is_flag=True, callback=_or_before, help="Answer with one JSON document."
@@ -59,7 +59,7 @@ _json_option = click.option(
 )
 @settings_directory_option
 @click.option(
-    "--file", "history", metavar="FILE", default="", envvar="HEADWAY_HISTORY", help="The history, if not your own."
+    "--file", "history", metavar="PLACE", default="", envvar="HEADWAY_HISTORY", help="The history, if not your own."
 )
 @json_option
 @click.pass_context
@@ -67,7 +67,8 @@ def command(ctx: click.Context, directory: Path, history: str, as_json: bool) ->
     """Show what earlier runs taught: for each workflow and category, how often it ran and what it used.
 
     Every attempt that ends is kept, in ~/.local/share/headway/history.db if you do not say otherwise, and the next run
-    of a workflow of the same name on this machine begins with it. `headway run --fresh` does without.
+    of a workflow of the same name on this machine begins with it. `headway run --fresh` does without. Another PLACE
+    is a file, or a PostgreSQL database such as postgresql://user@host/name.
 
     \b
     Examples:
@@ -233,25 +234,25 @@ def _place(history: str) -> str:
 
 
 @contextmanager
-def _open(history: str, *, silent: bool = False, read_only: bool = True) -> Iterator[SqliteHistory | None]:
+def _open(history: str, *, silent: bool = False, read_only: bool = True) -> Iterator[History | None]:
     """The history that is meant; None, and a word about it, if there is none."""
-    from headway.history.place import open_history
+    from headway.history.place import find_history
 
     place = _place(history)
-    if not place or not Path(place).exists():
+    opened = find_history(place, read_only=read_only) if place else None
+    if opened is None:
         if not silent:
-            nothing = f"nothing has been learned yet: there is no {place}; `headway run` begins one"
+            nothing = f"nothing has been learned yet: there is no history in {place}; `headway run` begins one"
             click.echo(nothing if place else "the settings say that no history is kept (none)", err=True)
         yield None
         return
-    opened = open_history(place, read_only=read_only)
     try:
         yield opened
     finally:
         opened.close()
 
 
-def _known(history: SqliteHistory, workflow: str, category: str | None) -> list[CategoryFigures]:
+def _known(history: History, workflow: str, category: str | None) -> list[CategoryFigures]:
     """The figures of a workflow, or of one of its categories; a complaint if nothing is known of it."""
     found = history.figures(workflow, category)
     if found:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from headway.history.sqlite import Kept
+from headway.history.base import Kept
 from headway.model.errors import InputError, SiteError
 from headway.report.columns import one_line
 from headway.report.history_document import observation_document, observation_row

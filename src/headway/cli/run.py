@@ -59,10 +59,10 @@ DEFAULT_FILE = "workflow.yaml"
 @click.option("--fresh", is_flag=True, envvar="HEADWAY_FRESH", help="Size tasks as if nothing had ever been run.")
 @click.option(
     "--history",
-    metavar="FILE",
+    metavar="PLACE",
     default="",
     envvar="HEADWAY_HISTORY",
-    help="Where what was learned is kept between runs; `none`: nowhere.",
+    help="Where what was learned is kept between runs: a file, or postgresql://user@host/database; `none`: nowhere.",
 )
 @synthetic_options
 @supervision_options
@@ -166,10 +166,10 @@ def command(
 def _check(options: Options, directory: Path) -> None:
     """Complain of options that cannot be met before anything is written."""
     from headway.clusters.machine import machine, part_of
-    from headway.drivers.assemble import known, orders, sizers
+    from headway.drivers.assemble import known, orders, sizing_policies
     from headway.history.place import history_place
 
-    known("sizer", options.sizer, sizers())
+    known("sizer", options.sizer, sizing_policies())
     known("order", options.order, orders())
     part_of(machine(directory), options.stated)
     history_place(options.history)

@@ -60,7 +60,10 @@ class SimulatedCluster(Cluster):
     def snapshot(self) -> QueueRead:
         """What the scheduler plans now."""
         times, free, nodes = self.queue.plan_with_nodes()
-        return QueueRead(self.queue.now, times, free, nodes, self.queue.scheduling.nodes == "contiguous")
+        rules = self.queue.scheduling
+        return QueueRead(
+            self.queue.now, times, free, nodes, rules.nodes == "contiguous", rules.dependency == "reserved"
+        )
 
     def tags_of(self, jobs: Iterable[int]) -> list[str]:
         """Those of the queue's jobs that are this user's, by their tags."""

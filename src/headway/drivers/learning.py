@@ -5,11 +5,10 @@ from __future__ import annotations
 import socket
 import warnings
 from collections.abc import Callable, Collection
-from pathlib import Path
 
-from headway.history.place import history_place, open_history
+from headway.history.base import History
+from headway.history.place import find_history, history_place, open_history
 from headway.history.recorder import Recorder
-from headway.history.sqlite import SqliteHistory
 from headway.model.errors import SiteError
 from headway.model.observation import Observation
 from headway.model.records import HistoryKey, HistoryRead
@@ -40,11 +39,11 @@ class Learning:
     def __init__(self, key: HistoryKey | None, warn: Warn, *, read_only: bool = False) -> None:
         self._key = key
         self._warn = warn
-        self._history: SqliteHistory | None = None
-        if key is None or (read_only and not Path(key.place).exists()):
+        self._history: History | None = None
+        if key is None:
             return
         try:
-            self._history = open_history(key.place, read_only=read_only)
+            self._history = find_history(key.place) if read_only else open_history(key.place)
         except SiteError as error:
             warn(f"nothing is learned from earlier runs, nor kept for later ones: {error}")
 

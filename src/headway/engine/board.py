@@ -35,6 +35,7 @@ class Board:
         self.verdicts: dict[str, Why] = {}  # tasks to give up
         self.reusable: dict[str, str] = {}  # tasks whose earlier result stands, and the run it is from
         self._order = order
+        self._arrivals = 0
 
     def _is_in(self, phase: Phase, task_id: str) -> bool:
         return self.tasks[task_id].phase is phase
@@ -57,8 +58,10 @@ class Board:
     def add(self, tasks: Iterable[Task]) -> list[TaskState]:
         """Take in new tasks; those that wait for nobody become ready."""
         added = []
-        for task in self.workflow.add(tasks):
-            state = TaskState(task, self._order.task_key(task, len(self.tasks)))
+        completed = self.workflow.add(tasks)
+        self._order.added(completed, self.workflow)
+        for task in completed:
+            state = TaskState(task)
             self.tasks[task.id] = state
             self.counts[Phase.WAITING] += 1
             phases = [self.tasks[parent].phase for parent in task.parents]
@@ -73,7 +76,14 @@ class Board:
     def make_ready(self, state: TaskState) -> None:
         """All that it waits for is there; its files have yet to be looked at."""
         self.enter(state, Phase.READY)
-        self.unread.push((state.task.category, ""), state.key, state.task.id)
+        self._arrive(state)
+        self.unread.push((state.task.category, False), state.key, state.task.id)
+
+    def _arrive(self, state: TaskState) -> None:
+        """It gets the key by which it stands in line."""
+        self._arrivals += 1
+        failures = state.errors + sum(map(len, (state.exhausted or {}).values()))
+        state.key = (-state.task.priority, *self._order.task_key(state.task, failures, self._arrivals))
 
     def inputs_read(self, read: InputsRead, *, again: bool) -> None:
         """A ready task's files were looked at: it fails, or its earlier result stands, or it wants to run."""
@@ -104,16 +114,21 @@ class Board:
                 return
             more = f" and {len(changes) - _MOST_REASONS} more" if len(changes) > _MOST_REASONS else ""
             state.because = ", ".join(changes[:_MOST_REASONS]) + more
-        self.requeue(state)
+        self._queue(state)
 
-    def requeue(self, state: TaskState) -> None:
-        """It wants to run, for the first time or again. A task that met with trouble is not sized like its kind."""
+    def requeue(self, state: TaskState, *, failed: bool = False) -> None:
+        """It wants to run again. One that has failed gets another place in line; one that was only lost keeps its."""
         if state.withdrawn:
             self.cut_off(state)
             return
+        if failed:
+            self._arrive(state)
+        self._queue(state)
+
+    def _queue(self, state: TaskState) -> None:
         self.enter(state, Phase.PLACEABLE)
-        own_lane = state.task.id if state.exhausted or state.losses else ""
-        self.placeable.push((state.task.category, own_lane), state.key, state.task.id)
+        troubled = bool(state.exhausted or state.losses)
+        self.placeable.push((state.task.category, troubled), state.key, state.task.id)
 
     def succeed(self, state: TaskState) -> None:
         """It is done; children that waited only for it become ready."""

@@ -107,6 +107,12 @@ class Engine:
     def _(self, record: records.HistoryRead) -> None:
         for seen in record.observations:
             self._allocator.observe(seen.as_task(), {}, seen.as_outcome())
+            self._order.observe(seen.as_task(), seen.as_outcome())
+
+    @apply.register
+    def _(self, record: records.StateRead) -> None:
+        if record.name.startswith("sizer/"):
+            self._allocator.restore(record.state)
 
     @apply.register
     def _(self, record: records.LimitsRead) -> None:
@@ -304,7 +310,7 @@ class Engine:
             state.exhausted.setdefault(resource, []).append(running.resources[resource] or 0)
         elif not outcome.ending.blameless:
             state.errors += 1
-        self._board.requeue(state)
+        self._board.requeue(state, failed=True)
         if resource:
             answer = self._allocate(state.task.id)
             if isinstance(answer, CannotFit):
@@ -338,9 +344,9 @@ class Engine:
         if decisions:  # they change what is ready: the rest comes after
             return decisions
         if not self._winding_down:
-            decisions += self._reads(now)
-            decisions += self._launches(now)
-            if decisions:  # the planner sees what still finds no place after that
+            # A task that was looked at meanwhile may go first; the planner sees what still finds no place after that.
+            decisions += self._reads(now) or self._launches(now)
+            if decisions:
                 return decisions
         over = self._winding_down and not board.counts[Phase.RUNNING]
         unfinished = 0 if over else board.unfinished() + self._growing
@@ -363,6 +369,8 @@ class Engine:
             workflow=board.workflow,
             placeable=board.wanting if wanting else {},
             is_over=self._is_over,
+            is_running=lambda task_id: self.tasks[task_id].running is not None,
+            cut_off=lambda task_id: self.tasks[task_id].expiries,
             is_busy=self._is_busy,
             wakes_at=self._wakes_at,
             stopping=self._winding_down,
@@ -422,7 +430,7 @@ class Engine:
         placed: list[Placement | Unplaceable] = []
         for nodes in bound.values():
             placed += self._placer.place_bound(nodes, self._board.wanting, self._allocate)
-        if free:
+        if free and not placed:  # what was just placed is ready no more: the rest comes after
             with self._board.placeable.walk() as ready:
                 ends_by = partial(self._ends_by, now)
                 placed += self._placer.place(ready, self._allocate, free, self._overtaken, ends_by)

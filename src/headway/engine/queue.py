@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-Lane = tuple[str, str]  # category and, for a task that already failed for want of something, its own id
+Lane = tuple[str, bool]  # category, and whether the task has met with trouble: then it is not sized like its kind
 Key = tuple[Any, ...]
 
 
@@ -15,39 +15,42 @@ class ReadyQueue:
     """Task ids by lane and key. An entry that became stale is dropped when it comes up, not searched for.
 
     A stale entry may become current again before it comes up: a task is launched, fails and is ready once more, and
-    in a replay nothing comes up at all. So each task has one entry that counts, in the lane it was last put into.
+    in a replay nothing comes up at all. So each task has one entry that counts: the last, by lane and key.
+
+    A key begins with the user's priority, which comes before that of the category; the rest comes after it.
     """
 
     def __init__(self, is_current: Callable[[str], bool], category_key: Callable[[str], Key]) -> None:
         self._is_current = is_current
         self._category_key = category_key
         self._lanes: dict[Lane, list[tuple[Key, str]]] = {}
-        self._lane_of: dict[str, Lane] = {}  # where a task's one entry lies
+        self._entry_of: dict[str, tuple[Lane, Key]] = {}  # the one that counts
 
     def push(self, lane: Lane, key: Key, task_id: str) -> None:
         """Add a ready task."""
-        if self._lane_of.get(task_id) != lane:
-            self._lane_of[task_id] = lane
+        if self._entry_of.get(task_id) != (lane, key):
+            self._entry_of[task_id] = (lane, key)
             self.put_back(lane, (key, task_id))
 
     def put_back(self, lane: Lane, entry: tuple[Key, str]) -> None:
         """Add an entry that a walk has taken out."""
         heapq.heappush(self._lanes.setdefault(lane, []), entry)
 
-    def head(self, lane: Lane) -> tuple[Key, Key, Lane] | None:
+    def head(self, lane: Lane) -> tuple[Any, Key, Key, Lane] | None:
         """The sort key of the lane's first task, or None (and no lane any more) if it has none."""
         entries = self._lanes[lane]
-        while entries and not self._counts(lane, entries[0][1]):
-            _, task_id = heapq.heappop(entries)
-            if self._lane_of.get(task_id) == lane:
-                del self._lane_of[task_id]
+        while entries and not self._counts(lane, *entries[0]):
+            key, task_id = heapq.heappop(entries)
+            if self._entry_of.get(task_id) == (lane, key):
+                del self._entry_of[task_id]
         if not entries:
             del self._lanes[lane]
             return None
-        return self._category_key(lane[0]), entries[0][0], lane
+        priority, *rest = entries[0][0]
+        return priority, self._category_key(lane[0]), tuple(rest), lane
 
-    def _counts(self, lane: Lane, task_id: str) -> bool:
-        return self._lane_of.get(task_id) == lane and self._is_current(task_id)
+    def _counts(self, lane: Lane, key: Key, task_id: str) -> bool:
+        return self._entry_of.get(task_id) == (lane, key) and self._is_current(task_id)
 
     def walk(self) -> Walk:
         """Go through the tasks, first things first, leaving the queue as it is."""
@@ -74,7 +77,7 @@ class Walk:
     def __next__(self) -> tuple[Lane, str]:
         if not self._heads:
             raise StopIteration
-        _, _, lane = heapq.heappop(self._heads)
+        *_, lane = heapq.heappop(self._heads)
         entry = heapq.heappop(self._lanes[lane])
         self._taken.append((lane, entry))
         following = self._queue.head(lane)
@@ -84,11 +87,11 @@ class Walk:
 
     def lanes(self) -> list[Lane]:
         """The lanes that have something to come."""
-        return [head[2] for head in self._heads]
+        return [head[-1] for head in self._heads]
 
     def skip(self, lane: Lane) -> None:
         """Leave out what is still to come of `lane`."""
-        self._heads = [head for head in self._heads if head[2] != lane]
+        self._heads = [head for head in self._heads if head[-1] != lane]
         heapq.heapify(self._heads)
 
     def __exit__(

@@ -45,9 +45,9 @@ class TaskState:
         "withdrawn",
     )
 
-    def __init__(self, task: Task, key: tuple[Any, ...]) -> None:
+    def __init__(self, task: Task) -> None:
         self.task = task
-        self.key = key
+        self.key: tuple[Any, ...] = ()  # by which it stands in line, once it is ready
         self.phase = Phase.WAITING
         self.unfinished_parents = 0
         self.attempts = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-from headway.history.sqlite import HistoryBusyError, SqliteHistory
+from headway.history.base import History, HistoryBusyError
 from headway.model.errors import SiteError
 from headway.model.observation import Observation
 from headway.model.records import Decision, Event, HistoryKey, Launch, TaskEnded
@@ -27,14 +27,14 @@ class Recorder:
 
     def __init__(
         self,
-        history: SqliteHistory,
+        history: History,
         key: HistoryKey,
         run: str,
         task: Callable[[str], Task],
         warn: Callable[[str], None],
     ) -> None:
         """`run` is the run's uid, `task` finds a task by its id."""
-        self._history: SqliteHistory | None = history
+        self._history: History | None = history
         self._key = key
         self._run = run
         self._task = task

@@ -6,7 +6,7 @@ applying all of them again rebuilds the same state. Each carries the time at whi
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -90,6 +90,13 @@ class HistoryRead(Record, frozen=True, tag="history-read"):
     observations: list[Observation]
 
 
+class StateRead(Record, frozen=True, tag="state-read"):
+    """What a policy had learned when earlier runs ended: `sizer/NAME/WORKFLOW`, and its state."""
+
+    name: str
+    state: dict[str, Any]
+
+
 class TasksAdded(Record, frozen=True, tag="tasks-added"):
     """The workflow, or what it grew by."""
 
@@ -153,6 +160,7 @@ class QueueRead(Record, frozen=True, tag="queue-read"):
     free: list[float]
     nodes: list[str] = field(default_factory=list)  # which ones, as hexadecimal numbers; none: only their number counts
     contiguous: bool = False  # whether jobs get neighbours only
+    reserves: bool = False  # whether a job that waits for another's end has a place in the plan
 
 
 class SeenWait(Struct, frozen=True, array_like=True, gc=False):
@@ -288,6 +296,7 @@ Event = (
     RunStarted
     | ResultsKnown
     | HistoryRead
+    | StateRead
     | TasksAdded
     | NoMoreTasks
     | TaskWithdrawn

@@ -1,4 +1,4 @@
-"""`fifo`: as the workflow lists them, the user's priorities first."""
+"""`fifo`: in the order in which tasks become ready (paper 004, section III-A)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from headway.ordering.base import Order
 
 
 class Fifo(Order):
-    """First in, first out; a higher `priority` goes before a lower one."""
+    """First in, first out: a task that failed stands in line again, behind those that became ready meanwhile."""
 
     name = "fifo"
 
-    def task_key(self, task: Task, sequence: int) -> tuple[Any, ...]:
-        return (-task.priority, sequence)
+    def task_key(self, task: Task, failures: int, arrival: int) -> tuple[Any, ...]:
+        return (arrival,)

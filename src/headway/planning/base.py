@@ -65,6 +65,8 @@ class View(Struct, frozen=True):
     workflow: Workflow
     placeable: Collection[str]  # tasks that only need a node, in the order in which they came to that
     is_over: Callable[[str], bool]  # whether a task has ended for good, one way or the other
+    is_running: Callable[[str], bool]  # whether a task is under way
+    cut_off: Callable[[str], int]  # how often a task was under way when its job's time was up
     is_busy: Callable[[str], bool]  # whether a job has tasks running
     wakes_at: float | None  # when the planner will be called again even if nothing happens
     stopping: bool  # whether nothing new is to be started

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec import structs
 
 from headway.grouping.base import Group, Levels
 from headway.model.job import JobRequest
 from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, SeenWait, Submit, WakeAt, Why
 from headway.model.task import Task
+from headway.planning.anchors import Anchor, best_anchor
 from headway.planning.base import Estimate, JobStatus, Planner, View
+from headway.planning.gaps import longest_gap, matched
 from headway.planning.requested_time import requested_s
 from headway.waiting.base import Shape
 from headway.waiting.corrected_estimate import CorrectedEstimate
@@ -18,10 +21,11 @@ from headway.waiting.twin import QueueTwin
 
 ANCHOR = "anchor"
 FILLER = "filler"
+SMALL = "small-filler"
 LOOK_EVERY_S = 900.0  # how often the queue is looked at for new gaps
-_WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 192, 256, 384, 512)
 SAFE = 0.9  # the share of waits that a plan is made with: the anchor is to keep its time
-NEARLY = 1.02  # of anchors that are through at nearly the same time, the one with the fewest nodes
+MOST_SMALL = 100  # jobs of one node that are asked for at most; then wide ones
+SOONER = 0.9  # a filler is asked for if it starts in this share of the time that is left until the anchor does
 BETTER = 0.8  # an anchor is given up for one that is through in this share of the time
 
 
@@ -29,9 +33,10 @@ class Headway(Planner):
     """An anchor for all that remains keeps a place in the queue; fillers in its gaps do what they can before it starts.
 
     All jobs are one pool: a task runs wherever there is room until its expected end. The anchor is what `one-job` would
-    submit, so nothing is lost against it; where gaps are plenty, the fillers do the work as `one-job-per-task` would,
-    but without a wait between one task and the next. What remains is planned again whenever a job starts or ends, and
-    every quarter of an hour.
+    submit, so nothing is lost against it; where the queue keeps a place for jobs that wait for others it may be a line
+    of jobs, each for its own levels. Where gaps are plenty, the fillers do the work as `one-job-per-task` would, but
+    without a wait between one task and the next: of one node each, given back as soon as they are idle, if the site
+    allows so many jobs. What remains is planned again whenever a job starts or ends, and every quarter of an hour.
     """
 
     name = "headway"
@@ -50,18 +55,16 @@ class Headway(Planner):
         if not view.unfinished or view.stopping:
             useless = idle if view.unfinished else live
             return [Release(now, job.tag, Why(self.name, "no-more-work")) for job in useless]
-        if any(job.rule == ANCHOR and job.started_at is not None for job in live):
-            fillers = [job for job in idle if job.rule == FILLER]
-            if fillers and not view.placeable:
-                return [Release(now, job.tag, Why(self.name, "the-anchor-has-room")) for job in fillers]
+        over = self._over(view, live, idle, now)
+        if over:
+            return over
         if view.wakes_at is not None and view.wakes_at > now and not self._surprised(view, now):
             return []
         if view.queue is None or view.queue.at < now:
             return [AskQueue(now)]
         remaining = view.remaining()
-        levels = Levels(remaining, self._estimate, view.limits.limits.nodes)
         return (
-            self._anchor(view, view.queue, levels, live, now)
+            self._anchor(view, view.queue, remaining, live, now)
             or self._fillers(view, view.queue, remaining, live, now)
             or [WakeAt(now, now + LOOK_EVERY_S, Why(self.name, "look-again"))]
         )
@@ -70,45 +73,58 @@ class Headway(Planner):
         """Whether a job of ours has just started or ended."""
         return any(now in (job.started_at, job.ended_at) for job in view.jobs.values())
 
+    def _over(self, view: View, live: Sequence[JobStatus], idle: Sequence[JobStatus], now: float) -> list[Decision]:
+        """Jobs that have nothing more to do, and those in a line of which one has expired."""
+        begun = any(job.rule == ANCHOR and job.started_at is not None for job in live)
+        rules = {job.tag: "its-tasks-are-over" for job in live if job.tasks and all(map(view.is_over, job.tasks))}
+        rules |= {job.tag: "idle" for job in idle if job.rule == SMALL}  # for what can be placed it is too short
+        if begun and not view.placeable:
+            rules |= {job.tag: "the-anchor-has-room" for job in idle if job.rule == FILLER}
+        expired_at = max(
+            (job.ended_at or 0.0 for job in view.jobs.values() if job.tasks and not job.live and not job.released),
+            default=-1.0,
+        )
+        rules |= {job.tag: "its-predecessor-expired" for job in live if job.tasks and job.submitted_at < expired_at}
+        return [Release(now, tag, Why(self.name, rule)) for tag, rule in rules.items()]
+
     # --- the anchor ---
 
     def _anchor(
-        self, view: View, queue: QueueRead, levels: Levels, live: Sequence[JobStatus], now: float
+        self, view: View, queue: QueueRead, remaining: Sequence[Task], live: Sequence[JobStatus], now: float
     ) -> list[Decision]:
         anchors = [job for job in live if job.rule == ANCHOR]
-        if any(job.started_at is not None for job in anchors):
+        left = [task for task in remaining if not view.is_running(task.id)]
+        if any(job.started_at is not None for job in anchors) or not left:
             return []
+        levels = Levels(left if queue.reserves else remaining, self._estimate, view.limits.limits.nodes)
         expired = view.expired
-        best = self._best_anchor(queue, levels, expired)
+        best = best_anchor(levels, self._twin_of(queue), self._expected_wait_s, expired, lines=queue.reserves)
         if not anchors:
-            if view.is_full:
-                return []
-            return [self._submit(view, ANCHOR, best.nodes, requested_s(best.run_s, expired), best, now)]
-        held = anchors[0]
-        left_s = max(0.0, _expected_start(held) - now)
-        run_s = levels.run_s(0, levels.last)
-        held_s = left_s + float(run_s[min(held.request.per_node.nodes, len(run_s)) - 1])
-        if best.wait_s + best.run_s < BETTER * held_s:
-            return [Release(now, held.tag, Why(self.name, "a-better-anchor", {"held_s": held_s}))]
+            return self._submit_anchor(view, levels, best, expired, now)
+        held = _held(anchors, levels, now)
+        if best.worth(thrifty=queue.reserves) < BETTER * held.worth(thrifty=queue.reserves):
+            why = Why(self.name, "a-better-anchor", {"held_s": held.through_s, "better_s": best.through_s})
+            return [Release(now, job.tag, why) for job in anchors]
         return []
 
-    def _best_anchor(self, queue: QueueRead, levels: Levels, expired: int) -> Group:
-        """Of some numbers of nodes, the one that is through first if it waits as long as nine in ten do at most."""
-        all_run_s = levels.run_s(0, levels.last)
-        nodes = [width for width in _WIDTHS if width < len(all_run_s)] + [len(all_run_s)]
-        run_s = all_run_s[np.array(nodes) - 1]
-        asked_s = np.array([requested_s(seconds, expired) for seconds in run_s.tolist()])
-        planned_s = self._twin_of(queue).waits_s(nodes, asked_s)
-        wait_s = np.array([self._expected_wait_s(shape) for shape in zip(nodes, asked_s, planned_s, strict=True)])
-        through_s = wait_s + run_s
-        best = int(np.argmax(through_s <= NEARLY * through_s.min()))
-        return Group(0, levels.last, nodes[best], float(run_s[best]), wait_s=float(wait_s[best]))
+    def _submit_anchor(self, view: View, levels: Levels, best: Anchor, expired: int, now: float) -> list[Decision]:
+        """The jobs of a line are for their own levels' tasks; a job by itself is for any."""
+        most = view.limits.most_jobs
+        if most is not None and len(view.live) + len(best.groups) > most:
+            return []
+        submits: list[Decision] = []
+        after: str | None = None
+        for number, group in enumerate(best.groups):
+            tasks = levels.tasks(group.first, group.last) if len(best.groups) > 1 else []
+            asked_s = requested_s(group.run_s, expired)
+            submit = self._submit(view, ANCHOR, group.nodes, asked_s, group, now, number)
+            ids = tuple(task.id for task in tasks)
+            submits.append(structs.replace(submit, tasks=ids, expected_s=group.run_s, after=after))
+            after = submit.tag
+        return submits
 
-    def _expected_wait_s(self, shape: tuple[int, float, float]) -> float:
-        nodes, asked_s, planned_s = shape
-        if planned_s == 0.0:
-            return 0.0
-        return self._model.quantiles(Shape(nodes, float(asked_s), float(planned_s)), [SAFE])[0]
+    def _expected_wait_s(self, nodes: int, asked_s: float, planned_s: float) -> float:
+        return self._model.quantiles(Shape(nodes, asked_s, planned_s), [SAFE])[0] if planned_s else 0.0
 
     def learn(self, waits: Sequence[SeenWait]) -> None:
         for seen in waits:
@@ -122,14 +138,22 @@ class Headway(Planner):
         """One more job for ready tasks for which none is on its way: in the longest gap, or in the queue."""
         if any(_expected_start(job) <= now for job in live if job.rule == ANCHOR and job.started_at is None):
             return []
-        ready = sorted((requested_s(self._estimate(view.workflow.tasks[it])) for it in view.placeable), reverse=True)
-        uncovered, useless = _matched(ready, [job for job in live if job.rule == FILLER and job.started_at is None])
+        ready = sorted((self._asked_s(view, task_id) for task_id in view.placeable), reverse=True)
+        pending = [job for job in live if job.rule in (FILLER, SMALL) and job.started_at is None]
+        uncovered, useless = matched(ready, pending)
+        for_nobody = [job for job in useless if job.rule == SMALL]
+        if for_nobody:
+            return [Release(now, job.tag, Why(self.name, "for-nobody")) for job in for_nobody]
         if not uncovered:
             return []
+        work_s = sum(self._estimate(task) for task in remaining)
+        most = MOST_SMALL if view.limits.most_jobs is None else min(MOST_SMALL, view.limits.most_jobs - len(live))
+        vain = any(job.released and job.started_at == now for job in view.jobs.values())  # nothing could run on it
+        if view.unfinished <= most and not vain:
+            return self._small_fillers(view, queue, uncovered, work_s, now)
         if view.is_full:
             return [Release(now, job.tag, Why(self.name, "too-short-by-now")) for job in useless[:1]]
-        work_s = sum(self._estimate(task) for task in remaining)
-        gap = _longest_gap(queue, uncovered[-1], len(uncovered))
+        gap = longest_gap(queue, uncovered[-1], len(uncovered))
         if gap is not None:
             nodes, length_s = gap
             fitting = [asked_s for asked_s in uncovered if asked_s <= length_s]
@@ -138,6 +162,34 @@ class Headway(Planner):
                 self._submit(view, FILLER, nodes, min(length_s, requested_s(work_s / nodes) + fitting[0]), None, now)
             ]
         return [self._queued_filler(view, queue, uncovered, work_s, now)]
+
+    def _asked_s(self, view: View, task_id: str) -> float:
+        """For a job of this task alone; the engine, too, reckons that what was cut off takes twice as long."""
+        return requested_s(self._estimate(view.workflow.tasks[task_id]) * 2.0 ** view.cut_off(task_id))
+
+    def _small_fillers(
+        self, view: View, queue: QueueRead, uncovered: Sequence[float], work_s: float, now: float
+    ) -> list[Decision]:
+        """A job of one node for each task that would have to wait longer for the anchor, as long as costs no further
+        wait: tasks that come after it may use it."""
+        anchors = [job for job in view.live if job.rule == ANCHOR]
+        begun = any(job.started_at is not None for job in anchors)
+        anchor_s = min((_expected_start(job) - now for job in anchors), default=float("inf"))
+        twin = self._twin_of(queue)
+        lengths: dict[float, float | None] = {}
+        submits: list[Decision] = []
+        for asked_s in uncovered:
+            if asked_s not in lengths:
+                tried = [asked_s * times for times in (2, 4, 8, 16) if asked_s * times <= requested_s(work_s)]
+                planned_s = twin.waits_s([1] * (1 + len(tried)), np.array([asked_s, *tried]))
+                wait_s = self._expected_wait_s(1, asked_s, float(planned_s[0]))
+                free = [length_s for length_s, it in zip(tried, planned_s[1:], strict=True) if it <= planned_s[0]]
+                worth_it = wait_s < SOONER * (asked_s if begun else anchor_s)
+                lengths[asked_s] = max([asked_s, *free]) if worth_it else None
+            length_s = lengths[asked_s]
+            if length_s is not None:
+                submits.append(self._submit(view, SMALL, 1, length_s, None, now, len(submits)))
+        return submits
 
     def _queued_filler(
         self, view: View, queue: QueueRead, uncovered: Sequence[float], work_s: float, now: float
@@ -167,47 +219,26 @@ class Headway(Planner):
             self._twin = QueueTwin(queue)
         return self._twin
 
-    def _submit(self, view: View, rule: str, nodes: int, asked_s: float, group: Group | None, now: float) -> Submit:
+    def _submit(
+        self, view: View, rule: str, nodes: int, asked_s: float, group: Group | None, now: float, offset: int = 0
+    ) -> Submit:
         request = JobRequest(view.limits.limits.replace(nodes=nodes, walltime_s=asked_s))
         figures: dict[str, Figure] = {"wait_s": group.wait_s, "run_s": group.run_s} if group else {"wait_s": 0.0}
-        return Submit(now, view.next_tag(), request, Why(self.name, rule, figures), (), asked_s)
+        return Submit(now, view.next_tag(offset), request, Why(self.name, rule, figures), (), asked_s)
+
+
+def _held(anchors: Sequence[JobStatus], levels: Levels, now: float) -> Anchor:
+    """What waits in the queue, for what remains by now."""
+    groups: list[Group] = []
+    for job in anchors:
+        nodes, run_s = job.request.per_node.nodes, job.expected_s or 0.0
+        if not job.tasks:
+            all_run_s = levels.run_s(0, levels.last)
+            run_s = float(all_run_s[min(nodes, len(all_run_s)) - 1])
+        groups.append(Group(0, 0, nodes, run_s, wait_s=max(0.0, _expected_start(job) - now)))
+    return Anchor(tuple(groups), groups[-1].wait_s + groups[-1].run_s)
 
 
 def _expected_start(job: JobStatus) -> float:
     wait_s = job.ticket.get("wait_s")
     return job.submitted_at + (wait_s if isinstance(wait_s, float) else 0.0)
-
-
-def _matched(ready: Sequence[float], pending: Sequence[JobStatus]) -> tuple[list[float], list[JobStatus]]:
-    """The ready tasks (the time that each asks for, longest first) for which no job is on its way, and the jobs that
-    are on their way for nobody. Each node of a job is for one task, of the shortest job that is long enough."""
-    jobs = sorted(pending, key=lambda job: job.request.per_node.walltime_s or 0.0)
-    room = [job.request.per_node.nodes for job in jobs]
-    uncovered: list[float] = []
-    for asked_s in ready:
-        fitting = (
-            index
-            for index, job in enumerate(jobs)
-            if room[index] and (job.request.per_node.walltime_s or 0.0) >= asked_s
-        )
-        index = next(fitting, None)
-        if index is None:
-            uncovered.append(asked_s)
-        else:
-            room[index] -= 1
-    return uncovered, [job for job, left in zip(jobs, room, strict=True) if left == job.request.per_node.nodes]
-
-
-def _longest_gap(queue: QueueRead, at_least_s: float, most_nodes: int) -> tuple[int, float] | None:
-    """Of the gaps that are open now and long enough, the longest: how many nodes, and for how long."""
-    free = int(queue.free[0])
-    best: tuple[int, float] | None = None
-    for begin, now_free in zip([*queue.times[1:], float("inf")], [*queue.free[1:], 0.0], strict=True):
-        length_s = begin - queue.at
-        if now_free < free or begin == float("inf"):  # so many nodes are free until then, and no longer
-            if free >= 1 and length_s >= at_least_s:
-                best = (min(free, most_nodes), length_s)
-            free = min(free, int(now_free))
-        if free < 1:
-            break
-    return best

@@ -45,10 +45,8 @@ class StagedPlanner(Planner):
             return releases
         if any(job.rule == PER_TASK for job in view.jobs.values()):
             return self._per_task.plan(view, now)
-        before = [_predecessor(job) for job in live]
+        before = _in_line(live, now)
         if view.stopping or view.is_full or not view.unfinished or not self._timing.may_be_due(before):
-            return []
-        if view.wakes_at is not None and view.wakes_at > now:
             return []
         covered = {task for job in live for task in job.tasks}
         remaining = [task for task in view.remaining() if task.id not in covered]
@@ -97,7 +95,11 @@ class StagedPlanner(Planner):
         """How long the job is expected to wait."""
         if self._model is None:
             return Wait(group.wait_s)
-        return self._model.predict(_shape(group, expired), (0, self._model.name, view.next_tag(), 1))
+        shape = _shape(group, expired)
+        expected = self._model.predict(shape, (0, self._model.name, view.next_tag(), 1))
+        if self._timing.covers is None:
+            return expected
+        return Wait(self._model.quantiles(shape, [self._timing.covers])[0], expected.ticket)
 
     def observe(self, job: JobStatus) -> None:
         estimate_s = job.ticket.get("estimate_s")
@@ -154,12 +156,21 @@ def _shape(group: Group, expired: int) -> Shape:
     return Shape(group.nodes, requested_s(group.run_s + group.leeway_s, expired), group.wait_s)
 
 
-def _predecessor(job: JobStatus) -> Predecessor:
-    if job.started_at is None:
-        return Predecessor(job.tag, None, None)
-    walltime_s = job.request.per_node.walltime_s or 0.0
-    expected_s = walltime_s if job.expected_s is None else min(job.expected_s, walltime_s)
-    return Predecessor(job.tag, job.started_at + expected_s, job.started_at + walltime_s)
+def _in_line(live: Sequence[JobStatus], now: float) -> list[Predecessor]:
+    """Our jobs, and when each ends if the first of those that wait starts now and no other waits longer than for it."""
+    found: list[Predecessor] = []
+    free_at = now
+    for job in live:
+        walltime_s = job.request.per_node.walltime_s or 0.0
+        expected_s = walltime_s if job.expected_s is None else min(job.expected_s, walltime_s)
+        begin = job.started_at
+        if begin is None:
+            free_at += expected_s
+            found.append(Predecessor(job.tag, None, None, free_at))
+        else:
+            free_at = max(free_at, begin + expected_s)
+            found.append(Predecessor(job.tag, begin + expected_s, begin + walltime_s, begin + expected_s))
+    return found
 
 
 def _waits_of_early_jobs(view: View) -> list[float]:
@@ -173,5 +184,5 @@ def _is_early(job: JobStatus, before: Sequence[JobStatus], now: float) -> bool:
     """Whether a job has started, and one before it is still expected to run for a while."""
     if job.started_at is None:
         return False
-    ends = [_predecessor(other).expected_end for other in before]
+    ends = [other.expected_end for other in _in_line(before, now)]
     return any(end is not None and end - now > WORTH_IT_S for end in ends)

@@ -17,6 +17,7 @@ class Predecessor(Struct, frozen=True):
     tag: str
     expected_end: float | None
     latest_end: float | None  # when all that it asked for is used up
+    earliest_end: float  # one that waits may start as soon as those before it have ended
 
 
 class Timing(ABC):
@@ -24,6 +25,7 @@ class Timing(ABC):
 
     name: str
     depends: bool = False  # whether the scheduler is told that the job waits for its predecessor's end
+    covers: float | None = None  # which share of waits it reckons with; None: with what the wait model predicts
     resubmits: bool = False  # whether a job that comes too early is given back and asked for again
 
     @abstractmethod

@@ -20,6 +20,7 @@ class QueueTwin:
         self.read = read
         self._twin = twin_of(read.times, read.free, read.nodes, contiguous=read.contiguous)
 
-    def waits_s(self, nodes: Sequence[int], asked_s: Floats) -> Floats:
-        """For each shape; infinite if the machine is too small."""
-        return twin_waits(self._twin, np.array(nodes, np.float64), np.ascontiguousarray(asked_s, np.float64))
+    def waits_s(self, nodes: Sequence[int], asked_s: Floats, *, not_before_s: float = 0.0) -> Floats:
+        """For each shape; infinite if the machine is too small. `not_before_s`: they may start so long from now."""
+        asked_s = np.ascontiguousarray(asked_s, np.float64)
+        return twin_waits(self._twin, np.array(nodes, np.float64), asked_s, not_before_s)

@@ -9,7 +9,7 @@ from headway.experiments.asa.comparing import pairs_of, published_closing, stand
 from headway.experiments.asa.experiment import Bounded, Results
 from headway.experiments.asa.machines import MACHINES, QUEUES
 from headway.experiments.asa.published import ASA, BIG_JOB, TABLE_2
-from headway.experiments.asa.units import AT_ONCE, CHAINED, HEADWAY, NAIVE
+from headway.experiments.asa.units import AT_ONCE, HEADWAY, NAIVE
 
 
 def findings(results: Results) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _queue(results: Results, queue: str) -> Iterator[str]:
             "Table 2 says of UPPMAX, whose waits hardly depend on cores."
         )
     )
-    for plan in (ASA, CHAINED, AT_ONCE, NAIVE, HEADWAY):
+    for plan in (ASA, AT_ONCE, NAIVE, HEADWAY):
         for rule in ("reserved", "slurm"):
             it = found.get((plan, rule))
             if it is not None:
@@ -98,10 +98,9 @@ def _queue(results: Results, queue: str) -> Iterator[str]:
                 )
     if queue == "fcfs" and asa.closes is not None:
         yield (
-            "The plan asa submits a stage only when the one before it runs, so it hides at most that one's run time, "
-            "minutes of a wait of hours. The paper's runs hid more than that (§4.6: jobs are submitted 'earlier than "
-            "even upcoming stages'); asa-chained does so too, as far as its predictions go; all-at-once, which asks "
-            "for every stage at the beginning, shows what there is to be had."
+            "The plan asa also submits a stage while the one before it still waits, if it is expected to wait longer "
+            "than those before it would take (§4.6: jobs are submitted 'earlier than even upcoming stages'); "
+            "all-at-once, which asks for every stage at the beginning, shows what there is to be had."
         )
 
 

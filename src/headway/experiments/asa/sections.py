@@ -24,7 +24,7 @@ from headway.experiments.asa.published import (
     Cell,
 )
 from headway.experiments.asa.signal import CHANGES
-from headway.experiments.asa.units import AT_ONCE, CHAINED, HEADWAY, NAIVE, RULES, Done, Row
+from headway.experiments.asa.units import AT_ONCE, HEADWAY, NAIVE, RULES, Done, Row
 from headway.experiments.studies.paired import Interval
 from headway.report.queue_words import waited
 from headway.report.words import NOTHING
@@ -197,7 +197,7 @@ def _cell(cell: Cell) -> str:
 
 def makespans(queue: str, done: Sequence[Done]) -> Section:
     """Table 1's makespans."""
-    others = (CHAINED, AT_ONCE, HEADWAY)
+    others = (AT_ONCE, HEADWAY)
     rows = []
     for cell, by_plan in _by_cell(done).items():
         paper = TABLE_1[cell]

@@ -11,7 +11,7 @@ from msgspec import Struct
 from headway.drivers.simulated import SimulatedRun, simulate
 from headway.drivers.through_queue import Through, run_through
 from headway.experiments.asa.accuracy import Accuracy, accuracy_of
-from headway.experiments.asa.chained import ChainedPlanner, Longest
+from headway.experiments.asa.longest import Longest
 from headway.experiments.asa.machines import MACHINES, fresh, jobs_of, window_s
 from headway.experiments.asa.published import ASA, BIG_JOB, PER_STAGE, WORKFLOWS
 from headway.experiments.asa.shapes import instance
@@ -27,8 +27,8 @@ from headway.planning.staged import StagedPlanner
 from headway.timing.ahead import Ahead
 from headway.waiting.asa import Asa
 
-NAIVE, CHAINED, AT_ONCE, HEADWAY = "asa-naive", "asa-chained", "all-at-once", "headway"
-DEPENDENT = (ASA, CHAINED, AT_ONCE)  # tell the scheduler which job waits for which
+NAIVE, AT_ONCE, HEADWAY = "asa-naive", "all-at-once", "headway"
+DEPENDENT = (ASA, AT_ONCE)  # tell the scheduler which job waits for which
 # Which rule for dependencies matters only to those who tell the scheduler of them.
 RULES: tuple[Dependency, ...] = ("reserved", "slurm")
 STRATEGIES: tuple[tuple[str, Dependency], ...] = (
@@ -128,9 +128,8 @@ def planner_of(plan: str, model: Asa) -> Callable[[Estimate], Planner]:
         return PLANS[plan]
 
     def make(estimate: Estimate) -> Planner:
-        kind = ChainedPlanner if plan in (CHAINED, AT_ONCE) else StagedPlanner
         known = Longest() if plan == AT_ONCE else model
-        return kind(plan, PerStage(), Ahead(depends=plan != NAIVE), estimate, known)
+        return StagedPlanner(plan, PerStage(), Ahead(depends=plan != NAIVE), estimate, known)
 
     return make
 

@@ -7,14 +7,14 @@ from headway.experiments.asa.experiment import Results
 from headway.experiments.asa.machines import QUEUES
 from headway.experiments.asa.published import ASA, BIG_JOB
 from headway.experiments.asa.signal import CHANGES, ITERATIONS
-from headway.experiments.asa.units import AT_ONCE, CHAINED, HEADWAY
+from headway.experiments.asa.units import AT_ONCE, HEADWAY
 from headway.experiments.bucketing.verdicts import Verdict
 from headway.experiments.studies.paired import Interval
 
 MOST_ITERATIONS = 100
 LEAST_CLOSED = 0.60
 MOST_CORE_HOURS = 1.05
-JUDGED = (ASA, CHAINED, AT_ONCE, HEADWAY)
+JUDGED = (ASA, AT_ONCE, HEADWAY)
 
 
 def verdicts_on(results: Results) -> list[Verdict]:

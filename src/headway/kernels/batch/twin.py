@@ -49,9 +49,9 @@ def twin_of(times: Sequence[float], free: Sequence[float], nodes: Sequence[str],
     return twin
 
 
-def twin_waits(twin: State, nodes: Floats, req: Floats) -> Floats:
-    """How long jobs of these shapes would wait."""
+def twin_waits(twin: State, nodes: Floats, req: Floats, not_before: float = 0.0) -> Floats:
+    """How long jobs of these shapes would wait that may start so long from now."""
     starts = np.empty(len(nodes))
     now = float(twin.clock[NOW])
-    starts_in_plan(twin, nodes, req, now, starts)
+    starts_in_plan(twin, nodes, req, now + not_before, starts)
     return np.asarray(starts - now)

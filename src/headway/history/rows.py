@@ -1,0 +1,95 @@
+"""Observations and waits as rows of a table, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from headway.history.base import KeptWait, State
+from headway.history.figures import Seen
+from headway.model.observation import Observation
+from headway.model.outcome import Measured
+from headway.model.records import SeenWait
+
+Row = tuple[Any, ...]
+Values = dict[str, Any]
+
+_ENCODE = msgspec.json.Encoder().encode
+_DECODE = msgspec.json.Decoder().decode
+
+
+class _Peak(msgspec.Struct):
+    """Of a usage, what figures are made of."""
+
+    memory_bytes: Measured | None = None
+
+
+_PEAK = msgspec.json.Decoder(_Peak)
+
+
+def observation_values(category: int, observation: Observation) -> Values:
+    """An observation as the values of its columns; `category` is the number of its category."""
+    return {
+        "category": category,
+        "run": observation.run,
+        "task": observation.task,
+        "attempt": observation.attempt,
+        "ending": str(observation.ending),
+        "started_at": observation.started_at,
+        "ended_at": observation.ended_at,
+        "given": _ENCODE(observation.given).decode(),
+        "usage": _ENCODE(observation.usage).decode(),
+        "input_bytes": observation.input_bytes,
+        "hints": _ENCODE(observation.hints).decode(),
+    }
+
+
+def observation_of(category: str, row: Row) -> list[Observation]:
+    """The observation in a row; none if it cannot be read: somebody edited it, and the others still teach."""
+    *plain, given, usage, input_bytes, hints = row
+    try:
+        fields = [category, *plain, _DECODE(given), _DECODE(usage), input_bytes, _DECODE(hints)]
+        return [msgspec.convert(fields, Observation)]
+    except (msgspec.MsgspecError, TypeError):
+        return []
+
+
+def seen_of(row: Row) -> list[Seen]:
+    """What figures are made of, in a row of ending, start, end and usage; nothing if it cannot be read."""
+    ending, started_at, ended_at, usage = row
+    try:
+        peak = _PEAK.decode(usage).memory_bytes
+        return [(ending, float(started_at), float(ended_at), peak.value if peak else None)]
+    except (msgspec.MsgspecError, TypeError, ValueError):
+        return []
+
+
+def wait_values(site: str, kept: KeptWait) -> Values:
+    """A wait as the values of its columns."""
+    about = {"site": site, "run": kept.run, "job": kept.job, "partition": kept.partition}
+    return about | {"submitted_at": kept.submitted_at} | msgspec.structs.asdict(kept.wait)
+
+
+def wait_of(row: Row) -> list[KeptWait]:
+    """The wait in a row; none if it cannot be read."""
+    *about, nodes, asked_s, estimate_s, waited_s = row
+    try:
+        wait = msgspec.convert([nodes, asked_s, estimate_s, waited_s], SeenWait)
+        fields = dict(zip(("run", "job", "partition", "submitted_at"), about, strict=True))
+        return [msgspec.convert(fields | {"wait": wait}, KeptWait)]
+    except msgspec.MsgspecError:
+        return []
+
+
+def state_text(state: State) -> str:
+    """A learner's state as it is kept."""
+    return _ENCODE(state).decode()
+
+
+def state_of(text: object) -> State | None:
+    """The state in a column; None if it cannot be read: whoever keeps it begins anew."""
+    try:
+        return msgspec.json.decode(text, type=State) if isinstance(text, str) else None
+    except msgspec.MsgspecError:
+        return None

@@ -1,0 +1,269 @@
+"""`SqlHistory`: a history in tables; one set of statements, of which every database understands each."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Literal, Protocol
+
+from headway.history.base import History, Kept, KeptWait, NoHistoryError, State, Surplus
+from headway.history.figures import CategoryFigures, figures_of
+from headway.history.rows import (
+    Row,
+    Values,
+    observation_of,
+    observation_values,
+    seen_of,
+    state_of,
+    state_text,
+    wait_of,
+    wait_values,
+)
+from headway.history.schema import STATES_SINCE, VERSION, statements_from
+from headway.model.errors import SiteError
+from headway.model.observation import Observation
+from headway.model.outcome import Ending
+
+Verb = Literal["open", "read", "write"]
+
+# Of the other ends nobody learns how much a task needs; a thousand bad exits must not push out what does teach.
+_TEACHING = {
+    f"ending_{number}": str(ending)
+    for number, ending in enumerate(each for each in Ending if each is Ending.SUCCESS or each.exhausted)
+}
+
+_ADD_CATEGORY = (
+    "INSERT INTO categories (site, workflow, category) VALUES (:site, :workflow, :category) ON CONFLICT DO NOTHING"
+)
+_CATEGORY = "SELECT id FROM categories WHERE site = :site AND workflow = :workflow AND category = :category"
+_CATEGORIES = "SELECT category FROM categories WHERE site = :site AND workflow = :workflow ORDER BY id"
+_ADD = (
+    "INSERT INTO observations"
+    " (category, run, task, attempt, ending, started_at, ended_at, given, usage, input_bytes, hints) VALUES"
+    " (:category, :run, :task, :attempt, :ending, :started_at, :ended_at, :given, :usage, :input_bytes, :hints)"
+    " ON CONFLICT DO NOTHING"
+)
+_COLUMNS = "SELECT run, task, attempt, ending, started_at, ended_at, given, usage, input_bytes, hints FROM observations"
+_NEWEST_FIRST = " ORDER BY ended_at DESC, id DESC"
+_NEWEST = (
+    f"{_COLUMNS} WHERE category = ({_CATEGORY}) AND ending IN (" + ", ".join(f":{name}" for name in _TEACHING) + ")"
+    f"{_NEWEST_FIRST} LIMIT :most"
+)
+_ALL = f"{_COLUMNS} WHERE category = :number{_NEWEST_FIRST} LIMIT coalesce(:most, 9223372036854775807)"
+_KEYS = (
+    "SELECT id, site, workflow, category FROM categories"
+    " WHERE (CAST(:workflow AS TEXT) IS NULL OR workflow = :workflow)"
+    " AND (CAST(:category AS TEXT) IS NULL OR category = :category)"
+)
+_SEEN = "SELECT ending, started_at, ended_at, usage FROM observations WHERE category = :number"
+_SURPLUS = (
+    " FROM observations WHERE category = :number"
+    " AND (CAST(:before AS DOUBLE PRECISION) IS NULL OR ended_at < :before)"
+    " AND (CAST(:keep AS BIGINT) IS NULL OR id NOT IN (SELECT id FROM observations WHERE category = :number"
+    " ORDER BY ended_at DESC, id DESC LIMIT coalesce(:keep, 0)))"
+)
+_REMOVE_EMPTY = "DELETE FROM categories WHERE id NOT IN (SELECT DISTINCT category FROM observations)"
+_ADD_WAIT = (
+    "INSERT INTO waits"
+    " (site, run, job, partition_name, submitted_at, nodes, asked_s, estimate_s, waited_s) VALUES"
+    " (:site, :run, :job, :partition, :submitted_at, :nodes, :asked_s, :estimate_s, :waited_s) ON CONFLICT DO NOTHING"
+)
+_NEWEST_WAITS = (
+    "SELECT run, job, partition_name, submitted_at, nodes, asked_s, estimate_s, waited_s FROM waits"
+    " WHERE site = :site ORDER BY submitted_at DESC, id DESC LIMIT :most"
+)
+_STATE = "SELECT state FROM states WHERE site = :site AND name = :name"
+_SET_STATE = (
+    "INSERT INTO states (site, name, version, state, updated_at) VALUES (:site, :name, 1, :state, :now)"
+    " ON CONFLICT (site, name) DO UPDATE"
+    " SET version = states.version + 1, state = excluded.state, updated_at = excluded.updated_at"
+)
+
+
+class Answer(Protocol):
+    """What a database answers to a statement."""
+
+    @property
+    def rowcount(self) -> int: ...
+
+    def fetchone(self) -> Any: ...
+
+    def fetchall(self) -> list[Any]: ...
+
+
+class SqlHistory(History):
+    """All that a history does, by statements; a database adds how it is reached, and what is its own about it."""
+
+    key: str  # how a column is declared that counts up by itself
+
+    def __init__(self, where: str) -> None:
+        self._where = where  # for people: no secrets
+        self._format = 0
+
+    # --- what each database does its own way ---
+
+    @abstractmethod
+    def _session(self, verb: Verb, *, writes: bool = False) -> AbstractContextManager[None]:
+        """Within it the database can be asked, and its errors are one sentence: it cannot `verb` the history.
+
+        If it `writes`, all is one transaction, and no other writer is in the history meanwhile.
+        """
+
+    @abstractmethod
+    def _execute(self, statement: str, values: Values) -> Answer:
+        """Ask, or tell, one thing; values are named as in `:name`."""
+
+    @abstractmethod
+    def _execute_each(self, statement: str, values: Sequence[Values]) -> None:
+        """The same statement for each of the values."""
+
+    @abstractmethod
+    def _stream(self, statement: str, values: Values) -> Iterable[Row]:
+        """Rows that may be more than memory holds."""
+
+    @abstractmethod
+    def _version(self) -> int:
+        """The format of what is there; 0 if nothing is."""
+
+    @abstractmethod
+    def _set_version(self, version: int) -> None:
+        """Note the format."""
+
+    def _make_room(self) -> None:
+        """Whatever has to be there before the first table."""
+
+    def _tidy(self) -> None:
+        """Give back the room of what was removed, if the database does not do so by itself."""
+
+    # --- its format ---
+
+    def _prepare(self, *, read_only: bool) -> None:
+        """See what is there; begin it or carry it over to the present format unless one only looks."""
+        with self._session("open"):
+            self._format = self._version()
+        if self._format > VERSION:
+            raise SiteError(
+                f"this history was written by a newer Headway (format {self._format}, this one knows {VERSION})",
+                where=self._where,
+                todo="update Headway, or name another file in HEADWAY_HISTORY",
+            )
+        if read_only and self._format == 0:
+            raise NoHistoryError(self._where)
+        if not read_only and self._format < VERSION:
+            self._carry_over()
+
+    def _carry_over(self) -> None:
+        with self._session("open", writes=True):
+            version = self._version()  # another run may have been faster
+            if version < VERSION:
+                self._make_room()
+                for statement in statements_from(version, self.key):
+                    self._execute(statement, {})
+                self._set_version(VERSION)
+        self._format = VERSION
+
+    # --- what runs do ---
+
+    def add(self, site: str, workflow: str, observations: Sequence[Observation]) -> None:
+        with self._session("write", writes=True):
+            names = dict.fromkeys(observation.category for observation in observations)
+            numbers = {name: self._category(site, workflow, name) for name in names}
+            self._execute_each(_ADD, [observation_values(numbers[each.category], each) for each in observations])
+
+    def _category(self, site: str, workflow: str, category: str) -> int:
+        key = {"site": site, "workflow": workflow, "category": category}
+        self._execute(_ADD_CATEGORY, key)
+        (number,) = self._execute(_CATEGORY, key).fetchone()
+        return int(number)
+
+    def newest(self, site: str, workflow: str, categories: Collection[str], most: int) -> list[Observation]:
+        found: list[Observation] = []
+        with self._session("read"):
+            for category in categories:
+                key = {"site": site, "workflow": workflow, "category": category}
+                for row in self._execute(_NEWEST, key | _TEACHING | {"most": most}).fetchall():
+                    found += observation_of(category, row)
+        found.sort(key=lambda observation: (observation.ended_at, observation.run, observation.task))
+        return found
+
+    def categories(self, site: str, workflow: str) -> list[str]:
+        with self._session("read"):
+            return [name for (name,) in self._execute(_CATEGORIES, {"site": site, "workflow": workflow}).fetchall()]
+
+    def add_waits(self, site: str, waits: Sequence[KeptWait]) -> None:
+        with self._session("write", writes=True):
+            self._execute_each(_ADD_WAIT, [wait_values(site, kept) for kept in waits])
+
+    def newest_waits(self, site: str, most: int) -> list[KeptWait]:
+        if self._format < STATES_SINCE:
+            return []  # an old history that one only looks at
+        with self._session("read"):
+            rows = self._execute(_NEWEST_WAITS, {"site": site, "most": most}).fetchall()
+        return [kept for row in reversed(rows) for kept in wait_of(row)]
+
+    def state(self, site: str, name: str) -> State | None:
+        if self._format < STATES_SINCE:
+            return None
+        with self._session("read"):
+            return self._state({"site": site, "name": name})
+
+    def _state(self, key: Values) -> State | None:
+        row = self._execute(_STATE, key).fetchone()
+        return state_of(row[0]) if row else None
+
+    def update_state(self, site: str, name: str, change: Callable[[State | None], State]) -> State:
+        key = {"site": site, "name": name}
+        with self._session("write", writes=True):
+            state = change(self._state(key))
+            self._execute(_SET_STATE, key | {"state": state_text(state), "now": time.time()})
+        return state
+
+    # --- what people do ---
+
+    def figures(self, workflow: str | None = None, category: str | None = None) -> list[CategoryFigures]:
+        with self._session("read"):
+            return [
+                figures_of(site, name, kind, seen)
+                for number, site, name, kind in self._keys(workflow, category)
+                if (seen := [each for row in self._stream(_SEEN, {"number": number}) for each in seen_of(row)])
+            ]
+
+    def all(self, workflow: str | None = None, category: str | None = None, most: int | None = None) -> Iterator[Kept]:
+        with self._session("read"):
+            for number, site, name, kind in self._keys(workflow, category):
+                for row in self._stream(_ALL, {"number": number, "most": most}):
+                    for observation in observation_of(kind, row):
+                        yield Kept(site, name, observation)
+
+    def _keys(self, workflow: str | None, category: str | None) -> list[tuple[int, str, str, str]]:
+        """Categories: workflow by workflow and site by site, as they first came."""
+        rows = self._execute(_KEYS, {"workflow": workflow, "category": category}).fetchall()
+        return sorted(rows, key=lambda row: (row[2], row[1], row[0]))
+
+    def surplus(
+        self, workflow: str | None = None, ended_before: float | None = None, keep: int | None = None
+    ) -> list[Surplus]:
+        with self._session("read"):
+            return self._each_surplus("SELECT count(*)", workflow, ended_before, keep)
+
+    def remove(
+        self, workflow: str | None = None, ended_before: float | None = None, keep: int | None = None
+    ) -> list[Surplus]:
+        with self._session("write", writes=True):
+            removed = self._each_surplus("DELETE", workflow, ended_before, keep)
+            self._execute(_REMOVE_EMPTY, {})
+        self._tidy()
+        return removed
+
+    def _each_surplus(
+        self, verb: str, workflow: str | None, ended_before: float | None, keep: int | None
+    ) -> list[Surplus]:
+        found = []
+        for number, site, name, category in self._keys(workflow, None):
+            answer = self._execute(verb + _SURPLUS, {"number": number, "before": ended_before, "keep": keep})
+            observations = answer.rowcount if verb == "DELETE" else answer.fetchone()[0]
+            if observations:
+                found.append(Surplus(site, name, category, observations))
+        return found

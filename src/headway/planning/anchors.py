@@ -1,0 +1,84 @@
+"""What is held in the queue for all that remains: one job, or a line of jobs, each after the end of the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from msgspec import Struct
+
+from headway.grouping.base import Floats, Group, Levels
+from headway.planning.requested_time import requested_s
+from headway.waiting.twin import QueueTwin
+
+_WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 192, 256, 384, 512)
+NEARLY = 1.02  # of jobs that are through at nearly the same time, the one with the fewest nodes
+
+Correct = Callable[[int, float, float], float]  # nodes, asked and planned wait -> the wait to reckon with
+
+
+class Anchor(Struct, frozen=True):
+    """Jobs in the order in which they run, and when the last of them is expected to be through."""
+
+    groups: tuple[Group, ...]
+    through_s: float
+
+    def worth(self, *, thrifty: bool) -> float:
+        """The less the better: the time, or if one is thrifty its product with what they hold, so that twice the
+        node-hours are worth it for being through in half the time."""
+        node_s = sum(group.nodes * group.run_s for group in self.groups)
+        return self.through_s * node_s if thrifty else self.through_s
+
+
+def best_anchor(levels: Levels, twin: QueueTwin, correct: Correct, expired: int, *, lines: bool) -> Anchor:
+    """One job that is through first; or, where a job that waits for another's end keeps a place in the queue (`lines`),
+    a line of them, if it is through not much later and holds fewer nodes."""
+    one = _one_job(levels, twin, correct, expired)
+    if not lines:
+        return one
+    return min(one, _line(levels, twin, correct, expired), key=lambda anchor: anchor.worth(thrifty=True))
+
+
+def _one_job(levels: Levels, twin: QueueTwin, correct: Correct, expired: int) -> Anchor:
+    """Of some numbers of nodes, the one that is through first if it waits as long as is to be reckoned with."""
+    nodes, run_s, asked_s = _shapes(levels, 0, levels.last, expired)
+    planned_s = twin.waits_s(nodes, asked_s)
+    shapes = zip(nodes, asked_s.tolist(), planned_s.tolist(), strict=True)
+    wait_s = np.array([correct(*shape) for shape in shapes])
+    best = _first_nearly_best(wait_s + run_s)
+    group = Group(0, levels.last, nodes[best], float(run_s[best]), wait_s=float(wait_s[best]))
+    return Anchor((group,), group.wait_s + group.run_s)
+
+
+def _line(levels: Levels, twin: QueueTwin, correct: Correct, expired: int) -> Anchor:
+    """A job for each level, from the expected end of the last one on; levels of the same width share one."""
+    groups: list[Group] = []
+    through_s = 0.0
+    for level in range(len(levels)):
+        nodes, run_s, asked_s = _shapes(levels, level, level, expired)
+        planned_s = twin.waits_s(nodes, asked_s, not_before_s=through_s)
+        shapes = zip(nodes, asked_s.tolist(), planned_s.tolist(), strict=True)
+        start_s = np.array([max(through_s, correct(*shape)) for shape in shapes])
+        best = _first_nearly_best(start_s + run_s)
+        if groups and groups[-1].nodes == nodes[best]:
+            last = groups.pop()
+            first, wait_s = last.first, last.wait_s
+        else:
+            first, wait_s = level, float(start_s[best])
+        together_s = float(levels.run_s(first, level)[nodes[best] - 1])
+        groups.append(Group(first, level, nodes[best], together_s, wait_s=wait_s))
+        through_s = wait_s + together_s
+    return Anchor(tuple(groups), through_s)
+
+
+def _shapes(levels: Levels, first: int, last: int, expired: int) -> tuple[list[int], Floats, Floats]:
+    """Some numbers of nodes for these levels, how long they take, and what is asked for."""
+    run_s = levels.run_s(first, last)
+    nodes = [width for width in _WIDTHS if width < len(run_s)] + [len(run_s)]
+    chosen_s = run_s[np.array(nodes) - 1]
+    return nodes, chosen_s, np.array(list(map(partial(requested_s, expired=expired), chosen_s.tolist())))
+
+
+def _first_nearly_best(through_s: Floats) -> int:
+    return int(np.argmax(through_s <= NEARLY * through_s.min()))

@@ -1,0 +1,43 @@
+"""What is open in the queue's plan now, and who has a place in it already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headway.model.records import QueueRead
+from headway.planning.base import JobStatus
+
+
+def longest_gap(queue: QueueRead, at_least_s: float, most_nodes: int) -> tuple[int, float] | None:
+    """Of the gaps that are open now and long enough, the longest: how many nodes, and for how long."""
+    free = int(queue.free[0])
+    best: tuple[int, float] | None = None
+    for begin, now_free in zip([*queue.times[1:], float("inf")], [*queue.free[1:], 0.0], strict=True):
+        length_s = begin - queue.at
+        if now_free < free or begin == float("inf"):  # so many nodes are free until then, and no longer
+            if free >= 1 and length_s >= at_least_s:
+                best = (min(free, most_nodes), length_s)
+            free = min(free, int(now_free))
+        if free < 1:
+            break
+    return best
+
+
+def matched(ready: Sequence[float], pending: Sequence[JobStatus]) -> tuple[list[float], list[JobStatus]]:
+    """The ready tasks (the time that each asks for, longest first) for which no job is on its way, and the jobs that
+    are on their way for nobody. Each node of a job is for one task, of the shortest job that is long enough."""
+    jobs = sorted(pending, key=lambda job: job.request.per_node.walltime_s or 0.0)
+    room = [job.request.per_node.nodes for job in jobs]
+    uncovered: list[float] = []
+    for asked_s in ready:
+        fitting = (
+            index
+            for index, job in enumerate(jobs)
+            if room[index] and (job.request.per_node.walltime_s or 0.0) >= asked_s
+        )
+        index = next(fitting, None)
+        if index is None:
+            uncovered.append(asked_s)
+        else:
+            room[index] -= 1
+    return uncovered, [job for job, left in zip(jobs, room, strict=True) if left == job.request.per_node.nodes]

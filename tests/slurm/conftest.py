@@ -1,0 +1,77 @@
+"""Real Slurms for the tests of this folder, which are one group: one worker of pytest-xdist runs them all.
+
+Where the group is not heeded (pytest 9.2 with pytest-xdist 3.8: its issue 1386) each worker has Slurms of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.slurm.configuration import Configuration, cgroup_obstacle
+from tests.slurm.lab import SlurmLab, missing_commands
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            if item.path.is_relative_to(Path(__file__).parent):
+                item.add_marker(pytest.mark.xdist_group("slurm"))
+
+
+def require_slurm(*, with_accounting: bool = False, with_fast_clock: bool = False) -> None:
+    """Slurm's packages are there, or the test fails; it is skipped only for users who could not install them."""
+    missing = missing_commands(with_accounting=with_accounting, with_fast_clock=with_fast_clock)
+    if missing:
+        said = f"the tests with a real Slurm need the commands {', '.join(missing)}: run tests/packages.sh as root"
+        if os.geteuid() == 0:
+            pytest.fail(said)
+        pytest.skip(said)
+
+
+@pytest.fixture(scope="session")
+def slurm_of_session() -> Iterator[SlurmLab]:
+    require_slurm()
+    with SlurmLab() as lab:
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def accounting_slurm_of_session() -> Iterator[SlurmLab]:
+    require_slurm(with_accounting=True)
+    with SlurmLab(Configuration(accounting=True)) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def cgroup_slurm_of_session() -> Iterator[SlurmLab]:
+    require_slurm()
+    if obstacle := cgroup_obstacle():
+        pytest.skip(obstacle)
+    with SlurmLab(Configuration(enforcement="cgroup")) as lab:
+        yield lab
+
+
+@pytest.fixture
+def slurm(slurm_of_session: SlurmLab) -> SlurmLab:
+    """A Slurm without slurmdbd, 8 idle nodes of 8 CPUs and 16 GB, with OverMemoryKill; no job is left in it."""
+    slurm_of_session.tidy()
+    return slurm_of_session
+
+
+@pytest.fixture
+def slurm_with_accounting(accounting_slurm_of_session: SlurmLab) -> SlurmLab:
+    """The same with slurmdbd and MariaDB."""
+    accounting_slurm_of_session.tidy()
+    return accounting_slurm_of_session
+
+
+@pytest.fixture
+def slurm_with_cgroups(cgroup_slurm_of_session: SlurmLab) -> SlurmLab:
+    """The same without slurmdbd, memory limited by cgroups; skipped where the machine does not allow it."""
+    cgroup_slurm_of_session.tidy()
+    return cgroup_slurm_of_session

@@ -1,0 +1,95 @@
+"""The same Slurm with a clock that runs faster (Debian's faketime): hours of queueing in minutes.
+
+The daemons and the clients that show times live in fast time. sbatch, srun, scancel and the jobs do not, nor does
+whoever uses this Slurm: Python's own `time.sleep` fails under faketime. So a job that is to take an hour by its clock
+sleeps for `lab.real_s(3600)`, and whoever reads Slurm's times compares them with `lab.now()`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+import shutil
+import subprocess
+import time
+
+from tests.slurm.configuration import Configuration
+from tests.slurm.lab import SlurmLab
+from tests.slurm.processes import wait_until
+
+SHOWING_TIMES = ("squeue", "sinfo", "scontrol", "sacct", "sprio")
+CLOCK = ("LD_PRELOAD", "FAKETIME", "FAKETIME_SHARED")
+
+
+class FastSlurmLab(SlurmLab):
+    """A Slurm whose clock runs `speed` times as fast as the machine's, from the time of its start on."""
+
+    def __init__(self, speed: int, configuration: Configuration | None = None) -> None:
+        if speed < 2:
+            raise ValueError("a fast clock runs at least twice as fast as the machine's")
+        configuration = dataclasses.replace(configuration or Configuration(), speed=speed)
+        if configuration.accounting:
+            raise ValueError("a Slurm with a fast clock keeps no accounts")
+        super().__init__(configuration)
+        self._clock: dict[str, str] = {}
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._started_at = 0.0
+
+    def start(self) -> None:
+        self._start_clock()
+        self._write_clients()
+        super().start()
+
+    def stop(self) -> None:
+        super().stop()
+        if self._keeper is not None:
+            self._keeper.stdin.close()  # type: ignore[union-attr]
+            self._keeper.wait(timeout=120)
+            self._keeper = None
+
+    def environment(self) -> dict[str, str]:
+        honest = super().environment()
+        return {**honest, "PATH": os.pathsep.join([f"{self.root}/bin", honest["PATH"]])}
+
+    def daemon_environment(self) -> dict[str, str]:
+        return self._clock
+
+    def now(self) -> float:
+        return self._started_at + (time.time() - self._started_at) * self.configuration.speed
+
+    def _start_clock(self) -> None:
+        """One start of fast time for all processes. faketime keeps it while its command runs: until its input ends."""
+        place = self.root / "clock"
+        tell = f"env -0 > {place}.new; mv {place}.new {place}; cat"
+        self._keeper = subprocess.Popen(
+            ["faketime", "-f", f"+0 x{self.configuration.speed}", "sh", "-c", tell],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        wait_until(place.exists, "faketime to start")
+        variables = dict(line.split("=", 1) for line in place.read_text().split("\0") if "=" in line)
+        self._clock = {name: variables[name] for name in CLOCK}
+        self._started_at = min(self._look_at_clock() for _ in range(5))[1]
+
+    def _look_at_clock(self) -> tuple[float, float]:
+        """When the fast time started, by what the clock shows now: up to how many seconds wrong, and when."""
+        before = time.time()
+        shown = subprocess.run(
+            ["date", "+%s.%N"], env={**os.environ, **self._clock}, capture_output=True, check=True, timeout=120
+        )
+        after = time.time()
+        speed = self.configuration.speed
+        return after - before, (speed * (before + after) / 2 - float(shown.stdout)) / (speed - 1)
+
+    def _write_clients(self) -> None:
+        folder = self.root / "bin"
+        folder.mkdir()
+        for command in SHOWING_TIMES:
+            found = shutil.which(command)
+            assert found, f"{command} is not installed: run tests/packages.sh"
+            variables = [f"{name}={value}" for name, value in self._clock.items()]
+            script = folder / command
+            script.write_text(f'#!/bin/sh\nexec {shlex.join(["env", *variables, found])} "$@"\n')
+            script.chmod(0o755)

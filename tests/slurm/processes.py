@@ -1,0 +1,124 @@
+"""The processes of a test's Slurm: its daemons, which are our children, and its jobs, which are not."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+PATIENCE_S = 120.0
+
+
+def start_daemon(argv: list[str], log: Path, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    """Start a daemon in the foreground, in a session of its own."""
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env={**os.environ, **(environment or {})},
+            cwd="/",
+            start_new_session=True,
+        )
+
+
+def wait_until(happened: Callable[[], bool], what: str, *, patience_s: float = PATIENCE_S) -> None:
+    """Look again and again until something is so; say what it was when it never is."""
+    deadline = time.monotonic() + patience_s
+    while not happened():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {patience_s:.0f} s for {what}")
+        time.sleep(0.03)
+
+
+def of_jobs(root: Path, node: str | None = None) -> set[int]:
+    """The processes of a Slurm's jobs (on one node, or on all): its slurmstepds, all below them, and what left them.
+
+    A slurmstepd writes over its own environment, but keeps its node's log open. Whatever was started for a job
+    and then went its own way still has Slurm's variables.
+    """
+    logs = f"{root}/log/slurmd.{node}.log" if node else f"{root}/log/slurmd."
+    parents = {pid: parent for pid in _pids() if (parent := _parent(pid)) is not None}
+    found = {pid for pid in parents if _is_step(pid, logs) or _is_of_job(pid, root, node)}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def mentioning(root: Path) -> set[int]:
+    """The processes that have a Slurm's folder in their command line."""
+    found = set()
+    for pid in _pids():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if str(root).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.add(pid)
+    return found
+
+
+def configured_by(root: Path) -> set[int]:
+    """The processes that were told to use a Slurm: its daemons, jobs and clients."""
+    return {pid for pid in _pids() if f"SLURM_CONF={root}/etc/slurm.conf".encode() in _variables(pid)}
+
+
+def is_alive(pid: int) -> bool:
+    return _parent(pid) is not None
+
+
+def kill_all(pids: Iterable[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def kill_jobs(root: Path, node: str | None = None) -> None:
+    """End all processes of a Slurm's jobs, on one node or on all. A process may start another while we look."""
+
+    def gone() -> bool:
+        alive = of_jobs(root, node)
+        kill_all(alive)
+        return not alive
+
+    wait_until(gone, f"the end of all processes of jobs of {root}")
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _parent(pid: int) -> int | None:
+    """Who started it; None for a process that has ended, even if its end was not yet taken note of."""
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if after_name[0] in "ZX" else int(after_name[1])
+
+
+def _is_step(pid: int, logs: str) -> bool:
+    try:
+        if not Path(f"/proc/{pid}/comm").read_text().startswith("slurmstepd"):
+            return False
+        return any(os.readlink(entry.path).startswith(logs) for entry in os.scandir(f"/proc/{pid}/fd"))
+    except (FileNotFoundError, PermissionError, ProcessLookupError):
+        return False
+
+
+def _variables(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except (FileNotFoundError, PermissionError, ProcessLookupError):
+        return []
+
+
+def _is_of_job(pid: int, root: Path, node: str | None) -> bool:
+    variables = _variables(pid)
+    if f"SLURM_CONF={root}/etc/slurm.conf".encode() not in variables:
+        return False
+    return any(
+        one == f"SLURMD_NODENAME={node}".encode() if node else one.startswith(b"SLURMD_NODENAME=") for one in variables
+    )
