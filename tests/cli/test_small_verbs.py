@@ -11,7 +11,9 @@ from click.testing import CliRunner
 
 from headway.cli.main import cli
 from headway.cli.nearest import nearest
+from headway.ordering import DEFAULT_ORDER
 from headway.planning import PLANS
+from headway.waiting import WAITS
 from tests.cli.bench import SMALL, Bench
 
 
@@ -42,14 +44,17 @@ def test_policies_are_all_listed_with_their_defaults() -> None:
     sizers = {each["name"]: each for each in found["sizers"]}
     assert {"max-seen", "user", "whole-machine"} <= sizers.keys()
     assert [name for name, each in sizers.items() if each["default"]] == ["ladder"]
-    assert [each["name"] for each in found["orders"] if each["default"]] == ["fifo"]
+    assert [each["name"] for each in found["orders"] if each["default"]] == [DEFAULT_ORDER]
     assert [each["name"] for each in found["plans"]] == sorted(PLANS)
     assert not any(each["default"] for each in found["plans"]), "by default they are compared"
+    assert [each["name"] for each in found["waits"]] == sorted(WAITS)
+    assert not any(each["default"] for each in found["waits"]), "by default they are compared, too"
     assert all(each["about"] for kind in found.values() for each in kind)
     text = CliRunner(env={"COLUMNS": "120"}).invoke(cli, ["policies"]).stdout
     assert "(default)" in text
     assert "whole-machine" in text
     assert "one-job-per-task" in text
+    assert "The scheduler's own plan, taken at its word." in text
 
 
 def test_doctor_says_how_tasks_are_measured(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Sequence
 from math import exp, log
 from pathlib import Path
 
@@ -24,7 +25,12 @@ from headway.experiments.studies.study import Progress, blocks_of, study
 from headway.experiments.studies.summary import standings, summary_of
 from headway.experiments.studies.tables import verdict
 from headway.model.errors import InputError
+from headway.model.records import SeenWait
+from headway.planning import Plan
+from headway.planning.base import Estimate
+from headway.planning.one_job_per_task import OneJobPerTask
 from headway.report.through_queue import passage_of
+from headway.simulation.batch import seen_waits
 from tests.experiments.small_study import DAY_S, row, small_runs, write_trace
 
 
@@ -45,7 +51,9 @@ def test_the_same_whoever_carries_it_out(tmp_path: Path) -> None:
     for run, found in list(zip(runs, alone, strict=True))[::5]:
         queue = run.queue.fresh()
         queue.advance(run.start_s)
-        simulated = run_through(instance_of(run.workflow), Through(plan_named(run.plan), run.start_s))
+        seen = seen_waits(queue, run.queue.jobs())
+        through = Through(plan_named(run.plan), run.start_s, seen_waits=seen)
+        simulated = run_through(instance_of(run.workflow), through)
         simulate(queue, [simulated])
         passage = passage_of(run.plan, simulated.journal)
         assert (found.makespan_s, found.jobs, found.node_hours) == (
@@ -53,6 +61,36 @@ def test_the_same_whoever_carries_it_out(tmp_path: Path) -> None:
             passage.jobs,
             passage.node_hours,
         )
+
+
+class _Listening(OneJobPerTask):
+    """Keeps what it is told of others' waits."""
+
+    def __init__(self, estimate: Estimate, heard: list[list[SeenWait]]) -> None:
+        super().__init__(estimate)
+        self._heard = heard
+
+    def learn(self, waits: Sequence[SeenWait]) -> None:
+        self._heard.append(list(waits))
+
+
+def test_a_plan_hears_of_the_waits_that_are_known_at_its_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those who have started by then, and nobody else, whatever ran before it from the same queue."""
+    heard: list[list[SeenWait]] = []
+    monkeypatch.setitem(CODED, "listening", Plan("listening", "", lambda estimate: _Listening(estimate, heard)))
+    runs = small_runs(tmp_path, ("listening",))[:6]
+    assert len({run.queue for run in runs}) == 1
+    study(runs, Ledger(None), processes=1)
+    jobs, queue = runs[0].queue.jobs(), runs[0].queue.fresh()
+    queue.run()
+    waits = queue.starts - jobs.submit_s
+    starts = sorted(run.start_s for run in runs)
+    assert len(heard) == len(starts)
+    for start_s, found in zip(starts, heard, strict=True):
+        known = sorted(np.flatnonzero(queue.starts <= start_s).tolist(), key=lambda job: queue.starts[job])
+        assert 50 < len(known) < len(jobs)
+        assert [it.waited_s for it in found] == [waits[job] for job in known]
+        assert [it.nodes for it in found] == [jobs.nodes[job] for job in known]
 
 
 def test_blocks_are_of_one_queue_and_starts_do_not_go_back(tmp_path: Path) -> None:

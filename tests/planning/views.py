@@ -64,6 +64,8 @@ def view(
         is_running=lambda task_id: False,
         cut_off=lambda task_id: 0,
         is_busy=lambda tag: False,
+        tasks_per_node=lambda: 1,
         wakes_at=None,
+        alarm_set_at=None,
         stopping=False,
     )

@@ -1,11 +1,10 @@
-"""Scores of models of waits, as a table and as a page."""
+"""Scores of models of waits, as a table."""
 
 from __future__ import annotations
 
 import pytest
 
 from headway.model.wait_score import WaitScore
-from headway.report.waits_page import WaitsPage, reliability_chart
 from headway.report.waits_table import ModelScores, lasting, ratio, waits_headline, waits_table
 
 
@@ -39,20 +38,3 @@ def test_the_headline_names_who_errs_least() -> None:
 def test_words() -> None:
     assert [lasting(value) for value in (0.0, 90.0, -90.0)] == ["0 s", "1m 30s", "-1m 30s"]
     assert [ratio(None), ratio(0.484)] == ["-", "0.48"]
-
-
-def test_the_page_is_safe_and_whole() -> None:
-    page = WaitsPage("a <log>", 128, ["EASY backfilling"], TWO).html()
-    assert "<better>" not in page and "&lt;better&gt;" in page and "a <log>" not in page
-    assert "1,200 jobs on 128 nodes" in page and "EASY backfilling" in page
-
-
-def test_points_stand_where_they_belong() -> None:
-    """Half promised is the middle of the square across; 48% came true, just below the middle of its height."""
-    picture = reliability_chart([TWO[0].to_wait])
-    left, right, side = 52.0, 52.0 + 420.0, 420.0
-    first = picture.split('<circle cx="')[1]
-    across, up = float(first.split('"')[0]), float(first.split('cy="')[1].split('"')[0])
-    assert left < across < right
-    assert up == pytest.approx(12.0 + side * 0.52, abs=0.1)
-    assert "plan: 48% of waits within the 50% quantile" in picture

@@ -37,9 +37,9 @@ def complete_task(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
 
 def complete_sizer(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of sizers."""
-    from headway.drivers.assemble import sizers
+    from headway.drivers.assemble import sizing_policies
 
-    return [CompletionItem(name) for name in sorted(sizers()) if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in sorted(sizing_policies()) if name.startswith(incomplete)]
 
 
 def _directory(ctx: click.Context) -> Path:

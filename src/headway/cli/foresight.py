@@ -10,9 +10,10 @@ from typing import Any
 from msgspec import Struct
 
 from headway.clusters.machine import machine, part_of
-from headway.drivers.assemble import assemble, known, sizers
+from headway.drivers.assemble import allocator_of, assemble
 from headway.drivers.digests import Digests
 from headway.drivers.inputs import InputReader, check_sources
+from headway.drivers.learned_state import read_state
 from headway.drivers.learning import Learning, Warn, history_key
 from headway.drivers.runs import Options
 from headway.engine.engine import Engine
@@ -26,7 +27,6 @@ from headway.model.task import Fingerprint
 from headway.model.workflow import Workflow
 from headway.report.document import amounts
 from headway.sizing.base import Allocation, Allocator, Context
-from headway.sizing.per_resource import PerResource
 
 RUNS, MAY_RUN, STANDS, FAILS = "runs", "may run", "stands", "would fail"
 
@@ -78,7 +78,7 @@ def foresee(workflow: Workflow, directory: Path, options: Options, source: str, 
     limits = part_of(machine(project.directory), options.stated)
     engine = _engine(workflow, project, options, limits, source)
     _read_inputs(engine, InputReader(project.directory, Digests(project.path / "digests.db")))
-    allocator = PerResource(known("sizer", options.sizer, sizers()), options.seed)
+    allocator = allocator_of(options.sizer, options.seed)
     if not options.fresh:
         _learn(allocator, workflow, options, warn)
     verdicts = list(_verdicts(engine, workflow, allocator, project.directory))
@@ -92,6 +92,8 @@ def _learn(allocator: Allocator, workflow: Workflow, options: Options, warn: War
     for seen in learning.observations(dict.fromkeys(task.category for task in workflow)):
         allocator.observe(seen.as_task(), {}, seen.as_outcome())
     learning.close()
+    for record in read_state(key, options.sizer, warn, 0.0):
+        allocator.restore(record.state)
 
 
 def _engine(workflow: Workflow, project: Project, options: Options, limits: Resources, source: str) -> Engine:

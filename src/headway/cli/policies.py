@@ -1,4 +1,5 @@
-"""`headway policies`: the ways of sizing and ordering tasks, and of asking for jobs, built in or brought by plugins."""
+"""`headway policies`: the ways of sizing and ordering tasks, of asking for jobs and of predicting how long they wait,
+built in or brought by plugins."""
 
 from __future__ import annotations
 
@@ -9,30 +10,34 @@ import click
 from headway.cli.options import json_option
 
 
-@click.command("policies", short_help="List the ways of sizing, ordering and planning.")
+@click.command("policies", short_help="List the ways of sizing, ordering, planning and predicting waits.")
 @json_option
 def command(as_json: bool) -> int:
-    """List every sizer (how much does a task get?), every order (which ready task goes first?) and every plan (which
-    jobs does a batch system get, and when?).
+    """List every sizer (how much does a task get?), every order (which ready task goes first?), every plan (which jobs
+    does a batch system get, and when?) and every model of waits (how long does a job wait in the queue?).
 
     \b
     Use one with
       headway run --sizer max-seen
     or for good with a line in headway.toml:
       sizer = "max-seen"
-    and compare plans with
+    compare plans with
       headway simulate TRACE --workflow W --plan one-job --plan one-job-per-task
+    and models of waits with
+      headway waits TRACE --models corrected-estimate,asa
     """
     from headway.cli.output import console_for, print_json
-    from headway.drivers.assemble import orders, sizers
+    from headway.drivers.assemble import orders, sizing_policies
     from headway.ordering import DEFAULT_ORDER
     from headway.planning import PLANS
     from headway.sizing import DEFAULT_SIZER
+    from headway.waiting import WAITS
 
     kinds = (
-        ("sizers", "how much does a task get? (--sizer)", _told(sizers()), DEFAULT_SIZER),
+        ("sizers", "how much does a task get? (--sizer)", _told(sizing_policies()), DEFAULT_SIZER),
         ("orders", "which ready task goes first? (--order)", _told(orders()), DEFAULT_ORDER),
         ("plans", "which jobs, and when? (simulate --plan)", {plan.name: plan.words for plan in PLANS.values()}, ""),
+        ("waits", "how long does a job wait in the queue? (waits --models)", _told(WAITS), ""),
     )
     if as_json:
         print_json(

@@ -19,6 +19,8 @@ _EXPERIMENTS = {
     "bucketing": "001: seven allocators and ours on logs of tasks.",
     "asa": "000: stages asked for ahead of time, through simulated queues.",
     "glume": "002: grouping levels into jobs, through the queues of KTH and SDSC.",
+    "feedback": "004: which task first and how much memory, in a simulated pool.",
+    "rl": "003: agents that choose cores and memory, simulated and for real.",
 }
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headway.cli.batch_system import batch_of, batch_system_options
 from headway.cli.completion import complete_sizer
 from headway.cli.options import CORES, SIZE, json_option, quiet_option, supervision_options
 from headway.cli.output import warn
@@ -64,6 +65,7 @@ DEFAULT_FILE = "workflow.yaml"
     envvar="HEADWAY_HISTORY",
     help="Where what was learned is kept between runs: a file, or postgresql://user@host/database; `none`: nowhere.",
 )
+@batch_system_options
 @synthetic_options
 @supervision_options
 @quiet_option
@@ -81,6 +83,14 @@ def command(
     again: bool,
     fresh: bool,
     history: str,
+    cluster: str,
+    plan: str | None,
+    partition: str | None,
+    account: str | None,
+    qos: str | None,
+    constraint: str | None,
+    flags: tuple[str, ...],
+    lines: str | None,
     synthetic: bool,
     scale: float | None,
     scale_time: float | None,
@@ -102,6 +112,7 @@ def command(
       headway run -n                       what would run, and why?
       headway run --cores 4 --memory 8GB   leave the rest of the machine alone
       headway run -k nightly.yaml          do as much as can be done
+      headway run --on slurm               in jobs of the cluster whose login node this is
       headway run montage.json --synthetic --scale 0.01
                                            stand-ins that take a hundredth of what was recorded
 
@@ -118,7 +129,13 @@ def command(
     made = stand_ins_for(workflow, scales, cores) if scales else None
     graph = made.workflow if made else read_runnable(workflow)
     amounts = {"cores": cores, "memory_bytes": memory, "disk_bytes": disk}
+    chosen, batch = batch_of(
+        cluster, plan, flags, partition=partition, account=account, qos=qos, constraint=constraint, lines=lines
+    )
     options = Options(
+        cluster=cluster,
+        plan=chosen,
+        batch=batch,
         sizer=sizer or DEFAULT_SIZER,
         order=order or DEFAULT_ORDER,
         seed=seed,
@@ -140,11 +157,11 @@ def command(
 
         if made:
             graph = made.without_missing_inputs(directory)
-        plan = foresee(graph, directory, options, str(workflow), warn)
+        foreseen = foresee(graph, directory, options, str(workflow), warn)
         if as_json:
-            print_json(plan.document())
+            print_json(foreseen.document())
         elif not quiet:
-            print_plan(console_for(), plan)
+            print_plan(console_for(), foreseen)
         return 0
 
     from headway.cli.watching import watch
@@ -167,9 +184,11 @@ def _check(options: Options, directory: Path) -> None:
     """Complain of options that cannot be met before anything is written."""
     from headway.clusters.machine import machine, part_of
     from headway.drivers.assemble import known, orders, sizing_policies
+    from headway.drivers.places import LOCAL
     from headway.history.place import history_place
 
     known("sizer", options.sizer, sizing_policies())
     known("order", options.order, orders())
-    part_of(machine(directory), options.stated)
+    if options.cluster == LOCAL:
+        part_of(machine(directory), options.stated)
     history_place(options.history)

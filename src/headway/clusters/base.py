@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
+from headway.clusters.news import JobNews
 from headway.model.job import JobPhase, JobRequest
+from headway.model.records import QueueRead
 from headway.model.resources import Resources
 
 
@@ -17,10 +19,16 @@ class Cluster(ABC):
     """
 
     name: str
+    queues: bool = False  # whether jobs wait for their turn, and may be many
+    look_every_s: float = 0.5  # how often it is worth asking for news
 
     @abstractmethod
     def limits(self) -> Resources:
         """The most that one task can be given here."""
+
+    def most_jobs(self) -> int | None:
+        """How many jobs one may have here; None if no limit is known."""
+        return None
 
     @abstractmethod
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
@@ -33,6 +41,14 @@ class Cluster(ABC):
     @abstractmethod
     def poll(self, tags: Iterable[str]) -> dict[str, JobPhase]:
         """Where each job is; UNKNOWN where that cannot be told now."""
+
+    def news(self, tags: Iterable[str]) -> dict[str, JobNews]:
+        """All that is known of jobs."""
+        return {tag: JobNews(phase) for tag, phase in self.poll(tags).items()}
+
+    def snapshot(self) -> QueueRead:
+        """A look at the queue, by which waits are reckoned; only where jobs wait for their turn."""
+        raise NotImplementedError
 
     @abstractmethod
     def cancel(self, tags: Iterable[str]) -> None:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from headway import locks
 from headway.clusters.base import Cluster
 from headway.clusters.machine import machine, part_of
+from headway.clusters.news import JobNews
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
 from headway.model.resources import Resources
@@ -88,6 +89,10 @@ class LocalMachine(Cluster):
 
     def poll(self, tags: Iterable[str]) -> dict[str, JobPhase]:
         return {tag: self._phase(tag) for tag in tags}
+
+    def news(self, tags: Iterable[str]) -> dict[str, JobNews]:
+        here = (socket.gethostname(),)
+        return {tag: JobNews(phase, nodes=here) for tag, phase in self.poll(tags).items()}
 
     def _phase(self, tag: str) -> JobPhase:
         if self._supervisor(tag) is not None:

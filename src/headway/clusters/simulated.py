@@ -26,6 +26,7 @@ class SimulatedCluster(Cluster):
     """
 
     name = "simulated"
+    queues = True
 
     def __init__(self, queue: BatchQueue, node: Resources, owner: int = 0) -> None:
         self.queue = queue

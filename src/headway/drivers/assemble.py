@@ -11,18 +11,39 @@ from headway.model.errors import InputError
 from headway.model.records import RunStarted
 from headway.ordering import ORDERS
 from headway.ordering.base import Order
+from headway.planning import PLANS
 from headway.planning.base import Planner
 from headway.planning.one_allocation import OneAllocation
-from headway.sizing import SIZERS
-from headway.sizing.base import Sizer
+from headway.planning.run_times import RunTimes
+from headway.sizing import ALLOCATORS, SIZERS
+from headway.sizing.base import Allocator, Sizer
+from headway.sizing.malleable import MalleableAllocator
 from headway.sizing.per_resource import PerResource
 
 Policy = TypeVar("Policy")
 
 
 def sizers() -> dict[str, type[Sizer]]:
-    """Every sizer by name."""
+    """Every sizer by name: they see to one resource each."""
     return SIZERS | _plugins("headway.sizers")
+
+
+def allocators() -> dict[str, type[MalleableAllocator]]:
+    """Every allocator that chooses cores and memory together, by name."""
+    return ALLOCATORS | _plugins("headway.allocators")
+
+
+def sizing_policies() -> dict[str, type[Sizer] | type[MalleableAllocator]]:
+    """All that a run's `--sizer` may name."""
+    return {**sizers(), **allocators()}
+
+
+def allocator_of(name: str, seed: int) -> Allocator:
+    """The allocator that a run with that sizer has."""
+    if name in allocators():
+        return allocators()[name](seed)
+    known("sizer", name, sizing_policies())
+    return PerResource(sizers()[name], seed)
 
 
 def orders() -> dict[str, type[Order]]:
@@ -31,9 +52,12 @@ def orders() -> dict[str, type[Order]]:
 
 
 def assemble(settings: RunStarted, planner: Planner | None = None) -> Engine:
-    """The engine for a run, new or resumed; without a planner it holds one allocation of everything."""
-    sizer, order = known("sizer", settings.sizer, sizers()), known("order", settings.order, orders())
-    return Engine(settings, PerResource(sizer, settings.seed), order(), planner or OneAllocation(), Placer())
+    """The engine for a run, new or resumed; without a planner and a plan it holds one allocation of everything."""
+    allocator, order = allocator_of(settings.sizer, settings.seed), known("order", settings.order, orders())
+    run_times = RunTimes() if settings.plan else None
+    if planner is None:
+        planner = known("plan", settings.plan, PLANS)(run_times) if run_times else OneAllocation()
+    return Engine(settings, allocator, order(), planner, Placer(), run_times)
 
 
 def known(what: str, name: str, table: dict[str, Policy]) -> Policy:

@@ -7,16 +7,16 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Literal
 
 from msgspec import structs
 
 from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
+from headway.drivers.attendance import Attendance
 from headway.drivers.feed import Feed
 from headway.drivers.inputs import InputReader
-from headway.drivers.recovery import settle
 from headway.engine.engine import Engine
 from headway.engine.state import Phase
 from headway.journal.base import Journal
@@ -25,18 +25,17 @@ from headway.model import records
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending, Outcome
-from headway.model.records import Decision, Event, Why
+from headway.model.records import Decision, Event
 from headway.planning.base import JobStatus
 from headway.workers import protocol
-from headway.workers.link import Link
+from headway.workers.line import Lines
 
 Observer = Callable[[Sequence[Event | Decision]], None]
 
-_ANSWER_WITHIN_S = 60.0  # a supervisor on a busy machine may take seconds to start
-_GLANCE_S = 0.5  # between two looks at whether it lives
+_GLANCE_S = 0.5  # between two looks at whether somebody wants it to stop
 _GRACE_OF_THE_GRACE_S = 5.0  # for a supervisor to stop its tasks and say so
-_PATHS_A_LINE = 10_000
-_MOST_STILLBORN = 2  # somebody may kill one; three in a row are a sign that none can live here
+_QUEUE_PATIENCE_S = 3600.0  # for a batch system that does not answer
+_QUEUE_AGAIN_S = 10.0
 
 
 class Driver:
@@ -51,6 +50,7 @@ class Driver:
         engine: Engine,
         journal: Journal,
         cluster: Cluster,
+        lines: Lines,
         folder: RunFolder,
         inputs: InputReader,
         observers: Sequence[Observer] = (),
@@ -65,11 +65,12 @@ class Driver:
         self._inputs = inputs
         self._observers = observers
         self._feed = feed
-        self._links: dict[str, Link] = {}  # by tag
+        self._lines = lines
+        self._attendance = Attendance(engine, cluster, lines, folder, self._news_of, self._beside_us, self._start)
         self._news: asyncio.Queue[Event | BaseException] = asyncio.Queue()
         self._helpers: set[asyncio.Task[None]] = set()
         self._interrupts = 0
-        self._stillborn = 0  # supervisors in a row that ended before they answered
+        self._leaving: set[asyncio.Task[None]] = set()  # jobs that are being given back
         self._force_after_s = grace_s + _GRACE_OF_THE_GRACE_S
         self._few_at_a_time = threading.Semaphore(4)  # a disk does not read faster for being asked more often
 
@@ -84,12 +85,14 @@ class Driver:
             if self._feed is not None:
                 self._feed.attach(lambda event: loop.call_soon_threadsafe(self._told, event))
                 self._keep(asyncio.create_task(self._watch_for_a_wish_to_stop()))
+            await self._lines.open()
             live = [job for job in self._engine.jobs.values() if job.live]
             self._keep(asyncio.create_task(self._take_up(live)))
             events = await self._next_events() if live else []
             while True:
                 await self._step(events)
                 if self._engine.finished:
+                    await asyncio.gather(*self._leaving)
                     return self._engine.finished
                 events = await self._next_events()
         finally:
@@ -99,8 +102,7 @@ class Driver:
                 loop.remove_signal_handler(number)
             for helper in self._helpers:
                 helper.cancel()
-            for link in self._links.values():
-                link.close()
+            await self._attendance.close()
 
     # --- facts come in ---
 
@@ -160,10 +162,17 @@ class Driver:
 
         threading.Thread(target=carry, daemon=True).start()
 
-    def _keep(self, helper: asyncio.Task[None]) -> None:
+    def _news_of(self, item: Event | BaseException) -> None:
+        self._news.put_nowait(item)
+
+    def _beside_us(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return self._keep(asyncio.create_task(work))
+
+    def _keep(self, helper: asyncio.Task[None]) -> asyncio.Task[None]:
         """Let it work beside; an error of it is raised where the driver waits for news."""
         self._helpers.add(helper)
         helper.add_done_callback(self._helped)
+        return helper
 
     def _helped(self, helper: asyncio.Task[None]) -> None:
         self._helpers.discard(helper)
@@ -181,7 +190,7 @@ class Driver:
                 self._engine.apply(event)
                 batch.append(event)
             if isinstance(event, records.TasksAdded):
-                self._say_what_is_produced(list(self._links.values()), [out for t in event.tasks for out in t.outputs])
+                self._attendance.say_what_is_produced([out for task in event.tasks for out in task.outputs])
         while decisions := self._engine.decide(time.time()):
             acts: list[Decision] = []
             for decision in decisions:
@@ -223,8 +232,7 @@ class Driver:
         noted = [record.outcome for record in batch if isinstance(record, records.TaskEnded)]
         if noted:
             message = protocol.Noted([(outcome.task, outcome.attempt) for outcome in noted])
-            for link in self._links.values():
-                link.say(message)
+            self._attendance.say_to_all(message)
             crash_point("acknowledged")
         for observer in self._observers:
             observer(batch)
@@ -242,11 +250,13 @@ class Driver:
     async def _act(self, decision: Decision) -> None:
         match decision:
             case records.Submit():
-                await asyncio.to_thread(self._cluster.submit, decision.request, decision.tag)
+                await asyncio.to_thread(self._cluster.submit, decision.request, decision.tag, decision.after)
                 crash_point("submitted")
-                self._keep(asyncio.create_task(self._connect(self._engine.jobs[decision.tag])))
+                self._attendance.follow(decision.tag)
+            case records.AskQueue():
+                self._beside(self._look_at_queue)
             case records.Launch():
-                self._start(decision.tag, decision.task)
+                self._start(decision.task)
                 crash_point("launched")
             case records.WakeAt():
                 loop = asyncio.get_running_loop()
@@ -254,12 +264,28 @@ class Driver:
             case records.Kill():
                 self._say_to_node_of(decision.task, protocol.Stop(decision.task, decision.attempt))
             case records.Release():
-                await self._release(decision.tag)
+                leaving = asyncio.create_task(self._attendance.release(decision.tag))
+                self._leaving.add(leaving)
+                leaving.add_done_callback(self._leaving.discard)
+                if not self._cluster.queues:
+                    await leaving
                 crash_point("released")
 
-    def _start(self, tag: str, task_id: str) -> None:
+    def _look_at_queue(self) -> Event:
+        """Wait for a batch system that does not answer: it may be restarting, and nothing is lost meanwhile."""
+        deadline = time.monotonic() + _QUEUE_PATIENCE_S
+        while True:
+            try:
+                return self._cluster.snapshot()
+            except SiteError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_QUEUE_AGAIN_S)
+
+    def _start(self, task_id: str) -> None:
         """Send a launch. Without a connection it waits: whoever connects sends all that should be running."""
-        state, link = self._engine.tasks[task_id], self._links.get(tag)
+        state = self._engine.tasks[task_id]
+        link = self._attendance.line_of(state.running.node) if state.running else None
         if state.running is not None and self._feed is not None and not self._feed.may_start(task_id):
             outcome = Outcome(task_id, state.attempts, Ending.CANCELLED, time.time(), time.time())
             self._news.put_nowait(records.TaskEnded(time.time(), outcome))
@@ -269,18 +295,9 @@ class Driver:
 
     def _say_to_node_of(self, task_id: str, message: protocol.Message) -> None:
         running = self._engine.tasks[task_id].running
-        link = self._links.get(self._engine.nodes[running.node].tag) if running else None
+        link = self._attendance.line_of(running.node) if running else None
         if link is not None:
             link.say(message)
-
-    async def _release(self, tag: str) -> None:
-        link = self._links.pop(tag, None)
-        if link is None:  # nobody to tell: it may be on its way, or not be listening
-            await asyncio.to_thread(self._cluster.cancel, [tag])
-        else:
-            link.say(protocol.Leave())
-            await link.flush()
-            link.close()
 
     # --- jobs and their supervisors ---
 
@@ -288,69 +305,6 @@ class Driver:
         """After a crash: find the jobs that the journal knows, and ask again for one that never came to be."""
         for job in jobs:
             phase = (await asyncio.to_thread(self._cluster.poll, [job.tag]))[job.tag]
-            if phase is JobPhase.RUNNING:
-                await self._connect(job)
-            elif phase is JobPhase.ENDED:
-                await self._job_ended(job.tag)
-            else:
-                await self._act(records.Submit(time.time(), job.tag, job.request, Why("driver", "ask-again")))
-
-    async def _connect(self, job: JobStatus) -> None:
-        """Get in touch with a job's supervisor, or find out that it is gone."""
-        tag = job.tag
-        known_before = job.phase is JobPhase.RUNNING
-        deadline = time.monotonic() + _ANSWER_WITHIN_S
-        while (link := await Link.open(self._folder.jobs / tag, _GLANCE_S)) is None:
-            phase = (await asyncio.to_thread(self._cluster.poll, [tag]))[tag]
-            if phase is JobPhase.ENDED and (known_before or self._stillborn < _MOST_STILLBORN):
-                self._stillborn += not known_before
-                await self._job_ended(tag)
-                return
-            if phase is JobPhase.ENDED or time.monotonic() > deadline:
-                what = "ended at once" if phase is JobPhase.ENDED else f"did not answer within {_ANSWER_WITHIN_S:g} s"
-                log = str(self._folder.jobs / tag / "log")
-                todo = "see there what is wrong, then `headway resume`"
-                self._news.put_nowait(SiteError(f"the node supervisor {what}", where=log, todo=todo))
-                return
-        self._links[tag] = link
-        self._stillborn = 0
-        self._say_what_is_produced([link], list(self._engine.workflow.producer))
-        self._news.put_nowait(records.JobState(time.time(), tag, JobPhase.RUNNING))
-        if not known_before:
-            self._news.put_nowait(records.NodeUp(time.time(), link.hello.node, tag, job.request.per_node))
-        for node in self._engine.nodes.values():
-            if node.tag == tag:  # what it should be running, in case a launch was journalled and never sent
-                for task_id in sorted(node.running):
-                    self._start(tag, task_id)
-        self._keep(asyncio.create_task(self._listen(tag, link)))
-
-    def _say_what_is_produced(self, links: Sequence[Link], paths: Sequence[str]) -> None:
-        for begin in range(0, len(paths), _PATHS_A_LINE):
-            for link in links:
-                link.say(protocol.Produced(list(paths[begin : begin + _PATHS_A_LINE])))
-
-    async def _listen(self, tag: str, link: Link) -> None:
-        while (message := await link.hear()) is not None:
-            if isinstance(message, protocol.Trouble):
-                todo = "nothing is lost: make room or mend it, then `headway resume`"
-                self._news.put_nowait(SiteError(message.what, where=message.where, todo=todo))
-            elif isinstance(message, protocol.Ended):
-                outcome = message.outcome
-                if self._engine.is_running(outcome.task, outcome.attempt):
-                    self._news.put_nowait(records.TaskEnded(time.time(), outcome))
-                else:
-                    link.say(protocol.Noted([(outcome.task, outcome.attempt)]))
-        if self._links.get(tag) is link:
-            del self._links[tag]
-            await self._connect(self._engine.jobs[tag])
-
-    async def _job_ended(self, tag: str) -> None:
-        """A job is over: what its tasks left counts, the rest will run again, once nothing of it is left running."""
-        await asyncio.to_thread(self._cluster.cancel, [tag])
-        now = time.time()
-        for node in [node for node in self._engine.nodes.values() if node.tag == tag]:
-            running = [self._engine.tasks[task_id] for task_id in sorted(node.running)]
-            for event in await asyncio.to_thread(settle, running, self._folder, now):
-                self._news.put_nowait(event)
-            self._news.put_nowait(records.NodeLost(now, node.name, "its supervisor is gone"))
-        self._news.put_nowait(records.JobState(now, tag, JobPhase.ENDED))
+            if phase not in (JobPhase.RUNNING, JobPhase.ENDED):  # where it is there, asking again changes nothing
+                await asyncio.to_thread(self._cluster.submit, job.request, job.tag, job.after)
+            self._attendance.follow(job.tag)

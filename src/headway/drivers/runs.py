@@ -13,13 +13,14 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from headway.clusters.local import LocalMachine, Site
 from headway.crash_points import crash_point
 from headway.drivers.assemble import assemble
 from headway.drivers.digests import Digests
 from headway.drivers.feed import Feed
 from headway.drivers.inputs import InputReader, check_sources
+from headway.drivers.learned_state import StateKeeper, read_state, state_keeper
 from headway.drivers.learning import Learning, Warn, history_key, warn_program
+from headway.drivers.places import LOCAL, Place, Supervision, place_of
 from headway.drivers.real import Driver, Observer
 from headway.drivers.recovery import settle
 from headway.engine.engine import Engine
@@ -30,6 +31,7 @@ from headway.journal.sqlite import SqliteJournal
 from headway.model import records
 from headway.model.errors import BusyError, InputError, SiteError, WorkflowError
 from headway.model.records import Decision, Event, HistoryKey, Known
+from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.ordering import DEFAULT_ORDER
 from headway.sizing import DEFAULT_SIZER
@@ -59,6 +61,14 @@ class Options(Struct, frozen=True):
     history: str = ""
     site: str = ""
     known_as: str = ""
+    cluster: str = LOCAL
+    plan: str = ""
+    batch: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def supervision(self) -> Supervision:
+        """What supervisors have to know."""
+        return Supervision(self.linger_s, self.grace_s, self.measure)
 
 
 def start(
@@ -91,17 +101,20 @@ def start(
             feed.folder = folder
         started = _run_started(workflow, folder, options, source, history, growing=feed is not None)
         engine = assemble(started)
-        cluster = _cluster(started, folder, options)
+        place = place_of(started, folder, options.supervision)
         learning = Learning(started.history, warn)
         categories = None if feed is not None else dict.fromkeys(task.category for task in workflow)
         first = [
             started,
-            records.LimitsRead(started.at, cluster.limits()),
+            records.LimitsRead(started.at, place.cluster.limits(), place.cluster.most_jobs()),
             *([] if options.fresh else learning.read(categories, started.at)),
+            *([] if options.fresh else read_state(history, options.sizer, warn, started.at)),
             *_tasks_added(workflow, earlier, started.at),
         ]
         journal = SqliteJournal.create(folder.journal, first)
-        return folder, _drive(engine, journal, cluster, project, folder, options, learning, observers, first, feed)
+        return folder, _drive(
+            engine, journal, place, project, folder, options, learning, observers, first, feed, warn=warn
+        )
     finally:
         project.unlock()
 
@@ -118,14 +131,15 @@ def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = 
                 f"run {folder.run} is over ({engine.finished})",
                 todo="`headway run` starts a new one that keeps what succeeded",
             )
-        cluster = _cluster(engine.settings, folder, options, lenient=True)
+        place = place_of(engine.settings, folder, options.supervision, lenient=True)
         now = time.time()
-        live = cluster.find(job.tag for job in engine.jobs.values() if job.live)
-        limits = engine.limits if live else cluster.limits()  # an allocation stays as it was granted
-        again: list[Event | Decision] = [records.Resumed(now, __version__), records.LimitsRead(now, limits)]
+        live = place.cluster.find(job.tag for job in engine.jobs.values() if job.live)
+        limits = engine.limits if live else place.cluster.limits()  # an allocation stays as it was granted
+        site = records.LimitsRead(now, limits, place.cluster.most_jobs())
+        again: list[Event | Decision] = [records.Resumed(now, __version__), site]
         journal.append(again)
         learning = Learning(engine.settings.history, warn)
-        return _drive(engine, journal, cluster, project, folder, options, learning, observers, again)
+        return _drive(engine, journal, place, project, folder, options, learning, observers, again, warn=warn)
     finally:
         project.unlock()
 
@@ -149,8 +163,7 @@ def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
         engine = rebuild(journal)
         if engine.finished in ("succeeded", "failed"):
             return f"run {folder.run} was already over ({engine.finished})"
-        cluster = _cluster(engine.settings, folder, Options())
-        cluster.cancel(list(engine.jobs))
+        place_of(engine.settings, folder, Supervision()).cluster.cancel(list(engine.jobs))
         _settle_all(engine, journal, folder, warn)
         journal.append([records.UserCancel(time.time(), "now"), records.Finish(time.time(), "stopped")])
     finally:
@@ -193,7 +206,7 @@ def _earlier_results(project: Project, options: Options, warn: Warn) -> dict[str
             return {}  # nothing that it knows is wanted
         raise
     if not engine.finished:
-        cluster = _cluster(engine.settings, folder, options)
+        cluster = place_of(engine.settings, folder, options.supervision).cluster
         live = [job.tag for job in engine.jobs.values() if job.live]
         if cluster.find(live):
             raise BusyError(
@@ -213,14 +226,19 @@ def _settle_all(engine: Engine, journal: SqliteJournal, folder: RunFolder, warn:
     ended = settle(engine.running(), folder, time.time())
     if ended:
         journal.append(ended)
-    recorder = _recorder(engine, Learning(engine.settings.history, warn))
-    if recorder is not None:
-        recorder(journal.replay(kinds=_TELL_OF_ATTEMPTS))
-        recorder.close()
+    for keeper in _keepers(engine, Learning(engine.settings.history, warn), warn):
+        keeper(journal.replay(kinds=_TELL_OF_ATTEMPTS))
+        keeper.close()
 
 
-def _recorder(engine: Engine, learning: Learning) -> Recorder | None:
-    return learning.recorder(engine.settings.uid, lambda task_id: engine.tasks[task_id].task)
+def _keepers(engine: Engine, learning: Learning, warn: Warn) -> list[Recorder | StateKeeper]:
+    """Who keeps what the run teaches: its attempts, and its agents' state."""
+
+    def task(task_id: str) -> Task:
+        return engine.tasks[task_id].task
+
+    keepers = (learning.recorder(engine.settings.uid, task), state_keeper(engine.settings, task, warn))
+    return [keeper for keeper in keepers if keeper is not None]
 
 
 def _run_started(
@@ -243,6 +261,9 @@ def _run_started(
         growing=growing,
         history=history,
         fresh=options.fresh,
+        cluster=options.cluster,
+        plan=options.plan,
+        batch=options.batch,
     )
 
 
@@ -266,18 +287,10 @@ def _tasks_added(workflow: Workflow, earlier: dict[str, Known], now: float) -> l
     return [*known, *(records.TasksAdded(now, chunk) for chunk in chunks)]
 
 
-def _cluster(
-    settings: records.RunStarted, folder: RunFolder, options: Options, *, lenient: bool = False
-) -> LocalMachine:
-    directory = str(folder.directory)
-    site = Site(settings.uid, directory, folder.jobs, options.linger_s, options.grace_s, options.measure)
-    return LocalMachine(site, settings.stated, lenient=lenient)
-
-
 def _drive(
     engine: Engine,
     journal: SqliteJournal,
-    cluster: LocalMachine,
+    place: Place,
     project: Project,
     folder: RunFolder,
     options: Options,
@@ -285,23 +298,28 @@ def _drive(
     observers: Sequence[Observer],
     first: Sequence[Event | Decision],
     feed: Feed | None = None,
+    *,
+    warn: Warn,
 ) -> str:
     """Apply and show the records that are already in the journal, then drive the run to its end."""
     for record in first:
         engine.apply(record)
     for observer in observers:
         observer(first)
-    recorder = _recorder(engine, learning)
-    if recorder is not None:
-        recorder(journal.replay(kinds=_TELL_OF_ATTEMPTS))  # after a kill: what was not written, and what still runs
-        observers = [*observers, recorder]
+    keepers = _keepers(engine, learning, warn)
+    for keeper in keepers:
+        keeper(journal.replay(kinds=_TELL_OF_ATTEMPTS))  # after a kill: what was not written, and what still runs
+    observers = [*observers, *keepers]
     digests = Digests(project.path / "digests.db")
     inputs = InputReader(project.directory, digests)
     try:
-        driver = Driver(engine, journal, cluster, folder, inputs, observers, feed=feed, grace_s=options.grace_s)
+        place.prepare()
+        driver = Driver(
+            engine, journal, place.cluster, place.lines, folder, inputs, observers, feed=feed, grace_s=options.grace_s
+        )
         return asyncio.run(driver.run())
     finally:
-        if recorder is not None:
-            recorder.close()
+        for keeper in keepers:
+            keeper.close()
         digests.save()
         journal.close()

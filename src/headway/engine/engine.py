@@ -6,17 +6,18 @@ import math
 from functools import partial, singledispatchmethod
 from typing import Literal
 
+from headway.engine.allocations import Allocations
 from headway.engine.board import Board
 from headway.engine.placer import Placement, Placer, Unplaceable
 from headway.engine.state import NodeState, Phase, Running, TaskState
 from headway.model import records
-from headway.model.job import JobPhase
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Figure, Why
 from headway.model.resources import Resources, describe
 from headway.model.workflow import Workflow
 from headway.ordering.base import Order
 from headway.planning.base import JobStatus, Planner, View
+from headway.planning.run_times import RunTimes
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
 
 # How many ready tasks of a category have their files looked at before there is room for them: enough that a free core
@@ -37,12 +38,16 @@ class Engine:
     """
 
     def __init__(
-        self, settings: records.RunStarted, allocator: Allocator, order: Order, planner: Planner, placer: Placer
+        self,
+        settings: records.RunStarted,
+        allocator: Allocator,
+        order: Order,
+        planner: Planner,
+        placer: Placer,
+        run_times: RunTimes | None = None,
     ) -> None:
         self.settings = settings
         self.nodes: dict[str, NodeState] = {}
-        self.jobs: dict[str, JobStatus] = {}
-        self._live: dict[str, JobStatus] = {}  # those of them that wait or run
         self.stopping: str | None = None  # how the user wants it to stop
         self.finished: str | None = None
         self._growing = settings.growing
@@ -52,16 +57,19 @@ class Engine:
         self._order = order
         self._planner = planner
         self._placer = placer
-        self._site = records.LimitsRead(0.0, Resources())
-        self._queue: records.QueueRead | None = None
-        self._asking = False  # for a look at the queue
-        self._wakes_at: float | None = None
+        self._run_times = run_times  # that the planner reckons with, if it learns them
+        self._allocations = Allocations()
         self._overtaken: dict[str, int] = {}
 
     @property
     def limits(self) -> Resources:
         """The most that one task can be given."""
-        return self._site.limits
+        return self._allocations.site.limits
+
+    @property
+    def jobs(self) -> dict[str, JobStatus]:
+        """Every allocation that was asked for, by its tag."""
+        return self._allocations.jobs
 
     @property
     def tasks(self) -> dict[str, TaskState]:
@@ -108,6 +116,8 @@ class Engine:
         for seen in record.observations:
             self._allocator.observe(seen.as_task(), {}, seen.as_outcome())
             self._order.observe(seen.as_task(), seen.as_outcome())
+            if self._run_times is not None:
+                self._run_times.observe(seen.as_task(), seen.as_outcome())
 
     @apply.register
     def _(self, record: records.StateRead) -> None:
@@ -116,7 +126,7 @@ class Engine:
 
     @apply.register
     def _(self, record: records.LimitsRead) -> None:
-        self._site = record
+        self._allocations.site = record
         for state in self.tasks.values():
             self._check_hints(state)
 
@@ -170,6 +180,8 @@ class Engine:
                 node.free += running.resources
         self._allocator.observe(state.task, running.ticket, outcome)
         self._order.observe(state.task, outcome)
+        if self._run_times is not None:
+            self._run_times.observe(state.task, outcome)
         if outcome.ending is Ending.SUCCESS:
             self._board.succeed(state)
         else:
@@ -177,14 +189,7 @@ class Engine:
 
     @apply.register
     def _(self, record: records.JobState) -> None:
-        job = self.jobs[record.tag]
-        if record.phase is JobPhase.RUNNING and job.started_at is None:
-            job.started_at = record.at
-        if record.phase is JobPhase.ENDED:
-            job.ended_at = record.at
-            self._live.pop(record.tag, None)
-        job.phase = record.phase
-        self._planner.observe(job)
+        self._planner.observe(self._allocations.state(record))
 
     @apply.register
     def _(self, record: records.NodeUp) -> None:
@@ -218,8 +223,7 @@ class Engine:
         self.stopping = None
         self.finished = None
         self._growing = False  # whoever let it grow is gone
-        self._asking = False  # as is whoever was to answer, and to wake us
-        self._wakes_at = None
+        self._allocations.resumed()
         for state in self.running():
             if state.running is not None and state.running.waits:  # and nobody would tell that it goes on
                 state.running.waits = False
@@ -230,17 +234,15 @@ class Engine:
 
     @apply.register
     def _(self, record: records.Submit) -> None:
-        self.jobs[record.tag] = self._live[record.tag] = JobStatus(record)
-        self._queue = None  # it is longer now
+        self._allocations.submit(record)
 
     @apply.register
     def _(self, record: records.AskQueue) -> None:
-        self._asking = True
+        self._allocations.asked()
 
     @apply.register
     def _(self, record: records.QueueRead) -> None:
-        self._asking = False
-        self._queue = record
+        self._allocations.read(record)
 
     @apply.register
     def _(self, record: records.WaitsRead) -> None:
@@ -248,17 +250,15 @@ class Engine:
 
     @apply.register
     def _(self, record: records.WakeAt) -> None:
-        self._wakes_at = record.until
+        self._allocations.wake(record)
 
     @apply.register
     def _(self, record: records.Tick) -> None:
-        if self._wakes_at is not None and record.at >= self._wakes_at:
-            self._wakes_at = None
+        self._allocations.tick(record.at)
 
     @apply.register
     def _(self, record: records.Release) -> None:
-        self.jobs[record.tag].released = True
-        self._live.pop(record.tag, None)
+        self._allocations.release(record.tag)
         for node in [node for node in self.nodes.values() if node.tag == record.tag]:
             del self.nodes[node.name]
             for state in sorted((self.tasks[task_id] for task_id in node.running), key=lambda state: state.key):
@@ -357,31 +357,33 @@ class Engine:
         return decisions
 
     def _plan(self, unfinished: int, wanting: int, now: float) -> list[Decision]:
-        board = self._board
+        board, held = self._board, self._allocations
         view = View(
             uid=self.settings.uid,
             unfinished=unfinished,
             wanting=wanting,
-            jobs=self.jobs,
-            live=list(self._live.values()),
-            limits=self._site,
-            queue=self._queue,
+            jobs=held.jobs,
+            live=held.live,
+            limits=held.site,
+            queue=held.queue,
             workflow=board.workflow,
             placeable=board.wanting if wanting else {},
             is_over=self._is_over,
             is_running=lambda task_id: self.tasks[task_id].running is not None,
             cut_off=lambda task_id: self.tasks[task_id].expiries,
             is_busy=self._is_busy,
-            wakes_at=self._wakes_at,
+            tasks_per_node=self._tasks_per_node,
+            wakes_at=held.wakes_at,
+            alarm_set_at=held.alarm_set_at,
             stopping=self._winding_down,
         )
-        return [decision for decision in self._planner.plan(view, now) if not self._is_under_way(decision)]
+        return [decision for decision in self._planner.plan(view, now) if not held.is_under_way(decision)]
 
-    def _is_under_way(self, decision: Decision) -> bool:
-        """Whether somebody is looking at the queue already, or the alarm is set for then or earlier."""
-        if isinstance(decision, records.WakeAt):
-            return self._wakes_at is not None and self._wakes_at <= decision.until
-        return self._asking and isinstance(decision, records.AskQueue)
+    def _tasks_per_node(self) -> int:
+        """How many of the first tasks that want to run fit on a node side by side."""
+        first = next(iter(self._board.wanting), None)
+        answer = self._allocate(first) if first is not None else None
+        return self.limits.room_for(answer.resources) if isinstance(answer, Allocation) else 1
 
     def _is_busy(self, tag: str) -> bool:
         return any(node.running for node in self.nodes.values() if node.tag == tag)
@@ -464,7 +466,8 @@ class Engine:
 
     def _allocate(self, task_id: str) -> Allocation | CannotFit:
         state = self.tasks[task_id]
-        context = Context(self.limits, (self.settings.seed, "", task_id, state.attempts + 1))
+        draw = (self.settings.seed, "", task_id, state.attempts + 1)
+        context = Context(self.limits, draw, held=self._order.at_stake(state.task))
         answer = self._allocator.allocate(state.task, state.exhausted or {}, context)
         if state.losses >= SUSPECTED_AFTER and isinstance(answer, Allocation):
             text = f"{state.losses} nodes died while it was running there: it runs alone, on all cores"

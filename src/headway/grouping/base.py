@@ -24,9 +24,12 @@ class Levels:
     Within a group a free node takes the ready task that ends soonest (002 §6.2), so tasks stand in that order.
     """
 
-    def __init__(self, tasks: Sequence[Task], estimate: Callable[[Task], float], most_nodes: int) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], estimate: Callable[[Task], float], most_nodes: int, tasks_per_node: int = 1
+    ) -> None:
         self._estimate = estimate
         self._most_nodes = most_nodes
+        self._tasks_per_node = max(1, tasks_per_node)
         self._known: dict[tuple[int, int], Floats] = {}
         level: dict[str, int] = {}
         for task in tasks:  # parents first
@@ -50,12 +53,14 @@ class Levels:
 
     def width(self, first: int, last: int) -> int:
         """How many nodes a group of these levels can use: the widest level, or the machine."""
-        return min(self._most_nodes, max(len(level) for level in self._levels[first : last + 1]))
+        widest = max(len(level) for level in self._levels[first : last + 1])
+        return min(self._most_nodes, -(-widest // self._tasks_per_node))
 
     def run_s(self, first: int, last: int) -> Floats:
         """How long a group of these levels takes on 1, 2, … nodes, up to its width."""
         if (first, last) not in self._known:
-            widths = range(1, self.width(first, last) + 1)
+            side_by_side = self._tasks_per_node
+            widths = range(side_by_side, self.width(first, last) * side_by_side + 1, side_by_side)
             self._known[first, last] = np.array(makespans(self.tasks(first, last), self._estimate, widths))
         return self._known[first, last]
 

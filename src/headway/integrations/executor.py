@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from headway.clusters.machine import machine, part_of
-from headway.drivers.assemble import known, orders, sizers
+from headway.drivers.assemble import known, orders, sizing_policies
 from headway.drivers.feed import Feed
 from headway.drivers.runs import Options, start
 from headway.integrations.amounts import stated_amounts
@@ -64,7 +64,7 @@ class Executor(Submitter):
         """Use at most `cores` and `memory` of this machine; `retries` is for calls that raise an exception, and with
         `echo` what functions print appears here when they have ended. A `fresh` one does not use what calls of earlier
         programs of this name taught."""
-        known("sizer", sizer, sizers())
+        known("sizer", sizer, sizing_policies())
         known("order", order, orders())
         stated = stated_amounts(cores, memory)
         check_priority_and_retries(0, retries)

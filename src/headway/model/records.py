@@ -76,6 +76,9 @@ class RunStarted(Record, frozen=True, tag="run-started"):
     growing: bool = False  # tasks are added while it runs: it is not over before `NoMoreTasks`
     history: HistoryKey | None = None  # None: what it teaches is kept nowhere
     fresh: bool = False  # what earlier runs taught does not count
+    cluster: str = "local"
+    plan: str = ""  # which allocations are asked for, and when; none: one of everything, as on the local machine
+    batch: dict[str, str] = field(default_factory=dict)  # what the batch system is told beyond sizes
 
 
 class ResultsKnown(Record, frozen=True, tag="results-known"):
@@ -134,6 +137,7 @@ class JobState(Record, frozen=True, tag="job-state"):
     tag: str
     phase: JobPhase
     message: str = ""
+    since: float | None = None  # when it started or ended, if that was before it was known
 
 
 class NodeUp(Record, frozen=True, tag="node-up"):

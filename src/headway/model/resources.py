@@ -90,6 +90,16 @@ class Resources(Struct, frozen=True, omit_defaults=True):
             over.append("walltime_s")
         return over
 
+    def room_for(self, each: Resources) -> int:
+        """How many times `each` fits in here side by side.
+
+        >>> Resources(cores=8, memory_bytes=10).room_for(Resources(cores=1, memory_bytes=4))
+        2
+        """
+        needs = [(getattr(self, name), getattr(each, name)) for name in HELD]
+        needs += [(self.extras.get(name, 0), amount) for name, amount in each.extras.items()]
+        return min((int(has // amount) for has, amount in needs if amount), default=1)
+
     def __str__(self) -> str:
         shown = [describe(name, value) for name, value in self.amounts().items() if value and name != "nodes"]
         if self.nodes > 1:

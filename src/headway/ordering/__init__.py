@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headway.ordering.base import Order
 from headway.ordering.bfs import Bfs, BfsPostpone
+from headway.ordering.cautious import LearningRankCautious
 from headway.ordering.dfs import Dfs, DfsPostpone
 from headway.ordering.fifo import Fifo
 from headway.ordering.learning_rank import LearningRank
@@ -14,6 +15,7 @@ ORDERS: dict[str, type[Order]] = {
     order.name: order
     for order in (
         LearningRank,
+        LearningRankCautious,
         # 004
         Fifo,
         Bfs,
@@ -26,4 +28,4 @@ ORDERS: dict[str, type[Order]] = {
         LeastFinishedFirstPostpone,
     )
 }
-DEFAULT_ORDER = Fifo.name
+DEFAULT_ORDER = LearningRank.name

@@ -35,5 +35,12 @@ class Order(ABC):
     def task_key(self, task: Task, failures: int, arrival: int) -> tuple[Any, ...]:
         """Compared second; `arrival` counts tasks as they become ready, again after a failure, and breaks ties."""
 
+    def at_stake(self, task: Task) -> float:
+        """What a failed attempt at `task` loses besides what it holds, in whole nodes: others wait longer.
+
+        A sizer that weighs what failing costs gives more where more is at stake (004 section VII).
+        """
+        return 0.0
+
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Learn from an attempt, of this run or of an earlier one."""

@@ -1,4 +1,4 @@
-"""`learning-rank`: what teaches most, then the longest way to go by run times learned so far; ours."""
+"""`learning-rank`: what teaches most, then the longest way to go, by run times learned so far; ours."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from headway.model.outcome import Ending, Outcome
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.ordering.base import Order
+from headway.ordering.topology import Ranks
 
 STEPS_A_DOUBLING = 2  # ranks that differ by less are alike: run times are not known any better
 GROWTH = 1.25  # ranks are computed anew when there are so many times as many tasks, or categories with a success
 
 
 class LearningRank(Order):
-    """One task of each kind that never succeeded goes before all others: what it needs is worth knowing for all of its
-    kind, and for a plan. Then the longest path to an exit first, in seconds as they were learned so far; of those
-    that are about alike, the one that has failed most often, since all of its kind wait for what it teaches (004:
-    persevere).
+    """One task of each kind that never succeeded first, then the longest path to an exit; of equals, the most failures.
 
-    Run times are means by category; of a category of which nothing is known, the mean of all that ended. Ranks of all
-    tasks are computed anew when the successes have doubled or a quarter more categories are known, so that 100,000
-    tasks cost a few dozen passes over the graph.
+    What the first of a kind needs is worth knowing for all of its kind. Of tasks that are as far from an exit, counted
+    in tasks, the one that has failed most often goes first, since its kind waits for what it teaches (004: persevere);
+    then the one with the longest way by run times learned so far.
+
+    Run times only decide among the like: tasks get their keys at different times, and what was known then is not what
+    is known now. They are means by category, in units of the mean of all that ended. Ranks of all tasks are
+    computed anew when the successes have doubled or a quarter more categories or tasks are known: 100,000 tasks cost a
+    few dozen passes over the graph.
     """
 
     name = "learning-rank"
@@ -36,28 +39,32 @@ class LearningRank(Order):
         self._every, self._every_s = 0, 0.0  # of all categories together
         self._known_then = 0  # categories with a success when ranks were computed last
         self._probes: dict[str, str] = {}  # by category: the task that is to teach
-        self._ranks: dict[str, float] = {}
+        self._in_tasks = Ranks()
+        self._ranks: dict[str, float] = {}  # by run times
         self._stale = True
 
     def added(self, tasks: Sequence[Task], workflow: Workflow) -> None:
         self._workflow = workflow
+        self._in_tasks.add(tasks, workflow)
         if len(workflow) >= GROWTH * len(self._ranks):
             self._stale = True
 
     def task_key(self, task: Task, failures: int, arrival: int) -> tuple[Any, ...]:
         if self._stale:
-            self._ranks = self._workflow.ranks(self._mean_s)
+            self._ranks = self._workflow.ranks(self._relative)
             self._known_then = len(self._seconds)
             self._stale = False
-        rank_s = self._ranks.get(task.id) or self._mean_s(task)
+        rank = self._ranks.get(task.id) or self._relative(task)
         teaches = not self._successes[task.category] and self._probes.setdefault(task.category, task.id) == task.id
-        return not teaches, -round(STEPS_A_DOUBLING * math.log2(max(1.0, rank_s))), -failures, arrival
+        way = round(STEPS_A_DOUBLING * math.log2(max(1.0, rank)))
+        return not teaches, -self._in_tasks[task.id], -failures, -way, arrival
 
-    def _mean_s(self, task: Task) -> float:
+    def _relative(self, task: Task) -> float:
+        """Its category's mean run time over that of all; what is not known yet is taken to be average."""
         count = self._successes[task.category]
-        if count:
-            return self._seconds[task.category] / count
-        return self._every_s / self._every if self._every else 1.0
+        if not count or not self._every_s:
+            return 1.0
+        return self._seconds[task.category] / count / (self._every_s / self._every)
 
     def observe(self, task: Task, outcome: Outcome) -> None:
         if outcome.ending is not Ending.SUCCESS:

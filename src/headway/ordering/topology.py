@@ -1,4 +1,4 @@
-"""Depths and ranks of a graph that grows: what is known is kept, so that a run which adds tasks one by one stays fast."""
+"""Depths and ranks of a graph that grows: what is known is kept, so that adding tasks one by one stays cheap."""
 
 from __future__ import annotations
 

@@ -20,6 +20,8 @@ class JobStatus:
     """An allocation that was asked for."""
 
     __slots__ = (
+        "after",
+        "changed_at",
         "ended_at",
         "expected_s",
         "phase",
@@ -39,12 +41,14 @@ class JobStatus:
         self.rule = submit.why.rule
         self.ticket = submit.why.figures
         self.expected_s = submit.expected_s
+        self.after = submit.after
         self.tasks = {task: number for number, task in enumerate(submit.tasks)}  # that may run on it; none: anybody
         self.phase = JobPhase.PENDING
         self.released = False
         self.submitted_at = submit.at
         self.started_at: float | None = None
         self.ended_at: float | None = None
+        self.changed_at: float | None = None  # when it became known that it has started, or ended
 
     @property
     def live(self) -> bool:
@@ -68,7 +72,9 @@ class View(Struct, frozen=True):
     is_running: Callable[[str], bool]  # whether a task is under way
     cut_off: Callable[[str], int]  # how often a task was under way when its job's time was up
     is_busy: Callable[[str], bool]  # whether a job has tasks running
+    tasks_per_node: Callable[[], int]  # how many of the tasks that want to run share a node
     wakes_at: float | None  # when the planner will be called again even if nothing happens
+    alarm_set_at: float | None  # when that was decided
     stopping: bool  # whether nothing new is to be started
 
     @property
@@ -87,6 +93,12 @@ class View(Struct, frozen=True):
             return []
         tasks = self.workflow.tasks
         return [tasks[task_id] for task_id in self.workflow.topological() if not self.is_over(task_id)]
+
+    def request(self, nodes: int, walltime_s: float) -> JobRequest:
+        """So many whole nodes for so long, or as much as the site allows."""
+        most = self.limits.limits
+        allowed_s = walltime_s if most.walltime_s is None else min(walltime_s, most.walltime_s)
+        return JobRequest(most.replace(nodes=min(nodes, most.nodes), walltime_s=allowed_s))
 
     def next_tag(self, offset: int = 0) -> str:
         """A name for the next job, by which it is found again after a crash."""

@@ -8,7 +8,6 @@ import numpy as np
 from msgspec import structs
 
 from headway.grouping.base import Group, Levels
-from headway.model.job import JobRequest
 from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, SeenWait, Submit, WakeAt, Why
 from headway.model.task import Task
 from headway.planning.anchors import Anchor, best_anchor
@@ -24,6 +23,7 @@ FILLER = "filler"
 SMALL = "small-filler"
 LOOK_EVERY_S = 900.0  # how often the queue is looked at for new gaps
 SAFE = 0.9  # the share of waits that a plan is made with: the anchor is to keep its time
+FRESH_S = 15.0  # a look at the queue is good for so long
 MOST_SMALL = 100  # jobs of one node that are asked for at most; then wide ones
 SOONER = 0.9  # a filler is asked for if it starts in this share of the time that is left until the anchor does
 BETTER = 0.8  # an anchor is given up for one that is through in this share of the time
@@ -58,9 +58,9 @@ class Headway(Planner):
         over = self._over(view, live, idle, now)
         if over:
             return over
-        if view.wakes_at is not None and view.wakes_at > now and not self._surprised(view, now):
+        if view.wakes_at is not None and view.wakes_at > now and not self._surprised(view):
             return []
-        if view.queue is None or view.queue.at < now:
+        if view.queue is None or view.queue.at < now - FRESH_S:
             return [AskQueue(now)]
         remaining = view.remaining()
         return (
@@ -69,9 +69,11 @@ class Headway(Planner):
             or [WakeAt(now, now + LOOK_EVERY_S, Why(self.name, "look-again"))]
         )
 
-    def _surprised(self, view: View, now: float) -> bool:
-        """Whether a job of ours has just started or ended."""
-        return any(now in (job.started_at, job.ended_at) for job in view.jobs.values())
+    def _surprised(self, view: View) -> bool:
+        """Whether a job of ours has started or ended since the alarm was set."""
+        since = view.alarm_set_at
+        changes = [job.changed_at for job in view.jobs.values() if job.changed_at is not None]
+        return since is None or any(at >= since for at in changes)
 
     def _over(self, view: View, live: Sequence[JobStatus], idle: Sequence[JobStatus], now: float) -> list[Decision]:
         """Jobs that have nothing more to do, and those in a line of which one has expired."""
@@ -96,7 +98,8 @@ class Headway(Planner):
         left = [task for task in remaining if not view.is_running(task.id)]
         if any(job.started_at is not None for job in anchors) or not left:
             return []
-        levels = Levels(left if queue.reserves else remaining, self._estimate, view.limits.limits.nodes)
+        tasks = left if queue.reserves else remaining
+        levels = Levels(tasks, self._estimate, view.limits.limits.nodes, view.tasks_per_node())
         expired = view.expired
         best = best_anchor(levels, self._twin_of(queue), self._expected_wait_s, expired, lines=queue.reserves)
         if not anchors:
@@ -140,7 +143,8 @@ class Headway(Planner):
             return []
         ready = sorted((self._asked_s(view, task_id) for task_id in view.placeable), reverse=True)
         pending = [job for job in live if job.rule in (FILLER, SMALL) and job.started_at is None]
-        uncovered, useless = matched(ready, pending)
+        side_by_side = view.tasks_per_node()
+        uncovered, useless = matched(ready[::side_by_side], pending)  # the longest of those that share a node
         for_nobody = [job for job in useless if job.rule == SMALL]
         if for_nobody:
             return [Release(now, job.tag, Why(self.name, "for-nobody")) for job in for_nobody]
@@ -148,7 +152,7 @@ class Headway(Planner):
             return []
         work_s = sum(self._estimate(task) for task in remaining)
         most = MOST_SMALL if view.limits.most_jobs is None else min(MOST_SMALL, view.limits.most_jobs - len(live))
-        vain = any(job.released and job.started_at == now for job in view.jobs.values())  # nothing could run on it
+        vain = any(job.rule == SMALL and job.released and _changed_lately(job, now) for job in view.jobs.values())
         if view.unfinished <= most and not vain:
             return self._small_fillers(view, queue, uncovered, work_s, now)
         if view.is_full:
@@ -222,7 +226,7 @@ class Headway(Planner):
     def _submit(
         self, view: View, rule: str, nodes: int, asked_s: float, group: Group | None, now: float, offset: int = 0
     ) -> Submit:
-        request = JobRequest(view.limits.limits.replace(nodes=nodes, walltime_s=asked_s))
+        request = view.request(nodes, asked_s)
         figures: dict[str, Figure] = {"wait_s": group.wait_s, "run_s": group.run_s} if group else {"wait_s": 0.0}
         return Submit(now, view.next_tag(offset), request, Why(self.name, rule, figures), (), asked_s)
 
@@ -237,6 +241,11 @@ def _held(anchors: Sequence[JobStatus], levels: Levels, now: float) -> Anchor:
             run_s = float(all_run_s[min(nodes, len(all_run_s)) - 1])
         groups.append(Group(0, 0, nodes, run_s, wait_s=max(0.0, _expected_start(job) - now)))
     return Anchor(tuple(groups), groups[-1].wait_s + groups[-1].run_s)
+
+
+def _changed_lately(job: JobStatus, now: float) -> bool:
+    """Whether it was given back so soon after its start that nothing can have run on it."""
+    return job.changed_at is not None and job.changed_at > now - 60.0
 
 
 def _expected_start(job: JobStatus) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.model.job import JobPhase, JobRequest
+from headway.model.job import JobPhase
 from headway.model.records import Decision, Release, Submit, Why
 from headway.planning.base import Estimate, JobStatus, Planner, View
 from headway.planning.requested_time import requested_s
@@ -34,7 +34,7 @@ class OneJobPerTask(Planner):
         expected_s = self._estimate(view.workflow.tasks[task_id])
         expired = sum(task_id in job.tasks and job.phase is JobPhase.ENDED for job in view.jobs.values())
         walltime_s = requested_s(expected_s, expired)
-        request = JobRequest(view.limits.limits.replace(nodes=1, walltime_s=walltime_s))
+        request = view.request(1, walltime_s)
         why = Why(self.name, PER_TASK, {"expected_s": expected_s, "expired": expired})
         return Submit(now, view.next_tag(offset), request, why, (task_id,), expected_s)
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from headway.grouping.base import Floats, Group, Grouper, Levels, Waits
-from headway.model.job import JobRequest
 from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, SeenWait, Submit, WakeAt, Why
 from headway.model.task import Task
 from headway.planning.base import Estimate, JobStatus, Planner, View
@@ -77,7 +76,7 @@ class StagedPlanner(Planner):
     def _next(
         self, view: View, queue: QueueRead, remaining: list[Task], before: Sequence[Predecessor], now: float
     ) -> list[Decision]:
-        levels = Levels(remaining, self._estimate, view.limits.limits.nodes)
+        levels = Levels(remaining, self._estimate, view.limits.limits.nodes, view.tasks_per_node())
         expired = view.expired
         group = self._grouper.next_group(levels, self._waits(queue, expired), self._timing.delay_s(before, now))
         if group is None:
@@ -135,7 +134,7 @@ class StagedPlanner(Planner):
         now: float,
     ) -> Submit:
         walltime_s = requested_s(group.run_s + group.leeway_s, expired)
-        request = JobRequest(view.limits.limits.replace(nodes=group.nodes, walltime_s=walltime_s))
+        request = view.request(group.nodes, walltime_s)
         figures: dict[str, Figure] = {
             "levels": group.last - group.first + 1,
             "of": len(levels),

@@ -4,24 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import groupby
+from operator import itemgetter
 
 STYLE = """
-  :root { color-scheme: light dark; --paper: #ffffff; --ink: #24292f; --quiet: #6a737d; --line: #d8dee4 }
+  :root { color-scheme: light dark; --paper: #ffffff; --ink: #24292f; --quiet: #59636e; --line: #d8dee4;
+          --good: #1a7f37; --bad: #cf222e }
   @media (prefers-color-scheme: dark) {
-    :root { --paper: #0d1117; --ink: #e6edf3; --quiet: #9198a1; --line: #30363d }
+    :root { --paper: #0d1117; --ink: #e6edf3; --quiet: #9198a1; --line: #30363d; --good: #3fb950; --bad: #ff7b72 }
   }
   body { margin: 2rem auto; max-width: 70rem; padding: 0 1rem; background: var(--paper); color: var(--ink);
          font: 15px/1.5 "Helvetica Neue", Helvetica, Arial, "DejaVu Sans", sans-serif }
   h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin: 2.2rem 0 .4rem }
-  h3 { font-size: 1rem; margin: 1rem 0 .2rem }
+  h3 { font-size: 1rem; margin: 1.4rem 0 .2rem }
+  p, li { max-width: 60rem } li { margin: .2rem 0 }
+  figure { margin: .6rem 0 } figcaption { font-size: .9rem; font-weight: 600 }
+  .lead { font-size: 1.1rem }
   .quiet { color: var(--quiet) }
+  .pass { color: var(--good); font-weight: 600 } .fail { color: var(--bad); font-weight: 600 }
   .wide { overflow-x: auto }
-  table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .85rem }
+  table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .85rem; margin: .3rem 0 }
   th, td { padding: .15rem .55rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap }
-  th:first-child, td:first-child { text-align: left }
-  .name { white-space: nowrap }
-  .key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 .6em; border-radius: 2px }
+  th { white-space: normal; vertical-align: bottom }
+  th[colspan] { text-align: center; white-space: nowrap; color: var(--quiet) }
+  th:first-child, td:first-child { text-align: left; white-space: nowrap }
+  .wide th:first-child, .wide td:first-child { position: sticky; left: 0; background: var(--paper) }
+  thead tr + tr th:first-child { text-align: right; white-space: normal; position: static }
+  .words td, .words th { white-space: normal; text-align: left; vertical-align: top }
+  .words td:first-child { white-space: nowrap }
+  .name { white-space: nowrap; display: inline-block; margin-right: .9em }
+  .key { display: inline-block; width: .8em; height: .8em; margin: 0 .35em 0 0; border-radius: 2px }
+  details { margin: .3rem 0 } summary { cursor: pointer }
   svg { max-width: 100%; height: auto }
+  @media print {
+    html, body { font-size: 12px } body { margin: 0; max-width: none }
+    .wide { overflow: visible } th, td { padding: .1rem .3rem }
+    h2, h3, figcaption, .keys { break-after: avoid } svg, tr { break-inside: avoid }
+    .key, svg { print-color-adjust: exact }
+  }
 """
 
 
@@ -52,11 +72,34 @@ def legend(keys: Iterable[tuple[str, str]]) -> str:
         f'<span class="name"><span class="key" style="background:{colour}"></span>{escape(name)}</span>'
         for name, colour in keys
     )
-    return f"<p>{' '.join(parts)}</p>"
+    return f'<p class="keys">{" ".join(parts)}</p>'
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Cells are HTML already."""
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    return _table("<tr>" + "".join(f"<th>{escape(text)}</th>" for text in heads) + "</tr>", rows)
+
+
+def grouped_table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> str:
+    """As `table`, but heads are a group, which may be none, and a title; a group stands once above its titles."""
+    if not any(group for group, _ in heads):
+        return table([title for _, title in heads], rows)
+    groups, titles = [], []
+    for group, members in groupby(heads, key=itemgetter(0)):
+        own = [escape(title) for _, title in members]
+        if group:
+            groups.append(f'<th colspan="{len(own)}">{escape(group)}</th>')
+            titles += [f"<th>{title}</th>" for title in own]
+        else:
+            groups += [f'<th rowspan="2">{title}</th>' for title in own]
+    return _table(f"<tr>{''.join(groups)}</tr><tr>{''.join(titles)}</tr>", rows)
+
+
+def words_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """As `table`, for sentences: they are wrapped."""
+    return f'<div class="words">{table(heads, rows)}</div>'
+
+
+def _table(head: str, rows: Iterable[Sequence[str]]) -> str:
     body = "\n".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'

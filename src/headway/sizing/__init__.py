@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from headway.sizing.base import Sizer
 from headway.sizing.exhaustive_bucketing import ExhaustiveBucketing
+from headway.sizing.feedback_loop import FeedbackLoop
+from headway.sizing.gradient_bandit import GradientBandit, GradientBanditAllCores
 from headway.sizing.greedy_bucketing import GreedyBucketing
 from headway.sizing.ladder import Ladder
+from headway.sizing.ladder_malleable import LadderMalleable
 from headway.sizing.linear_regression import (
     LinearRegression,
     LinearRegressionMax,
@@ -13,6 +16,7 @@ from headway.sizing.linear_regression import (
     LinearRegressionMeanMinus,
     LinearRegressionNone,
 )
+from headway.sizing.malleable import MalleableAllocator
 from headway.sizing.max_seen import MaxSeen
 from headway.sizing.max_throughput import MaxThroughput
 from headway.sizing.min_waste import MinWaste
@@ -20,6 +24,8 @@ from headway.sizing.peak_plus_20 import PeakPlus20
 from headway.sizing.per_process_max import PerProcessMax
 from headway.sizing.percentile import Percentile50, Percentile95
 from headway.sizing.ponder import Ponder
+from headway.sizing.q_learning import QLearning, QLearningHarmonic, QLearningPrinted
+from headway.sizing.q_learning_separate import QLearningSeparate
 from headway.sizing.quantized_bucketing import QuantizedBucketing
 from headway.sizing.user import User
 from headway.sizing.whole_machine import WholeMachine
@@ -52,3 +58,18 @@ SIZERS: dict[str, type[Sizer]] = {
     )
 }
 DEFAULT_SIZER = Ladder.name
+# These choose cores, too, for tasks that can use more or fewer of them.
+ALLOCATORS: dict[str, type[MalleableAllocator]] = {
+    allocator.name: allocator
+    for allocator in (
+        LadderMalleable,
+        # 003
+        GradientBandit,
+        GradientBanditAllCores,
+        QLearning,
+        QLearningPrinted,
+        QLearningHarmonic,
+        QLearningSeparate,
+        FeedbackLoop,
+    )
+}

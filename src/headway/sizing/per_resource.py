@@ -34,7 +34,7 @@ class PerResource(Allocator):
         together = sum(shares.values())
         for resource, by_category in self._sizers.items():
             sizer = by_category.get(task.category) or self._new(resource)
-            held = together - shares.get(resource, 0.0)
+            held = context.held + (together - shares.get(resource, 0.0))
             question = self._question(sizer, resource, context, held)
             answer = sizer.predict(task, failures.get(resource, ()), question)
             if isinstance(answer, CannotFit):

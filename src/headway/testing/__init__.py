@@ -1,4 +1,5 @@
-"""Contract suites: what every Sizer, Journal and Cluster must do, shipped so that plugin writers can run them too.
+"""Contract suites: what every Sizer, WaitModel, Journal and Cluster must do, shipped so that plugin writers
+can run them too.
 
 Subclass a suite in a pytest file and say how to make the thing:
 
@@ -10,5 +11,6 @@ Subclass a suite in a pytest file and say how to make the thing:
 from headway.testing.cluster_contract import ClusterContract
 from headway.testing.journal_contract import JournalContract
 from headway.testing.sizer_contract import SizerContract
+from headway.testing.wait_contract import WaitContract
 
-__all__ = ["ClusterContract", "JournalContract", "SizerContract"]
+__all__ = ["ClusterContract", "JournalContract", "SizerContract", "WaitContract"]

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from headway.workers import protocol
+from headway.workers.line import Line, Lines
 from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
 from headway.workers.short_path import short_path
 
 
-class Link:
+class SocketLines(Lines):
+    """On this machine: a job has one node, whose supervisor listens in the job's folder."""
+
+    name = "socket"
+
+    def __init__(self, jobs: Path) -> None:
+        self._jobs = jobs
+
+    def node_command(self, tag: str) -> Sequence[str]:
+        return [sys.executable, "-P", "-m", "headway.workers.supervisor", str(self._jobs / tag)]
+
+    def key(self, tag: str, node: str) -> str:
+        return node
+
+    async def connect(self, tag: str, node: str, timeout_s: float) -> Line | None:
+        return await Link.open(self._jobs / tag, timeout_s)
+
+
+class Link(Line):
     """A connection to one supervisor."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hello: protocol.Hello) -> None:

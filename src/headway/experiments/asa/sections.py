@@ -25,20 +25,22 @@ from headway.experiments.asa.published import (
 )
 from headway.experiments.asa.signal import CHANGES
 from headway.experiments.asa.units import AT_ONCE, HEADWAY, NAIVE, RULES, Done, Row
+from headway.experiments.studies.charts import Dot
 from headway.experiments.studies.paired import Interval
 from headway.report.queue_words import waited
 from headway.report.words import NOTHING
 
-_PAPER = "000"
+_PAPER = "paper"
 
 
 class Section(Struct, frozen=True):
-    """A table and a line on it. Heads are two lines: a group, and a title."""
+    """A table and a line on it. Heads are two lines: a group, and a title. Dots are a picture of some of it."""
 
     title: str
     heads: list[tuple[str, str]]  # the first is that of the names
     rows: list[list[str]]
     note: str = ""
+    dots: list[Dot] = []
 
 
 def sections(results: Results) -> Iterator[Section]:
@@ -173,7 +175,8 @@ def summary(title: str, done: Sequence[Done]) -> Section:
         f"{runs} runs each. Closes: of the gap between Per-Stage and Big Job, if there is one. Early: allocations that "
         "were given back."
     )
-    return Section(f"{title}: all strategies", heads, rows, note)
+    dots = [Dot(it.name, it.ratio, _interval(it.ratio)) for it in found]
+    return Section(f"{title}: all strategies", heads, rows, note, dots)
 
 
 _Wanted = Callable[[Done, Row], bool]

@@ -16,7 +16,7 @@ from headway.model.units import format_duration
 from headway.report.columns import Field, table_lines
 
 Line = tuple[Text | str, bool]  # whether it is laid out already
-TITLE = "000 run again: ASA, stages asked for ahead of time, and ours"
+TITLE = "ASA (Souza et al., 000) run again: stages asked for ahead of time, and ours"
 
 
 def lines_of(results: Results, width: int) -> Iterator[Line]:

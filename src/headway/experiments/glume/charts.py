@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from headway.experiments.glume.chapter_7 import Gains
+from headway.experiments.studies.charts import LETTER, WIDTH
 from headway.experiments.studies.paired import Interval
 
-COLOURS = ("#2f6fb5", "#e8762d", "#57a773", "#9b7fd1", "#d1434b", "#6cb0e8", "#8c959f", "#59636e", "#b8bcc2")
-_BAR, _GAP, _GROUP_GAP = 9, 1, 18  # pixels
-_LEFT, _TOP, _HEIGHT, _BOTTOM = 48, 12, 240, 84
-_MOST, _LEAST = 1.0, -1.0  # what is worse by more than a factor of two stands at the border
+COLOURS = ("#2f6fb5", "#e8762d", "#57a773", "#9b7fd1", "#d1434b", "#6cb0e8", "#8c959f", "#b08800", "#c97fa8")
+_LEFT, _TOP, _HEIGHT, _BOTTOM, _GROUP_GAP = 64, 12, 180, 28, 18  # pixels
+_WIDEST, _NARROWEST = 16.0, 3.0  # a bar, with the pixel after it
+_REACHES = (0.1, 0.25, 0.5, 1.0)  # of the scale, up and down; what is further out is at the border
 _TEXT = 'font-size="12" fill="currentColor"'
+_Height = Callable[[float], float]
 
 
 def plans_in(gains: Gains) -> list[str]:
@@ -23,46 +25,67 @@ def plans_in(gains: Gains) -> list[str]:
 def gain_chart(title: str, gains: Gains) -> str:
     """Up is better than Zhang's."""
     plans = plans_in(gains)
+    reach = _reach([found for by_plan in gains.values() for found in by_plan.values()])
+
+    def y(value: float) -> float:
+        return _TOP + _HEIGHT * (reach - min(reach, max(-reach, value))) / (2 * reach)
+
+    room = (WIDTH - _LEFT - _GROUP_GAP * len(gains)) / (len(gains) * len(plans))
+    step = min(_WIDEST, max(_NARROWEST, room))
+    names = short_names(list(gains))
+    label = LETTER * max(len(name) for name in names.values()) + 6 - _GROUP_GAP
     lines: list[str] = []
     x = float(_LEFT)
     for name, found in gains.items():
         begin = x
         for plan in plans:
             if plan in found:
-                lines.append(_bar(f"{name}, {plan}", found[plan], x, COLOURS[plans.index(plan) % len(COLOURS)]))
-            x += _BAR + _GAP
-        middle, y = (begin + x) / 2, _TOP + _HEIGHT + 14
-        turned = f'transform="rotate(-50 {middle:g} {y})"'
-        lines.append(f'<text x="{middle:g}" y="{y}" text-anchor="end" {turned} {_TEXT}>{escape(name)}</text>')
+                colour = COLOURS[plans.index(plan) % len(COLOURS)]
+                lines.append(_bar(f"{name}, {plan}", found[plan], x, step - 1, y, colour))
+            x += step
+        x = max(x, begin + label)
+        middle, below = f"{(begin + x) / 2:.1f}", _TOP + _HEIGHT + 18
+        lines.append(f'<text x="{middle}" y="{below}" text-anchor="middle" {_TEXT}>{escape(names[name])}</text>')
         x += _GROUP_GAP
     width, height = max(x, 300.0), _TOP + _HEIGHT + _BOTTOM
     head = f'<svg viewBox="0 0 {width:g} {height}" width="{width:g}" role="img" aria-label="{escape(title)}">'
-    return head + _scale(width, (-1.0, -0.5, 0.0, 0.5, 1.0)) + "".join(lines) + "</svg>"
+    return head + _scale(width, reach, y) + "".join(lines) + "</svg>"
 
 
-def _scale(width: float, marks: Sequence[float]) -> str:
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Without what all have in common behind the application: `M-50` if all are medium, `M-medium` if all have 250."""
+    parts = [name.split("-") for name in names]
+    different = [number for number, found in enumerate(zip(*parts, strict=True)) if number == 0 or len(set(found)) > 1]
+    if len(names) == 1:
+        return {names[0]: names[0]}
+    return {name: "-".join(found[number] for number in different) for name, found in zip(names, parts, strict=True)}
+
+
+def _reach(found: Sequence[Interval]) -> float:
+    """How far the scale has to go for all bars and, if there is a scale that does, their intervals."""
+    furthest = max(abs(end) for it in found for end in (it.mean, it.low, it.high) if end is not None)
+    return next((reach for reach in _REACHES if furthest <= reach), _REACHES[-1])
+
+
+def _scale(width: float, reach: float, y: _Height) -> str:
     parts = []
-    for mark in marks:
-        y = _y(mark)
+    for mark in (-reach, -reach / 2, 0.0, reach / 2, reach):
         stroke = 'stroke="currentColor"' if mark == 0 else 'stroke="#8c959f" stroke-opacity=".3"'
-        parts.append(f'<line x1="{_LEFT - 6}" x2="{width:g}" y1="{y:g}" y2="{y:g}" {stroke}/>')
-        parts.append(f'<text x="{_LEFT - 10}" y="{y + 4:g}" text-anchor="end" {_TEXT}>{100 * mark:+.0f}%</text>')
+        words = f"{100 * mark:+g}%" if mark else "0%"
+        parts.append(f'<line x1="{_LEFT - 6}" x2="{width:g}" y1="{y(mark):g}" y2="{y(mark):g}" {stroke}/>')
+        parts.append(f'<text x="{_LEFT - 10}" y="{y(mark) + 4:g}" text-anchor="end" {_TEXT}>{words}</text>')
     return "".join(parts)
 
 
-def _bar(name: str, found: Interval, x: float, colour: str) -> str:
-    top, bottom = sorted((_y(found.mean), _y(0.0)))
+def _bar(name: str, found: Interval, x: float, wide: float, y: _Height, colour: str) -> str:
+    top, bottom = sorted((y(found.mean), y(0.0)))
     words = f"{name}: {100 * found.mean:+.1f}%"
     whisker = ""
     if found.low is not None and found.high is not None:
         words += f" ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
-        middle = x + _BAR / 2
-        ends = f'x1="{middle:g}" x2="{middle:g}" y1="{_y(found.low):.1f}" y2="{_y(found.high):.1f}"'
+        middle = f"{x + wide / 2:.1f}"
+        ends = f'x1="{middle}" x2="{middle}" y1="{y(found.low):.1f}" y2="{y(found.high):.1f}"'
         whisker = f'<line {ends} stroke="currentColor" stroke-opacity=".5"/>'
     height = max(1.0, bottom - top)
-    bar = f'<rect x="{x:g}" y="{top:.1f}" width="{_BAR}" height="{height:.1f}" fill="{colour}"/>'
+    bar = f'<rect x="{x:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{height:.1f}" fill="{colour}"/>'
     return f"<g><title>{escape(words)}</title>{bar}{whisker}</g>"
-
-
-def _y(value: float) -> float:
-    return _TOP + _HEIGHT * (_MOST - min(_MOST, max(_LEAST, value))) / (_MOST - _LEAST)

@@ -5,47 +5,77 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from headway.experiments.studies.charts import Dot, ratio_chart
+from headway.experiments.studies.charts import COLOURS_SAY, Dot, ratio_chart
+from headway.experiments.studies.plans import plan_named
 from headway.experiments.studies.summary import Standing, Summary
 from headway.experiments.studies.tables import range_words, verdict
 from headway.model.units import format_duration
-from headway.report.page_style import page_of, quiet_paragraph, table
+from headway.report.page_style import grouped_table, page_of, quiet_paragraph, table, words_table
 from headway.report.words import NOTHING, share
+
+_TITLE = "Plans compared"
 
 
 def page(summary: Summary, settings: Sequence[str]) -> str:
     """The whole page."""
-    return page_of("Plans compared", "", _body(summary, settings))
+    return page_of(_TITLE, "", _body(summary, settings))
 
 
 def _body(summary: Summary, settings: Sequence[str]) -> Iterator[str]:
-    yield f"<h1>Plans compared</h1><p><b>{escape(verdict(summary))}</b></p>"
+    reference = summary.reference
+    yield f'<h1>{_TITLE}</h1><p class="lead">{escape(verdict(summary))}.</p>'
     for sentence in settings:
-        yield quiet_paragraph(sentence)
-    yield f"<h2>Makespans against those of {escape(summary.reference)}</h2>"
+        yield quiet_paragraph(f"{sentence}.")
+    yield f"<h2>Makespans against those of {escape(reference)}</h2>"
     yield quiet_paragraph(
-        "Geometric means over the same workflow, queue and start; left of 1 is shorter. Intervals are 95%, resampled "
-        "by days of starts. Won and lost: by 5% or more."
+        "A makespan is the time from a workflow's start to the end of its last task, waits in the queue included. "
+        "Ratios are geometric means over the same workflow, queue and start; intervals are resampled by days of "
+        f"starts. {COLOURS_SAY}"
     )
-    yield f'<div class="wide">{chart(f"makespans against {summary.reference}", summary.overall)}</div>'
-    yield _table(summary.overall)
+    yield chart(summary.overall, reference)
+    yield _table(summary.overall, reference)
+    yield quiet_paragraph(
+        "Through: runs in which every task succeeded; only these have a makespan. Won and lost: by 5% or more. Busy: "
+        "the share of the nodes' time in which a task ran."
+    )
+    plans = [it.plan for it in summary.overall if it.plan != reference]
     for title, parts in (("By log", summary.by_trace), ("By workflow", summary.by_workflow)):
         if len(parts) > 1:
             yield f"<h2>{title}</h2>"
-            yield _parts(parts)
+            yield quiet_paragraph(f"Ratios of makespans to those of {reference}.")
+            yield _parts(parts, plans)
             for name, standings in parts.items():
-                yield f"<details><summary>{escape(name)}</summary>"
-                yield f'<div class="wide">{chart(name, standings)}</div>{_table(standings)}</details>'
+                yield f"<details><summary>{escape(name)}: all figures</summary>"
+                yield f"{chart(standings, reference)}{_table(standings, reference)}</details>"
+    yield "<h2>What the plans do</h2>"
+    yield words_table(("plan", ""), [(escape(it.plan), escape(plan_named(it.plan).words)) for it in summary.overall])
 
 
-def chart(title: str, standings: Sequence[Standing]) -> str:
+def chart(standings: Sequence[Standing], reference: str) -> str:
     """A dot a plan."""
     dots = [Dot(it.plan, it.ratio, f"{it.ratio.mean:.3f}") for it in standings if it.ratio is not None]
-    return ratio_chart(title, dots) if dots else ""
+    if not dots:
+        return ""
+    axis = f"makespan, in those of {reference} (logarithmic): shorter to the left"
+    return f'<div class="wide">{ratio_chart(f"Makespans against {reference}", dots, axis)}</div>'
 
 
-def _table(standings: Sequence[Standing]) -> str:
-    heads = ("plan", "runs", "through", "median", "ratio", "95%", "won", "tied", "lost", "jobs", "node-hours", "busy")
+def _table(standings: Sequence[Standing], reference: str) -> str:
+    makespan, against, mean = "makespan", f"against {reference}", "mean of a run"
+    heads = [
+        ("", "plan"),
+        ("", "runs"),
+        ("", "through"),
+        (makespan, "median"),
+        (makespan, "ratio"),
+        (makespan, "95%"),
+        (against, "won"),
+        (against, "tied"),
+        (against, "lost"),
+        (mean, "jobs"),
+        (mean, "node-hours"),
+        (mean, "busy"),
+    ]
     rows = (
         (
             escape(it.plan),
@@ -63,11 +93,10 @@ def _table(standings: Sequence[Standing]) -> str:
         )
         for it in standings
     )
-    return table(heads, rows)
+    return grouped_table(heads, rows)
 
 
-def _parts(parts: Mapping[str, Sequence[Standing]]) -> str:
-    plans = sorted({it.plan for each in parts.values() for it in each})
+def _parts(parts: Mapping[str, Sequence[Standing]], plans: Sequence[str]) -> str:
     rows = []
     for name, each in parts.items():
         found = {it.plan: it.ratio for it in each}

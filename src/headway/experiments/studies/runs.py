@@ -19,9 +19,10 @@ from headway.formats.read_any import read_instance
 from headway.kernels.batch.queue import BatchQueue
 from headway.model.errors import InputError
 from headway.model.instance import Instance
-from headway.model.records import Decision, Event, Submit
+from headway.model.records import Decision, Event, SeenWait, Submit
 from headway.planning.one_job_per_task import PER_TASK
 from headway.report.through_queue import passage_of
+from headway.simulation.batch import seen_waits
 
 Key = tuple[Any, ...]
 
@@ -113,17 +114,18 @@ KEY = Row.__struct_fields__[: Row.__struct_fields__.index("plan") + 1]
 
 def rows_of(runs: Sequence[Run]) -> Iterator[Row]:
     """Simulate runs of one queue, whose starts do not go back: it is warmed up once and copied for each run."""
-    queue = runs[0].queue.fresh()
+    queue, jobs = runs[0].queue.fresh(), runs[0].queue.jobs()
     for start_s, together in groupby(runs, key=lambda run: run.start_s):
         queue.advance(start_s)
+        seen = seen_waits(queue, jobs)
         for run in together:
-            yield _row(run, queue)
+            yield _row(run, queue, seen)
 
 
-def _row(run: Run, queue: BatchQueue) -> Row:
+def _row(run: Run, queue: BatchQueue, seen: tuple[SeenWait, ...]) -> Row:
     began = time.process_time()
     instance = instance_of(run.workflow)
-    through = Through(plan_named(run.plan), run.start_s, seed=run.seed)
+    through = Through(plan_named(run.plan), run.start_s, seed=run.seed, seen_waits=seen)
     simulated = run_through(instance, through)
     simulate(queue.clone(), [simulated])
     passage = passage_of(run.plan, simulated.journal)

@@ -1,0 +1,79 @@
+"""How fast a pool is simulated: scenarios a second, by the engine and by its compiled twin; and as workflows grow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.table import Table
+
+from headway.drivers.pool import InPool, run_in_pool
+from headway.drivers.pool_twin import prepared, twin_in_pool
+from headway.experiments.feedback.workflows import with_estimates, workflow
+from headway.model.instance import Instance
+
+PAIRS = (
+    ("fifo", "percentile-95"),
+    ("least-finished-first", "linear-regression-mean-minus"),
+    ("learning-rank", "ladder"),
+)
+SIZES = (1_000, 10_000, 100_000)
+TTF = 0.5
+ROUNDS = 20  # of the twin, which is over too soon to be timed once
+MOST_GROWTH = 2.0  # times the cost of a task, from the smallest to the largest: near linear
+
+
+def made(tasks: int) -> Instance:
+    """A workflow of 004."""
+    return with_estimates(workflow("montage", 0, tasks=tasks), "power-2")
+
+
+def cpu_s(run: Callable[[], object]) -> float:
+    """Of this process: others may be busy."""
+    began = time.process_time()
+    run()
+    return time.process_time() - began
+
+
+def main() -> None:
+    """Print both tables."""
+    console = Console()
+    instance = made(SIZES[0])
+    numbers = prepared(instance)
+    table = Table(title=f"Scenarios a second, {SIZES[0]:,} tasks, one core")
+    for head in ("order", "sizer", "engine", "twin", "ratio"):
+        table.add_column(head, justify="left" if head in ("order", "sizer") else "right")
+    for order, sizer in PAIRS:
+        twin_in_pool(numbers, order, sizer, TTF)  # compiles
+        run_in_pool(instance, InPool(order, sizer, TTF))
+        engine_s = cpu_s(lambda order=order, sizer=sizer: run_in_pool(instance, InPool(order, sizer, TTF)))
+        twin_s = cpu_s(
+            lambda order=order, sizer=sizer: [twin_in_pool(numbers, order, sizer, TTF) for _ in range(ROUNDS)]
+        )
+        twin_s /= ROUNDS
+        table.add_row(order, sizer, f"{1 / engine_s:.2f}", f"{1 / twin_s:,.0f}", f"{engine_s / twin_s:,.0f}")
+    console.print(table)
+    console.print(growth())
+
+
+def growth() -> Table:
+    """What a task costs the engine as workflows grow."""
+    table = Table(title=f"The engine with {' and '.join(PAIRS[-1])}: ms of CPU time a task")
+    table.add_column("tasks", justify="right")
+    for head in ("ms a task", "times the first"):
+        table.add_column(head, justify="right")
+    first = 0.0
+    for tasks in SIZES:
+        instance = made(tasks)
+        each_s = cpu_s(lambda instance=instance: run_in_pool(instance, InPool(*PAIRS[-1], TTF))) / len(
+            instance.workflow
+        )
+        first = first or each_s
+        verdict = "" if each_s <= MOST_GROWTH * first else "  MORE THAN LINEAR"
+        table.add_row(f"{tasks:,}", f"{1e3 * each_s:.2f}", f"{each_s / first:.2f}{verdict}")
+    return table
+
+
+if __name__ == "__main__":
+    main()

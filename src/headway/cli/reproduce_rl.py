@@ -1,0 +1,144 @@
+"""`headway reproduce rl`: 003's agents on made-up runs of measured pipelines, or on real runs of the examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from headway.cli.options import json_option
+from headway.model.errors import InputError, SiteError
+
+_WORLDS, _FULL_WORLDS = 2, 10
+
+
+@click.command("rl")
+@click.option("--real", is_flag=True, help="Repeat examples/match and examples/power on this machine, instead.")
+@click.option(
+    "--full", is_flag=True, help=f"{_FULL_WORLDS} worlds, and variants of the agents: hours. By default {_WORLDS}."
+)
+@click.option("--worlds", type=click.IntRange(min=1), metavar="N", help="So many of each pipeline, instead.")
+@click.option("--variants", is_flag=True, help="Also reward 4.2 as printed, epsilon 1/t, separate agents, all cores.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="For all draws.")
+@click.option("--processes", type=click.IntRange(min=1), metavar="N", help="That work; by default one a core.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Keep results there, go on with what is there; JSON and a page too.",
+)
+@click.option(
+    "--examples",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=Path("examples"),
+    metavar="DIR",
+    help="With --real: where match and power lie; by default ./examples.",
+)
+@click.option(
+    "--runs", type=click.IntRange(min=2), metavar="N", help="With --real: at most so many of each; default 20."
+)
+@click.option("--small", is_flag=True, help="With --real: less data, so that a run takes seconds.")
+@json_option
+def command(
+    real: bool,
+    full: bool,
+    worlds: int | None,
+    variants: bool,
+    seed: int,
+    processes: int | None,
+    out: Path | None,
+    examples: Path,
+    runs: int | None,
+    small: bool,
+    as_json: bool,
+) -> int:
+    """Run chapter 5 of "Using Reinforcement Learning to Size Tasks for Scientific Workflows" (2021) again.
+
+    Gradient bandits, Q-learning, the feedback loop, the pipelines' own configuration, and ours: 32 cores and 125 GB,
+    five pipelines whose tasks are drawn from Nextflow traces, run time against cores by Amdahl's law. Figures 5.1 to
+    5.4 as tables, and each statement of the thesis beside ours, with intervals.
+
+    Traces are looked for in the folder that the environment variable HEADWAY_DATA names; without them pipelines are
+    made up.
+
+    \b
+    Examples:
+      headway reproduce rl
+      headway reproduce rl --full --out rl       # hours; Ctrl-C, and again, goes on
+      headway reproduce rl --real --examples examples
+    """
+    if full and worlds is not None:
+        raise InputError("--full has its own number of worlds", where="--worlds", todo="leave out one of the two")
+    if not real and (runs is not None or small):
+        raise InputError("--runs and --small are for --real", todo="add --real, or leave them out")
+    if out is not None:
+        _make(out)
+    if real:
+        return _real(examples, runs, small, seed, out, as_json)
+    from headway.cli.output import console_for, print_json, warn
+    from headway.cli.study_progress import study_progress
+    from headway.experiments.rl.document import document
+    from headway.experiments.rl.experiment import Asked, run_experiment
+    from headway.experiments.rl.ledger import Ledger
+    from headway.experiments.rl.pipelines import find_pipelines
+
+    for sentence in find_pipelines().missing:
+        warn(sentence)
+    asked = Asked(worlds or (_FULL_WORLDS if full else _WORLDS), seed, variants or full)
+    ledger = Ledger(None if out is None else out / "courses.jsonl")
+    with study_progress(kept=out is not None) as tell:
+        results = run_experiment(asked, ledger, processes, tell)
+    if out is not None:
+        import json
+
+        from headway.experiments.rl.page import page
+
+        _write(out / "rl.json", json.dumps(document(results), indent=2, ensure_ascii=False) + "\n")
+        _write(out / "rl.html", page(results))
+    if as_json:
+        print_json(document(results))
+        return 0
+    from headway.experiments.rl.tables import lines_of
+    from headway.report.saying import say, show
+
+    console = console_for()
+    for line, laid_out in lines_of(results, console.width):
+        (show if laid_out else say)(console, line)
+    return 0
+
+
+def _real(examples: Path, runs: int | None, small: bool, seed: int, out: Path | None, as_json: bool) -> int:
+    from headway.cli.output import console_for, print_json
+    from headway.experiments.rl.real import MOST_RUNS, real_document, real_lines, real_runs
+
+    found = real_runs(
+        examples, runs or MOST_RUNS, small=small, seed=seed, tell=lambda words: click.echo(words, err=True)
+    )
+    if out is not None:
+        import json
+
+        _write(out / "rl-real.json", json.dumps(real_document(found), indent=2, ensure_ascii=False) + "\n")
+    if as_json:
+        print_json(real_document(found))
+        return 0
+    from headway.report.saying import say, show
+
+    console = console_for()
+    for line, laid_out in real_lines(found, console.width):
+        (show if laid_out else say)(console, line)
+    return 0
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SiteError(f"cannot make this folder: {error.strerror}", where=str(folder)) from error
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SiteError(f"cannot write this: {error.strerror}", where=str(path)) from error
+    click.echo(f"wrote {path}", err=True)

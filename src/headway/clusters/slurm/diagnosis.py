@@ -1,0 +1,116 @@
+"""What `headway doctor --on slurm` looks at: what works on a site, and what does not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.polling import OwnJobs
+from headway.clusters.slurm.probes import Agreement, agreement, probe
+from headway.clusters.slurm.site import SlurmSite
+from headway.clusters.slurm.site_reading import Configuration
+from headway.model.errors import SiteError
+from headway.model.job import JobPhase
+from headway.model.units import format_duration
+
+_COMMANDS = ("sbatch", "squeue", "scancel", "sinfo", "scontrol", "srun")
+
+
+class Finding(Struct, frozen=True):
+    """One thing that was looked at."""
+
+    mark: Literal["ok", "warn", "fail"]
+    about: str
+    found: str
+
+
+def diagnose(options: SlurmOptions) -> Iterator[Finding]:
+    """Look at a site with a handful of calls. Nothing is submitted."""
+    options.check()
+    missing = [name for name in _COMMANDS if shutil.which(name) is None]
+    if missing:
+        yield Finding(
+            "fail", "slurm", f"there is no {', '.join(missing)} here: this is no login node of a Slurm cluster"
+        )
+        return
+    commands = Commands(options.timeout_s)
+    site = SlurmSite(commands, options)
+    configuration = site.configuration()
+    if configuration is None:
+        yield Finding("fail", "slurm", "the controller does not answer `scontrol show config`")
+        return
+    yield Finding("ok", "slurm", f"{configuration.version}, cluster {configuration.cluster}")
+    yield from _reading(commands, configuration)
+    yield from _jobs(commands, site, options, configuration)
+    calls = ", ".join(f"{count} {name}" for name, count in sorted(commands.calls.items()))
+    yield Finding("ok", "calls", f"{calls}: what this examination cost the controller")
+
+
+def _reading(commands: Commands, configuration: Configuration) -> Iterator[Finding]:
+    own = OwnJobs(commands, os.getuid())
+    look = own()
+    if look is None:
+        yield Finding("fail", "polling", "squeue's answer cannot be read")
+    else:
+        form = "as JSON" if own.uses_json else "as formatted output"
+        yield Finding("ok", "polling", f"squeue {form}; {look.live()} jobs of yours wait or run")
+    if configuration.keeps_accounts:
+        yield Finding("ok", "accounting", "slurmdbd: sacct tells how jobs ended and, sampled, what they used")
+    else:
+        kept = format_duration(configuration.min_job_age_s)
+        yield Finding("warn", "accounting", f"none: ended jobs are known for {kept}, then by their own marks only")
+    if configuration.kills_for_memory:
+        found = "OverMemoryKill: a job that needs more than it asked for is FAILED with 0:9"
+        yield Finding("ok", "job memory", found)
+
+
+def _jobs(
+    commands: Commands, site: SlurmSite, options: SlurmOptions, configuration: Configuration
+) -> Iterator[Finding]:
+    try:
+        reading = site.reading()
+        names = [partition.name for partition in site.candidates()]
+        partition, most = site.home()
+    except SiteError as error:
+        yield Finding("fail", "partitions", str(error))
+        return
+    yield Finding("ok", "partitions", f"{', '.join(names)}; a job in {partition.name} may have {most} (each node)")
+    jobs = site.most_jobs()
+    yield Finding(
+        "ok", "your jobs", f"at most {jobs} in the queue" if jobs else "no limit on their number is to be seen"
+    )
+    probes = probe(commands, [(1, 60.0)], most, partition, options)
+    if probes:
+        yield Finding(
+            "ok", "probing", f"sbatch --test-only: one node for a minute in {_wait(probes[0].starts_at, reading.at)}"
+        )
+    else:
+        yield Finding("warn", "probing", "sbatch --test-only gives no estimate: the plan of the queue is not corrected")
+    waiting = sum(job.state == JobPhase.PENDING.upper() for job in reading.jobs)
+    others = sum(job.user != os.getuid() for job in reading.jobs)
+    found = f"{len(reading.jobs) - waiting} jobs run and {waiting} wait, {others} of them other people's"
+    if configuration.hides_jobs:
+        yield Finding("warn", "queue", f"{found}: others are hidden here, so that waits can only be probed and learned")
+    else:
+        yield Finding("ok", "queue", found)
+    yield _twin(agreement(reading, partition.name))
+
+
+def _wait(starts_at: float, now: float) -> str:
+    return format_duration(max(0.0, starts_at - now))
+
+
+def _twin(found: Agreement | None) -> Finding:
+    if found is None:
+        return Finding("ok", "queue twin", "nothing to compare: no job waits that Slurm has a start for")
+    words = (
+        f"starts of {found.jobs} waiting jobs by our plan differ from Slurm's by {format_duration(found.median_s)} "
+        f"(median), {format_duration(found.largest_s)} at most; {found.within_a_minute} by less than a minute"
+    )
+    return Finding("ok" if 2 * found.within_a_minute >= found.jobs else "warn", "queue twin", words)

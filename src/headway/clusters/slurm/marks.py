@@ -1,0 +1,127 @@
+"""A job's own folder: what was asked for, who may run, and the job's own marks, which outrank the queue."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from headway.model.errors import SiteError
+from headway.model.resources import Resources
+
+SCRIPT = "script.sh"
+CLAIM = "claim"  # a symbolic link, since making one is atomic and says by whom: the number of the one job that may run
+STARTED = "started-"  # and Slurm's count of restarts
+ENDED = "ended-"
+CANCELLED = "cancelled"
+_ASKED = "asked.json"
+_LAST_BYTES = 65536
+_TOO_MUCH = re.compile(rb"slurmstepd[^\n]*exceeded memory limit")
+_MARK = re.compile(r"(\d{1,12}) (\d{1,12}) ?(.*)", re.ASCII)
+
+
+class Asked(Struct, frozen=True, omit_defaults=True):
+    """What was asked of Slurm, and what is known of the answers. It outlives the manager."""
+
+    per_node: Resources
+    at: float  # when it was last sent, or taken on if it has not been
+    after: str | None = None
+    job_id: int | None = None
+    sent: bool = False  # whether sbatch was called: then there may be a job even without an answer
+    cancelled: bool = False
+    refused: str = ""  # Slurm's reason, if it will never take it
+    why_waiting: str = ""  # for people: why it was not sent yet
+
+
+class Mark(Struct, frozen=True):
+    """A mark: by which job, in which of its rounds, when, and what it said."""
+
+    job_id: int
+    restarts: int
+    at: float
+    words: str
+
+
+class JobFolder:
+    """The folder `jobs/TAG`."""
+
+    def __init__(self, jobs: Path, tag: str) -> None:
+        self.path = jobs / tag
+
+    def make(self) -> None:
+        """Create it, for its owner alone."""
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise SiteError(f"cannot create a job's folder: {error.strerror}", where=str(self.path)) from error
+
+    def asked(self) -> Asked | None:
+        """What was asked for under this tag, if anything was."""
+        try:
+            return msgspec.json.decode((self.path / _ASKED).read_bytes(), type=Asked)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def note(self, asked: Asked) -> None:
+        """Keep what was asked, durably."""
+        self.write(_ASKED, msgspec.json.encode(asked))
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file of 0600 so that it is there as a whole or not at all, also after the machine's death."""
+        draft = self.path / f".{name}.{os.getpid()}"
+        try:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.rename(self.path / name)
+        except OSError as error:
+            raise SiteError(f"cannot write {name}: {error.strerror}", where=str(self.path)) from error
+
+    def claimant(self) -> str | None:
+        """Who may run: a job's number, or `cancelled` if nobody may any more."""
+        try:
+            return os.readlink(self.path / CLAIM)
+        except OSError:
+            return None
+
+    def close(self) -> bool:
+        """See to it that no job of this tag starts to work any more; whether none ever has."""
+        try:
+            os.symlink(CANCELLED, self.path / CLAIM)
+        except FileExistsError:
+            return self.claimant() == CANCELLED
+        except OSError as error:
+            raise SiteError(f"cannot close a job's folder: {error.strerror}", where=str(self.path)) from error
+        return True
+
+    def log_tells_of_memory(self, job_id: int) -> bool:
+        """Whether Slurm wrote at the end of a job's log that a step exceeded its memory."""
+        try:
+            with (self.path / f"slurm-{job_id}.log").open("rb") as log:
+                log.seek(max(0, os.fstat(log.fileno()).st_size - _LAST_BYTES))
+                return _TOO_MUCH.search(log.read()) is not None
+        except OSError:
+            return False
+
+    def last_mark(self, kind: str) -> Mark | None:
+        """The mark of that kind from the latest round."""
+        try:
+            rounds = [name.removeprefix(kind) for name in os.listdir(self.path) if name.startswith(kind)]
+        except OSError:
+            return None
+        latest = max((int(text) for text in rounds if text.isdecimal()), default=None)
+        return None if latest is None else self._mark(kind, latest)
+
+    def _mark(self, kind: str, restarts: int) -> Mark | None:
+        try:
+            text = (self.path / f"{kind}{restarts}").read_text(errors="replace")
+        except OSError:
+            return None
+        found = _MARK.fullmatch(text.strip())
+        return Mark(int(found[1]), restarts, float(found[2]), found[3]) if found else None

@@ -1,0 +1,79 @@
+"""What a user may choose about jobs on Slurm, and what may be in it."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from headway.model.errors import InputError
+
+# A name as sites give them to partitions, accounts, …; it must not look like an option.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}", re.ASCII)
+# Several partitions are Slurm's own way of saying "whichever is first", but then nobody can say what the limits are.
+_CONSTRAINT = re.compile(r"[A-Za-z0-9_\[(][A-Za-z0-9_.,:&|*()\[\]@=+-]{0,255}", re.ASCII)
+_VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:/=@+\[\]-]{0,255}", re.ASCII)
+# What a job asks for by these does not touch what Headway itself asks for, nor what Headway knows about its jobs.
+ALLOWED_FLAGS = frozenset(
+    (
+        "acctg-freq", "batch", "bb", "comment", "core-spec", "cpu-freq", "exclude",
+        "gpu-bind", "gpu-freq", "gpus-per-node", "gres", "hint", "licenses", "mail-type", "mail-user", "mcs-label",
+        "network", "nice", "nodelist", "power", "prefer", "priority", "profile", "reboot", "sockets-per-node",
+        "spread-job", "switches", "threads-per-core", "tmp", "use-min-nodes", "wckey",
+    )
+) - {"extra-node-info", "signal"}  # fmt: skip
+_WITHOUT_VALUE = frozenset(("reboot", "spread-job", "use-min-nodes"))
+
+
+class SlurmOptions(Struct, frozen=True, omit_defaults=True):
+    """How jobs are asked for, and how often Slurm is."""
+
+    partition: str | None = None  # None: the one that fits and starts soonest
+    account: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
+    reservation: str | None = None
+    flags: tuple[str, ...] = ()  # further ones for sbatch, such as --gres=gpu:1
+    whole_nodes: bool = True  # or no more of a node than the request says
+    requeue: bool = False  # whether Slurm may start a job again that lost its nodes
+    interval_s: float = 10.0  # at most one query of a kind in that time
+    timeout_s: float = 30.0  # for one command of Slurm's
+    open_s: float = 600.0  # how long a submission without an answer is looked for
+    resubmit_s: float = 60.0  # how long it is looked for before it is sent again
+    cancel_patience_s: float = 120.0  # how long it may take until a cancelled job is gone
+
+    def check(self) -> None:
+        """Raise an InputError if a value cannot be handed to Slurm."""
+        for name in ("partition", "account", "qos", "reservation"):
+            value = getattr(self, name)
+            if value is not None and not _NAME.fullmatch(value):
+                raise InputError(f"{name} is {value!r}, which is not a name that Slurm knows")
+        if self.constraint is not None and not _CONSTRAINT.fullmatch(self.constraint):
+            raise InputError(f"constraint is {self.constraint!r}, which is not a combination of features")
+        for flag in self.flags:
+            _check_flag(flag)
+        for name in ("interval_s", "timeout_s", "open_s", "resubmit_s", "cancel_patience_s"):
+            if not 0 <= getattr(self, name) <= 86400:
+                raise InputError(f"{name} is {getattr(self, name)!r}, not a time of at most a day")
+
+    def arguments(self) -> list[str]:
+        """The user's choices as arguments of sbatch, the partition apart."""
+        chosen = [
+            f"--{name}={value}"
+            for name in ("account", "qos", "constraint", "reservation")
+            if (value := getattr(self, name)) is not None
+        ]
+        return [*chosen, *self.flags]
+
+
+def _check_flag(flag: str) -> None:
+    name, mark, value = flag.removeprefix("--").partition("=")
+    if not flag.startswith("--") or name not in ALLOWED_FLAGS:
+        raise InputError(
+            f"{flag[:100]!r} is not a flag that may be handed to sbatch",
+            todo=f"write it as --name=value, with a name out of {', '.join(sorted(ALLOWED_FLAGS))}",
+        )
+    if name in _WITHOUT_VALUE and not mark:
+        return
+    if not _VALUE.fullmatch(value):
+        raise InputError(f"{flag[:100]!r} has no value that may be handed to sbatch", todo="write --name=value")

@@ -1,0 +1,138 @@
+"""Slurm's own estimates: a handful of `sbatch --test-only` correct the plan, and `squeue --start` measures it."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from headway.clusters.slurm.commands import Commands, NoAnswerError
+from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.queue_reading import Reading, Twin, twin_of
+from headway.clusters.slurm.site_reading import Partition
+from headway.clusters.slurm.submission import resource_arguments
+from headway.kernels.batch.twin import twin_of as kernel_twin
+from headway.kernels.batch.twin import twin_waits
+from headway.model.records import QueueRead
+from headway.model.resources import Resources
+
+MOST_PROBES = 5  # a plan: each takes the controller's time and a job number
+_START = re.compile(r"to start at (\S+) using")
+_ROUNDS = 3  # what is taken away may have to be given at another time, and the other way round
+_RESOLUTION_S = 60.0  # Slurm plans in steps of about a minute: what is closer agrees
+
+Shape = tuple[int, float]  # nodes, seconds
+
+
+class Probe(Struct, frozen=True):
+    """When Slurm says that a job of a shape would start."""
+
+    nodes: int
+    walltime_s: float
+    starts_at: float
+
+
+class Agreement(Struct, frozen=True):
+    """How the twin's starts of waiting jobs compare with Slurm's own: of how many, and by how much."""
+
+    jobs: int
+    median_s: float
+    largest_s: float
+    within_a_minute: int
+
+
+def default_shapes(machine: int, most: Resources) -> list[Shape]:
+    """One node, a part, and all of them for an hour; one node for as long as possible."""
+    longest_s = most.walltime_s or 86400.0
+    usual_s = min(3600.0, longest_s)
+    counts = [min(count, most.nodes) for count in (1, machine // 4, machine // 2, machine) if count]
+    return [*((count, usual_s) for count in dict.fromkeys(counts)), (1, longest_s)][:MOST_PROBES]
+
+
+def probe(
+    commands: Commands, shapes: Sequence[Shape], node: Resources, partition: Partition, options: SlurmOptions
+) -> list[Probe]:
+    """Ask Slurm about a few shapes; what it does not answer is left out."""
+    found = []
+    for nodes, walltime_s in shapes[:MOST_PROBES]:
+        asked = node.replace(nodes=nodes, walltime_s=walltime_s, disk_bytes=0)
+        arguments = ["sbatch", "--test-only", *resource_arguments(asked, partition, options), *options.arguments()]
+        try:
+            answer = commands.read(*arguments, "--wrap=true")
+        except NoAnswerError:
+            continue
+        start = _START.search(answer.complaint)
+        if answer.code == 0 and start and (moment := _moment(start[1])) is not None:
+            found.append(Probe(nodes, walltime_s, moment))
+    return found
+
+
+def _moment(text: str) -> float | None:
+    """Seconds, as we ask for them, or the local time of a version that does not listen."""
+    if text.isdecimal():
+        return float(text)
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return None
+
+
+def corrected(plan: QueueRead, probes: Sequence[Probe]) -> QueueRead:
+    """The plan, changed where Slurm knows better, so that a probed shape starts when Slurm says.
+
+    Later than planned: there is something that we do not see (hidden jobs of others, reservations), and what we thought
+    free until then is not. Earlier: jobs share nodes.
+    """
+    times, free = list(plan.times), list(plan.free)
+    for seen in probes:
+        for _ in range(_ROUNDS):
+            planned = times[0] + _wait_s(times, free, seen)
+            if seen.starts_at > planned + _RESOLUTION_S:
+                times, free = _limited(times, free, planned, seen.starts_at, most=seen.nodes - 1)
+            elif seen.starts_at < planned - _RESOLUTION_S:
+                begin = max(seen.starts_at, times[0])
+                times, free = _limited(times, free, begin, begin + seen.walltime_s, least=seen.nodes)
+    return QueueRead(plan.at, times, free)
+
+
+def _wait_s(times: list[float], free: list[float], seen: Probe) -> float:
+    import numpy as np
+
+    twin = kernel_twin(times, free, (), contiguous=False)
+    return float(twin_waits(twin, np.array([float(seen.nodes)]), np.array([seen.walltime_s]))[0])
+
+
+def _limited(
+    times: list[float], free: list[float], begin: float, end: float, *, most: float = float("inf"), least: float = 0.0
+) -> tuple[list[float], list[float]]:
+    """The plan with at most, or at least, so many free nodes from `begin` to `end`; what holds for ever stays."""
+    points = sorted({*times, max(begin, times[0]), end})
+    values = [free[max(index for index, time in enumerate(times) if time <= point)] for point in points]
+    changed = [
+        min(max(value, least), most) if begin <= point < end else value
+        for point, value in zip(points, values, strict=True)
+    ]
+    kept = [index for index in range(len(points)) if index == 0 or changed[index] != changed[index - 1]]
+    return [points[index] for index in kept], [changed[index] for index in kept]
+
+
+def agreement(reading: Reading, partition: str) -> Agreement | None:
+    """How our plan's starts agree with those that Slurm shows for the same jobs; None if there are none to compare.
+
+    Slurm's are the ones of `squeue --start`; they stand in the same reading.
+    """
+    twin: Twin | None = twin_of(reading, partition)
+    starts = twin.starts() if twin else {}
+    planned = {
+        job.job_id: max(job.started_at, reading.at)
+        for job in reading.jobs
+        if job.job_id in starts and job.started_at is not None
+    }
+    if not planned:
+        return None
+    errors = [abs(max(starts[number], reading.at) - start) for number, start in planned.items()]
+    near = sum(error <= _RESOLUTION_S for error in errors)
+    return Agreement(len(errors), statistics.median(errors), max(errors), near)

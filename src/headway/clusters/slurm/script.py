@@ -1,0 +1,57 @@
+"""The script of a job: it claims its folder, leaves marks, and starts one command on every node."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from headway.clusters.slurm.marks import CLAIM, ENDED, STARTED
+from headway.model.errors import InputError
+
+# As a name of a job and of a folder: nothing that a shell, Slurm's file patterns (%j) or a path could take for more.
+_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}", re.ASCII)
+
+# The first to claim is the one that runs; after a restart by Slurm it finds its own number there. TERM must not end
+# the shell before the mark is written: what runs on the nodes gets it as well, and has to end in time.
+_SCRIPT = """\
+#!/bin/sh
+umask 077
+cd {folder} || exit 1
+exec >> "slurm-$SLURM_JOB_ID.log" 2>&1
+ln -sn "$SLURM_JOB_ID" {claim} 2>/dev/null
+[ "$(readlink {claim})" = "$SLURM_JOB_ID" ] || exit 0
+round=${{SLURM_RESTART_COUNT:-0}}
+mark() {{ printf '%s\\n' "$SLURM_JOB_ID $(date +%s) $2" > ".$1$round" && mv -f ".$1$round" "$1$round"; }}
+mark {started} "$SLURM_JOB_NODELIST"
+trap : TERM
+srun --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 \\
+  --kill-on-bad-exit=0 --no-kill --wait=0 --mem=0 --cpu-bind=none --overlap --input=none -- {command}
+status=$?
+mark {ended} "$status"
+exit "$status"
+"""
+
+
+def check_tag(tag: str) -> str:
+    """The tag, if it can be the name of a job and of its folder."""
+    if not _TAG.fullmatch(tag) or ".." in tag:
+        raise InputError(
+            f"{tag[:100]!r} cannot be the name of a job", todo="use letters, digits, and . _ - between them"
+        )
+    return tag
+
+
+def job_script(folder: Path, command: Sequence[str]) -> str:
+    """The script that runs `command` once on every node. Every value in it is quoted."""
+    words = [str(folder), *command]
+    if not command or any("\0" in word for word in words):
+        raise InputError("a job's command cannot be empty, nor hold a zero byte", where=str(folder))
+    return _SCRIPT.format(
+        folder=shlex.quote(f"{folder}/"),  # the slash keeps `cd` from taking a lone `-` for something else
+        claim=CLAIM,
+        started=STARTED,
+        ended=ENDED,
+        command=shlex.join(command),
+    )

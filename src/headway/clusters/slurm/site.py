@@ -1,0 +1,123 @@
+"""A site as one user sees it: read seldom, kept for a while, and shared by all who ask."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import time
+from collections.abc import Callable
+
+from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.limits import UserLimits, read_user_limits
+from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.pace import Paced
+from headway.clusters.slurm.partitions import choose, home_limits, usable
+from headway.clusters.slurm.polling import everybody
+from headway.clusters.slurm.queue_reading import Reading
+from headway.clusters.slurm.seen_job import SeenJob
+from headway.clusters.slurm.site_reading import (
+    Configuration,
+    Partition,
+    partition_of,
+    read_configuration,
+    read_nodes,
+    read_partition_lines,
+)
+from headway.model.errors import SiteError
+from headway.model.resources import Resources
+
+_PAUSES_S = (0.0, 1.0, 3.0)
+_SITE_INTERVAL_S = 600.0  # partitions and limits change seldom
+
+
+class UnreachableError(SiteError):
+    """Slurm does not answer now; later it may."""
+
+
+class SlurmSite:
+    """Configuration, partitions, limits and queue, each read no more often than need be."""
+
+    def __init__(self, commands: Commands, options: SlurmOptions, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._commands = commands
+        self._options = options
+        self._user = pwd.getpwuid(os.getuid()).pw_name
+        self._groups = frozenset(_group_names())
+        self._configuration = Paced(lambda: read_configuration(commands), _SITE_INTERVAL_S, options.interval_s)
+        self._queue = Paced(self._read_queue, options.interval_s)
+        self._nodes = Paced(lambda: read_nodes(commands), options.interval_s)
+        self._partitions = Paced(lambda: read_partition_lines(commands), _SITE_INTERVAL_S, options.interval_s)
+        self._limits = Paced(self._read_limits, _SITE_INTERVAL_S, options.interval_s)
+
+    def configuration(self) -> Configuration | None:
+        """How Slurm is set up; None if it has not said so yet."""
+        return self._configuration.answer()
+
+    def reading(self) -> Reading:
+        """The queue and its partitions; a SiteError if Slurm cannot be reached."""
+        queue, nodes, lines = self._queue.answer(), self._nodes.answer(), self._partitions.answer()
+        if queue is None or nodes is None or lines is None:
+            raise UnreachableError("Slurm does not answer", todo="try `sinfo` and `squeue`, and again when they work")
+        at, jobs = queue
+        return Reading(at, jobs, [partition_of(line, nodes) for line in lines])
+
+    def wait_for_answer(self) -> None:
+        """Give Slurm a few chances to say something: somebody is about to need it."""
+        questions = (self._queue, self._nodes, self._partitions, self._configuration, self._limits)
+        for pause_s in _PAUSES_S:
+            time.sleep(pause_s)
+            if all(question.answer(now=question.silent) is not None for question in questions):
+                return
+
+    def candidates(self) -> list[Partition]:
+        """The partitions that jobs may go to, the home partition first."""
+        return usable(self.reading().partitions, self._options, self._groups)
+
+    def home(self) -> tuple[Partition, Resources]:
+        """The partition that plans are made for, and the most that a job can get there."""
+        return home_limits(self.candidates(), self.user_limits(), self._options)
+
+    def partition_for(self, asked: Resources) -> Partition:
+        """Where such a job goes; a SiteError if nowhere."""
+        return choose(asked, self.candidates(), self.user_limits(), self._options, self.reading())
+
+    def user_limits(self) -> dict[str, UserLimits]:
+        """What this user may have, by partition."""
+        found = self._limits.answer()
+        if found is None:
+            raise UnreachableError("Slurm does not say what it allows", todo="try `scontrol show config`")
+        return found
+
+    def most_jobs(self) -> int | None:
+        """How many jobs this user may have in the queue."""
+        found = [limits.jobs for limits in self.user_limits().values() if limits.jobs is not None]
+        return min(found, default=None)
+
+    def _read_queue(self) -> tuple[float, list[SeenJob]] | None:
+        at = self._clock()
+        jobs = everybody(self._commands)
+        return None if jobs is None else (at, jobs)
+
+    def _read_limits(self) -> dict[str, UserLimits] | None:
+        configuration = self.configuration()
+        if configuration is None:
+            return None
+        if not configuration.keeps_accounts or not configuration.enforces_limits:
+            return {}
+        partitions = self.candidates()
+        by_qos = {
+            qos: read_user_limits(self._commands, self._user, self._options, qos)
+            for qos in {partition.qos for partition in partitions}
+        }
+        return {partition.name: by_qos[partition.qos] for partition in partitions}
+
+
+def _group_names() -> list[str]:
+    names = []
+    for number in {os.getgid(), *os.getgroups()}:
+        try:
+            names.append(grp.getgrgid(number).gr_name)
+        except KeyError:  # a group without a name cannot be in a list of names
+            continue
+    return names

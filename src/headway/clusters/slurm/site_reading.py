@@ -1,0 +1,150 @@
+"""What a site is: its configuration, partitions and nodes, read by scontrol and sinfo."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.seen_job import limit_of
+from headway.model.errors import InputError
+
+_PAIR = re.compile(r"(\S+?)=(.*?)(?= \S+?=|$)")
+_SETTING = re.compile(r"(\S+)\s*= (.*)")
+_GPUS = re.compile(r"gpu(?::[^:,()]+)?:(\d{1,4})", re.ASCII)
+_WORKING = ("idle", "mixed", "allocated", "completing", "planned")
+_SIGNS = "~#!%$@^-+"  # behind a state: sleeping, waking up, …; a * is a node that does not respond
+_NODE_FORMAT = "%N|%R|%T|%c|%m|%G|%f"
+
+
+class Configuration(Struct, frozen=True):
+    """How Slurm is set up here."""
+
+    version: str
+    cluster: str
+    keeps_accounts: bool  # whether there is a slurmdbd
+    enforces_limits: bool  # whether what associations and QOS say holds
+    kills_for_memory: bool
+    hides_jobs: bool  # of other people
+    min_job_age_s: float  # how long an ended job stays in the queue
+
+
+class Node(Struct, frozen=True):
+    """A node of a partition."""
+
+    name: str
+    works: bool  # whether jobs can run on it now
+    cpus: int
+    memory_bytes: int
+    gpus: int
+    features: tuple[str, ...]
+
+
+class Partition(Struct, frozen=True):
+    """Nodes, and what a job on them may ask for."""
+
+    name: str
+    is_default: bool
+    is_up: bool
+    nodes: tuple[Node, ...]
+    max_time_s: float | None
+    max_nodes: int | None
+    min_nodes: int
+    max_cpus_per_node: int | None
+    max_memory_bytes_per_node: int | None
+    tier: int
+    qos: str | None
+    allowed: dict[str, tuple[str, ...]]  # accounts, qos, groups: only these; none: anybody's
+    denied: dict[str, tuple[str, ...]]
+
+
+def read_configuration(commands: Commands) -> Configuration | None:
+    """The configuration; None if it cannot be read now."""
+    text = commands.ask("scontrol", "show", "config")
+    lines = (text or "").splitlines()
+    found = {match[1]: match[2] for line in lines if (match := _SETTING.fullmatch(line.strip()))}
+    if "SLURM_VERSION" not in found or "AccountingStorageType" not in found:
+        return None
+    age = re.match(r"\d{1,9}", found.get("MinJobAge", ""), re.ASCII)
+    enforced = found.get("AccountingStorageEnforce", "none").lower()
+    return Configuration(
+        version=found["SLURM_VERSION"],
+        cluster=found.get("ClusterName", ""),
+        keeps_accounts=found["AccountingStorageType"].endswith("slurmdbd"),
+        enforces_limits=any(word in enforced for word in ("limits", "qos", "safe", "all")),
+        kills_for_memory="overmemorykill" in found.get("JobAcctGatherParams", "").lower(),
+        hides_jobs="jobs" in found.get("PrivateData", ""),
+        min_job_age_s=float(age[0]) if age else 300.0,
+    )
+
+
+def read_partition_lines(commands: Commands) -> list[str] | None:
+    """The partitions as Slurm describes them, without their nodes; None if they cannot be read now."""
+    text = commands.ask("scontrol", "show", "partition", "--oneliner")
+    lines = (text or "").splitlines()
+    try:
+        for line in lines:
+            partition_of(line, {})
+    except (KeyError, ValueError, InputError):
+        return None
+    return lines or None
+
+
+def read_nodes(commands: Commands) -> dict[str, list[Node]] | None:
+    """The nodes by partition."""
+    text = commands.ask("sinfo", "--noheader", "--all", "--Node", "--format", _NODE_FORMAT)
+    found: dict[str, list[Node]] = {}
+    try:
+        for line in (text or "").splitlines():
+            name, partition, state, cpus, memory_mib, gres, features = line.split("|", 6)
+            node = Node(
+                name=name,
+                works=state.rstrip(_SIGNS) in _WORKING,
+                cpus=int(cpus),
+                memory_bytes=int(memory_mib) * 2**20,
+                gpus=sum(int(number) for number in _GPUS.findall(gres)),
+                features=tuple(features.split(",")) if features != "(null)" else (),
+            )
+            found.setdefault(partition, []).append(node)
+    except ValueError:
+        return None
+    return found or None
+
+
+def partition_of(line: str, nodes: dict[str, list[Node]]) -> Partition:
+    """A partition as `scontrol show partition --oneliner` tells of it."""
+    pair = {match[1]: match[2] for match in _PAIR.finditer(line)}
+    name = pair["PartitionName"]
+    return Partition(
+        name=name,
+        is_default=pair.get("Default") == "YES",
+        is_up=pair["State"] == "UP" and pair.get("RootOnly") != "YES" and pair.get("ReqResv") != "YES",
+        nodes=tuple(nodes.get(name, ())),
+        max_time_s=limit_of(pair["MaxTime"]),
+        max_nodes=_bound(pair.get("MaxNodes", "UNLIMITED")),
+        min_nodes=int(_bound(pair.get("MinNodes", "0")) or 0),
+        max_cpus_per_node=_bound(pair.get("MaxCPUsPerNode", "UNLIMITED")),
+        max_memory_bytes_per_node=_mebibytes(pair.get("MaxMemPerNode", "UNLIMITED")),
+        tier=int(pair.get("PriorityTier", "1")),
+        qos=None if pair.get("QoS", "N/A") == "N/A" else pair["QoS"],
+        allowed=_names(pair, "Allow"),
+        denied=_names(pair, "Deny"),
+    )
+
+
+def _names(pair: dict[str, str], word: str) -> dict[str, tuple[str, ...]]:
+    return {
+        kind.lower(): tuple(pair[f"{word}{kind}"].split(","))
+        for kind in ("Accounts", "Qos", "Groups")
+        if pair.get(f"{word}{kind}", "ALL") not in ("ALL", "N/A", "(null)")
+    }
+
+
+def _bound(text: str) -> int | None:
+    return None if text in ("UNLIMITED", "INFINITE", "N/A") else int(text)
+
+
+def _mebibytes(text: str) -> int | None:
+    amount = _bound(text)
+    return None if amount is None else amount * 2**20

@@ -1,0 +1,100 @@
+"""What a state of Slurm's means, by all the evidence there is."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from headway.clusters.slurm.seen_job import Exit
+from headway.model.job import JobPhase
+from headway.model.outcome import Ending
+
+_PHASES = {
+    JobPhase.PENDING: (
+        "PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD",
+    ),
+    JobPhase.RUNNING: ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"),
+    JobPhase.ENDED: (
+        "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "DEADLINE", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL",
+        "PREEMPTED", "REVOKED",
+    ),
+}  # fmt: skip
+_BY_STATE = {state: phase for phase, states in _PHASES.items() for state in states}
+_OUT_OF_MEMORY_SIGNAL = 125  # what a step killed by its control group reports
+_KILL = 9
+_NO_OUTPUT_SIGNAL = 53  # what Slurm reports when it cannot open a job's files
+
+
+class Evidence(Struct, frozen=True):
+    """All that is known of how a job stands."""
+
+    state: str
+    reason: str = ""
+    exit: Exit = Exit()
+    derived_exit: Exit = Exit()  # the worst end of any of its steps
+    cancelled_by_us: bool = False
+    cancelled_by: str = ""  # a user's number, where accounting tells
+    kills_for_memory: bool = False  # whether the site runs with OverMemoryKill
+    log_tells_of_memory: bool = False  # whether Slurm wrote there that a step had too much
+
+
+def phase_of(state: str) -> JobPhase:
+    """Where a job is; a word that nobody knows is not an end."""
+    return _BY_STATE.get(state, JobPhase.UNKNOWN)
+
+
+def ending_of(seen: Evidence) -> tuple[Ending, str]:
+    """How an ended job ended, and a sentence about it."""
+    match seen.state:
+        case "OUT_OF_MEMORY":
+            return Ending.MEMORY, "it used more memory than it had asked for"
+        case "TIMEOUT" | "DEADLINE":
+            return Ending.TIME, "its time was up"
+        case "NODE_FAIL" | "BOOT_FAIL":
+            return Ending.NODE_LOST, "a node failed"
+        case "PREEMPTED":
+            return Ending.PREEMPTED, "a job of higher priority took its nodes"
+        case "CANCELLED" | "REVOKED":
+            return Ending.CANCELLED, _cancelled(seen)
+        case "COMPLETED":
+            return _completed(seen)
+        case _:
+            return _failed(seen)
+
+
+def _cancelled(seen: Evidence) -> str:
+    if seen.reason == "DependencyNeverSatisfied":
+        return "the job that it waited for can no longer end as needed"
+    if seen.cancelled_by_us:
+        return "it was cancelled by Headway"
+    return f"it was cancelled by {f'user {seen.cancelled_by}' if seen.cancelled_by else 'somebody'}, not by Headway"
+
+
+def _completed(seen: Evidence) -> tuple[Ending, str]:
+    """The script ended well, which says nothing about the steps in it."""
+    worst = seen.derived_exit
+    if worst.is_clean:
+        return Ending.SUCCESS, ""
+    if worst.signal == _OUT_OF_MEMORY_SIGNAL:
+        return Ending.MEMORY, "a step in it used more memory than the job had asked for"
+    if worst.signal:
+        return Ending.SIGNAL, f"its script ended well, but a step in it was ended by signal {worst.signal}"
+    return Ending.EXIT_CODE, f"its script ended well, but a step in it ended with exit code {worst.code}"
+
+
+def _failed(seen: Evidence) -> tuple[Ending, str]:
+    """FAILED 0:9 is what OverMemoryKill leaves; elsewhere somebody sent SIGKILL. If only a step was killed, its state
+    does not tell which of the two it was, but its log does."""
+    signals = {seen.exit.signal, seen.derived_exit.signal}
+    if _OUT_OF_MEMORY_SIGNAL in signals or seen.reason == "OutOfMemory" or seen.log_tells_of_memory:
+        return Ending.MEMORY, "it used more memory than it had asked for"
+    if seen.kills_for_memory and seen.exit.signal == _KILL:
+        return Ending.MEMORY, "Slurm killed it, as it does here with jobs that use more memory than they asked for"
+    if seen.exit.signal == _NO_OUTPUT_SIGNAL:
+        return Ending.LAUNCH_FAILED, "Slurm could not open its files on the node"
+    if seen.exit.signal:
+        return Ending.SIGNAL, f"it was ended by signal {seen.exit.signal}"
+    if seen.exit.code:
+        return Ending.EXIT_CODE, f"it ended with exit code {seen.exit.code}"
+    if seen.reason == "JobLaunchFailure":
+        return Ending.LAUNCH_FAILED, "Slurm could not start it"
+    return Ending.EXIT_CODE, f"it failed{f' ({seen.reason})' if seen.reason not in ('', 'None') else ''}"

@@ -1,0 +1,204 @@
+"""Follows the jobs of a run, and talks to the supervisors on their nodes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+from headway.clusters.base import Cluster
+from headway.clusters.news import JobNews
+from headway.drivers.recovery import settle
+from headway.engine.engine import Engine
+from headway.journal.folder import RunFolder
+from headway.model import records
+from headway.model.errors import SiteError
+from headway.model.job import JobPhase
+from headway.model.outcome import Ending
+from headway.model.records import Event
+from headway.workers import protocol
+from headway.workers.line import Line, Lines
+
+Tell = Callable[[Event | BaseException], None]
+Keep = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+
+_CONNECT_S = 0.5  # between two looks at whether a node's job lives
+_PATHS_A_LINE = 10_000
+_MOST_STILLBORN = 2  # somebody may kill one; three in a row are a sign that none can live here
+# A job that ends like this before any of its nodes has answered does not say that none can live here.
+_NOBODYS_FAULT = (Ending.TIME, Ending.NODE_LOST, Ending.PREEMPTED, Ending.CANCELLED)
+
+
+class Attendance:
+    """A task of asyncio follows each job from its submission to its end, and one each of its nodes.
+
+    What they find out is told as events. A line that breaks is made again as long as the job lives; what was being run
+    when a job ends counts if it left a result.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        cluster: Cluster,
+        lines: Lines,
+        folder: RunFolder,
+        tell: Tell,
+        keep: Keep,
+        start: Callable[[str], None],  # sends a task, which should be running, to its node
+    ) -> None:
+        self._engine = engine
+        self._cluster = cluster
+        self._lines = lines
+        self._folder = folder
+        self._tell = tell
+        self._keep = keep
+        self._start = start
+        self._answer_within_s = 600.0 if cluster.queues else 60.0  # a supervisor on a busy machine may take seconds
+        self._connected: dict[str, tuple[str, Line]] = {}  # job and line, by node
+        self._up: dict[str, str] = {name: node.tag for name, node in engine.nodes.items()}  # all that were told of
+        self._released: set[str] = set()
+        self._stillborn = 0  # jobs in a row that ended before anybody answered
+
+    # --- lines ---
+
+    def line_of(self, node: str) -> Line | None:
+        """The line to a node, if there is one now."""
+        found = self._connected.get(node)
+        return found[1] if found else None
+
+    def say_to_all(self, message: protocol.Message) -> None:
+        """To every node that can be reached now."""
+        for _, line in self._connected.values():
+            line.say(message)
+
+    def say_what_is_produced(self, paths: Sequence[str], lines: Sequence[Line] | None = None) -> None:
+        """Tell supervisors which paths tasks make."""
+        told = [line for _, line in self._connected.values()] if lines is None else lines
+        for begin in range(0, len(paths), _PATHS_A_LINE):
+            for line in told:
+                line.say(protocol.Produced(list(paths[begin : begin + _PATHS_A_LINE])))
+
+    async def release(self, tag: str) -> None:
+        """Give a job back: its nodes are told to leave, and where jobs queue nothing of it stays there."""
+        self._released.add(tag)
+        lines = [self._connected.pop(node)[1] for node, (job, _) in list(self._connected.items()) if job == tag]
+        for line in lines:
+            line.say(protocol.Leave())
+            await line.flush()
+            line.close()
+        if self._cluster.queues or not lines:  # it may be on its way, or not be listening
+            await asyncio.to_thread(self._cluster.cancel, [tag])
+
+    async def close(self) -> None:
+        """Hang up; what runs goes on."""
+        for _, line in self._connected.values():
+            line.close()
+        await self._lines.close()
+
+    # --- jobs ---
+
+    def follow(self, tag: str) -> None:
+        """Attend to a job from now on."""
+        self._keep(self._follow(tag))
+
+    async def _follow(self, tag: str) -> None:
+        attended: dict[str, asyncio.Task[None]] = {}
+        told = self._engine.jobs[tag].phase is JobPhase.RUNNING
+        while tag not in self._released:
+            news = (await asyncio.to_thread(self._cluster.news, [tag]))[tag]
+            if news.phase is JobPhase.RUNNING:
+                if not told and news.nodes:
+                    told = True
+                    self._tell(records.JobState(time.time(), tag, JobPhase.RUNNING, since=news.started_at))
+                for node in news.nodes:
+                    if node not in attended:
+                        attended[node] = self._keep(self._attend(tag, node))
+            elif news.phase is JobPhase.ENDED:
+                for attending in attended.values():
+                    attending.cancel()
+                await self._ended(tag, news)
+                return
+            await asyncio.sleep(self._cluster.look_every_s)
+        for attending in attended.values():
+            attending.cancel()
+
+    async def _ended(self, tag: str, news: JobNews) -> None:
+        """What its tasks left counts, the rest will run again, once nothing of it is left running."""
+        await asyncio.to_thread(self._cluster.cancel, [tag])
+        answered = [node for node, job in self._up.items() if job == tag]
+        if not answered and news.ending not in _NOBODYS_FAULT and tag not in self._released:
+            self._stillborn += 1
+            if self._stillborn > _MOST_STILLBORN:
+                self._tell(self._trouble(tag, f"ended at once{f' ({news.message})' if news.message else ''}"))
+                return
+        now = time.time()
+        message = news.message or "its supervisor is gone"
+        for node in answered:
+            self._connected.pop(node, None)
+            del self._up[node]
+            state = self._engine.nodes.get(node)
+            running = [self._engine.tasks[task_id] for task_id in sorted(state.running)] if state else []
+            for event in await asyncio.to_thread(settle, running, self._folder, now):
+                self._tell(event)
+            self._tell(records.NodeLost(now, node, message, expired=news.ending is Ending.TIME))
+        self._tell(records.JobState(now, tag, JobPhase.ENDED, news.message, news.ended_at))
+
+    def _trouble(self, tag: str, what: str) -> SiteError:
+        return SiteError(
+            f"the node supervisor {what}",
+            where=str(_log(self._folder.jobs / tag)),
+            todo="see there what is wrong, then `headway resume`",
+        )
+
+    # --- nodes ---
+
+    async def _attend(self, tag: str, node: str) -> None:
+        """Keep in touch with a node's supervisor; `_follow` ends this when the job has ended."""
+        key = self._lines.key(tag, node)
+        deadline = time.monotonic() + self._answer_within_s
+        while tag not in self._released:
+            line = await self._lines.connect(tag, node, _CONNECT_S if not self._cluster.queues else 10.0)
+            if line is None:
+                if key not in self._up and time.monotonic() > deadline:
+                    self._tell(self._trouble(tag, f"did not answer within {self._answer_within_s:g} s"))
+                    return
+                continue
+            self._stillborn = 0
+            self._connected[key] = (tag, line)
+            try:
+                self._greet(tag, key, line)
+                await self._listen(line)
+            finally:
+                if self._connected.get(key) == (tag, line):
+                    del self._connected[key]
+                line.close()
+
+    def _greet(self, tag: str, key: str, line: Line) -> None:
+        self.say_what_is_produced(list(self._engine.workflow.producer), [line])
+        if key not in self._up:
+            self._up[key] = tag
+            capacity = self._engine.jobs[tag].request.per_node
+            self._tell(records.NodeUp(time.time(), key, tag, capacity.replace(nodes=1, walltime_s=None)))
+        state = self._engine.nodes.get(key)
+        for task_id in sorted(state.running) if state else ():  # in case a launch was journalled and never sent
+            self._start(task_id)
+
+    async def _listen(self, line: Line) -> None:
+        while (message := await line.hear()) is not None:
+            if isinstance(message, protocol.Trouble):
+                todo = "nothing is lost: make room or mend it, then `headway resume`"
+                self._tell(SiteError(message.what, where=message.where, todo=todo))
+            elif isinstance(message, protocol.Ended):
+                outcome = message.outcome
+                if self._engine.is_running(outcome.task, outcome.attempt):
+                    self._tell(records.TaskEnded(time.time(), outcome))
+                else:
+                    line.say(protocol.Noted([(outcome.task, outcome.attempt)]))
+
+
+def _log(folder: Path) -> Path:
+    """Where a job's own words are: the newest log in its folder."""
+    logs = sorted(folder.glob("*log"), key=lambda path: path.stat().st_mtime)
+    return logs[-1] if logs else folder / "log"

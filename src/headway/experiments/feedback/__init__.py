@@ -1,0 +1,1 @@
+"""004 run again: feedback-based resource allocation, its orders and predictors, and ours."""

@@ -1,0 +1,103 @@
+"""An agent as 003's Figure A.1 draws it, in a terminal: actions, allocations and rewards over time, from kept state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from rich.text import Text
+
+from headway.model.units import format_bytes
+
+_HEIGHT = 6
+_NARROWEST = 16
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_MARK = "•"
+
+
+class AgentStep(Struct, frozen=True, array_like=True):
+    """What an agent did and got."""
+
+    action: str
+    cores: float
+    memory_bytes: float
+    reward: float
+
+
+class AgentTrace(Struct, frozen=True):
+    """The newest steps of an agent, and sums over all."""
+
+    name: str
+    count: int
+    reward_sum: float
+    steps: list[AgentStep]
+
+
+def traces_of(state: Mapping[str, Any], category: str) -> list[AgentTrace]:
+    """The agents of a category in a state that the history keeps; none if there is none, or it cannot be read."""
+    try:
+        kept = state["learned"]["agents"][category]["traces"]
+        return [
+            AgentTrace(
+                name, int(each["count"]), float(each["reward_sum"]), [AgentStep(*step) for step in each["steps"]]
+            )
+            for name, each in kept.items()
+        ]
+    except (KeyError, TypeError, AttributeError, ValueError):
+        return []
+
+
+def agent_lines(trace: AgentTrace, width: int) -> Iterator[Text]:
+    """Four pictures: what it did, what that led to, what it got for it, and all of that together."""
+    room = max(_NARROWEST, width - 24)
+    steps = trace.steps[-room:]
+    yield Text(
+        f"{trace.name}: {trace.count} steps, mean reward {trace.reward_sum / max(1, trace.count):.3g}", style="bold"
+    )
+    if not steps:
+        yield Text("it has not done anything yet", style="dim")
+        return
+    first = trace.count - len(steps) + 1
+    yield Text(f"steps {first} to {trace.count}", style="dim")
+    yield from _actions([step.action for step in steps])
+    yield from _levels("cores", [step.cores for step in steps], lambda value: f"{value:g}")
+    yield from _levels("memory", [step.memory_bytes for step in steps], format_bytes)
+    rewards = [step.reward for step in steps]
+    yield from _levels("reward", rewards, lambda value: f"{value:.3g}")
+    so_far = trace.reward_sum - sum(rewards)
+    cumulative = []
+    for reward in rewards:
+        so_far += reward
+        cumulative.append(so_far)
+    yield from _levels("all rewards", cumulative, lambda value: f"{value:.3g}")
+
+
+def _actions(actions: Sequence[str]) -> Iterator[Text]:
+    """A line an action, a mark where it was taken."""
+    for action in sorted(set(actions), key=_by_number):
+        marks = "".join(_MARK if each == action else " " for each in actions)
+        yield Text.assemble((f"{action[:20]:>20}  ", ""), (marks, "cyan"), (f"  {actions.count(action)}", "dim"))
+
+
+def _by_number(action: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(action), ""
+    except ValueError:
+        return 1, 0.0, action
+
+
+def _levels(title: str, values: Sequence[float], words: Callable[[float], str]) -> Iterator[Text]:
+    """A curve of so many lines: the highest value on top, the lowest at the bottom."""
+    low, high = min(values), max(values)
+    if low == high:
+        yield Text.assemble((f"{title:>20}  ", ""), ("─" * len(values), "cyan"), (f"  always {words(high)}", "dim"))
+        return
+    parts = _HEIGHT * 8
+    heights = [1 + round((value - low) / (high - low) * (parts - 1)) for value in values]
+    for line in range(_HEIGHT - 1, -1, -1):
+        cells = "".join(_BLOCKS[max(0, min(8, height - 8 * line))] for height in heights)
+        label = (
+            words(high) if line == _HEIGHT - 1 else words(low) if line == 0 else title if line == _HEIGHT // 2 else ""
+        )
+        yield Text.assemble((f"{label:>20}  ", ""), (cells, "cyan"))

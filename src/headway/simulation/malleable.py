@@ -1,0 +1,57 @@
+"""Tasks that use as many cores as they are given, as far as it helps: run time by Amdahl's law, and how attempts end.
+
+With c cores, a task that takes t seconds on one and can share out a fraction p of its work takes t (1 - p + p / c). What
+c cores do meanwhile is the work, and a little more for each core beyond the first, which splitting the work costs.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
+from headway.model.records import Launch
+
+
+class MalleableWork(Struct, frozen=True):
+    """What a task takes.
+
+    >>> work = MalleableWork(one_core_s=100.0, parallel=0.8, memory_bytes=10**9)
+    >>> work.run_s(1), work.run_s(4), round(work.busy_cores(4), 2)
+    (100.0, 40.0, 2.5)
+    """
+
+    one_core_s: float
+    parallel: float  # the fraction of the work that can be shared out
+    memory_bytes: int
+    overhead: float = 0.0  # additional work for each core beyond the first, as a share of the work
+    fails_after: float = 0.5  # the share of its run time after which too little memory ends it
+
+    def run_s(self, cores: float) -> float:
+        """Amdahl's law; fewer than one core are a share of one."""
+        if cores < 1:
+            return self.one_core_s / max(cores, 1e-9)
+        return self.one_core_s * (1.0 - self.parallel + self.parallel / cores)
+
+    def busy_cores(self, cores: float) -> float:
+        """How many of the cores work on average."""
+        work_s = self.one_core_s * (1.0 + self.overhead * max(0.0, cores - 1.0))
+        return min(cores, work_s / self.run_s(cores))
+
+
+def malleable_outcome(launch: Launch, work: MalleableWork, started_at: float) -> Outcome:
+    """How an attempt with what it was given ends: too little memory ends it, fewer cores make it last longer."""
+    given = launch.resources
+    run_s, busy = work.run_s(given.cores), work.busy_cores(given.cores)
+    ending, lasted_s = Ending.SUCCESS, run_s
+    if work.memory_bytes > given.memory_bytes:
+        ending, lasted_s = Ending.MEMORY, run_s * work.fails_after
+    quality = Quality.EXACT if ending is Ending.SUCCESS else Quality.LOWER_BOUND
+    usage = Usage(
+        wall_s=Measured(lasted_s, quality),
+        cpu_s=Measured(busy * lasted_s, Quality.EXACT),
+        memory_bytes=Measured(min(work.memory_bytes, given.memory_bytes), quality),
+        cores_peak=Measured(busy, Quality.EXACT),
+        cores_average=Measured(busy, Quality.EXACT),
+        method="simulated",
+    )
+    return Outcome(launch.task, launch.attempt, ending, started_at, started_at + lasted_s, usage)

@@ -1,0 +1,63 @@
+"""What a job runs on each of its nodes: the node's supervisor, and whatever carries its line to the manager.
+
+`python -m headway.workers.node JOB-FOLDER KIND`; the run's order lies beside the folder, in `jobs/order.json`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from msgspec import structs
+
+from headway.workers.protocol import JobOrder
+
+NODES = "nodes"  # in a job's folder: a folder for each of its nodes
+CARRIERS = {"files": "headway.workers.file_carrier", "dask": "headway.workers.pool.carrier"}
+_GLANCE_S = 0.2
+_AGAIN_AFTER_S = 2.0  # a carrier that ends is started again, but not at once
+
+
+def node_folder(job: Path, node: str) -> Path:
+    """Where a node's supervisor lives."""
+    return job / NODES / node
+
+
+def node_name() -> str:
+    """As the batch system calls this node: several may be on one host."""
+    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+
+
+def main() -> None:
+    """Entry point: ends when the supervisor has ended."""
+    job, kind = Path(sys.argv[1]), sys.argv[2]
+    folder = node_folder(job, node_name())
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    structs.replace(JobOrder.read(job.parent), tag=job.name, node=folder.name).write(folder)
+    supervisor = _start("headway.workers.supervisor", str(folder))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        # The batch system tells everybody that time is up: the supervisor sees to its tasks, and is waited for.
+        signal.signal(number, lambda *_: supervisor.terminate())
+    carrier, again_at = _start(CARRIERS[kind], str(folder)), 0.0
+    try:
+        while supervisor.poll() is None:
+            if carrier.poll() is not None and time.monotonic() > again_at:
+                carrier, again_at = _start(CARRIERS[kind], str(folder)), time.monotonic() + _AGAIN_AFTER_S
+            time.sleep(_GLANCE_S)
+    finally:
+        carrier.terminate()
+        carrier.wait()
+
+
+def _start(module: str, *words: str) -> subprocess.Popen[bytes]:
+    # -P: a file here that is called like a module of ours or Python's must not be taken for it
+    return subprocess.Popen([sys.executable, "-P", "-m", module, *words], stdin=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    main()

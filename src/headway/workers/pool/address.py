@@ -1,0 +1,84 @@
+"""Where the pool's scheduler listens: a file that it writes and everybody else reads."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from distributed.comm.core import Comm
+
+_FILE = "scheduler.json"
+_EACH_S = 5.0  # for one of its addresses to answer
+
+
+class Whereabouts(Struct, frozen=True):
+    """A host has several addresses; nodes may reach it by one of them and the manager by another."""
+
+    addresses: tuple[str, ...]
+    host: str
+    pid: int
+
+    @staticmethod
+    def read(pool: Path) -> Whereabouts | None:
+        """Where the scheduler is, or was; None if there has been none."""
+        try:
+            return msgspec.json.decode((pool / _FILE).read_bytes(), type=Whereabouts)
+        except (OSError, ValueError):  # a network file system may show half of it for a moment
+            return None
+
+    def write(self, pool: Path) -> None:
+        """Let everybody know."""
+        making = pool / f".{_FILE}.{self.pid}"
+        handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(msgspec.json.encode(self))
+        making.rename(pool / _FILE)
+
+    def withdraw(self, pool: Path) -> None:
+        """This scheduler is gone; another that may have taken its place is not."""
+        if Whereabouts.read(pool) == self:
+            (pool / _FILE).unlink(missing_ok=True)
+
+
+async def reach(where: Whereabouts, connection: Mapping[str, Any]) -> tuple[str, Comm] | None:
+    """The first address that answers and shows the run's certificate, with an open connection to it."""
+    for address in where.addresses:
+        comm = await connect(address, connection, _EACH_S)
+        if comm is not None:
+            return address, comm
+    return None
+
+
+async def connect(address: str, connection: Mapping[str, Any], timeout_s: float) -> Comm | None:
+    """A connection; None if nobody answers in time, or somebody who is not of this pool."""
+    from distributed.comm.core import connect as dask_connect
+
+    try:
+        async with asyncio.timeout(timeout_s):
+            comm: Comm = await dask_connect(address, timeout=timeout_s, deserialize=False, **connection)
+            return comm
+    except OSError:  # a time-out is an OSError, too
+        return None
+
+
+def own_addresses() -> list[str]:
+    """By which others may reach this host, the one that its name stands for first."""
+    import psutil
+
+    found: list[str] = []
+    with contextlib.suppress(OSError):  # a host that does not know its own name
+        found += [str(entry[4][0]) for entry in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
+    up = {name for name, state in psutil.net_if_stats().items() if state.isup}
+    for name, entries in psutil.net_if_addrs().items():
+        found += [entry.address for entry in entries if name in up and entry.family == socket.AF_INET]
+    outside = [address for address in dict.fromkeys(found) if not address.startswith("127.")]
+    return outside or ["127.0.0.1"]

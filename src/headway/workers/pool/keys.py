@@ -1,0 +1,93 @@
+"""Keys made for one run: whoever cannot read them in the run's folder cannot reach its pool."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shutil
+import ssl
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from distributed import Security
+
+_KEYS, _KEY, _CERTIFICATE = "keys", "key.pem", "certificate.pem"
+_NAME = "headway-pool"
+# A run may be resumed after years; its keys are worth nothing without its folder. Clocks of nodes differ.
+_VALID_FOR = datetime.timedelta(days=3650)
+_VALID_SINCE = datetime.timedelta(days=2)
+
+
+def make_keys(pool: Path) -> None:
+    """Make the run's keys, if there are none. They appear whole, by renaming: of two who make them, one wins."""
+    pool.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if (pool / _KEYS).exists():
+        return
+    making = Path(tempfile.mkdtemp(prefix=".keys-", dir=pool))  # 0700
+    try:
+        key, certificate = _new_pair()
+        _write(making / _KEY, key)
+        _write(making / _CERTIFICATE, certificate)
+        making.rename(pool / _KEYS)
+    except OSError:
+        if not (pool / _KEYS).exists():
+            raise
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def security(pool: Path) -> Security:
+    """What everybody in the pool shows and asks to see: the one certificate that the run made for itself."""
+    from distributed import Security
+
+    key, certificate = str(pool / _KEYS / _KEY), str(pool / _KEYS / _CERTIFICATE)
+    return Security(
+        require_encryption=True,
+        tls_min_version=ssl.TLSVersion.TLSv1_3,
+        tls_max_version=None,
+        tls_ciphers=None,
+        tls_ca_file=certificate,
+        tls_scheduler_key=key,
+        tls_scheduler_cert=certificate,
+        tls_worker_key=key,
+        tls_worker_cert=certificate,
+        tls_client_key=key,
+        tls_client_cert=certificate,
+    )
+
+
+def _new_pair() -> tuple[bytes, bytes]:
+    """A key and a certificate that it signs itself, both as PEM."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _NAME)])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _VALID_SINCE)
+        .not_valid_after(now + _VALID_FOR)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return (
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
+        certificate.public_bytes(serialization.Encoding.PEM),
+    )
+
+
+def _write(path: Path, content: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())  # nodes read them soon

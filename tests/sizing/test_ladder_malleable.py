@@ -1,0 +1,74 @@
+"""`ladder-malleable`: how busy cores were says how many are worth their while."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.model.task import Task
+from headway.simulation.malleable import MalleableWork
+from headway.sizing.ladder_malleable import LadderMalleable, cheapest_cores, serial_share
+from tests.sizing.agent_world import GB, TASK, asked, outcome
+
+
+def learned(work: MalleableWork, attempts: int = 12, task: Task = TASK) -> list[float]:
+    allocator = LadderMalleable()
+    found = []
+    for number in range(attempts):
+        answer = asked(allocator, task, name=str(number))
+        cores = answer.resources.cores
+        found.append(cores)
+        done = outcome(work.run_s(cores), work.busy_cores(cores), work.memory_bytes)
+        allocator.observe(task, answer.ticket, done)
+    return found
+
+
+@given(st.floats(0.01, 1.0), st.integers(2, 64))
+def test_the_serial_share_is_found_again(serial: float, cores: int) -> None:
+    work = MalleableWork(100.0, 1.0 - serial, GB)
+    assert serial_share(cores, work.busy_cores(cores)) == pytest.approx(serial, rel=1e-6)
+
+
+def test_cores_are_the_limit_of_the_speedup() -> None:
+    assert learned(MalleableWork(100.0, 0.75, GB // 100))[-1] == 4.0
+    assert learned(MalleableWork(100.0, 0.0, GB))[-1] == 1.0
+
+
+def test_cores_at_most_double_from_attempt_to_attempt() -> None:
+    assert learned(MalleableWork(100.0, 1.0, GB))[:4] == [2.0, 4.0, 8.0, 8.0]  # of 8
+
+
+def test_a_task_of_one_core_is_tried_with_two() -> None:
+    alone = Task("t", "c", "true", outputs=("o",), hints={"cores": 1.0})
+    assert learned(MalleableWork(100.0, 0.0, GB), task=alone)[:3] == [2.0, 1.0, 1.0]
+
+
+def test_who_holds_much_memory_gets_more_cores() -> None:
+    light, heavy = (learned(MalleableWork(100.0, 0.65, memory), 30)[-1] for memory in (GB // 10, 29 * GB))
+    assert (light, heavy) == (3.0, 4.0)  # 1 / 0.35, and sqrt(0.65 / 0.35 · 29 / 32 · 8)
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.001, 1), st.integers(2, 64))
+def test_no_other_number_of_cores_is_cheaper(serial: float, memory_share: float, machine: int) -> None:
+    def cost(cores: float) -> float:
+        return (cores / machine + memory_share) * (serial + (1 - serial) / cores)
+
+    best = cheapest_cores(serial, memory_share, machine)
+    assert all(cost(best) <= cost(cores) * (1 + 1e-9) for cores in (best / 2, 0.9 * best, 1.1 * best, 2 * best))
+
+
+def test_memory_is_learned_as_by_the_ladder() -> None:
+    allocator = LadderMalleable()
+    for number in range(12):
+        answer = asked(allocator, name=str(number))
+        allocator.observe(TASK, answer.ticket, outcome(peak=GB))
+    answer = asked(allocator)
+    assert answer.resources.memory_bytes < 2 * GB
+    assert answer.why["memory_bytes"].policy == "ladder"
+
+
+def test_a_run_of_milliseconds_says_nothing() -> None:
+    allocator = LadderMalleable()
+    allocator.observe(TASK, asked(allocator).ticket, outcome(0.1, busy=0.2))
+    assert asked(allocator).why["cores"].rule == "first"

@@ -1,0 +1,397 @@
+"""`SlurmCluster` on a real Slurm: jobs are found, followed, ended and explained, also by one that lies."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from headway.clusters.base import Cluster
+from headway.clusters.local import Site
+from headway.clusters.news import JobNews
+from headway.clusters.slurm.cluster import SlurmCluster
+from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.probes import agreement
+from headway.model.errors import SiteError
+from headway.model.job import JobPhase, JobRequest
+from headway.model.outcome import Ending, Quality
+from headway.model.resources import Resources
+from headway.testing import ClusterContract
+from tests.slurm.configuration import Configuration, Partition
+from tests.slurm.lab import SlurmLab
+from tests.slurm.lies import LIES, lying
+from tests.slurm.processes import wait_until
+
+QUICK = SlurmOptions(interval_s=0.2, timeout_s=5.0, resubmit_s=1.0, open_s=8.0)
+SMALL = JobRequest(Resources(cores=1, memory_bytes=10**8, walltime_s=300))
+WITHOUT_END_MARK = ("sh", "-c", "mkdir .ended-0; sleep 1000")  # as if its node had died before it could write one
+HUNGRY = "x = bytearray(400_000_000); import time; time.sleep(60)"
+
+
+@pytest.fixture
+def here(slurm: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> SlurmLab:
+    return reach(slurm, monkeypatch)
+
+
+@pytest.fixture
+def accounted(slurm_with_accounting: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> SlurmLab:
+    return reach(slurm_with_accounting, monkeypatch)
+
+
+def reach(lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str] | None = None) -> SlurmLab:
+    for name, value in (environment or lab.environment()).items():
+        monkeypatch.setenv(name, value)
+    return lab
+
+
+def cluster(path: Path, *command: str, options: SlurmOptions = QUICK) -> SlurmCluster:
+    def node_command(_tag: str) -> Sequence[str]:
+        return command or ("sleep", "1000")
+
+    return SlurmCluster(Site("test", str(path), path / "jobs"), options, node_command)
+
+
+def follow(slurm: SlurmCluster, tag: str, until: Callable[[JobNews], bool], patience_s: float = 120.0) -> JobNews:
+    deadline = time.monotonic() + patience_s
+    while not until(news := slurm.news([tag])[tag]):
+        assert time.monotonic() < deadline, f"waited in vain: {news}"
+        time.sleep(0.1)
+    return news
+
+
+def is_running(news: JobNews) -> bool:
+    return news.phase is JobPhase.RUNNING
+
+
+def is_over(news: JobNews) -> bool:
+    return news.phase is JobPhase.ENDED and news.ending is not None
+
+
+class TestContract(ClusterContract):
+    patience_s = 120.0
+
+    @pytest.fixture(autouse=True)
+    def begin(self, here: SlurmLab) -> Iterator[None]:
+        self.lab = here
+        yield
+        here.tidy()
+
+    def make(self, path: Path) -> Cluster:
+        return cluster(path)
+
+
+def test_a_job_runs_once_on_every_node_and_nobody_else_can_read_of_it(here: SlurmLab, tmp_path: Path) -> None:
+    slurm = cluster(tmp_path, "sh", "-c", 'echo "$SLURMD_NODENAME is up"; umask')
+    slurm.submit(JobRequest(Resources(cores=2, memory_bytes=10**9, nodes=3, walltime_s=90)), "run1-a")
+    news = follow(slurm, "run1-a", is_over)
+    assert news.ending is Ending.SUCCESS
+    assert len(news.nodes) == 3
+    assert news.started_at is not None
+    assert news.ended_at is not None
+    assert here.now() - 200 < news.started_at <= news.ended_at
+    folder = tmp_path / "jobs" / "run1-a"
+    lines = (folder / f"slurm-{news.job_id}.log").read_text().splitlines()
+    assert sorted(line for line in lines if "is up" in line) == [f"{node} is up" for node in news.nodes]
+    for path in (folder, *folder.iterdir()):
+        if not path.is_symlink():
+            assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+    assert slurm.calls["sbatch"] == 1
+    shown = here.run("scontrol", "show", "job", str(news.job_id)).stdout
+    assert "TimeLimit=00:02:00" in shown
+    assert "OverSubscribe=NO" in shown
+    assert "Requeue=0" in shown
+
+
+def test_a_part_of_a_node_is_no_more_than_that(here: SlurmLab, tmp_path: Path) -> None:
+    slurm = cluster(tmp_path, options=SlurmOptions(interval_s=0.2, whole_nodes=False, flags=("--nice=5",)))
+    slurm.submit(JobRequest(Resources(cores=2.5, memory_bytes=10**9, walltime_s=60)), "run1-a")
+    news = follow(slurm, "run1-a", is_running)
+    shown = here.run("scontrol", "show", "job", str(news.job_id)).stdout
+    assert "NumCPUs=3 " in shown
+    assert "MinMemoryNode=954M" in shown
+    assert "Nice=5" in shown
+    slurm.cancel(["run1-a"])
+
+
+def test_a_job_waits_for_the_end_of_another(here: SlurmLab, tmp_path: Path) -> None:
+    slurm = cluster(tmp_path)
+    slurm.submit(SMALL, "run1-a")
+    slurm.submit(SMALL, "run1-b", after="run1-a")
+    follow(slurm, "run1-a", is_running)
+    second = slurm.news(["run1-b"])["run1-b"]
+    assert second.phase is JobPhase.PENDING
+    follow(slurm, "run1-b", lambda news: "Dependency" in news.message)
+    shown = here.run("scontrol", "show", "job", str(second.job_id)).stdout
+    assert "Dependency=afterany:" in shown
+    slurm.cancel(["run1-a"])
+    follow(slurm, "run1-b", is_running)
+    slurm.cancel(["run1-b"])
+    with pytest.raises(SiteError, match="never asked for"):
+        slurm.submit(SMALL, "run1-c", after="run1-x")
+
+
+def test_within_the_interval_nobody_is_asked_again_and_marks_are_seen_at_once(here: SlurmLab, tmp_path: Path) -> None:
+    slurm = cluster(tmp_path, "true", options=SlurmOptions(interval_s=500))
+    slurm.submit(SMALL, "run1-a")
+    news = follow(slurm, "run1-a", is_over)
+    assert news.ending is Ending.SUCCESS
+    assert slurm.calls["squeue"] <= 2  # one for the choice of a partition, one for the poll
+
+
+def test_what_no_partition_can_give_never_reaches_slurm(here: SlurmLab, tmp_path: Path) -> None:
+    slurm = cluster(tmp_path)
+    assert slurm.limits().replace(disk_bytes=0) == Resources(
+        cores=8, memory_bytes=16_000 * 2**20, nodes=8, walltime_s=86400
+    )
+    for number, beyond in enumerate(({"nodes": 9}, {"cores": 9}, {"memory_bytes": 17 * 2**30}, {"walltime_s": 86460})):
+        with pytest.raises(SiteError, match="more than"):
+            slurm.submit(JobRequest(SMALL.per_node.replace(**beyond)), f"run1-{number}")
+        assert slurm.poll([f"run1-{number}"]) == {f"run1-{number}": JobPhase.ENDED}
+    with pytest.raises(SiteError, match="there is no partition nowhere"):
+        cluster(tmp_path, options=SlurmOptions(partition="nowhere")).limits()
+    assert "sbatch" not in slurm.calls
+
+
+def test_how_jobs_end_without_accounting(here: SlurmLab, tmp_path: Path) -> None:
+    """Memory under OverMemoryKill, an exit code, and the hand of somebody else."""
+    options = SlurmOptions(interval_s=0.2, whole_nodes=False)
+    hungry = cluster(tmp_path, sys.executable, "-c", HUNGRY, options=options)
+    failing = cluster(tmp_path, "sh", "-c", "exit 3", options=options)
+    idle = cluster(tmp_path, options=options)
+    hungry.submit(SMALL, "run1-memory")
+    failing.submit(SMALL, "run1-code")
+    idle.submit(SMALL, "run1-scancel")
+    number = follow(idle, "run1-scancel", is_running).job_id
+    here.run("scancel", str(number))
+    by_hand = follow(idle, "run1-scancel", is_over)
+    assert (by_hand.ending, by_hand.message) == (Ending.CANCELLED, "it was cancelled by somebody, not by Headway")
+    code = follow(failing, "run1-code", is_over)
+    assert (code.ending, code.message) == (Ending.EXIT_CODE, "it ended with exit code 3")
+    assert follow(hungry, "run1-memory", is_over).ending is Ending.MEMORY
+
+
+def test_memory_with_cgroups(slurm_with_cgroups: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    reach(slurm_with_cgroups, monkeypatch)
+    hungry = cluster(tmp_path, sys.executable, "-c", HUNGRY, options=SlurmOptions(interval_s=0.2, whole_nodes=False))
+    hungry.submit(SMALL, "run1-memory")
+    assert follow(hungry, "run1-memory", is_over).ending is Ending.MEMORY
+
+
+def test_a_job_whose_node_dies_is_lost_and_nobody_is_to_blame(here: SlurmLab, tmp_path: Path) -> None:
+    plain = cluster(tmp_path, options=SlurmOptions(interval_s=0.5, flags=("--nodelist=n3",)))
+    again = cluster(tmp_path, options=SlurmOptions(interval_s=0.5, flags=("--nodelist=n4",), requeue=True))
+    plain.submit(SMALL, "run1-lost")
+    again.submit(SMALL, "run1-again")
+    follow(plain, "run1-lost", is_running)
+    before = follow(again, "run1-again", is_running)
+    here.kill_node("n3")
+    here.kill_node("n4")
+    news = follow(plain, "run1-lost", is_over)
+    assert news.ending is Ending.NODE_LOST
+    assert news.ending.blameless
+    waiting = follow(again, "run1-again", lambda news: news.phase is JobPhase.PENDING)
+    assert (waiting.job_id, waiting.restarts) == (before.job_id, 1)
+    again.cancel(["run1-again"])
+
+
+def test_a_controller_that_is_away_costs_a_delay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with SlurmLab(Configuration(nodes=2)) as lab:
+        reach(lab, monkeypatch)
+        options = SlurmOptions(interval_s=0.5, timeout_s=2.0, resubmit_s=1.0)
+        asker = cluster(tmp_path, "sleep", "4", options=options)
+        asker.submit(SMALL, "run1-a")
+        follow(asker, "run1-a", is_running)
+        lab.stop_controller()
+        asker.submit(SMALL, "run1-b")
+        assert asker.poll(["run1-a"])["run1-a"] is not JobPhase.PENDING
+        assert asker.poll(["run1-b"])["run1-b"] is not JobPhase.ENDED
+        assert asker.find(["run1-b"]) == {"run1-b"}
+        lab.start_controller()
+        for tag in ("run1-a", "run1-b"):
+            assert follow(asker, tag, is_over).ending is Ending.SUCCESS
+        names = lab.run("squeue", "-h", "-t", "all", "-o", "%j").stdout.split()
+        assert sorted(names) == ["run1-a", "run1-b"]
+
+
+def test_a_new_manager_finds_what_the_old_one_asked_for(here: SlurmLab, tmp_path: Path) -> None:
+    cluster(tmp_path).submit(SMALL, "run1-a")
+    new = cluster(tmp_path)
+    new.submit(SMALL, "run1-a")
+    assert new.find(["run1-a", "run1-b"]) == {"run1-a"}
+    follow(new, "run1-a", is_running)
+    assert new.calls.get("sbatch", 0) == 0
+    new.cancel(["run1-a"])
+    assert new.poll(["run1-a"]) == {"run1-a": JobPhase.ENDED}
+    assert here.run("squeue", "-h").stdout == ""
+
+
+# --- accounting ---
+
+
+def forgetful(lab: SlurmLab, path: Path) -> dict[str, str]:
+    """The lab with a squeue as of an old version: it knows no JSON, and shows no job that has ended."""
+    wrapper = path / "bin" / "squeue"
+    wrapper.parent.mkdir()
+    wrapper.write_text(
+        f"""#!/bin/sh
+case "$*" in *--json*) echo "squeue: unrecognized option '--json'" >&2; exit 1;; esac
+shift 2
+exec {shutil.which("squeue")} --noheader "$@"
+"""
+    )
+    wrapper.chmod(0o755)
+    environment = lab.environment()
+    return environment | {"PATH": f"{wrapper.parent}:{environment['PATH']}"}
+
+
+def test_accounting_tells_of_jobs_that_the_queue_has_forgotten(
+    accounted: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    reach(accounted, monkeypatch, forgetful(accounted, tmp_path))
+    slurm = cluster(tmp_path, *WITHOUT_END_MARK, options=SlurmOptions(interval_s=0.5))
+    slurm.submit(SMALL, "run1-a")
+    number = follow(slurm, "run1-a", is_running).job_id
+    wait_until((tmp_path / "jobs" / "run1-a" / ".ended-0").exists, "the job to work")
+    accounted.run("scancel", str(number))
+    news = follow(slurm, "run1-a", is_over)
+    assert (news.job_id, news.ending) == (number, Ending.CANCELLED)
+    assert news.message == f"it was cancelled by user {os.getuid()}, not by Headway"
+    assert slurm.calls["sacct"] >= 1
+
+
+def test_without_accounting_a_job_that_vanished_is_unknown_until_it_is_proven_over(
+    here: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    reach(here, monkeypatch, forgetful(here, tmp_path))
+    slurm = cluster(tmp_path, *WITHOUT_END_MARK, options=SlurmOptions(interval_s=0.2, open_s=3.0))
+    slurm.submit(SMALL, "run1-a")
+    number = follow(slurm, "run1-a", is_running).job_id
+    wait_until((tmp_path / "jobs" / "run1-a" / ".ended-0").exists, "the job to work")
+    here.run("scancel", str(number))
+    gone = follow(slurm, "run1-a", lambda news: news.phase is not JobPhase.RUNNING)
+    assert gone.phase is JobPhase.UNKNOWN
+    assert slurm.find(["run1-a"]) == {"run1-a"}
+    given_up = follow(slurm, "run1-a", is_over)
+    assert (given_up.ending, given_up.message) == (
+        Ending.NODE_LOST,
+        "Slurm has forgotten it, and does not say how it ended",
+    )
+    assert len(given_up.nodes) == 1
+
+
+def test_usage_is_sacct_s_and_a_lower_bound_of_what_was_killed(accounted: SlurmLab, tmp_path: Path) -> None:
+    options = SlurmOptions(interval_s=0.5, whole_nodes=False)
+    hungry = cluster(tmp_path, sys.executable, "-c", HUNGRY, options=options)
+    hungry.submit(SMALL, "run1-a")
+    assert follow(hungry, "run1-a", is_over).ending is Ending.MEMORY
+    deadline = time.monotonic() + 60  # sacct lags by seconds
+    while not (used := hungry.usage(["run1-a"]).get("run1-a")) or used.memory_bytes is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert used.memory_bytes.quality is Quality.LOWER_BOUND
+    assert used.memory_bytes.value < 500_000_000
+
+
+def test_no_more_jobs_are_submitted_than_a_user_may_have(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    limited = Configuration(
+        nodes=2, accounting=True, max_submitted_per_user=2, partitions=(Partition("main", max_time_min=60),)
+    )
+    with SlurmLab(limited) as lab:
+        reach(lab, monkeypatch)
+        slurm = cluster(tmp_path)
+        assert slurm.most_jobs() == 2
+        slurm.submit(SMALL, "run1-a")
+        slurm.submit(SMALL, "run1-b")
+        wait_until(lambda: slurm.poll(["run1-a", "run1-b"])["run1-b"] is JobPhase.RUNNING, "both to run")
+        slurm.submit(SMALL, "run1-c")
+        held = slurm.news(["run1-c"])["run1-c"]
+        assert (held.phase, held.message) == (JobPhase.PENDING, "you have 2 jobs in the queue and may have 2")
+        slurm.cancel(["run1-a"])
+        follow(slurm, "run1-c", is_running)
+        assert slurm.calls["sbatch"] == 3
+        slurm.cancel(["run1-b", "run1-c"])
+
+
+# --- the queue's twin ---
+
+
+def test_the_twin_agrees_with_slurm_s_own_plan(here: SlurmLab, tmp_path: Path) -> None:
+    for minutes in (2, 3, 4, 5, 6, 7):
+        here.submit("sleep 1000", "-N3", "--exclusive", f"--time={minutes}")
+    slurm = cluster(tmp_path)
+
+    def planned() -> bool:
+        starts = here.run("squeue", "-h", "-t", "PENDING", "-o", "%S").stdout.split()
+        return len(starts) == 4 and "N/A" not in starts
+
+    wait_until(planned, "Slurm's plan")
+    found = agreement(slurm._site.reading(), "main")
+    assert found is not None
+    assert found.jobs == 4
+    assert found.median_s <= 60
+    plan = slurm.snapshot()
+    assert plan.free[0] == 2
+    assert plan.free[-1] == 8
+    assert slurm.calls.get("sbatch", 0) == 0  # while jobs wait that we see, --test-only knows less than we do
+
+
+def test_the_plan_is_put_right_by_few_probes(here: SlurmLab, tmp_path: Path) -> None:
+    before = int(here.submit("true"))
+    here.wait_for_job(before)
+    slurm = cluster(tmp_path)
+    assert slurm.snapshot().free == [8.0]
+    assert 1 <= slurm.calls["sbatch"] <= 5
+    assert here.run("squeue", "-h").stdout == ""  # nothing was submitted
+
+
+def test_the_doctor_says_what_works(here: SlurmLab, tmp_path: Path) -> None:
+    environment = {**os.environ, **here.environment(), "HEADWAY_HISTORY": "none"}
+    doctor = [sys.executable, "-m", "headway", "doctor", "--on", "slurm", "--json", "-C", str(tmp_path)]
+    done = subprocess.run(doctor, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for about in ('"slurm"', '"polling"', '"accounting"', '"partitions"', '"queue twin"', '"calls"'):
+        assert about in done.stdout
+    environment["PATH"] = str(tmp_path)
+    done = subprocess.run(doctor, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "no login node" in done.stdout
+
+
+# --- lies ---
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_no_lie_loses_or_doubles_a_job(
+    slurm: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lie: str
+) -> None:
+    liar = lying(slurm, lie, 0.25, 7, late_s=1.5)
+    reach(slurm, monkeypatch, liar.environment())
+    options = SlurmOptions(interval_s=0.3, timeout_s=1.0, resubmit_s=1.0, open_s=60.0)
+    tags = ["run1-0", "run1-1"]
+    script = 'echo "$SLURM_JOB_ID" >> ran; sleep 1'
+    told = cluster(tmp_path, "sh", "-c", script, options=options)
+    for tag in tags:
+        told.submit(SMALL, tag)
+    idle = cluster(tmp_path, options=options)
+    idle.submit(SMALL, "run1-idle")
+    for tag in tags:
+        assert follow(told, tag, is_over).ending is Ending.SUCCESS
+        ran = (tmp_path / "jobs" / tag / "ran").read_text().split()
+        assert len(ran) == 1, "it ran once, whatever was said"
+    follow(idle, "run1-idle", is_running)
+    idle.cancel(["run1-idle"])
+    assert follow(idle, "run1-idle", is_over).ending is Ending.CANCELLED
+    assert any(call.lie for call in liar.calls())
+    late = liar.wait_for_late_jobs()
+    wait_until(
+        lambda: told.news(tags) and idle.news(["run1-idle"]) and not slurm.run("squeue", "-h").stdout, f"{late} to go"
+    )
+    for tag in tags:
+        assert len((tmp_path / "jobs" / tag / "ran").read_text().split()) == 1

@@ -1,0 +1,294 @@
+"""What Slurm's commands print, and what may be handed to them; no Slurm is needed here."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from headway.clusters.slurm import accounting
+from headway.clusters.slurm.commands import Answer, clean_environment
+from headway.clusters.slurm.hostlist import expand
+from headway.clusters.slurm.options import ALLOWED_FLAGS, SlurmOptions
+from headway.clusters.slurm.script import check_tag, job_script
+from headway.clusters.slurm.seen_job import Exit, exit_of_status, jobs_of_json, jobs_of_text
+from headway.clusters.slurm.states import Evidence, ending_of, phase_of
+from headway.clusters.slurm.submission import send
+from headway.clusters.slurm.usage import usage_of
+from headway.model.errors import InputError
+from headway.model.job import JobPhase
+from headway.model.outcome import Ending, Quality
+
+LINE = "7|1000|RUNNING|None|1794742548|1794742549|1794742669|2:00|3|24|n[1-3]|21|main|0|9|1|NO|/a dir|of/x|b,c é"
+
+
+def test_a_formatted_line_tells_all() -> None:
+    (job,) = jobs_of_text(LINE) or []
+    assert (job.job_id, job.user, job.state, job.limit_s, job.nodes) == (7, 1000, "RUNNING", 120.0, 3)
+    assert (job.node_names, job.derived_exit, job.restarts, job.alone) == (("n1", "n2", "n3"), Exit(0, 9), 1, True)
+    assert job.name == "b,c é"
+
+
+def document(**changes: object) -> dict[str, object]:
+    return {
+        "job_id": 7, "user_id": 1000, "job_state": "RUNNING", "state_reason": "None", "submit_time": 1794742548,
+        "start_time": 1794742549, "end_time": 1794742669, "time_limit": 2, "node_count": 3, "cpus": 24,
+        "nodes": "n[1-3]", "priority": 21, "partition": "main", "exit_code": 0, "derived_exit_code": 9,
+        "restart_cnt": 1, "shared": "none", "name": "b,c é",
+        "current_working_directory": "/a dir|of/x", **changes,
+    }  # fmt: skip
+
+
+def test_json_tells_the_same_as_formatted_output_in_old_and_new_versions() -> None:
+    def number(value: int) -> dict[str, object]:
+        return {"set": True, "infinite": False, "number": value}
+
+    new = document(
+        job_state=["RUNNING"], submit_time=number(1794742548), start_time=number(1794742549),
+        end_time=number(1794742669), time_limit=number(2), node_count=number(3), cpus=number(24), priority=number(21),
+        exit_code={"status": ["SUCCESS"], "return_code": number(0), "signal": {"id": {"set": False, "number": 0}}},
+        derived_exit_code={"status": ["SIGNALED"], "return_code": number(0), "signal": {"id": number(9)}},
+        shared=["none"],
+    )  # fmt: skip
+    for one in (document(), new):
+        assert jobs_of_json(json.dumps({"errors": [], "jobs": [one]}).encode()) == jobs_of_text(LINE)
+
+
+def test_flags_of_new_versions_say_more_than_the_state() -> None:
+    for words, state in ((["COMPLETED", "COMPLETING"], "COMPLETING"), (["PENDING", "REQUEUED"], "REQUEUED")):
+        (job,) = jobs_of_json(json.dumps({"jobs": [document(job_state=words)]}).encode()) or []
+        assert job.state == state
+
+
+@given(st.binary(max_size=200))
+@example(b"")
+@example(b'{"jobs": 3}')
+@example(b'{"jobs": [{"job_id": 1}]}')
+@example(b'{"errors": [{"error": "no"}], "jobs": []}')
+@example(b"[]")
+def test_garbage_is_no_answer(noise: bytes) -> None:
+    assert jobs_of_json(noise) is None
+    text = noise.decode(errors="replace")
+    assert not jobs_of_text(text)
+    assert not accounting.read(text)
+
+
+@given(st.integers(0, LINE.index("/a dir") - 1))
+def test_a_line_that_was_cut_off_is_no_answer(length: int) -> None:
+    assert not jobs_of_text(LINE[:length])
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("n1", ("n1",)),
+        ("n[1-3,07],gpu5", ("n1", "n2", "n3", "n07", "gpu5")),
+        ("r[1-2]n[08-09]", ("r1n08", "r1n09", "r2n08", "r2n09")),
+        ("(null)", ()),
+        ("", ()),
+    ],
+)
+def test_lists_of_nodes(words: str, names: tuple[str, ...]) -> None:
+    assert expand(words) == names
+
+
+@pytest.mark.parametrize("words", ["n[1-", "n[]", "n[a-b]", "n[1-999999999]", ",", "n1,,n2", "n[1-2]]"])
+def test_what_is_no_list_of_nodes(words: str) -> None:
+    with pytest.raises(ValueError, match="nodes"):
+        expand(words)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_list_of_nodes_or_is_refused(words: str) -> None:
+    with contextlib.suppress(ValueError):
+        assert all(isinstance(name, str) for name in expand(words))
+
+
+# --- states by evidence ---
+
+
+@pytest.mark.parametrize(
+    ("seen", "ending"),
+    [
+        (Evidence("OUT_OF_MEMORY", "OutOfMemory", Exit(0, 125)), Ending.MEMORY),
+        (Evidence("FAILED", "JobLaunchFailure", Exit(0, 9), kills_for_memory=True), Ending.MEMORY),
+        (Evidence("FAILED", "None", Exit(0, 9)), Ending.SIGNAL),
+        (Evidence("FAILED", "NonZeroExitCode", Exit(137, 0), Exit(0, 9), log_tells_of_memory=True), Ending.MEMORY),
+        (Evidence("FAILED", "NonZeroExitCode", Exit(137, 0), Exit(0, 8), kills_for_memory=True), Ending.EXIT_CODE),
+        (Evidence("FAILED", "NonZeroExitCode", Exit(3, 0)), Ending.EXIT_CODE),
+        (Evidence("FAILED", "JobLaunchFailure"), Ending.LAUNCH_FAILED),
+        (Evidence("COMPLETED"), Ending.SUCCESS),
+        (Evidence("COMPLETED", derived_exit=Exit(0, 125)), Ending.MEMORY),
+        (Evidence("COMPLETED", derived_exit=Exit(2, 0)), Ending.EXIT_CODE),
+        (Evidence("COMPLETED", derived_exit=Exit(0, 11)), Ending.SIGNAL),
+        (Evidence("TIMEOUT"), Ending.TIME),
+        (Evidence("NODE_FAIL"), Ending.NODE_LOST),
+        (Evidence("PREEMPTED"), Ending.PREEMPTED),
+        (Evidence("CANCELLED", cancelled_by="1000"), Ending.CANCELLED),
+    ],
+    ids=lambda value: str(value) if isinstance(value, Ending) else f"{value.state}-{value.exit}-{value.derived_exit}",
+)
+def test_how_a_job_ended(seen: Evidence, ending: Ending) -> None:
+    assert ending_of(seen)[0] is ending
+
+
+def test_who_cancelled_is_told() -> None:
+    assert "not by Headway" in ending_of(Evidence("CANCELLED", cancelled_by="1000"))[1]
+    assert ending_of(Evidence("CANCELLED", cancelled_by_us=True))[1] == "it was cancelled by Headway"
+    assert "waited for" in ending_of(Evidence("CANCELLED", "DependencyNeverSatisfied"))[1]
+
+
+def test_a_word_that_nobody_knows_is_not_an_end() -> None:
+    assert phase_of("GONE_FISHING") is JobPhase.UNKNOWN
+    assert phase_of("REQUEUE_HOLD") is JobPhase.PENDING
+    assert phase_of("COMPLETING") is JobPhase.RUNNING
+
+
+@given(st.integers(0, 255), st.integers(0, 127))
+def test_a_status_is_code_and_signal(code: int, signal: int) -> None:
+    assert exit_of_status(code << 8 | signal) == Exit(code, signal)
+
+
+# --- usage ---
+
+ROWS = """\
+12|FAILED|1|2|32|0:9|0:0|n3|JobLaunchFailure|30||00:03.120|tag|/d
+12.batch|FAILED|1|2|32|0:9||n3||30|144384K|00:03.120|batch|
+12.0|FAILED|1|2|32|0:9||n3||30|18446744073709551614|00:03.120|sh|
+13|COMPLETED|1|2|2|0:0|0:0|n3||0||00:00:00|tag2|/d
+14|CANCELLED by 1000|1|Unknown|2|0:0|0:0|None assigned||0||00:00:00|x|/y|z
+"""
+
+
+def test_usage_is_sampled_and_a_lower_bound_of_what_was_killed() -> None:
+    killed, short, cancelled = accounting.read(ROWS) or []
+    memory = usage_of(killed).memory_bytes
+    assert memory is not None
+    assert (memory.value, memory.quality) == (144384 * 1024, Quality.LOWER_BOUND)
+    assert usage_of(short).memory_bytes is None
+    assert usage_of(short).wall_s is None
+    assert (cancelled.state, cancelled.cancelled_by, cancelled.directory) == ("CANCELLED", "1000", "/y|z")
+
+
+# --- what is handed to Slurm ---
+
+HOSTILE = (
+    "a; touch HACKED", "$(touch HACKED)", "`touch HACKED`", "a\ntouch HACKED\n", "'; touch HACKED; '",
+    '"; touch HACKED; "', "\n#SBATCH --wrap=touch\n", "%j", "--help", "-", "a\\", "~root", "* ?", "|touch HACKED",
+    "é\x07", "{folder}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_names_in_a_script_do_nothing(tmp_path: Path, number: int) -> None:
+    """The script is run by a real shell with a stand-in for srun that writes down what it was given."""
+    folder = tmp_path / HOSTILE[number].replace("/", "_")
+    folder.mkdir()
+    srun = tmp_path / "bin" / "srun"
+    srun.parent.mkdir(exist_ok=True)
+    srun.write_text(
+        f'#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift\nprintf "%s\\0" "$@" > "{tmp_path}/seen"\n'
+    )
+    srun.chmod(0o755)
+    command = ["run", *HOSTILE]
+    (tmp_path / "script").write_text(job_script(folder, command))
+    path = f"{srun.parent}:{Path(shutil.which('sh') or '/bin/sh').parent}:/usr/bin:/bin"
+    environment = {"PATH": path, "SLURM_JOB_ID": "5", "SLURM_JOB_NODELIST": "n1", "SLURM_JOB_NUM_NODES": "1"}
+    subprocess.run(["sh", tmp_path / "script"], env=environment, cwd=tmp_path, check=True)
+    assert (tmp_path / "seen").read_bytes().decode().split("\0")[:-1] == command
+    assert not list(tmp_path.rglob("HACKED"))
+    assert (folder / "ended-0").read_text().split()[::2] == ["5", "0"]
+
+
+def test_the_second_job_of_a_folder_does_nothing(tmp_path: Path) -> None:
+    script = job_script(tmp_path, ["true"])
+    (tmp_path / "claim").symlink_to("4")
+    environment = {"PATH": "/usr/bin:/bin", "SLURM_JOB_ID": "5", "SLURM_JOB_NODELIST": "n1", "SLURM_JOB_NUM_NODES": "1"}
+    subprocess.run(["sh", "-c", script], env=environment, cwd=tmp_path, check=True)
+    assert not list(tmp_path.glob("started-*"))
+
+
+@pytest.mark.parametrize("tag", ["", "-x", "a b", "a/b", "..", "a..b", "a\n", "a%j", "é", "a" * 201, "$x", "a,b"])
+def test_a_tag_is_a_plain_name(tag: str) -> None:
+    with pytest.raises(InputError):
+        check_tag(tag)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        SlurmOptions(partition="a,b"),
+        SlurmOptions(partition="--help"),
+        SlurmOptions(account="x y"),
+        SlurmOptions(qos="x\n"),
+        SlurmOptions(constraint="a;b"),
+        SlurmOptions(flags=("--wrap=true",)),
+        SlurmOptions(flags=("--output=/etc/passwd",)),
+        SlurmOptions(flags=("-p", "main")),
+        SlurmOptions(flags=("--gres=gpu:1 --uid=0",)),
+        SlurmOptions(flags=("--gres",)),
+        SlurmOptions(flags=("--job-name=x",)),
+        SlurmOptions(interval_s=-1),
+        SlurmOptions(timeout_s=float("nan")),
+    ],
+    ids=str,
+)
+def test_what_may_not_be_handed_to_sbatch(options: SlurmOptions) -> None:
+    with pytest.raises(InputError):
+        options.check()
+
+
+def test_what_may_be_handed_to_sbatch() -> None:
+    options = SlurmOptions(
+        "main", "lab", "normal", "a&b|c", flags=("--gres=gpu:a100:2", "--exclude=n[1-3]", "--reboot")
+    )
+    options.check()
+    assert "--account=lab" in options.arguments()
+    assert not {"wrap", "output", "error", "chdir", "export", "uid", "array", "dependency", "job-name"} & ALLOWED_FLAGS
+
+
+class Told:
+    """A command that says what it was told to."""
+
+    def __init__(self, code: int, output: str, complaint: str = "") -> None:
+        self._answer = Answer(code, output.encode(), complaint)
+
+    def act(self, *_argv: str) -> Answer:
+        return self._answer
+
+
+@pytest.mark.parametrize(
+    ("told", "kind"),
+    [
+        (Told(0, "17\n"), "accepted"),
+        (Told(0, "17;lab\n"), "accepted"),
+        (Told(0, ""), "lost"),
+        (Told(0, "0"), "lost"),
+        (Told(0, "Welcome to the cluster!\n17\n"), "lost"),
+        (Told(1, ""), "lost"),
+        (Told(1, "17"), "lost"),
+        (Told(1, "", "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"), "lost"),
+        (Told(1, "", "sbatch: error: Batch job submission failed: Unable to contact slurm controller"), "lost"),
+        (Told(1, "", "sbatch: error: Batch job submission failed: Invalid partition name specified"), "refused"),
+        (Told(1, "", "sbatch: error: Batch job submission failed: Invalid account or account/partition"), "refused"),
+    ],
+    ids=[
+        "number", "with-cluster", "nothing", "zero", "banner", "silence", "failed-with-number", "timed-out",
+        "no-contact", "partition", "account",
+    ],
+)  # fmt: skip
+def test_what_an_answer_of_sbatch_proves(told: Told, kind: str) -> None:
+    assert send(told, ["sbatch"]).kind == kind  # type: ignore[arg-type]
+
+
+def test_what_meddles_with_slurm_is_left_out_of_the_environment() -> None:
+    meddling = {"SLURM_JOB_ID": "5", "SBATCH_PARTITION": "y", "SQUEUE_FORMAT": "z"}
+    mine = {"PATH": "/bin", "SLURM_CONF": "/x", "A": "1", **meddling}
+    assert clean_environment(mine, for_reading=False) == {"PATH": "/bin", "SLURM_CONF": "/x", "A": "1"}
+    assert clean_environment(mine, for_reading=True)["SLURM_TIME_FORMAT"] == "%s"

@@ -1,0 +1,199 @@
+"""The queue's twin, limits and the choice of a partition, from readings that were made up; no Slurm is needed here."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from headway.clusters.slurm.limits import UserLimits, room, why_not
+from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.partitions import choose, usable
+from headway.clusters.slurm.probes import Probe, agreement, corrected, default_shapes
+from headway.clusters.slurm.queue_reading import Reading, twin_of
+from headway.clusters.slurm.seen_job import Exit, SeenJob
+from headway.clusters.slurm.site_reading import Node, Partition, partition_of
+from headway.kernels.batch.twin import twin_of as kernel_twin
+from headway.kernels.batch.twin import twin_waits
+from headway.model.errors import SiteError
+from headway.model.records import QueueRead
+from headway.model.resources import Resources
+
+NOW = 1_000_000.0
+OPTIONS = SlurmOptions()
+
+
+def nodes(first: int, last: int, cpus: int = 8, memory_bytes: int = 16 * 10**9) -> tuple[Node, ...]:
+    return tuple(Node(f"n{number}", True, cpus, memory_bytes, 0, ()) for number in range(first, last + 1))
+
+
+def partition(name: str, of: tuple[Node, ...], **changes: object) -> Partition:
+    line = (
+        f"PartitionName={name} Default={'YES' if name == 'main' else 'NO'} MaxTime=1-00:00:00 State=UP PriorityTier=1"
+    )
+    made = partition_of(line, {name: list(of)})
+    return structs.replace(made, **changes)
+
+
+def job(job_id: int, count: int, limit_s: float, started: float | None = None, on: str = "", **more: object) -> SeenJob:
+    made = SeenJob(
+        job_id=job_id, user=1, state="RUNNING" if started is not None else "PENDING", reason="Priority",
+        submitted_at=NOW - 1000 + job_id, started_at=started, ended_at=None, limit_s=limit_s, nodes=count,
+        cpus=8 * count, node_names=tuple(on.split()), priority=10, partition="main", exit=Exit(), derived_exit=Exit(),
+        restarts=0, alone=True,
+    )  # fmt: skip
+    return structs.replace(made, **more)
+
+
+def test_an_empty_queue_is_free() -> None:
+    twin = twin_of(Reading(NOW, [], [partition("main", nodes(1, 4))]), "main")
+    assert twin is not None
+    assert (twin.snapshot().times, twin.snapshot().free) == ([NOW], [4.0])
+
+
+def test_running_jobs_hold_their_nodes_and_waiting_ones_are_planned_by_priority() -> None:
+    jobs = [
+        job(1, 2, 100, NOW - 40, "n1 n2"),
+        job(2, 1, 300, NOW, "n3"),
+        job(3, 4, 50, priority=5),
+        job(4, 3, 60, priority=9),
+        job(5, 1, 40, priority=1),
+        job(6, 4, 10, reason="Dependency", priority=99),
+        job(7, 4, 10, reason="JobHeldUser", priority=99),
+    ]
+    twin = twin_of(Reading(NOW, jobs, [partition("main", nodes(1, 4))]), "main")
+    assert twin is not None
+    assert twin.starts() == {4: NOW + 60, 3: NOW + 300, 5: NOW}
+
+
+def test_a_node_that_is_down_is_not_there_and_one_that_two_jobs_share_is_busy_until_both_are_over() -> None:
+    some = (*nodes(1, 3), structs.replace(nodes(4, 4)[0], works=False))
+    jobs = [job(1, 1, 100, NOW, "n1", alone=False, cpus=2), job(2, 1, 300, NOW, "n1", alone=False, cpus=2)]
+    twin = twin_of(Reading(NOW, jobs, [partition("main", some)]), "main")
+    assert twin is not None
+    assert (twin.snapshot().times, twin.snapshot().free) == ([NOW, NOW + 300], [2.0, 3.0])
+
+
+def test_small_jobs_that_fit_on_one_node_wait_for_one_node() -> None:
+    small = [job(number, 1, 60, alone=False, cpus=3, priority=50 - number) for number in (1, 2, 3)]
+    twin = twin_of(Reading(NOW, small, [partition("main", nodes(1, 1))]), "main")
+    assert twin is not None
+    assert twin.starts() == {1: NOW, 2: NOW, 3: NOW + 60}
+
+
+def test_a_job_past_its_limit_is_about_to_end() -> None:
+    twin = twin_of(Reading(NOW, [job(1, 1, 60, NOW - 90, "n1")], [partition("main", nodes(1, 1))]), "main")
+    assert twin is not None
+    assert NOW < twin.snapshot().times[1] < NOW + 120
+
+
+def test_agreement_is_measured_against_slurm_s_own_starts() -> None:
+    jobs = [
+        job(1, 2, 100, NOW, "n1 n2"),
+        job(2, 2, 60, state="PENDING", started=NOW + 100),
+        job(3, 2, 60, state="PENDING", started=NOW + 400),
+    ]
+    jobs[1:] = [structs.replace(one, state="PENDING", node_names=()) for one in jobs[1:]]
+    found = agreement(Reading(NOW, jobs, [partition("main", nodes(1, 2))]), "main")
+    assert found is not None
+    assert (found.jobs, found.largest_s, found.within_a_minute) == (2, 240.0, 1)
+
+
+def plan_wait(plan: QueueRead, count: int, length_s: float) -> float:
+    twin = kernel_twin(plan.times, plan.free, (), contiguous=False)
+    return float(twin_waits(twin, np.array([float(count)]), np.array([length_s]))[0])
+
+
+@given(
+    st.lists(st.integers(0, 8), min_size=1, max_size=6),
+    st.integers(1, 8),
+    st.floats(60, 4000),
+    st.floats(0, 5000),
+)
+def test_a_probed_shape_starts_when_slurm_says_it_does(
+    free: list[int], count: int, length_s: float, wait_s: float
+) -> None:
+    steps = [free[0], *(now for before, now in pairwise(free) if now != before)]
+    free_then = [float(value) for value in steps if value != 8]
+    times = [NOW + 500 * index for index in range(len(free_then) + 1)]
+    plan = QueueRead(NOW, times, [*free_then, 8.0])
+    after = corrected(plan, [Probe(count, length_s, NOW + wait_s)])
+    assert abs(plan_wait(after, count, length_s) - wait_s) <= 60.01
+    assert after.free[-1] == 8.0
+    assert after.times == sorted(set(after.times))
+
+
+def test_few_shapes_are_probed() -> None:
+    shapes = default_shapes(64, Resources(cores=8, nodes=32, walltime_s=7200))
+    assert len(shapes) <= 5
+    assert all(count <= 32 and length_s <= 7200 for count, length_s in shapes)
+
+
+# --- limits and partitions ---
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (Resources(cores=8, memory_bytes=16 * 10**9, nodes=4, walltime_s=86400), ""),
+        (Resources(cores=1, nodes=5), "5 nodes are more than the 4"),
+        (Resources(cores=8.5), "9 cores"),
+        (Resources(cores=1, memory_bytes=17 * 10**9), "17 GB memory"),
+        (Resources(cores=1, gpus=1), "1 GPUs"),
+        (Resources(cores=1, walltime_s=86401), "1d 00h is more than the 1d 00h"),
+    ],
+    ids=["all", "nodes", "cores", "memory", "gpus", "time"],
+)
+def test_what_is_beyond_the_limits_is_told(asked: Resources, words: str) -> None:
+    said = why_not(asked, partition("main", nodes(1, 4)), UserLimits(), OPTIONS)
+    assert words in said
+    assert bool(words) == bool(said)
+
+
+@given(st.integers(1, 12), st.integers(1, 40), st.integers(1, 10**11), st.floats(1, 10**6))
+def test_what_is_within_the_room_is_accepted_and_the_room_is_within_all_limits(
+    count: int, cores: int, memory_bytes: int, walltime_s: float
+) -> None:
+    here = partition("main", nodes(1, 9), max_nodes=7, max_cpus_per_node=6, max_time_s=5000.0)
+    user = UserLimits(walltime_s=4000.0, nodes=6, cpus=40)
+    most = room(here, user, OPTIONS, now=True)
+    assert most is not None
+    asked = Resources(cores=cores, memory_bytes=memory_bytes, nodes=count, walltime_s=walltime_s)
+    if asked.fits_in(most):
+        assert why_not(asked, here, user, OPTIONS) == ""
+    if not why_not(asked, here, user, OPTIONS):
+        assert count <= 6
+        assert cores <= 6
+        assert walltime_s <= 4000
+        assert count * cores <= 40
+
+
+def test_the_partition_that_starts_soonest_is_chosen() -> None:
+    main, other = partition("main", nodes(1, 2)), partition("other", nodes(3, 4))
+    busy = Reading(NOW, [job(1, 2, 500, NOW, "n1 n2")], [main, other])
+    asked = Resources(cores=1, nodes=1, walltime_s=60)
+    users: dict[str, UserLimits] = {}
+    assert choose(asked, [main, other], users, OPTIONS, busy).name == "other"
+    assert choose(asked, [main, other], users, OPTIONS, Reading(NOW, [], [main, other])).name == "main"
+    small = structs.replace(other, max_time_s=30.0)
+    assert choose(asked, [main, small], users, OPTIONS, busy).name == "main"
+    with pytest.raises(SiteError, match="3 nodes are more than the 2"):
+        choose(asked.replace(nodes=3), [main, other], users, OPTIONS, busy)
+
+
+def test_partitions_of_others_are_left_alone_unless_named() -> None:
+    main = partition("main", nodes(1, 2))
+    theirs = structs.replace(partition("theirs", nodes(1, 2)), allowed={"groups": ("them",)})
+    denied = structs.replace(partition("denied", nodes(1, 2)), denied={"accounts": ("us",)})
+    down = structs.replace(partition("down", nodes(1, 2)), is_up=False)
+    every = [down, denied, theirs, main]
+    mine = usable(every, SlurmOptions(account="us"), frozenset(["us"]))
+    assert [one.name for one in mine] == ["main"]
+    assert [one.name for one in usable(every, OPTIONS, frozenset(["them"]))] == ["main", "denied", "theirs"]
+    assert [one.name for one in usable(every, SlurmOptions(partition="theirs"), frozenset())] == ["theirs"]
+    with pytest.raises(SiteError, match="no partition x"):
+        usable(every, SlurmOptions(partition="x"), frozenset())
