@@ -162,7 +162,7 @@ def test_a_history_that_cannot_be_read(bench: Bench) -> None:
     assert "a PostgreSQL database" in bench.fails(2, "history", "--file", "mysql://db/history")
 
 
-@pytest.mark.parametrize("name", ["show", "export", "prune"])
+@pytest.mark.parametrize("name", ["show", "export", "prune", "why"])
 def test_the_documentation_tells_of_every_option(name: str) -> None:
     section = TEXT[TEXT.index("## `headway history`") :]
     section = section[: section.index("\n## ", 3)]

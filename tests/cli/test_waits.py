@@ -66,7 +66,7 @@ def test_the_page(bench: Bench) -> None:
 
     found: list[str] = []
     Tags().feed(page)
-    assert found.count("svg") == 1 and found.count("circle") == 24 and found.count("table") == 2
+    assert found.count("svg") == 1 and found.count("circle") == 24 and found.count("table") == 3
     assert "corrected-estimate" in page and "http" not in page
     assert "this file exists" in bench.fails(2, *SMALL, "--html", "waits.html")
     bench.succeeds(*SMALL, "--models", "asa", "--html", "waits.html", "--force")

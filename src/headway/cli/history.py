@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway.cli.history_why import command as why_command
 from headway.cli.nearest import nearest
 from headway.cli.options import SPAN, json_option
 from headway.cli.settings import settings_directory_option
@@ -316,3 +317,6 @@ def _print_surplus(console: Console, found: list[Surplus]) -> None:
         show(console, f"  {each.observations:>9,}  {one_line(each.workflow)}, {one_line(each.category)} ({each.site})")
     if len(found) > _MOST_CATEGORIES:
         show(console, f"  … and {count(len(found) - _MOST_CATEGORIES, 'more line')}", "dim")
+
+
+command.add_command(why_command)

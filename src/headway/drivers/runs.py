@@ -18,6 +18,7 @@ from headway.drivers.assemble import assemble
 from headway.drivers.digests import Digests
 from headway.drivers.feed import Feed
 from headway.drivers.inputs import InputReader, check_sources
+from headway.drivers.kept_waits import WaitKeeper, read_waits, wait_keeper
 from headway.drivers.learned_state import StateKeeper, read_state, state_keeper
 from headway.drivers.learning import Learning, Warn, history_key, warn_program
 from headway.drivers.places import LOCAL, Place, Supervision, place_of
@@ -38,7 +39,7 @@ from headway.sizing import DEFAULT_SIZER
 from headway.version import __version__
 
 _TASKS_A_RECORD = 1000
-_TELL_OF_ATTEMPTS = ("launch", "task-ended")
+_TEACHING = ("launch", "task-ended", "submit", "job-state")
 
 
 class Options(Struct, frozen=True):
@@ -109,6 +110,7 @@ def start(
             records.LimitsRead(started.at, place.cluster.limits(), place.cluster.most_jobs()),
             *([] if options.fresh else learning.read(categories, started.at)),
             *([] if options.fresh else read_state(history, options.sizer, warn, started.at)),
+            *([] if options.fresh or not options.plan else read_waits(history, warn, started.at)),
             *_tasks_added(workflow, earlier, started.at),
         ]
         journal = SqliteJournal.create(folder.journal, first)
@@ -227,17 +229,22 @@ def _settle_all(engine: Engine, journal: SqliteJournal, folder: RunFolder, warn:
     if ended:
         journal.append(ended)
     for keeper in _keepers(engine, Learning(engine.settings.history, warn), warn):
-        keeper(journal.replay(kinds=_TELL_OF_ATTEMPTS))
+        keeper(journal.replay(kinds=_TEACHING))
         keeper.close()
 
 
-def _keepers(engine: Engine, learning: Learning, warn: Warn) -> list[Recorder | StateKeeper]:
-    """Who keeps what the run teaches: its attempts, and its agents' state."""
+def _keepers(engine: Engine, learning: Learning, warn: Warn) -> list[Recorder | StateKeeper | WaitKeeper]:
+    """Who keeps what the run teaches: its attempts, its agents' state, and how long its jobs waited."""
 
     def task(task_id: str) -> Task:
         return engine.tasks[task_id].task
 
-    keepers = (learning.recorder(engine.settings.uid, task), state_keeper(engine.settings, task, warn))
+    settings = engine.settings
+    keepers = (
+        learning.recorder(settings.uid, task),
+        state_keeper(settings, task, warn),
+        wait_keeper(settings, warn),
+    )
     return [keeper for keeper in keepers if keeper is not None]
 
 
@@ -308,7 +315,7 @@ def _drive(
         observer(first)
     keepers = _keepers(engine, learning, warn)
     for keeper in keepers:
-        keeper(journal.replay(kinds=_TELL_OF_ATTEMPTS))  # after a kill: what was not written, and what still runs
+        keeper(journal.replay(kinds=_TEACHING))  # after a kill: what was not written, and what still runs
     observers = [*observers, *keepers]
     digests = Digests(project.path / "digests.db")
     inputs = InputReader(project.directory, digests)

@@ -227,7 +227,9 @@ class Headway(Planner):
         self, view: View, rule: str, nodes: int, asked_s: float, group: Group | None, now: float, offset: int = 0
     ) -> Submit:
         request = view.request(nodes, asked_s)
-        figures: dict[str, Figure] = {"wait_s": group.wait_s, "run_s": group.run_s} if group else {"wait_s": 0.0}
+        figures: dict[str, Figure] = {"wait_s": 0.0}
+        if group is not None:
+            figures = {"wait_s": group.wait_s, "run_s": group.run_s}
         return Submit(now, view.next_tag(offset), request, Why(self.name, rule, figures), (), asked_s)
 
 

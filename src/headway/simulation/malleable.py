@@ -1,7 +1,7 @@
 """Tasks that use as many cores as they are given, as far as it helps: run time by Amdahl's law, and how attempts end.
 
-With c cores, a task that takes t seconds on one and can share out a fraction p of its work takes t (1 - p + p / c). What
-c cores do meanwhile is the work, and a little more for each core beyond the first, which splitting the work costs.
+With c cores, a task that takes t seconds on one and can share out a fraction p of its work takes t (1 - p + p / c).
+What c cores do meanwhile is the work, and a little more for each core beyond the first, which splitting the work costs.
 """
 
 from __future__ import annotations

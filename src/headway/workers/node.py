@@ -16,8 +16,10 @@ from pathlib import Path
 from msgspec import structs
 
 from headway.workers.protocol import JobOrder
+from headway.workers.trees import kill_strays
 
 NODES = "nodes"  # in a job's folder: a folder for each of its nodes
+OVER = "over"  # in a node's folder: its supervisor is gone, and so is all that it ran
 CARRIERS = {"files": "headway.workers.file_carrier", "dask": "headway.workers.pool.carrier"}
 _GLANCE_S = 0.2
 _AGAIN_AFTER_S = 2.0  # a carrier that ends is started again, but not at once
@@ -38,7 +40,9 @@ def main() -> None:
     job, kind = Path(sys.argv[1]), sys.argv[2]
     folder = node_folder(job, node_name())
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    structs.replace(JobOrder.read(job.parent), tag=job.name, node=folder.name).write(folder)
+    order = JobOrder.read(job.parent)
+    uid = f"{order.uid}/{job.name}/{folder.name}"  # what runs here is told from what other nodes on this host run
+    structs.replace(order, uid=uid, tag=job.name, node=folder.name).write(folder)
     supervisor = _start("headway.workers.supervisor", str(folder))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # The batch system tells everybody that time is up: the supervisor sees to its tasks, and is waited for.
@@ -50,7 +54,9 @@ def main() -> None:
                 carrier, again_at = _start(CARRIERS[kind], str(folder)), time.monotonic() + _AGAIN_AFTER_S
             time.sleep(_GLANCE_S)
     finally:
-        carrier.terminate()
+        kill_strays(f"{uid}/")  # of a supervisor that was killed
+        (folder / OVER).touch(0o600)
+        carrier.kill()
         carrier.wait()
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import signal
 import time
 from pathlib import Path
+
+from msgspec import structs
 
 from headway.crash_points import crash_point
 from headway.model.errors import HeadwayError
@@ -20,15 +23,17 @@ from headway.workers.protocol import JobOrder, Start
 from headway.workers.sandbox import Sources, furnish, missing_outputs, publish, stamps
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
 
+_TOLD_WITHIN_S = 1.0  # a batch system tells all processes of a job to end, one after the other
 _SITE_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE)
 
 
 class Runner:
     """Runs attempts on this node: claims, furnishes, runs, judges, writes the result, publishes the outputs."""
 
-    def __init__(self, order: JobOrder, trees: ProcessTrees) -> None:
+    def __init__(self, order: JobOrder, trees: ProcessTrees, told_to_end: asyncio.Event) -> None:
         self._order = order
         self._trees = trees
+        self._told_to_end = told_to_end
         self._workflow_directory = Path(order.workflow_directory)
         self.sources = Sources(self._workflow_directory)
 
@@ -37,7 +42,7 @@ class Runner:
         folder = AttemptFolder(Path(start.directory))
         if folder.claim():
             crash_point("claimed")
-            outcome = await self._execute(folder, start)
+            outcome = await self._excused(await self._execute(folder, start))
             try:
                 folder.write_result(outcome)
             except FileNotFoundError:  # the task removed what it was not to touch
@@ -67,6 +72,18 @@ class Runner:
         if not start.task.isolated:
             self.sources.forget()
         return judge(start, end, work)
+
+    async def _excused(self, outcome: Outcome) -> Outcome:
+        """A failure while the whole job is told to end, by a signal to everything in it, is not the attempt's own."""
+        if outcome.ending is Ending.SUCCESS or outcome.ending.exhausted:
+            return outcome
+        by_term = outcome.signal == signal.SIGTERM or outcome.exit_code == 128 + signal.SIGTERM
+        if by_term or outcome.ending is Ending.LAUNCH_FAILED:  # what starts commands was perhaps told as well
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._told_to_end.wait(), _TOLD_WITHIN_S)
+        if self._told_to_end.is_set():
+            return structs.replace(outcome, ending=Ending.CANCELLED, message="it was stopped with all that ran here")
+        return outcome
 
     def stop(self, task: str, attempt: int) -> None:
         """End an attempt that is running here."""

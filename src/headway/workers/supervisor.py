@@ -26,7 +26,8 @@ class Supervisor:
     def __init__(self, order: JobOrder, trees: ProcessTrees) -> None:
         self._order = order
         self._trees = trees
-        self._runner = Runner(order, trees)
+        self._told_to_end = asyncio.Event()  # by a signal: perhaps everything else here was, too
+        self._runner = Runner(order, trees, self._told_to_end)
         self._running: dict[tuple[str, int], asyncio.Task[None]] = {}
         self._unnoted: dict[tuple[str, int], Outcome] = {}
         self._manager: asyncio.StreamWriter | None = None
@@ -37,7 +38,7 @@ class Supervisor:
         """Work until released, told to stop, or alone and idle for too long."""
         loop = asyncio.get_running_loop()
         for stop_signal in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(stop_signal, self._leaving.set)
+            loop.add_signal_handler(stop_signal, self._end)
         server = await asyncio.start_unix_server(self._talk, sock=listener, limit=LONGEST_LINE_BYTES)
         watch = asyncio.create_task(self._leave_when_idle())
         await self._leaving.wait()
@@ -48,6 +49,10 @@ class Supervisor:
         await asyncio.gather(*self._running.values(), return_exceptions=True)
         if self._manager is not None:
             self._manager.close()
+
+    def _end(self) -> None:
+        self._told_to_end.set()
+        self._leaving.set()
 
     async def _leave_when_idle(self) -> None:
         while True:
@@ -109,7 +114,8 @@ class Supervisor:
             self._say(protocol.Trouble(f"cannot run tasks: {what}", str(where or start.directory)))
         else:
             self._unnoted[key] = outcome
-            self._say(protocol.Ended(outcome))
+            if not self._told_to_end.is_set():  # else whoever finds that the job has ended also finds the result
+                self._say(protocol.Ended(outcome))
         finally:
             del self._running[key]
             self._something_happened.set()

@@ -1,0 +1,99 @@
+"""How long a run's jobs waited, kept for the runs that come after it and those beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headway.drivers.learning import Warn
+from headway.history.base import History, HistoryBusyError, KeptWait
+from headway.history.place import find_history, open_history
+from headway.model.errors import SiteError
+from headway.model.job import JobPhase
+from headway.model.records import Decision, Event, HistoryKey, JobState, RunStarted, SeenWait, Submit, WaitsRead
+
+MOST = 2000  # waits that a run is told of when it begins
+
+
+def read_waits(key: HistoryKey | None, warn: Warn, now: float) -> list[WaitsRead]:
+    """What jobs at this site have waited lately, if anybody knows."""
+    if key is None:
+        return []
+    try:
+        history = find_history(key.place)
+        if history is None:
+            return []
+        try:
+            waits = [kept.wait for kept in history.newest_waits(key.site, MOST)]
+        finally:
+            history.close()
+    except SiteError as error:
+        warn(f"how long jobs waited in earlier runs is not known: {error}")
+        return []
+    return [WaitsRead(now, waits)] if waits else []
+
+
+def wait_keeper(settings: RunStarted, warn: Warn) -> WaitKeeper | None:
+    """An observer that keeps the waits of a run's jobs; None where no job waits, or there is no place to keep them."""
+    if settings.history is None or not settings.plan:
+        return None
+    try:
+        return WaitKeeper(open_history(settings.history.place), settings.history, settings.uid, warn)
+    except SiteError as error:
+        warn(f"how long this run's jobs wait is not kept: {error}")
+        return None
+
+
+class WaitKeeper:
+    """Observer of a run. A wait that is there already is not added again, so a journal may be told of twice.
+
+    Of a job that waits for another's end nobody can say how long it waited for its turn: it is left out.
+    """
+
+    def __init__(self, history: History, key: HistoryKey, run: str, warn: Warn) -> None:
+        self._history: History | None = history
+        self._key = key
+        self._run = run
+        self._warn = warn
+        self._asked: dict[str, Submit] = {}
+        self._waits: list[KeptWait] = []
+
+    def __call__(self, batch: Iterable[Event | Decision]) -> None:
+        for record in batch:
+            if isinstance(record, Submit) and record.after is None:
+                self._asked[record.tag] = record
+            elif isinstance(record, JobState) and record.phase is JobPhase.RUNNING:
+                asked = self._asked.pop(record.tag, None)
+                if asked is not None:
+                    self._waits.append(self._kept(asked, record.at if record.since is None else record.since))
+        if self._waits:
+            self._write()
+
+    def _kept(self, asked: Submit, started_at: float) -> KeptWait:
+        estimate_s = asked.why.figures.get("estimate_s")
+        wait = SeenWait(
+            nodes=asked.request.per_node.nodes,
+            asked_s=asked.request.per_node.walltime_s or 0.0,
+            estimate_s=float(estimate_s) if isinstance(estimate_s, int | float) else None,
+            waited_s=max(0.0, started_at - asked.at),
+        )
+        return KeptWait(self._run, asked.tag, "", asked.at, wait)
+
+    def _write(self) -> None:
+        if self._history is None:
+            return
+        try:
+            self._history.add_waits(self._key.site, self._waits)
+        except HistoryBusyError:
+            return  # with the next one
+        except SiteError as error:
+            self._warn(f"how long this run's jobs wait is not kept: {error}")
+            self._history.close()
+            self._history = None
+        self._waits = []
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._waits:
+            self._write()
+        if self._history is not None:
+            self._history.close()
