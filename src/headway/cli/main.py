@@ -20,6 +20,7 @@ VERBS = {
     "run": "Run a workflow: what is new or has changed.",
     "resume": "Go on with a run that was stopped or killed.",
     "status": "Show how far a run is.",
+    "attach": "Follow a run in the background until it ends.",
     "cancel": "Stop a run at once, resumable.",
     "logs": "Show what a task wrote.",
     "why": "Explain what happened to a task, and why.",
@@ -36,6 +37,7 @@ VERBS = {
     "generate": "Make up a workflow of a known family.",
     "policies": "List the ways of sizing, ordering and planning.",
     "doctor": "Check whether Headway can work here.",
+    "bundle": "Pack what a support request needs, without secrets.",
     "init": "Write a small workflow to start from.",
 }
 

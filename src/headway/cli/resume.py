@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headway.cli.completion import complete_run
+from headway.cli.detach import detach_option, go_to_background
 from headway.cli.options import json_option, quiet_option, supervision_options
 from headway.cli.output import warn
 from headway.cli.settings import settings_directory_option
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
 @click.command("resume", short_help="Go on with a run that was stopped or killed.")
 @click.argument("run", required=False, shell_complete=complete_run)
 @settings_directory_option
+@detach_option
 @supervision_options
 @quiet_option
 @json_option
-def command(run: str | None, directory: Path, measure: str, grace: float, quiet: bool, as_json: bool) -> int:
+def command(
+    run: str | None, directory: Path, detach: bool, measure: str, grace: float, quiet: bool, as_json: bool
+) -> int:
     """Go on with RUN (by default the newest) after Ctrl-C, `headway cancel`, a crash or a reboot.
 
     What succeeded stays; what is still running is taken up; what was lost runs again. The workflow is the one that
@@ -36,20 +40,26 @@ def command(run: str | None, directory: Path, measure: str, grace: float, quiet:
     Examples:
       headway resume           the newest run, right here
       headway resume 3         run number 3
+      headway resume --detach  in the background; `headway attach` follows it
       headway resume -C ~/sky  the newest run in ~/sky
 
     Exit codes are those of `headway run`.
     """
     from headway.cli.finding import find_run
+
+    folder = find_run(directory, run)
+    background = [go_to_background(directory, folder.run, as_json=as_json)] if detach else []
+    as_json = as_json and not detach
+
     from headway.cli.watching import watch
     from headway.drivers.runs import Options, resume
     from headway.report.summary import RunSummary
 
-    folder = find_run(directory, run)
     summary = RunSummary()
 
     def drive(observer: Observer) -> RunFolder:
-        resume(folder, Options(grace_s=grace, measure=measure), [_CatchUp(observer, summary, folder)], warn)
+        observers: list[Observer] = [*background, _CatchUp(observer, summary, folder)]
+        resume(folder, Options(grace_s=grace, measure=measure), observers, warn)
         return folder
 
     return watch(drive, summary, quiet=quiet, as_json=as_json)

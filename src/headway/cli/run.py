@@ -9,6 +9,7 @@ import click
 
 from headway.cli.batch_system import batch_of, batch_system_options
 from headway.cli.completion import complete_sizer
+from headway.cli.detach import detach_option, go_to_background
 from headway.cli.options import CORES, SIZE, json_option, quiet_option, supervision_options
 from headway.cli.output import warn
 from headway.cli.settings import use_settings
@@ -20,6 +21,7 @@ from headway.cli.synthetic import (
     stand_ins_for,
     synthetic_options,
 )
+from headway.model.errors import InputError
 
 if TYPE_CHECKING:
     from headway.drivers.runs import Options
@@ -65,6 +67,7 @@ DEFAULT_FILE = "workflow.yaml"
     envvar="HEADWAY_HISTORY",
     help="Where what was learned is kept between runs: a file, or postgresql://user@host/database; `none`: nowhere.",
 )
+@detach_option
 @batch_system_options
 @synthetic_options
 @supervision_options
@@ -83,6 +86,7 @@ def command(
     again: bool,
     fresh: bool,
     history: str,
+    detach: bool,
     cluster: str,
     plan: str | None,
     partition: str | None,
@@ -113,6 +117,7 @@ def command(
       headway run --cores 4 --memory 8GB   leave the rest of the machine alone
       headway run -k nightly.yaml          do as much as can be done
       headway run --on slurm               in jobs of the cluster whose login node this is
+      headway run --on slurm --detach      and log out meanwhile; `headway attach` follows it
       headway run montage.json --synthetic --scale 0.01
                                            stand-ins that take a hundredth of what was recorded
 
@@ -121,6 +126,13 @@ def command(
 
     The exit code is 0 if all tasks succeeded, 1 if some failed, 130 if the run was stopped; see `headway --help`.
     """
+    directory = workflow.absolute().parent
+    if detach and dry_run:
+        raise InputError("a dry run is over at once", where="--detach", todo="leave one of the two out")
+    # Before anything that has threads is imported: they would be missing in the background.
+    background = [go_to_background(directory, as_json=as_json)] if detach else []
+    as_json = as_json and not detach
+
     from headway.drivers.runs import Options
     from headway.ordering import DEFAULT_ORDER
     from headway.sizing import DEFAULT_SIZER
@@ -148,7 +160,6 @@ def command(
         history=history,
         known_as=name_of_stand_ins(graph.name, scales) if scales else "",
     )
-    directory = workflow.absolute().parent
     _check(options, directory)
     if dry_run:
         from headway.cli.dry_run import print_plan
@@ -174,7 +185,7 @@ def command(
         make_files(made, directory)
 
     def drive(observer: Observer) -> RunFolder:
-        folder, _ = start(graph, directory, options, source=str(workflow), observers=[observer], warn=warn)
+        folder, _ = start(graph, directory, options, source=str(workflow), observers=[*background, observer], warn=warn)
         return folder
 
     return watch(drive, RunSummary(), quiet=quiet, as_json=as_json)

@@ -20,12 +20,15 @@ from headway.model.outcome import Ending
 from headway.model.records import Event
 from headway.workers import protocol
 from headway.workers.line import Line, Lines
+from headway.workers.node import OVER, node_folder
 
 Tell = Callable[[Event | BaseException], None]
 Keep = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 _CONNECT_S = 0.5  # between two looks at whether a node's job lives
 _PATHS_A_LINE = 10_000
+_CANCEL_WITHIN_S = 1800.0
+_REASON_WITHIN_S = 30.0  # a batch system may say later than at its end why a job ended
 _MOST_STILLBORN = 2  # somebody may kill one; three in a row are a sign that none can live here
 # A job that ends like this before any of its nodes has answered does not say that none can live here.
 _NOBODYS_FAULT = (Ending.TIME, Ending.NODE_LOST, Ending.PREEMPTED, Ending.CANCELLED)
@@ -89,7 +92,7 @@ class Attendance:
             await line.flush()
             line.close()
         if self._cluster.queues or not lines:  # it may be on its way, or not be listening
-            await asyncio.to_thread(self._cluster.cancel, [tag])
+            await self._cancel(tag)
 
     async def close(self) -> None:
         """Hang up; what runs goes on."""
@@ -115,6 +118,9 @@ class Attendance:
                 for node in news.nodes:
                     if node not in attended:
                         attended[node] = self._keep(self._attend(tag, node))
+                    elif await asyncio.to_thread((node_folder(self._folder.jobs / tag, node) / OVER).exists):
+                        attended[node].cancel()
+                        await self._lost(self._lines.key(tag, node), "its supervisor is gone")
             elif news.phase is JobPhase.ENDED:
                 for attending in attended.values():
                     attending.cancel()
@@ -126,24 +132,56 @@ class Attendance:
 
     async def _ended(self, tag: str, news: JobNews) -> None:
         """What its tasks left counts, the rest will run again, once nothing of it is left running."""
-        await asyncio.to_thread(self._cluster.cancel, [tag])
+        await self._cancel(tag)
         answered = [node for node, job in self._up.items() if job == tag]
+        if not answered and self._cluster.queues:
+            news = await self._with_reason(tag, news)
         if not answered and news.ending not in _NOBODYS_FAULT and tag not in self._released:
             self._stillborn += 1
             if self._stillborn > _MOST_STILLBORN:
                 self._tell(self._trouble(tag, f"ended at once{f' ({news.message})' if news.message else ''}"))
                 return
-        now = time.time()
-        message = news.message or "its supervisor is gone"
+        expired = news.ending is Ending.TIME or (news.ending is None and self._time_is_up(tag))
         for node in answered:
-            self._connected.pop(node, None)
-            del self._up[node]
-            state = self._engine.nodes.get(node)
-            running = [self._engine.tasks[task_id] for task_id in sorted(state.running)] if state else []
-            for event in await asyncio.to_thread(settle, running, self._folder, now):
+            await self._lost(node, news.message or "its supervisor is gone", expired=expired)
+        self._tell(records.JobState(time.time(), tag, JobPhase.ENDED, news.message, news.ended_at))
+
+    async def _cancel(self, tag: str) -> None:
+        """Nothing of a job is left when this returns. A batch system that does not answer may be restarting."""
+        deadline = time.monotonic() + _CANCEL_WITHIN_S
+        while True:
+            try:
+                await asyncio.to_thread(self._cluster.cancel, [tag])
+                return
+            except SiteError:
+                if not self._cluster.queues or time.monotonic() > deadline:
+                    raise
+
+    async def _with_reason(self, tag: str, news: JobNews) -> JobNews:
+        deadline = time.monotonic() + _REASON_WITHIN_S
+        while news.ending is None and time.monotonic() < deadline:
+            await asyncio.sleep(self._cluster.look_every_s)
+            news = (await asyncio.to_thread(self._cluster.news, [tag]))[tag]
+        return news
+
+    def _time_is_up(self, tag: str) -> bool:
+        job = self._engine.jobs[tag]
+        walltime_s = job.request.per_node.walltime_s
+        return job.started_at is not None and walltime_s is not None and time.time() >= job.started_at + walltime_s
+
+    async def _lost(self, node: str, message: str, *, expired: bool = False) -> None:
+        """A node is gone: what its tasks left counts, the rest will run again."""
+        if self._up.pop(node, None) is None:
+            return
+        self._connected.pop(node, None)
+        state = self._engine.nodes.get(node)
+        running = [self._engine.tasks[task_id] for task_id in sorted(state.running)] if state else []
+        now = time.time()
+        for event in await asyncio.to_thread(settle, running, self._folder, now):
+            # What was stopped because the time was up is to have more of it: that is for the node's loss to say.
+            if not expired or event.outcome.ending is not Ending.CANCELLED:
                 self._tell(event)
-            self._tell(records.NodeLost(now, node, message, expired=news.ending is Ending.TIME))
-        self._tell(records.JobState(now, tag, JobPhase.ENDED, news.message, news.ended_at))
+        self._tell(records.NodeLost(now, node, message, expired=expired))
 
     def _trouble(self, tag: str, what: str) -> SiteError:
         return SiteError(

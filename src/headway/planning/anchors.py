@@ -13,7 +13,9 @@ from headway.planning.requested_time import requested_s
 from headway.waiting.twin import QueueTwin
 
 _WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 192, 256, 384, 512)
-NEARLY = 1.02  # of jobs that are through at nearly the same time, the one with the fewest nodes
+# Of jobs that are through at nearly the same time, the one with the fewest nodes; in a line that is about a part of the
+# time only.
+NEARLY, NEARLY_IN_LINE = 1.02, 1.05
 
 Correct = Callable[[int, float, float], float]  # nodes, asked and planned wait -> the wait to reckon with
 
@@ -46,7 +48,7 @@ def _one_job(levels: Levels, twin: QueueTwin, correct: Correct, expired: int) ->
     planned_s = twin.waits_s(nodes, asked_s)
     shapes = zip(nodes, asked_s.tolist(), planned_s.tolist(), strict=True)
     wait_s = np.array([correct(*shape) for shape in shapes])
-    best = _first_nearly_best(wait_s + run_s)
+    best = _first_nearly_best(wait_s + run_s, NEARLY)
     group = Group(0, levels.last, nodes[best], float(run_s[best]), wait_s=float(wait_s[best]))
     return Anchor((group,), group.wait_s + group.run_s)
 
@@ -60,7 +62,7 @@ def _line(levels: Levels, twin: QueueTwin, correct: Correct, expired: int) -> An
         planned_s = twin.waits_s(nodes, asked_s, not_before_s=through_s)
         shapes = zip(nodes, asked_s.tolist(), planned_s.tolist(), strict=True)
         start_s = np.array([max(through_s, correct(*shape)) for shape in shapes])
-        best = _first_nearly_best(start_s + run_s)
+        best = _first_nearly_best(start_s + run_s, NEARLY_IN_LINE)
         if groups and groups[-1].nodes == nodes[best]:
             last = groups.pop()
             first, wait_s = last.first, last.wait_s
@@ -80,5 +82,5 @@ def _shapes(levels: Levels, first: int, last: int, expired: int) -> tuple[list[i
     return nodes, chosen_s, np.array(list(map(partial(requested_s, expired=expired), chosen_s.tolist())))
 
 
-def _first_nearly_best(through_s: Floats) -> int:
-    return int(np.argmax(through_s <= NEARLY * through_s.min()))
+def _first_nearly_best(through_s: Floats, nearly: float) -> int:
+    return int(np.argmax(through_s <= nearly * through_s.min()))

@@ -22,6 +22,7 @@ NODES = "nodes"  # in a job's folder: a folder for each of its nodes
 OVER = "over"  # in a node's folder: its supervisor is gone, and so is all that it ran
 CARRIERS = {"files": "headway.workers.file_carrier", "dask": "headway.workers.pool.carrier"}
 _GLANCE_S = 0.2
+_END_WITHIN_S = 5.0
 _AGAIN_AFTER_S = 2.0  # a carrier that ends is started again, but not at once
 
 
@@ -41,7 +42,8 @@ def main() -> None:
     folder = node_folder(job, node_name())
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     order = JobOrder.read(job.parent)
-    uid = f"{order.uid}/{job.name}/{folder.name}"  # what runs here is told from what other nodes on this host run
+    # What runs here is told from what the run has on another node of this host, or here in another job.
+    uid = f"{order.uid}/{folder.name}#{job.name.rpartition('-')[2]}"
     structs.replace(order, uid=uid, tag=job.name, node=folder.name).write(folder)
     supervisor = _start("headway.workers.supervisor", str(folder))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -56,13 +58,21 @@ def main() -> None:
     finally:
         kill_strays(f"{uid}/")  # of a supervisor that was killed
         (folder / OVER).touch(0o600)
-        carrier.kill()
-        carrier.wait()
+        _end(carrier)
 
 
 def _start(module: str, *words: str) -> subprocess.Popen[bytes]:
     # -P: a file here that is called like a module of ours or Python's must not be taken for it
     return subprocess.Popen([sys.executable, "-P", "-m", module, *words], stdin=subprocess.DEVNULL)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(_END_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 if __name__ == "__main__":

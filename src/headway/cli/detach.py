@@ -1,0 +1,203 @@
+"""`--detach` of `headway run` and `resume`: the manager goes on in the background and survives a logout."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headway.cli.options import Function
+
+if TYPE_CHECKING:
+    from headway.model.records import Decision, Event
+
+LOG = "manager.log"  # in the run's folder
+
+_ASKED_WITHIN_S = 15.0  # a run that has begun should have asked for its first job by then
+_MOMENT_S = 1.0  # and what stops a run at once does so within that after it
+_LOOK_EVERY_S = 0.02
+
+
+def detach_option(function: Function) -> Function:
+    """`--detach`, for verbs that manage a run."""
+    return click.option(
+        "--detach",
+        is_flag=True,
+        help="Go on in the background, also after a logout; return when the run has begun.",
+    )(function)
+
+
+class Background:
+    """The observer of a run in the background: when the run has begun, it moves to the run's log and tells so.
+
+    Until then errors go where the user sees them. The pipe is closed when the first job was asked for: what is wrong
+    with that (an account that does not exist) should still be seen, too.
+    """
+
+    def __init__(self, pipe: int, directory: Path, run: str) -> None:
+        self._pipe: int | None = pipe
+        self._directory = directory
+        self._run = run
+        self._begun = False
+
+    def __call__(self, batch: Sequence[Event | Decision]) -> None:
+        """The records in `batch` are in the journal."""
+        from headway.model.records import Finish, RunStarted, Submit
+
+        if self._pipe is None:
+            return
+        for record in batch:
+            if isinstance(record, RunStarted):
+                self._run = record.run
+        if not self._begun:
+            self._begun = True
+            offset = _write_to(log_of(self._directory, self._run), self._run)
+            with suppress(OSError):  # nobody waits any more
+                os.write(self._pipe, f"{self._run} {offset}\n".encode())
+        if any(isinstance(record, Submit | Finish) for record in batch):
+            os.close(self._pipe)
+            self._pipe = None
+
+
+def log_of(directory: Path, run: str) -> Path:
+    """What the managers of a run wrote in the background."""
+    from headway.journal.folder import Project
+
+    return Project(directory).path / "runs" / run / LOG
+
+
+def go_to_background(directory: Path, run: str = "", *, as_json: bool) -> Background:
+    """Return in a new process, which has no terminal; this one waits until the run has begun, tells, and exits."""
+    reads, writes = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reads)
+        _leave_terminal()
+        return Background(writes, directory, run)
+    os.close(writes)
+    raise click.exceptions.Exit(_wait(pid, reads, directory, as_json=as_json))
+
+
+def _leave_terminal() -> None:
+    """A session of our own. A hang-up is caught rather than ignored: tasks would inherit that they ignore it."""
+    os.setsid()
+    signal.signal(signal.SIGHUP, lambda *_: None)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)  # errors are still shown
+    os.close(nowhere)
+
+
+def _write_to(log: Path, run: str) -> int:
+    """Let all that is written go to the log from now on; returns where that begins."""
+    from headway.version import __version__
+
+    handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    at = time.strftime("%Y-%m-%d %H:%M:%S %z")
+    os.write(handle, f"--- {at}: Headway {__version__}, run {run}, process {os.getpid()}\n".encode())
+    offset = os.fstat(handle).st_size
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.dup2(handle, 1)
+    os.dup2(handle, 2)
+    os.close(handle)
+    return offset
+
+
+# --- in front of the user ---
+
+
+def _wait(pid: int, pipe: int, directory: Path, *, as_json: bool) -> int:
+    try:
+        begun = _first_line(pipe)
+        if not begun:  # it has complained itself
+            return _exit_code(os.waitpid(pid, 0)[1])
+        run, offset = begun.split()
+        select.select([pipe], [], [], _ASKED_WITHIN_S)
+        code = _end_within(pid, _MOMENT_S)
+    except KeyboardInterrupt:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        os.waitpid(pid, 0)
+        raise
+    log = log_of(directory, run)
+    if code is not None:
+        _repeat(log, int(offset), as_json=as_json)
+    if as_json:
+        from headway.cli.output import print_json
+
+        print_json(_document(directory, run, pid, log, code))
+    elif code is None:
+        _tell(directory, run, pid, log)
+    return code or 0
+
+
+def _first_line(pipe: int) -> str:
+    line = b""
+    while not line.endswith(b"\n"):
+        block = os.read(pipe, 100)
+        if not block:
+            return ""
+        line += block
+    return line.decode()
+
+
+def _end_within(pid: int, patience_s: float) -> int | None:
+    """The exit code, if it ends that soon."""
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return _exit_code(status)
+        time.sleep(_LOOK_EVERY_S)
+    return None
+
+
+def _exit_code(status: int) -> int:
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def _repeat(log: Path, offset: int, *, as_json: bool) -> None:
+    """Show what a run that is over already wrote, where it would have written that without --detach."""
+    with log.open("rb") as file:
+        file.seek(offset)
+        for line in file.read().decode(errors="replace").splitlines():
+            complains = line.startswith("headway: ")
+            click.echo(line, err=complains or as_json)
+
+
+def _document(directory: Path, run: str, pid: int, log: Path, code: int | None) -> dict[str, Any]:
+    return {
+        "run": run,
+        "directory": str(directory.resolve()),
+        "manager_pid": pid,
+        "host": socket.gethostname(),
+        "log": str(log),
+        "exit_code": code,
+    }
+
+
+def _tell(directory: Path, run: str, pid: int, log: Path) -> None:
+    import shlex
+
+    from headway.report.ending import shown
+
+    here = os.path.realpath(os.getcwd()) == os.path.realpath(directory)
+    where = "" if here else f" -C {shlex.quote(shown(directory))}"
+    click.echo(f"run {run} goes on in the background, as process {pid} on {socket.gethostname()}; you may log out")
+    click.echo(f"→ headway attach{where} {run}    follow it (Ctrl-C leaves it alone)")
+    click.echo(f"→ headway status{where} {run}    how far is it?")
+    click.echo(f"→ headway cancel{where} {run}    stop it")
+    click.echo(f"log in {shown(log)}")

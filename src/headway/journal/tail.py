@@ -1,0 +1,34 @@
+"""`JournalTail`: the records of a run as they are appended, for whoever follows it from another process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from headway.journal.sqlite import SqliteJournal
+from headway.model.errors import SiteError
+from headway.model.records import Decision, Event, decode
+
+MOST_AT_ONCE = 5000
+
+
+class JournalTail(SqliteJournal):
+    """Each call of `news` tells what was appended since the last."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, read_only=True)
+        self._seen = 0
+
+    def news(self) -> list[Event | Decision]:
+        """The next records, at most `MOST_AT_ONCE`; none if there are none yet."""
+        query = "SELECT sequence, body FROM records WHERE sequence > ? ORDER BY sequence LIMIT ?"
+        with self._complaints("read"):
+            rows = self._database.execute(query, (self._seen, MOST_AT_ONCE)).fetchall()
+        if not rows:
+            return []
+        self._seen = rows[-1][0]
+        try:
+            return [decode(body) for _, body in rows]
+        except msgspec.MsgspecError as error:
+            raise SiteError(f"the journal cannot be read: {error}", where=str(self._path)) from error

@@ -1,0 +1,118 @@
+"""What a support request needs of a run: its journal, logs of managers and jobs; without secrets, and not too much."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from headway.journal.base import Journal
+from headway.journal.folder import RunFolder
+from headway.model.records import TasksAdded, encode
+from headway.model.units import format_bytes
+from headway.report.bundle_secrets import Scrubber
+from headway.report.words import count
+
+_HEAD_BYTES = 200_000  # of a log that is too long, and
+_TAIL_BYTES = 800_000
+_JOURNAL_HEAD_BYTES = 16_000_000
+_JOURNAL_TAIL_BYTES = 32_000_000
+_ALL_LOGS_BYTES = 64_000_000
+_JOB_FILES = ("*log", "script.sh", "asked.json")
+
+
+class Bundle(Struct):
+    """Texts by name, and in words what is not among them."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+
+def learn_secrets(journal: Journal, scrubber: Scrubber) -> None:
+    """Let the scrubber know the environment of every task, so that it is found in logs as well."""
+    for record in journal.replay(kinds=("tasks-added",)):
+        if isinstance(record, TasksAdded):
+            for task in record.tasks:
+                scrubber.learn(task.environment)
+
+
+def add_journal(bundle: Bundle, journal: Journal, scrubber: Scrubber) -> None:
+    """The records, a JSON document a line; of very many the first and the last."""
+    head: list[str] = []
+    tail: deque[str] = deque()
+    head_bytes = tail_bytes = dropped = 0
+    for record in journal.replay():
+        line = json.dumps(scrubber.record(json.loads(encode(record))), ensure_ascii=False)
+        if not tail and head_bytes + len(line) <= _JOURNAL_HEAD_BYTES:
+            head.append(line)
+            head_bytes += len(line)
+            continue
+        tail.append(line)
+        tail_bytes += len(line)
+        while tail_bytes > _JOURNAL_TAIL_BYTES and len(tail) > 1:
+            tail_bytes -= len(tail.popleft())
+            dropped += 1
+    if dropped:
+        head.append(json.dumps({"left_out": dropped}))
+        bundle.left_out.append(f"{count(dropped, 'record')} from the middle of the journal, which is very long")
+    bundle.texts["journal.jsonl"] = "".join(f"{line}\n" for line in (*head, *tail))
+
+
+def add_logs(bundle: Bundle, folder: RunFolder, manager_log: Path, scrubber: Scrubber) -> None:
+    """Logs of managers and jobs, the newest jobs first, until it is enough."""
+    room = _ALL_LOGS_BYTES
+    without_room = 0
+    for path in (manager_log, *_job_files(folder)):
+        text = _shortened(path)
+        if text is None:
+            continue
+        if room < len(text):
+            without_room += 1
+            continue
+        room -= len(text)
+        name = "manager.log" if path == manager_log else f"jobs/{path.relative_to(folder.jobs)}"
+        bundle.texts[name] = scrubber.text(text)
+    if without_room:
+        bundle.left_out.append(f"{count(without_room, 'log')} of older jobs, for want of room")
+
+
+def add_what_is_missing(bundle: Bundle, folder: RunFolder) -> None:
+    """What lies in the run's folder and is nobody else's business."""
+    bundle.left_out += [
+        "what tasks wrote to standard output and error: `headway logs TASK` shows it",
+        "the workflow's files, inputs and outputs",
+        "values of environment variables",
+    ]
+    if (folder.path / "pool").exists():
+        bundle.left_out.append("keys and certificates of the pool")
+
+
+def _job_files(folder: RunFolder) -> Iterator[Path]:
+    try:
+        tags = [entry for entry in folder.jobs.iterdir() if entry.is_dir()]
+    except OSError:
+        return
+    for tag in sorted(tags, key=lambda entry: (-entry.stat().st_mtime, entry.name)):
+        for pattern in _JOB_FILES:
+            # A link could lead anywhere.
+            yield from sorted(path for path in tag.glob(pattern) if path.is_file() and not path.is_symlink())
+
+
+def _shortened(path: Path) -> str | None:
+    """A file's text, whole lines; of a long one beginning and end."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            if size <= _HEAD_BYTES + _TAIL_BYTES:
+                return file.read().decode(errors="replace")
+            head = file.read(_HEAD_BYTES).rpartition(b"\n")[0]
+            file.seek(size - _TAIL_BYTES)
+            tail = file.read(_TAIL_BYTES).partition(b"\n")[2]
+    except OSError:
+        return None
+    cut = f"\n(… {format_bytes(size - len(head) - len(tail))} left out …)\n"
+    return head.decode(errors="replace") + cut + tail.decode(errors="replace")

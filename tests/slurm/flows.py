@@ -1,0 +1,162 @@
+"""Runs on a test's Slurm, as a user has them: a workflow's directory, and the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from headway.journal.folder import Project
+from headway.journal.sqlite import SqliteJournal
+from headway.model.outcome import Ending, Outcome
+from headway.model.records import Decision, Event, Finish, JobState, Launch, NodeUp, Submit, TaskEnded
+from tests.slurm.lab import SlurmLab
+from tests.slurm.processes import wait_until
+
+PATIENCE_S = 300.0
+
+STAGES = """
+name: stages
+tasks:
+  split:
+    each: {n: [1, 2, 3]}
+    run: echo "split[{n}]" >> "$EXECUTIONS"; echo {n} > part-{n}
+    outputs: ["part-{n}"]
+  work:
+    each: {n: [1, 2, 3]}
+    run: echo "work[{n}]" >> "$EXECUTIONS"; sleep 0.2; expr $(cat part-{n}) + 10 > made-{n}
+    inputs: ["part-{n}"]
+    outputs: ["made-{n}"]
+  total:
+    run: echo total >> "$EXECUTIONS"; cat made-* > total
+    inputs: ["made-*"]
+    outputs: [total]
+"""
+STAGES_TASKS = 7
+STAGES_TOTAL = "11\n12\n13\n"
+
+
+class SlurmFlow:
+    """A directory with a workflow file in it, whose runs go to a Slurm."""
+
+    def __init__(
+        self, lab: SlurmLab, place: Path, workflow: str = STAGES, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.lab = lab
+        self.directory = place / "flow"
+        self.directory.mkdir()
+        (self.directory / "workflow.yaml").write_text(workflow)
+        self._executions = place / "executions"
+        self._output = place / "output"
+        self._environment = {**lab.environment(), **(environment or {}), "EXECUTIONS": str(self._executions)}
+
+    def start(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
+        """Begin a command of Headway's; what it says is in `output`."""
+        with self._output.open("ab") as output:
+            return subprocess.Popen(
+                [sys.executable, "-m", "headway", *words],
+                cwd=self.directory,
+                env={**os.environ, "HEADWAY_HISTORY": "none", **self._environment, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    def begin(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
+        """Begin a run."""
+        return self.start("run", "workflow.yaml", "--on", "slurm", *words, **environment)
+
+    def headway(self, *words: str, code: int = 0) -> None:
+        """A command to its end, which must exit with `code`."""
+        self.await_end(self.start(*words), code)
+
+    def await_end(self, command: subprocess.Popen[bytes], code: int = 0) -> None:
+        try:
+            ended = command.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            command.kill()
+            command.wait()
+            raise AssertionError(f"it did not end\n{self.output()}") from None
+        assert ended == code, f"exit {ended}\n{self.output()}"
+        assert "Traceback" not in self.output()
+
+    def output(self) -> str:
+        return self._output.read_text()[-4000:] if self._output.exists() else ""
+
+    # --- what the journal says ---
+
+    def records(self) -> list[Event | Decision]:
+        """All that the newest run's journal has by now."""
+        runs = Project(self.directory).runs()
+        if not runs or not runs[-1].journal.exists():
+            return []
+        return list(SqliteJournal(runs[-1].journal, read_only=True).replay())
+
+    def outcomes(self) -> list[Outcome]:
+        return [record.outcome for record in self.records() if isinstance(record, TaskEnded)]
+
+    def launches(self) -> list[Launch]:
+        return [record for record in self.records() if isinstance(record, Launch)]
+
+    def successes(self) -> Counter[str]:
+        """How often each task's success is in the journal."""
+        return Counter(outcome.task for outcome in self.outcomes() if outcome.ending is Ending.SUCCESS)
+
+    def submitted(self) -> list[str]:
+        """The tags of the jobs that were decided on."""
+        return [record.tag for record in self.records() if isinstance(record, Submit)]
+
+    def nodes(self) -> list[NodeUp]:
+        return [record for record in self.records() if isinstance(record, NodeUp)]
+
+    def job_states(self) -> list[JobState]:
+        return [record for record in self.records() if isinstance(record, JobState)]
+
+    def executed(self) -> Counter[str]:
+        """How often each task's command began."""
+        return Counter(self._executions.read_text().splitlines()) if self._executions.exists() else Counter()
+
+    # --- what Slurm says ---
+
+    def jobs(self) -> dict[int, str]:
+        """The names of this directory's jobs in the queue, by number."""
+        rows = self.lab.run("squeue", "-h", "-a", "-o", "%A %j %Z").stdout.splitlines()
+        jobs = [row.split(maxsplit=2) for row in rows]
+        return {int(number): name for number, name, place in jobs if place.startswith(str(self.directory))}
+
+    def job_number(self, tag: str) -> int:
+        return next(number for number, name in self.jobs().items() if name == tag)
+
+    # --- what must be so ---
+
+    def wait(self, command: subprocess.Popen[bytes], successes: int) -> None:
+        """Until so many tasks have succeeded, while the command runs."""
+
+        def there() -> bool:
+            assert command.poll() is None, self.output()
+            return len(self.successes()) >= successes
+
+        wait_until(there, f"{successes} tasks", patience_s=PATIENCE_S)
+
+    def check(self, tasks: int = STAGES_TASKS) -> None:
+        """Every task has succeeded once, and no job is left."""
+        records = self.records()
+        finish = records[-1]
+        assert isinstance(finish, Finish) and finish.status == "succeeded", self.output()
+        successes = self.successes()
+        assert len(successes) == tasks
+        assert set(successes.values()) == {1}, successes.most_common(3)
+        self.check_queue()
+
+    def check_queue(self) -> None:
+        """Nothing is left in the queue, and nothing of the run's is running."""
+        wait_until(lambda: not self.jobs(), "the queue to be empty")
+        for lock in self.directory.glob(".headway/runs/*/jobs/*/nodes/*/lock"):
+            pid = lock.read_text().strip()
+            wait_until(lambda pid=pid: not pid or not os.path.exists(f"/proc/{pid}"), "a supervisor to leave")
+
+    def total(self) -> str:
+        return (self.directory / "total").read_text()

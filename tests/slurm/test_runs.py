@@ -1,0 +1,97 @@
+"""Whole runs on a real Slurm: every plan, files of a run, ways to stop one."""
+
+from __future__ import annotations
+
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+
+from headway.model.outcome import Ending
+from headway.model.records import UserCancel
+from headway.planning import PLANS
+from tests.slurm.flows import PATIENCE_S, STAGES_TOTAL, SlurmFlow
+from tests.slurm.lab import SlurmLab
+from tests.slurm.processes import wait_until
+
+LONG = """
+name: long
+tasks:
+  quick:
+    run: echo > quick
+    outputs: [quick]
+  long:
+    each: {n: [1, 2]}
+    run: sleep 600; echo > long-{n}
+    inputs: [quick]
+    outputs: ["long-{n}"]
+"""
+
+
+@pytest.fixture(scope="module")
+def flows(slurm_of_session: SlurmLab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, SlurmFlow]:
+    """A run under every plan, all at once: some of their jobs have to wait."""
+    slurm_of_session.tidy()
+    flows = {plan: SlurmFlow(slurm_of_session, tmp_path_factory.mktemp(plan)) for plan in sorted(PLANS)}
+    runs = {plan: flow.begin("--plan", plan) for plan, flow in flows.items()}
+    for plan, flow in flows.items():
+        flow.await_end(runs[plan])
+    return flows
+
+
+@pytest.mark.parametrize("plan", sorted(PLANS))
+def test_every_plan(flows: dict[str, SlurmFlow], plan: str) -> None:
+    flow = flows[plan]
+    assert flow.total() == STAGES_TOTAL
+    flow.check()
+    assert set(flow.executed().values()) == {1}
+    assert {launch.node.partition("#")[0] for launch in flow.launches()} <= set(flow.lab.nodes)
+
+
+def test_nothing_of_a_run_is_for_others_to_read(flows: dict[str, SlurmFlow]) -> None:
+    jobs = flows["headway"].directory / ".headway/runs/1/jobs"
+    closed = [jobs, *(path for path in jobs.rglob("*") if path.is_dir())]
+    assert len(closed) > 3
+    assert not [path for path in closed if stat.S_IMODE(path.stat().st_mode) & 0o077]
+    inside = [path for path in jobs.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert {"order.json", "script.sh", "asked.json"} <= {path.name for path in inside}
+    assert not [path for path in inside if stat.S_IMODE(path.stat().st_mode) & 0o077]
+
+
+def test_ctrl_c_once_lets_tasks_end(slurm: SlurmLab, tmp_path: Path) -> None:
+    """And starts none that wait."""
+    flow = SlurmFlow(slurm, tmp_path, LONG.replace("sleep 600", "sleep 3"))
+    run = flow.begin()
+    wait_until(lambda: len(flow.launches()) == 3, "both to run")
+    run.send_signal(signal.SIGINT)
+    flow.await_end(run)
+    flow.check(tasks=3)
+
+
+@pytest.mark.parametrize("how", ["ctrl-c", "cancel"])
+def test_stopped_at_once(slurm: SlurmLab, tmp_path: Path, how: str) -> None:
+    flow = SlurmFlow(slurm, tmp_path, LONG)
+    run = flow.begin()
+    wait_until(lambda: len(flow.launches()) == 3, "both to run")
+    if how == "cancel":
+        flow.headway("cancel")
+    else:
+        run.send_signal(signal.SIGINT)
+        wait_until(lambda: any(isinstance(record, UserCancel) for record in flow.records()), "the first to be heard")
+        run.send_signal(signal.SIGINT)
+    assert run.wait(PATIENCE_S) != 0
+    flow.check_queue()
+    assert [one.ending for one in flow.outcomes()] == [Ending.SUCCESS, Ending.CANCELLED, Ending.CANCELLED]
+
+
+def test_cancelled_without_a_manager(slurm: SlurmLab, tmp_path: Path) -> None:
+    flow = SlurmFlow(slurm, tmp_path, LONG)
+    run = flow.begin()
+    wait_until(lambda: len(flow.launches()) == 3, "both to run")
+    run.kill()
+    run.wait()
+    assert flow.jobs()
+    flow.headway("cancel")
+    assert not flow.jobs()
+    flow.check_queue()
