@@ -42,7 +42,7 @@ def command(run: str | None, directory: Path, output: Path | None, force: bool, 
     """Pack RUN (by default the newest) into a file that you can send to those who help you.
 
     It holds the journal as JSON lines, logs of managers and jobs, settings, versions and what `headway doctor` says.
-    Values of environment variables, passwords, tokens and keys are taken out where they can be told; names of users,
+    Values of the tasks' `env`, passwords, tokens and keys are taken out where they can be told; names of users,
     machines and files, and the tasks' commands stay. Only you can read the file: look into it before you send it.
 
     \b

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 LOG = "manager.log"  # in the run's folder
 
-_ASKED_WITHIN_S = 15.0  # a run that has begun should have asked for its first job by then
+_ASKED_WITHIN_S = 15.0  # a new run should have asked for its first job by then
+_ASKED_AGAIN_WITHIN_S = 3.0  # one that goes on may have its job already
 _MOMENT_S = 1.0  # and what stops a run at once does so within that after it
 _LOOK_EVERY_S = 0.02
 
@@ -86,7 +87,8 @@ def go_to_background(directory: Path, run: str = "", *, as_json: bool) -> Backgr
         _leave_terminal()
         return Background(writes, directory, run)
     os.close(writes)
-    raise click.exceptions.Exit(_wait(pid, reads, directory, as_json=as_json))
+    patience_s = _ASKED_AGAIN_WITHIN_S if run else _ASKED_WITHIN_S
+    raise click.exceptions.Exit(_wait(pid, reads, directory, patience_s, as_json=as_json))
 
 
 def _leave_terminal() -> None:
@@ -118,13 +120,14 @@ def _write_to(log: Path, run: str) -> int:
 # --- in front of the user ---
 
 
-def _wait(pid: int, pipe: int, directory: Path, *, as_json: bool) -> int:
+def _wait(pid: int, pipe: int, directory: Path, patience_s: float, *, as_json: bool) -> int:
+    """Until the run has begun, has asked for its first job (if that is soon), and lives a moment later."""
     try:
         begun = _first_line(pipe)
         if not begun:  # it has complained itself
             return _exit_code(os.waitpid(pid, 0)[1])
         run, offset = begun.split()
-        select.select([pipe], [], [], _ASKED_WITHIN_S)
+        select.select([pipe], [], [], patience_s)
         code = _end_within(pid, _MOMENT_S)
     except KeyboardInterrupt:
         with suppress(ProcessLookupError):

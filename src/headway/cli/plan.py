@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PREFER = {"fast": 0.0, "cheap": 1.0}
 _MOST_JOBS = 16  # where nobody says how many the site allows
+_PLENTY_BYTES = 1 << 50  # of disk, which no queue knows of
 
 
 class _Setting(NamedTuple):
@@ -168,7 +169,8 @@ def _on_slurm(workflow: Path, site: dict[str, str | None], history: str, seed: i
         "jobs_waiting": len(now.waiting),
         "probes": now.probes,
     }
-    return _Setting(instance, lambda number: imagined(now, number, seed, allowed), 0.0, said, node=now.node)
+    node = now.node.replace(nodes=1, disk_bytes=_PLENTY_BYTES)
+    return _Setting(instance, lambda number: imagined(now, number, seed, allowed), 0.0, said, node=node)
 
 
 def _passages(setting: _Setting, plans: list[str], futures: int) -> dict[str, list[Passage]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from headway.cli.options import json_option
-from headway.model.errors import InputError, SiteError
+from headway.model.errors import InputError
 
 
 @click.command("asa")
@@ -42,42 +42,18 @@ def command(full: bool, traces: int | None, seed: int, processes: int | None, ou
 
     from msgspec import structs
 
-    from headway.cli.output import console_for, print_json
     from headway.cli.study_progress import study_progress
+    from headway.cli.study_results import make_folder, present
     from headway.experiments.asa.document import document
     from headway.experiments.asa.experiment import FULL, QUICK, run_experiment
     from headway.experiments.asa.ledger import Ledger
 
     size = FULL if full else QUICK if traces is None else structs.replace(QUICK, traces=traces)
-    if out is not None:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise SiteError(f"cannot make this folder: {error.strerror}", where=str(out)) from error
+    make_folder(out)
     with study_progress(kept=out is not None) as tell:
         results = run_experiment(size, seed, Ledger(None if out is None else out / "units.jsonl"), processes, tell)
-    if out is not None:
-        import json
-
-        from headway.experiments.asa.page import page
-
-        _write(out / "asa.json", json.dumps(document(results), indent=2, ensure_ascii=False) + "\n")
-        _write(out / "asa.html", page(results))
-    if as_json:
-        print_json(document(results))
-        return 0
+    from headway.experiments.asa.page import page
     from headway.experiments.asa.tables import lines_of
-    from headway.report.saying import say, show
 
-    console = console_for()
-    for line, laid_out in lines_of(results, console.width):
-        (show if laid_out else say)(console, line)
+    present(results, document, lines_of, as_json=as_json, out=out, name="asa", page=page)
     return 0
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SiteError(f"cannot write this: {error.strerror}", where=str(path)) from error
-    click.echo(f"wrote {path}", err=True)

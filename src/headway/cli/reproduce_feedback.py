@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from headway.cli.options import json_option
-from headway.model.errors import InputError, SiteError
+from headway.model.errors import InputError
 
 
 @click.command("feedback")
@@ -43,43 +43,19 @@ def command(
     if full and workflows is not None:
         raise InputError("--full has its own number of workflows", where="--workflows", todo="leave out one of the two")
 
-    from headway.cli.output import console_for, print_json
     from headway.cli.study_progress import study_progress
+    from headway.cli.study_results import make_folder, present
     from headway.experiments.feedback.document import document
     from headway.experiments.feedback.experiment import FULL, QUICK, run_experiment
     from headway.experiments.feedback.ledger import Ledger
 
     count = FULL if full else QUICK if workflows is None else workflows
-    if out is not None:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise SiteError(f"cannot make this folder: {error.strerror}", where=str(out)) from error
+    make_folder(out)
     ledger = Ledger(None if out is None else out / "workflows.jsonl")
     with study_progress(kept=out is not None) as tell:
         results = run_experiment(count, seed, ledger, processes, tell)
-    if out is not None:
-        import json
-
-        from headway.experiments.feedback.page import page
-
-        _write(out / "feedback.json", json.dumps(document(results), indent=2, ensure_ascii=False) + "\n")
-        _write(out / "feedback.html", page(results))
-    if as_json:
-        print_json(document(results))
-        return 0
+    from headway.experiments.feedback.page import page
     from headway.experiments.feedback.tables import lines_of
-    from headway.report.saying import say, show
 
-    console = console_for()
-    for line, laid_out in lines_of(results, console.width):
-        (show if laid_out else say)(console, line)
+    present(results, document, lines_of, as_json=as_json, out=out, name="feedback", page=page)
     return 0
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SiteError(f"cannot write this: {error.strerror}", where=str(path)) from error
-    click.echo(f"wrote {path}", err=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from headway.cli.options import json_option
-from headway.model.errors import InputError, SiteError
+from headway.model.errors import InputError
 
 _LIST = "may be several, separated by commas"
 
@@ -67,8 +67,9 @@ def command(
     if again and out is None:
         raise InputError("without --out nothing is known of earlier runs", where="--again", todo="leave it out")
 
-    from headway.cli.output import console_for, print_json, warn
+    from headway.cli.output import warn
     from headway.cli.study_progress import study_progress
+    from headway.cli.study_results import make_folder, present
     from headway.experiments.glume.experiment import AS_PUBLISHED, CLEAN, MODES, run_experiment
     from headway.experiments.glume.modes import FULL, QUICK, Asked, Size
     from headway.experiments.glume.workflows import find
@@ -80,8 +81,7 @@ def command(
     for sentence in asked.found.missing:
         warn(sentence)
     modes = [mode for mode, chosen in ((AS_PUBLISHED, as_published), (CLEAN, clean)) if chosen] or MODES
-    if out is not None:
-        _make(out)
+    make_folder(out)
     ledger = Ledger(None if out is None else out / "runs.csv", again)
     try:
         with study_progress(kept=out is not None) as tell:
@@ -90,23 +90,10 @@ def command(
         ledger.close()
 
     from headway.experiments.glume.document import document
-
-    if out is not None:
-        import json
-
-        from headway.experiments.glume.page import page
-
-        _write(out / "glume.json", json.dumps(document(results), indent=2, ensure_ascii=False) + "\n")
-        _write(out / "glume.html", page(results))
-    if as_json:
-        print_json(document(results))
-        return 0
+    from headway.experiments.glume.page import page
     from headway.experiments.glume.tables import lines_of
-    from headway.report.saying import say, show
 
-    console = console_for()
-    for line, laid_out in lines_of(results, console.width):
-        (show if laid_out else say)(console, line)
+    present(results, document, lines_of, as_json=as_json, out=out, name="glume", page=page)
     return 0
 
 
@@ -120,18 +107,3 @@ def _check_plans(names: tuple[str, ...]) -> None:
 
             todo = nearest(name, sorted([*PLANS, *CODED]), otherwise="there are")
             raise InputError(f"there is no plan called {name!r}", where="--plans", todo=todo)
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SiteError(f"cannot make this folder: {error.strerror}", where=str(folder)) from error
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SiteError(f"cannot write this: {error.strerror}", where=str(path)) from error
-    click.echo(f"wrote {path}", err=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from headway.cli.options import json_option
-from headway.model.errors import InputError, SiteError
+from headway.model.errors import InputError
 
 _WORLDS, _FULL_WORLDS = 2, 10
 
@@ -71,11 +71,12 @@ def command(
         raise InputError("--full has its own number of worlds", where="--worlds", todo="leave out one of the two")
     if not real and (runs is not None or small):
         raise InputError("--runs and --small are for --real", todo="add --real, or leave them out")
-    if out is not None:
-        _make(out)
+    from headway.cli.study_results import make_folder, present
+
+    make_folder(out)
     if real:
         return _real(examples, runs, small, seed, out, as_json)
-    from headway.cli.output import console_for, print_json, warn
+    from headway.cli.output import warn
     from headway.cli.study_progress import study_progress
     from headway.experiments.rl.document import document
     from headway.experiments.rl.experiment import Asked, run_experiment
@@ -88,57 +89,19 @@ def command(
     ledger = Ledger(None if out is None else out / "courses.jsonl")
     with study_progress(kept=out is not None) as tell:
         results = run_experiment(asked, ledger, processes, tell)
-    if out is not None:
-        import json
-
-        from headway.experiments.rl.page import page
-
-        _write(out / "rl.json", json.dumps(document(results), indent=2, ensure_ascii=False) + "\n")
-        _write(out / "rl.html", page(results))
-    if as_json:
-        print_json(document(results))
-        return 0
+    from headway.experiments.rl.page import page
     from headway.experiments.rl.tables import lines_of
-    from headway.report.saying import say, show
 
-    console = console_for()
-    for line, laid_out in lines_of(results, console.width):
-        (show if laid_out else say)(console, line)
+    present(results, document, lines_of, as_json=as_json, out=out, name="rl", page=page)
     return 0
 
 
 def _real(examples: Path, runs: int | None, small: bool, seed: int, out: Path | None, as_json: bool) -> int:
-    from headway.cli.output import console_for, print_json
+    from headway.cli.study_results import present
     from headway.experiments.rl.real import MOST_RUNS, real_document, real_lines, real_runs
 
     found = real_runs(
         examples, runs or MOST_RUNS, small=small, seed=seed, tell=lambda words: click.echo(words, err=True)
     )
-    if out is not None:
-        import json
-
-        _write(out / "rl-real.json", json.dumps(real_document(found), indent=2, ensure_ascii=False) + "\n")
-    if as_json:
-        print_json(real_document(found))
-        return 0
-    from headway.report.saying import say, show
-
-    console = console_for()
-    for line, laid_out in real_lines(found, console.width):
-        (show if laid_out else say)(console, line)
+    present(found, real_document, real_lines, as_json=as_json, out=out, name="rl-real")
     return 0
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SiteError(f"cannot make this folder: {error.strerror}", where=str(folder)) from error
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SiteError(f"cannot write this: {error.strerror}", where=str(path)) from error
-    click.echo(f"wrote {path}", err=True)

@@ -61,6 +61,8 @@ class Attendance:
         self._answer_within_s = 600.0 if cluster.queues else 60.0  # a supervisor on a busy machine may take seconds
         self._connected: dict[str, tuple[str, Line]] = {}  # job and line, by node
         self._up: dict[str, str] = {name: node.tag for name, node in engine.nodes.items()}  # all that were told of
+        self._started_at: dict[str, float | None] = {}  # by job, whether its nodes have answered or not
+        self._told_of = {tag for tag, job in engine.jobs.items() if job.phase is JobPhase.RUNNING}
         self._released: set[str] = set()
         self._stillborn = 0  # jobs in a row that ended before anybody answered
 
@@ -108,13 +110,10 @@ class Attendance:
 
     async def _follow(self, tag: str) -> None:
         attended: dict[str, asyncio.Task[None]] = {}
-        told = self._engine.jobs[tag].phase is JobPhase.RUNNING
         while tag not in self._released:
             news = (await asyncio.to_thread(self._cluster.news, [tag]))[tag]
             if news.phase is JobPhase.RUNNING:
-                if not told and news.nodes:
-                    told = True
-                    self._tell(records.JobState(time.time(), tag, JobPhase.RUNNING, since=news.started_at))
+                self._started_at[tag] = news.started_at
                 for node in news.nodes:
                     if node not in attended:
                         attended[node] = self._keep(self._attend(tag, node))
@@ -215,6 +214,9 @@ class Attendance:
 
     def _greet(self, tag: str, key: str, line: Line) -> None:
         self.say_what_is_produced(list(self._engine.workflow.producer), [line])
+        if tag not in self._told_of:  # with its first node, since a job without nodes looks like one without work
+            self._told_of.add(tag)
+            self._tell(records.JobState(time.time(), tag, JobPhase.RUNNING, since=self._started_at.get(tag)))
         if key not in self._up:
             self._up[key] = tag
             capacity = self._engine.jobs[tag].request.per_node

@@ -14,6 +14,7 @@ from headway.model.errors import SiteError
 from headway.model.outcome import Outcome
 from headway.model.records import Decision, Event, Figure, HistoryKey, Launch, RunStarted, StateRead, TaskEnded
 from headway.model.task import Task
+from headway.sizing import DEFAULT_SIZER
 
 VERSION = 1
 _LONGEST_WAIT_S = 30.0  # until what was learned is written
@@ -42,7 +43,8 @@ def read_state(key: HistoryKey | None, sizer: str, warn: Warn, now: float) -> li
         finally:
             history.close()
     except SiteError as error:
-        warn(f"what earlier runs' agents had learned is not known: {error}")
+        if sizer != DEFAULT_SIZER:  # few of its runs have agents, and all have said that they cannot read the history
+            warn(f"what earlier runs' agents had learned is not known: {error}")
         return []
     learned = _learned(kept, sizer)
     return [] if learned is None else [StateRead(now, name, learned)]
@@ -52,25 +54,21 @@ def state_keeper(settings: RunStarted, task: Callable[[str], Task], warn: Warn) 
     """An observer that writes back what the run's agents learn; None where there is nothing to keep, or no place."""
     if settings.history is None or settings.sizer not in allocators():
         return None
-    try:
-        history = open_history(settings.history.place)
-    except SiteError as error:
-        warn(f"what this run's agents learn is not kept: {error}")
-        return None
-    return StateKeeper(history, settings, settings.history, task, warn)
+    return StateKeeper(settings, settings.history, task, warn)
 
 
 class StateKeeper:
     """Observer of a run: lets the agents that are kept in the history learn what the run's own learned.
 
     Runs at the same time take turns, and all are learned from: each adds its outcomes to what is there. An outcome that
-    was added before a crash is not added again: how many of each run were is kept beside.
+    was added before a crash is not added again: how many of each run were is kept beside. The history is opened when
+    there is something to keep: of the default's runs, most have no agents.
     """
 
-    def __init__(
-        self, history: History, settings: RunStarted, key: HistoryKey, task: Callable[[str], Task], warn: Warn
-    ) -> None:
-        self._history: History | None = history
+    def __init__(self, settings: RunStarted, key: HistoryKey, task: Callable[[str], Task], warn: Warn) -> None:
+        self._history: History | None = None
+        self._given_up = False
+        self._chooses_for = allocators()[settings.sizer](settings.seed).chooses_for
         self._settings = settings
         self._key = key
         self._task = task
@@ -88,7 +86,9 @@ class StateKeeper:
                 attempt, ticket = self._running.get(record.outcome.task, (0, {}))
                 if attempt == record.outcome.attempt:  # not late news of an attempt that was given up for lost
                     del self._running[record.outcome.task]
-                    self._lessons.append((self._task(record.outcome.task), ticket, record.outcome))
+                    task = self._task(record.outcome.task)
+                    if self._chooses_for(task):
+                        self._lessons.append((task, ticket, record.outcome))
         if self._lessons and time.monotonic() >= self._due_at:
             self._write()
 
@@ -104,9 +104,12 @@ class StateKeeper:
 
     def _write(self) -> None:
         self._due_at = time.monotonic() + _LONGEST_WAIT_S
-        if self._history is None:
+        if self._given_up:
+            self._lessons.clear()
             return
         try:
+            if self._history is None:
+                self._history = open_history(self._key.place)
             name = state_name(self._settings.sizer, self._key.workflow)
             self._history.update_state(self._key.site, name, self._with_lessons)
         except HistoryBusyError:
@@ -117,7 +120,7 @@ class StateKeeper:
         self._lessons.clear()
 
     def _with_lessons(self, kept: Mapping[str, Any] | None) -> dict[str, Any]:
-        allocator = allocator_of(self._settings.sizer, self._settings.seed)
+        allocator = allocators()[self._settings.sizer](self._settings.seed)
         learned = _learned(kept, self._settings.sizer)
         runs = {} if learned is None or kept is None else dict(kept["runs"])
         if learned is not None:
@@ -127,13 +130,14 @@ class StateKeeper:
             allocator.observe(task, ticket, outcome)
         runs[self._settings.uid] = self._numbered_from + max(known, len(self._lessons))
         newest = dict(list(runs.items())[-_RUNS_REMEMBERED:])
-        return {"version": VERSION, "learned": allocator.state(), "runs": newest}
+        return {"version": VERSION, "learned": allocator.kept(), "runs": newest}
 
     def _give_up(self, what: str) -> None:
         self._warn(f"what this run's agents learn is not kept: {what}")
         if self._history is not None:
             self._history.close()
         self._history = None
+        self._given_up = True
         self._lessons.clear()
 
 

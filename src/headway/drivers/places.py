@@ -38,6 +38,7 @@ class Place(NamedTuple):
         """Leave the order for supervisors where those of a batch job look for it."""
         self.site.jobs.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.site.order("").write(self.site.jobs)
+        (self.site.jobs / "order.json").chmod(0o600)
 
 
 def place_of(settings: RunStarted, folder: RunFolder, supervision: Supervision, *, lenient: bool = False) -> Place:

@@ -214,6 +214,8 @@ class Driver:
         An attempt ends once: what is told twice, or too late, does not count. A success whose inputs were changed under
         its hands counts for this run, but no later run may rely on it.
         """
+        if isinstance(event, records.NodeUp) and self._engine.jobs[event.tag].released:
+            return None  # it was given back while its node was on its way to us
         if isinstance(event, records.TaskWithdrawn):
             state = self._engine.tasks.get(event.task)  # none, if it was never begun because of something it needs
             return event if state is not None and state.phase <= Phase.RUNNING else None

@@ -34,6 +34,7 @@ TASK_KEYS = (
     "priority",
     "retries",
     "sandbox",
+    "malleable",
     "category",
 )
 
@@ -89,6 +90,7 @@ class _Block(Struct):
     priority: float = 0
     retries: int = 0
     sandbox: bool = True
+    malleable: bool = False
 
     @property
     def owner(self) -> str:
@@ -148,6 +150,8 @@ def _read_block(reader: Reader, name: str, entry: Entry) -> _Block:
         block.retries = int(reader.number(keys["retries"], f"'retries' of {owner}", least=0, whole=True))
     if "sandbox" in keys:
         block.sandbox = reader.flag(keys["sandbox"], f"'sandbox' of {owner}")
+    if "malleable" in keys:
+        block.malleable = reader.flag(keys["malleable"], f"'malleable' of {owner}")
     return block
 
 
@@ -241,6 +245,7 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
             hints=block.hints,
             retries=block.retries,
             sandbox=block.sandbox,
+            malleable=block.malleable,
         )
         for task_id, command, environment, setup, container, inputs, outputs, parents in columns
     ]

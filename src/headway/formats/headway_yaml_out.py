@@ -69,6 +69,8 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
         yield f"{_INDENT}retries: {task.retries}"
     if not task.sandbox:
         yield f"{_INDENT}sandbox: false"
+    if task.malleable:
+        yield f"{_INDENT}malleable: true"
 
 
 def _needs(task: Task, workflow: Workflow) -> tuple[str, ...]:

@@ -15,8 +15,9 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     `category` is the abstract task: tasks of one category do the same work on other data, so what one needed
     says what the next will need. `inputs` may hold patterns (`count_*`), outputs may not. `parents` are the ids
     of the tasks that must succeed first; `Workflow.add` completes them with those that files imply. `hints` are
-    the user's wishes by resource name (`memory_bytes`, `walltime_s`, …). `input_bytes` is None until the inputs
-    exist and somebody has looked.
+    the user's wishes by resource name (`memory_bytes`, `walltime_s`, …). A `malleable` task uses as many cores as it
+    is given (`HEADWAY_CORES`), so that they can be chosen for it. `input_bytes` is None until the inputs exist and
+    somebody has looked.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     hints: dict[str, float] = field(default_factory=dict)
     retries: int = 0
     sandbox: bool = True
+    malleable: bool = False
     input_bytes: int | None = None
 
     @property

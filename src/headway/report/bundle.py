@@ -84,7 +84,7 @@ def add_what_is_missing(bundle: Bundle, folder: RunFolder) -> None:
     bundle.left_out += [
         "what tasks wrote to standard output and error: `headway logs TASK` shows it",
         "the workflow's files, inputs and outputs",
-        "values of environment variables",
+        "values of the tasks' environment variables",
     ]
     if (folder.path / "pool").exists():
         bundle.left_out.append("keys and certificates of the pool")

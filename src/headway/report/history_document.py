@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.history.figures import CategoryFigures, Spread
 from headway.history.base import Kept
+from headway.history.figures import CategoryFigures, Spread
 from headway.report.document import amounts
 
 _USED = ("wall_s", "cpu_s", "memory_bytes", "disk_bytes", "cores_peak", "cores_average")

@@ -9,6 +9,7 @@ from headway.sizing.gradient_bandit import GradientBandit, GradientBanditAllCore
 from headway.sizing.greedy_bucketing import GreedyBucketing
 from headway.sizing.ladder import Ladder
 from headway.sizing.ladder_malleable import LadderMalleable
+from headway.sizing.ladders import Ladders
 from headway.sizing.linear_regression import (
     LinearRegression,
     LinearRegressionMax,
@@ -58,10 +59,11 @@ SIZERS: dict[str, type[Sizer]] = {
     )
 }
 DEFAULT_SIZER = Ladder.name
-# These choose cores, too, for tasks that can use more or fewer of them.
+# These choose cores, too, for tasks that can use more or fewer of them: the default for those that say so.
 ALLOCATORS: dict[str, type[MalleableAllocator]] = {
     allocator.name: allocator
     for allocator in (
+        Ladders,
         LadderMalleable,
         # 003
         GradientBandit,

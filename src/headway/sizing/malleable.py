@@ -103,9 +103,13 @@ class MalleableAllocator(Allocator):
     def new_agent(self, category: str) -> Agent:
         """One that has learned nothing."""
 
+    def chooses_for(self, task: Task) -> bool:
+        """Whether an agent decides for this task."""
+        return True
+
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:
         others = self._others.allocate(task, failures, context)
-        if isinstance(others, CannotFit):
+        if isinstance(others, CannotFit) or not self.chooses_for(task):
             return others
         defaults = [without_record(self.name, resource, task, context) for resource in CHOSEN]
         for answer in defaults:
@@ -136,7 +140,8 @@ class MalleableAllocator(Allocator):
                 given[resource], why[resource] = answer.value, answer.why
         resources = others.resources.replace(**given)
         ticket = choice.ticket | {"agent": self.name} | {f"given_{name}": resources[name] for name in CHOSEN}
-        return Allocation(resources, why | others.why, ticket)
+        unchanged = {name: said for name, said in others.why.items() if name not in given}
+        return Allocation(resources, why | unchanged, ticket)
 
     def _draw(self, choice: str, context: Context) -> float:
         _, _, task, attempt = context.draw
@@ -145,6 +150,8 @@ class MalleableAllocator(Allocator):
 
     def observe(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
         self._others.observe(task, {}, outcome)
+        if not self.chooses_for(task):
+            return
         if outcome.ending is not Ending.SUCCESS and not outcome.ending.exhausted:
             return  # it says nothing of what was given
         agent = self._agents.get(task.category)
@@ -165,13 +172,20 @@ class MalleableAllocator(Allocator):
             "others": self._others.state(),
         }
 
+    def kept(self) -> dict[str, Any]:
+        """What the history keeps of the state: all but what its observations teach the next run anyway."""
+        state = self.state()
+        del state["others"]
+        return state
+
     def restore(self, state: Mapping[str, Any]) -> None:
         self._outcomes = self._outcomes_at_start = int(state["outcomes"])
         for category, learned in state["agents"].items():
             agent = self._agents[category] = self.new_agent(category)
             agent.runs, agent.mean_s = int(learned["runs"]), float(learned["mean_s"])
             agent.restore(learned)
-        self._others.restore(state["others"])
+        if "others" in state:
+            self._others.restore(state["others"])
 
 
 def _within(choice: Choice, limits: Resources) -> Choice:

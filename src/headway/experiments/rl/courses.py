@@ -23,7 +23,7 @@ from headway.sizing.base import Allocator
 from headway.sizing.feedback_loop import FeedbackLoop
 from headway.sizing.gradient_bandit import GradientBandit, GradientBanditAllCores
 from headway.sizing.ladder import Ladder
-from headway.sizing.ladder_malleable import LadderMalleable
+from headway.sizing.ladders import Ladders
 from headway.sizing.malleable import MalleableAllocator
 from headway.sizing.per_resource import PerResource
 from headway.sizing.q_learning import QLearning, QLearningHarmonic, QLearningPrinted
@@ -67,7 +67,7 @@ def _agents(make: type[MalleableAllocator]) -> Callable[[World], Allocator]:
 
 
 DEFAULT, BANDIT, Q, LOOP = "default", GradientBandit.name, QLearning.name, FeedbackLoop.name
-OURS, OURS_MALLEABLE = Ladder.name, LadderMalleable.name
+OURS, STATED = Ladders.name, "ladder-stated-cores"  # the latter: the same, if tasks did not say that they are malleable
 APPROACHES = {
     approach.name: approach
     for approach in (
@@ -75,8 +75,8 @@ APPROACHES = {
         Approach(BANDIT, 50, _agents(GradientBandit)),
         Approach(Q, 100, _agents(QLearning)),
         Approach(LOOP, 20, lambda world: FeedbackLoop(world.seed, 10, world.tasks_a_run())),
-        Approach(OURS, 20, _sizer(Ladder)),
-        Approach(OURS_MALLEABLE, 20, _agents(LadderMalleable)),
+        Approach(OURS, 20, _agents(Ladders)),
+        Approach(STATED, 20, _sizer(Ladder)),
         Approach(GradientBanditAllCores.name, 50, _agents(GradientBanditAllCores)),
         Approach(QLearningPrinted.name, 100, _agents(QLearningPrinted)),
         Approach(QLearningHarmonic.name, 100, _agents(QLearningHarmonic)),

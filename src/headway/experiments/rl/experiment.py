@@ -10,7 +10,7 @@ from multiprocessing import get_context
 
 from msgspec import Struct
 
-from headway.experiments.rl.courses import APPROACHES, BANDIT, DEFAULT, LOOP, OURS, OURS_MALLEABLE, Q
+from headway.experiments.rl.courses import APPROACHES, BANDIT, DEFAULT, LOOP, OURS, Q
 from headway.experiments.rl.ledger import Ledger
 from headway.experiments.rl.pipelines import Found, Pipeline, find_pipelines
 from headway.experiments.rl.units import AS_THESIS, AS_TRACED, Done, Unit, carry_out
@@ -18,7 +18,7 @@ from headway.experiments.rl.worlds import FRACTIONS
 from headway.experiments.studies.pool import cores
 from headway.experiments.studies.study import Progress, Tell
 
-MAIN = (DEFAULT, BANDIT, Q, LOOP, OURS, OURS_MALLEABLE)
+MAIN = (DEFAULT, BANDIT, Q, LOOP, OURS)
 VARIANTS = tuple(name for name in APPROACHES if name not in MAIN)
 
 

@@ -81,7 +81,7 @@ def _memory(results: Results) -> Iterator[str]:
 def _bar(results: Results) -> Iterator[str]:
     for requests in (AS_THESIS, AS_TRACED):
         for name in dict.fromkeys(claim.one for claim in BAR):
-            own = statements(results.done, requests, [claim for claim in BAR if claim.one == name])
+            own = statements(results.done, requests, _bar_of(name))
             passed = [all(holds) for holds in zip(*(each.holds for each in own), strict=True)]
             words = ", ".join(
                 f"{fractions} {'yes' if good else 'NO'}" for fractions, good in zip(FRACTIONS, passed, strict=True)

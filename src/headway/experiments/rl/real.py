@@ -12,7 +12,7 @@ from msgspec import Struct, structs, to_builtins
 from rich.text import Text
 
 from headway.drivers.runs import Options, start
-from headway.experiments.rl.courses import OURS, OURS_MALLEABLE, RunFigures, figures_of
+from headway.experiments.rl.courses import OURS, RunFigures, figures_of
 from headway.experiments.rl.figures import added
 from headway.experiments.rl.tables import Line, total_table
 from headway.formats.headway_yaml import read_workflow
@@ -23,9 +23,10 @@ from headway.model.errors import InputError, SiteError
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.report.words import count
+from headway.sizing.ladder_malleable import LadderMalleable
 
 EXAMPLES = ("match", "power")
-REAL_APPROACHES = ("user", "gradient-bandit", "q-learning", "feedback-loop", OURS, OURS_MALLEABLE)
+REAL_APPROACHES = ("user", "gradient-bandit", "q-learning", "feedback-loop", OURS, LadderMalleable.name)  # the last takes every task for malleable
 MOST_RUNS = 20
 _COUNTED = 3
 _ABOUT = 0.1

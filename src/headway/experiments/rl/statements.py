@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from headway.experiments.rl.courses import BANDIT, DEFAULT, LOOP, OURS, OURS_MALLEABLE, Q
+from headway.experiments.rl.courses import BANDIT, DEFAULT, LOOP, OURS, Q
 from headway.experiments.rl.figures import ratio, totals
 from headway.experiments.rl.units import Done
 from headway.experiments.rl.worlds import FRACTIONS
@@ -50,13 +50,11 @@ CLAIMS = (
     Claim(LOOP, BANDIT, MEMORY, True),
     Claim(LOOP, DEFAULT, EFFECTIVE, False),
 )
-# What our own have to show: the default, which leaves cores as the workflow states them, and the one that chooses them.
+# What our default has to show.
 BAR = (
     Claim(OURS, LOOP, MEMORY, True),
     Claim(OURS, LOOP, TIME, True),
-    Claim(OURS_MALLEABLE, LOOP, MEMORY, True),
-    Claim(OURS_MALLEABLE, LOOP, TIME, True),
-    Claim(OURS_MALLEABLE, LOOP, CPU, True),
+    Claim(OURS, LOOP, CPU, True),
 )
 
 

@@ -96,7 +96,7 @@ def world_of(pipeline: Pipeline, fractions: str, seed: int, requests: float = 1.
 def _task(task: str, process: Process, parents: tuple[str, ...], requests: float) -> Task:
     cores = min(float(process.cores), MACHINE.cores)
     hints = {"cores": cores, "memory_bytes": float(int(min(requests * process.memory_bytes, MACHINE.memory_bytes)))}
-    return Task(task, process.name, "-", parents=parents, hints=hints)
+    return Task(task, process.name, "-", parents=parents, hints=hints, malleable=True)
 
 
 def _parents(before: list[list[str]], index: int, many: int) -> tuple[str, ...]:

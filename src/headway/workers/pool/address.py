@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from distributed.comm.core import Comm
 
 _FILE = "scheduler.json"
-_EACH_S = 5.0  # for one of its addresses to answer
+# For one address to answer. Dask tries again all that time, also where nobody listens any more; not so short that a
+# busy host cannot say hello in a fifth of it, which is what Dask gives the first attempt.
+_ANSWER_WITHIN_S = 5.0
 
 
 class Whereabouts(Struct, frozen=True):
@@ -52,19 +54,19 @@ class Whereabouts(Struct, frozen=True):
 async def reach(where: Whereabouts, connection: Mapping[str, Any]) -> tuple[str, Comm] | None:
     """The first address that answers and shows the run's certificate, with an open connection to it."""
     for address in where.addresses:
-        comm = await connect(address, connection, _EACH_S)
+        comm = await connect(address, connection)
         if comm is not None:
             return address, comm
     return None
 
 
-async def connect(address: str, connection: Mapping[str, Any], timeout_s: float) -> Comm | None:
+async def connect(address: str, connection: Mapping[str, Any]) -> Comm | None:
     """A connection; None if nobody answers in time, or somebody who is not of this pool."""
     from distributed.comm.core import connect as dask_connect
 
     try:
-        async with asyncio.timeout(timeout_s):
-            comm: Comm = await dask_connect(address, timeout=timeout_s, deserialize=False, **connection)
+        async with asyncio.timeout(_ANSWER_WITHIN_S):
+            comm: Comm = await dask_connect(address, timeout=_ANSWER_WITHIN_S, deserialize=False, **connection)
             return comm
     except OSError:  # a time-out is an OSError, too
         return None

@@ -67,7 +67,7 @@ class DaskLines(Lines):
             async with asyncio.timeout(timeout_s):
                 while True:
                     for found in await self._find(place(tag, node)):
-                        if (line := await self._call(found, timeout_s)) is not None:
+                        if (line := await self._call(found)) is not None:
                             return line
                     await asyncio.sleep(_GLANCE_S)
         except TimeoutError:
@@ -84,8 +84,8 @@ class DaskLines(Lines):
                 await (await self._reaching).close()
             self._reaching = None
 
-    async def _call(self, found: str, timeout_s: float) -> DaskLine | None:
-        comm = await address.connect(found, self._connection, timeout_s)
+    async def _call(self, found: str) -> DaskLine | None:
+        comm = await address.connect(found, self._connection)
         if comm is None:
             return None
         line = DaskLine(comm)

@@ -1,0 +1,125 @@
+"""`run --detach` and `resume --detach`: real processes, a real terminal that hangs up."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.bench import SMALL, Bench
+
+WAITS = """
+    name: patient
+    tasks:
+      wait:
+        run: grep SigIgn /proc/self/status > signals; touch started; while [ ! -e go ]; do sleep 0.05; done
+      after:
+        needs: [wait]
+        run: echo done > done
+"""
+FAILS = "name: bad\ntasks:\n  bad:\n    run: exit 3\n"
+
+
+def test_it_goes_on_after_the_logout(bench: Bench) -> None:
+    bench.write(WAITS)
+    command = shlex.join([sys.executable, "-m", "headway", "run", "--detach", *SMALL])
+    pid, terminal = pty.fork()
+    if pid == 0:  # the leader of a session that has a terminal, as a login shell is
+        os.chdir(bench.directory)
+        words = ["/bin/sh", "-c", f"{command} > said; echo $? > code.new; mv code.new code; sleep 1000"]
+        os.execve("/bin/sh", words, bench.environment)
+    bench.wait_for_file("code")
+    assert (bench.directory / "code").read_text() == "0\n"
+    os.kill(pid, signal.SIGHUP)
+    os.close(terminal)
+    os.waitpid(pid, 0)
+
+    status = bench.json("status")
+    manager = status["manager_pid"]
+    assert status["state"] == "running"
+    said = (bench.directory / "said").read_text()
+    assert f"run 1 goes on in the background, as process {manager} on " in said
+    assert "headway attach 1" in said
+    assert os.getsid(manager) == manager, "a session of its own"
+    os.kill(manager, signal.SIGHUP)
+    bench.wait_for_file("started")
+    assert bench.json("status")["state"] == "running"
+    (bench.directory / "go").touch()
+    assert bench.succeeds("attach").count("patient, run 1: succeeded") == 1
+    assert (bench.directory / "done").exists()
+    ignored = int((bench.directory / "signals").read_text().split()[1], 16)
+    assert not ignored & 1 << (signal.SIGHUP - 1), "tasks do not inherit that hang-ups are ignored"
+
+    log = bench.directory / ".headway" / "runs" / "1" / "manager.log"
+    assert log.stat().st_mode & 0o777 == 0o600
+    bench.wait_for(lambda: "run 1: succeeded" in log.read_text(), "the last words in the log")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("nofile.yaml",), ("--cores", "none"), ("--sizer", "nobody"), ("--cores", "4000"), ("--plan", "asa")],
+    ids=lambda words: "".join(words).strip("-"),
+)
+def test_what_stops_it_at_once_is_told_as_without(bench: Bench, words: tuple[str, ...]) -> None:
+    bench.write(WAITS)
+    plain, detached = bench("run", *words), bench("run", "--detach", *words)
+    assert plain.returncode == 2
+    assert (detached.returncode, detached.stderr, detached.stdout) == (2, plain.stderr, "")
+    assert not (bench.directory / ".headway" / "runs").exists()
+
+
+def test_only_one_manager(bench: Bench) -> None:
+    bench.write(WAITS)
+    answer = bench.json("run", "--detach", *SMALL)
+    assert (answer["run"], answer["exit_code"]) == ("1", None)
+    assert Path(answer["log"]).exists()
+    assert "another Headway is at work here" in bench.fails(4, "run", "--detach", *SMALL)
+    assert "another Headway is at work here" in bench.fails(4, "resume", "--detach")
+    assert "run 1 is stopped" in bench.succeeds("cancel")
+
+
+def test_a_run_that_fails_soon(bench: Bench) -> None:
+    """It may be over before the command returns, and then the command tells of it."""
+    bench.write(FAILS)
+    done = bench("run", "--detach", *SMALL)
+    assert (done.returncode, "run 1: failed" in done.stdout) in ((0, False), (1, True)), done.stdout
+    assert bench("attach").returncode == 1
+    assert done.stderr == ""
+
+
+def test_resume_in_the_background(bench: Bench) -> None:
+    bench.write(WAITS)
+    bench.succeeds("run", "--detach", *SMALL)
+    bench.wait_for_file("started")
+    bench.succeeds("cancel")
+    assert "run 1 goes on in the background" in bench.succeeds("resume", "--detach")
+    (bench.directory / "go").touch()
+    assert json.loads(bench.succeeds("attach", "--json"))["state"] == "succeeded"
+    log = (bench.directory / ".headway" / "runs" / "1" / "manager.log").read_text()
+    assert log.count("--- ") == 2, "one log of both managers"
+
+
+def test_a_killed_manager_is_told_of_and_replaced(bench: Bench) -> None:
+    bench.write(WAITS)
+    manager = bench.json("run", "--detach", *SMALL)["manager_pid"]
+    bench.wait_for_file("started")
+    os.kill(manager, signal.SIGKILL)
+    bench.wait_for(lambda: bench.json("status")["state"] == "interrupted", "the end of the manager")
+    error = bench.fails(3, "attach", "--quiet")
+    assert f"nobody manages run 1 any more: its manager (process {manager} on " in error
+    assert "was killed or crashed; nothing is lost; `headway resume --detach 1` goes on with it" in error
+    assert "`headway resume 1` goes on with it" in bench.fails(4, "run", "--detach", *SMALL)
+    assert bench.json("resume", "--detach")["manager_pid"] != manager
+    (bench.directory / "go").touch()
+    bench.succeeds("attach", "--quiet")
+
+
+def test_a_dry_run_has_no_background(bench: Bench) -> None:
+    bench.write(WAITS)
+    assert "a dry run is over at once" in bench.fails(2, "run", "--detach", "-n")

@@ -1,0 +1,109 @@
+"""Runs on a real Slurm while processes, nodes, jobs and the controller die: nothing is lost, and nothing succeeds
+twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headway.model.outcome import Ending
+from headway.model.records import NodeLost
+from tests.slurm.configuration import Configuration
+from tests.slurm.conftest import require_slurm
+from tests.slurm.flows import SlurmFlow
+from tests.slurm.lab import SlurmLab
+from tests.slurm.lies import LIES, lying
+from tests.slurm.processes import of_jobs, wait_until
+
+# So long that some of it is under way when something dies, on nodes that are six times two cores.
+WIDE = """
+name: wide
+tasks:
+  part:
+    each: {{n: [{numbers}]}}
+    run: sleep {seconds}; echo "$SLURMD_NODENAME" > part-{{n}}
+    outputs: ["part-{{n}}"]
+  total:
+    run: cat part-* | wc -l > total
+    inputs: ["part-*"]
+    outputs: [total]
+"""
+
+
+def wide(tasks: int, seconds: float) -> str:
+    return WIDE.format(numbers=", ".join(map(str, range(tasks))), seconds=seconds)
+
+
+@pytest.fixture(scope="module")
+def small_slurm() -> Iterator[SlurmLab]:
+    """Six nodes of two cores."""
+    require_slurm()
+    with SlurmLab(Configuration(nodes=6, cpus=2, memory_mb=4000)) as lab:
+        yield lab
+
+
+@pytest.fixture
+def lab(small_slurm: SlurmLab) -> SlurmLab:
+    small_slurm.tidy()
+    return small_slurm
+
+
+def processes(flow: SlurmFlow, module: str) -> list[int]:
+    """Those processes of a flow's jobs that run a module of ours."""
+    found = []
+    for pid in of_jobs(flow.lab.root):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if os.path.exists(f"/proc/{pid}") else []
+        if module.encode() in words and any(word.startswith(str(flow.directory).encode()) for word in words):
+            found.append(pid)
+    return sorted(found)
+
+
+def finish(flow: SlurmFlow, run: subprocess.Popen[bytes], tasks: int) -> None:
+    flow.await_end(run)
+    flow.check(tasks + 1)
+    assert flow.total() == f"{tasks}\n"
+
+
+@pytest.mark.parametrize("who", ["supervisor", "file_carrier", "node"])
+def test_a_process_on_a_node_is_killed(lab: SlurmLab, tmp_path: Path, who: str) -> None:
+    flow = SlurmFlow(lab, tmp_path, wide(24, 1))
+    run = flow.begin("--plan", "big-job", "--lines", "files")
+    flow.wait(run, 3)
+    os.kill(processes(flow, f"headway.workers.{who}")[0], signal.SIGKILL)
+    finish(flow, run, 24)
+    lost = [record for record in flow.records() if isinstance(record, NodeLost)]
+    assert bool(lost) == (who != "file_carrier")
+
+
+def test_a_node_dies(lab: SlurmLab, tmp_path: Path) -> None:
+    flow = SlurmFlow(lab, tmp_path, wide(24, 1))
+    run = flow.begin("--plan", "big-job")
+    flow.wait(run, 3)
+    lab.kill_node(flow.nodes()[0].node.partition("#")[0])
+    finish(flow, run, 24)
+
+
+def test_the_controller_is_away_for_a_while(lab: SlurmLab, tmp_path: Path) -> None:
+    flow = SlurmFlow(lab, tmp_path, wide(24, 1))
+    run = flow.begin("--plan", "big-job")
+    flow.wait(run, 3)
+    lab.stop_controller()
+    flow.wait(run, 15)  # what has its nodes goes on
+    time.sleep(5)
+    lab.start_controller()
+    finish(flow, run, 24)
+
+
+def test_somebody_cancels_a_job(lab: SlurmLab, tmp_path: Path) -> None:
+    flow = SlurmFlow(lab, tmp_path, wide(24, 1))
+    run = flow.begin("--plan", "big-job")
+    flow.wait(run, 3)
+    lab.run("scancel", str(flow.job_number(flow.submitted()[0])))
+    finish(flow, run, 24)
+    assert {outcome.ending for outcome in flow.outcomes()} <= {Ending.SUCCESS, Ending.CANCELLED}
