@@ -1,14 +1,14 @@
-"""`python -m benchmarks [answers] [throughput] [scale] [sizing] [queue] [pool] [--tasks N] [--concurrency N]`."""
+"""`python -m benchmarks [answers] [throughput] [scale] [sizing] [queue] [pool] [messages] [--tasks N] [--concurrency N]`."""
 
 from __future__ import annotations
 
 import argparse
 
-from benchmarks import answers, pool, queue, scale, sizing, throughput
+from benchmarks import answers, pool, pool_messages, queue, scale, sizing, throughput
 from headway.sizing import SIZERS
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("which", nargs="*", default=["answers", "throughput", "scale", "sizing", "queue", "pool"])
+parser.add_argument("which", nargs="*", default=["answers", "throughput", "scale", "sizing", "queue", "pool", "messages"])
 parser.add_argument("--tasks", type=int, default=10_000)
 parser.add_argument("--concurrency", type=int, default=4 * throughput.len_of_machine())
 chosen = parser.parse_args()
@@ -24,3 +24,5 @@ if "queue" in chosen.which:
     queue.main()
 if "pool" in chosen.which:
     pool.main()
+if "messages" in chosen.which:
+    pool_messages.main()

@@ -35,6 +35,18 @@ FLOW = """
         each: {n: [1, 2]}
         run: "true"
 """
+MALLEABLE_FLOW = """
+    name: malleable
+    tasks:
+      stated:
+        run: "true"
+      alone:
+        each: {n: [1, 2, 3]}
+        run: |
+          python3 -c "import time; end = time.process_time() + 1.5
+          while time.process_time() < end: sum(range(1000))"
+        malleable: true
+"""
 
 
 def at_most(value: float, limit: float | None) -> float:
@@ -68,6 +80,12 @@ def recompute(resource: str, rule: str, figures: Figures) -> float | None:
             return at_most(figures["rung"], figures["limit"])
         case "busy-cores":  # as many whole ones as were busy nine tenths of the time, at least one
             return at_most(max(1, math.floor(figures["busy"] + 0.5)), figures["limit"])
+        case "first":  # nobody knows how malleable it is: what was asked for, and two at least
+            return at_most(max(2.0, figures["request"]), figures["limit"])
+        case "speedup":  # the limit of its speedup, more for who holds much memory; at most twice what was ever given
+            serial, most = figures["serial"], figures["limit"]
+            cheapest = math.sqrt((1 - serial) / serial * figures["memory_share"] * most)
+            return min(most, 2 * figures["most_given"], max(1, math.floor(max(1 / serial, cheapest) + 0.5)))
         case "whole-machine":  # everything
             return float(figures["limit"])
     raise AssertionError(f"no such rule is documented: {rule}")
@@ -161,6 +179,26 @@ def test_the_ladder(bench: Bench) -> None:
             why = attempt["why"][resource]
             assert (why["rule"], why["figures"]["records"]) == ("ladder", index)
             assert attempt["given"][resource] >= max(before["used"][resource]["value"] for before in attempts[:index])
+
+
+def test_malleable_tasks(bench: Bench) -> None:
+    """The default chooses cores of those that say so, one after the other here, and of no others."""
+    bench.write(MALLEABLE_FLOW)
+    given = {verdict["task"]: verdict["given"] for verdict in bench.json("run", "--dry-run", *SMALL)["tasks"]}
+    assert given["alone[1]"]["cores"] == 2 and given["stated"]["cores"] == 1
+    bench.succeeds("run", "-q", *SMALL)
+    stories = [bench.json("why", f"alone[{number}]") for number in (1, 2, 3)]
+    stories.sort(key=lambda story: float(story["attempts"][0]["launched_at"]))
+    attempts, latest = [story["attempts"][0] for story in stories], stories[-1]["task"]
+    for attempt in attempts:
+        for resource, why in attempt["why"].items():
+            assert why["policy"] == ("ladder-malleable" if resource == "cores" else "ladder")
+            assert attempt["given"][resource] == recompute(resource, why["rule"], why["figures"]), resource
+    assert [attempt["why"]["cores"]["rule"] for attempt in attempts] == ["first", "speedup", "speedup"]
+    assert attempts[-1]["given"]["cores"] == 1, "a program that computes on one core cannot use two"
+    (stated,) = bench.json("why", "stated")["attempts"]
+    assert stated["why"]["cores"]["policy"] == "ladder" and stated["given"]["cores"] == 1
+    assert "of the work is serial" in bench.succeeds("why", latest)
 
 
 def test_the_whole_machine(bench: Bench) -> None:

@@ -73,10 +73,27 @@ def test_a_fresh_run_does_not_know_but_teaches(tmp_path: Path, own_history: Path
     assert kept(own_history)["learned"]["outcomes"] == sum(len(flow.launches(run)) for run in "12")
 
 
-def test_other_sizers_keep_no_state(tmp_path: Path, own_history: Path) -> None:
+@pytest.mark.parametrize("sizer", ["ladder", "max-seen"])
+def test_other_sizers_keep_no_state(tmp_path: Path, own_history: Path, sizer: str) -> None:
     flow = Flow(tmp_path, WORK)
+    flow.headway("run", *MACHINE, sizer)
+    flow.headway("run", "--again", *MACHINE, sizer)
+    assert kept(own_history, sizer) == {}
+    assert not [record for record in flow.records("2") if isinstance(record, StateRead)]
+
+
+def test_the_default_keeps_what_it_learned_of_malleable_tasks(tmp_path: Path, own_history: Path) -> None:
+    flow = Flow(tmp_path, WORK + "    malleable: true\n  rest: {run: 'true'}\n")
     flow.headway("run", *MACHINE, "ladder")
-    assert kept(own_history, "ladder") == {}
+    first = kept(own_history, "ladder")["learned"]
+    assert first["outcomes"] == 3, "rest is none of its business"
+    assert list(first["agents"]) == ["count"] and "others" not in first
+    flow.headway("run", "--again", *MACHINE, "ladder")
+    (read,) = [record for record in flow.records("2") if isinstance(record, StateRead)]
+    assert read.state == first
+    assert kept(own_history, "ladder")["learned"]["outcomes"] == 6
+    shown = CliRunner().invoke(why, ["count"], standalone_mode=False, catch_exceptions=False)
+    assert "ladder, count of work" in shown.output
 
 
 def test_a_drawing_of_what_was_learned(tmp_path: Path, own_history: Path) -> None:

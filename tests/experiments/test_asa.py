@@ -200,7 +200,7 @@ def test_everything_once(results: tuple[Results, Path]) -> None:
     assert {row.status for done in found.done for row in done.rows} == {"succeeded"}
     told = verdicts_on(found)
     assert told[0].passed
-    assert len(told) + len(JUDGED) * len(skipped(found)) == 1 + 2 * len(JUDGED) * len(QUEUES)
+    assert len(told) + len(JUDGED) * len(skipped(found)) == 1 + 2 * len(JUDGED) * (1 + len(QUEUES))
     for pairs in pairs_of(found.done):
         assert len(pairs.rows) == len(TABLE_1) * (len(QUEUES) if pairs.dependency == "reserved" else 1)
 

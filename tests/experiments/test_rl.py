@@ -11,8 +11,9 @@ from click.testing import CliRunner
 from msgspec import structs
 
 from headway.cli.reproduce_rl import command
+from headway.drivers.assemble import allocator_of
 from headway.experiments.rl import courses, pipelines, units
-from headway.experiments.rl.courses import APPROACHES, DEFAULT, LOOP, OURS, Approach, course, figures_of
+from headway.experiments.rl.courses import APPROACHES, DEFAULT, LOOP, OURS, STATED, Approach, course, figures_of
 from headway.experiments.rl.document import document
 from headway.experiments.rl.experiment import MAIN, Asked, Results, run_experiment
 from headway.experiments.rl.figures import added, ratio, totals
@@ -28,6 +29,8 @@ from headway.model.errors import InputError
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.records import Launch, TaskEnded
 from headway.model.resources import Resources
+from headway.sizing import DEFAULT_SIZER
+from headway.sizing.ladder_malleable import LadderMalleable
 
 SPREAD = "evenly spread"
 
@@ -167,7 +170,7 @@ def test_the_whole_experiment_in_small(results: Results) -> None:
         "Figures 5.1 and 5.2",
         "Figure 5.3",
         "Figure 5.4",
-        "ladder-malleable < loop, memory",
+        "ladder < loop, memory",
     ):
         assert words in tables
     told = json.loads(json.dumps(document(results)))
@@ -184,6 +187,14 @@ def test_a_unit_is_the_same_wherever_it_is_carried_out(small: None) -> None:
     assert structs.replace(done, cpu_s=0.0) == structs.replace(carry_out(unit), cpu_s=0.0)
     assert unit.key != Unit(AS_THESIS, SPREAD, "eager", 0, DEFAULT, measured=False).key, "results are not mixed up"
     assert isinstance(done, Done) and len(done.counted) == 2 and len(done.training) == 1
+
+
+def test_ours_is_what_a_run_with_our_default_does(small: None) -> None:
+    assert type(APPROACHES[OURS].allocator(world())) is type(allocator_of(DEFAULT_SIZER, 0))
+    assert all(task.malleable for task in world().tasks)
+    chosen, stated = (course(world(), APPROACHES[name])[-1] for name in (OURS, STATED))
+    as_malleable = course(world(), Approach("", 3, lambda world: LadderMalleable(world.seed)))[-1]
+    assert chosen == as_malleable != stated, "where all tasks are malleable, the two are the same"
 
 
 def test_ours_needs_less_memory_than_the_request(small: None) -> None:

@@ -38,6 +38,7 @@ tasks:
     priority: 1.5
     retries: 3
     sandbox: false
+    malleable: true
 """
 MARKS = "[ ] { } : , - ? ! !!int &a *a << | > ' \" # \\ @ ` ~ --- ... %YAML .nan -1 1e999 0x7f 1:2:3"
 BLANKS = [": ", "- ", "? ", "\n", "\n  ", "\n    ", "\t", "\u2028", "\x85", "\ufeff"]

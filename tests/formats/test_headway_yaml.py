@@ -83,6 +83,7 @@ def test_every_key_reaches_the_task() -> None:
         "priority: -1.5\n"
         "retries: 3\n"
         "sandbox: false\n"
+        "malleable: true\n"
     )
     assert task == Task(
         id="t[x]",
@@ -105,6 +106,7 @@ def test_every_key_reaches_the_task() -> None:
         priority=-1.5,
         retries=3,
         sandbox=False,
+        malleable=True,
     )
 
 

@@ -63,6 +63,13 @@ def test_from_one_to_the_other_and_back(workflow: Workflow) -> None:
     assert list(parse_workflow(headway_yaml(there.workflow))) == list(workflow)
 
 
+def test_malleable_tasks() -> None:
+    flow = Workflow("w", [Task("a", "a", "x", malleable=True), Task("b", "b", "z")])
+    text = headway_yaml(flow)
+    assert text.decode() == "name: w\ntasks:\n  a:\n    run: x\n    malleable: true\n  b:\n    run: z\n"
+    assert list(parse_workflow(text)) == list(flow)
+
+
 def test_a_file_says_only_what_must_be_said() -> None:
     flow = Workflow(
         "w",

@@ -84,6 +84,7 @@ def test_there_are_examples_for_every_key() -> None:
         {"run": "x", "retries": -1},
         {"run": "x", "retries": 1.5},
         {"run": "x", "sandbox": "maybe"},
+        {"run": "x", "malleable": 4},
         {"run": "x", "priority": "high"},
         {"run": "x", "resources": {"time": 90}},
         {"run": "x", "resources": {"memory": 200}},
@@ -123,6 +124,7 @@ TASK = st.fixed_dictionaries(
         "priority": st.integers(-9, 9) | st.floats(-9, 9),
         "retries": st.integers(0, 9),
         "sandbox": st.booleans(),
+        "malleable": st.booleans(),
         "resources": st.fixed_dictionaries(
             {},
             optional={

@@ -286,6 +286,13 @@ def test_usage_and_categories(tmp_path: Path) -> None:
     assert [entry.name for entry in (tmp_path / ".headway" / "runs" / "1").iterdir() if entry.name == "calls"] == []
 
 
+def test_malleable_calls(tmp_path: Path) -> None:
+    with headway.Executor(tmp_path, cores=2) as executor:
+        stated = executor.submit(os.getenv, "HEADWAY_CORES")
+        chosen = executor.using(malleable=True, category="chosen").submit(os.getenv, "HEADWAY_CORES")
+        assert (stated.result(), chosen.result()) == ("1", "2")
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -68,6 +68,7 @@ def test_several_changes_are_all_named() -> None:
         {"priority": 5},
         {"hints": {"cores": 2}},
         {"retries": 3},
+        {"malleable": True},
         {"parents": ("split",)},
         {"environment": {"A": "b", "LC_ALL": "C"}},
     ],

@@ -6,8 +6,9 @@ import pytest
 
 from headway.drivers.assemble import allocator_of
 from headway.model.errors import InputError
-from headway.sizing import ALLOCATORS, SIZERS
+from headway.sizing import ALLOCATORS, DEFAULT_SIZER, SIZERS
 from headway.sizing.base import Allocator
+from headway.sizing.ladders import Ladders
 from headway.sizing.per_resource import PerResource
 from headway.testing.allocator_contract import AllocatorContract
 
@@ -22,9 +23,10 @@ class TestAllocators(AllocatorContract):
         return ALLOCATORS[self.name](11)
 
 
-def test_names_are_of_one_kind_only() -> None:
-    assert not ALLOCATORS.keys() & SIZERS.keys()
-    assert isinstance(allocator_of("ladder", 0), PerResource)
+def test_names_are_of_one_kind_only_but_for_the_default() -> None:
+    assert ALLOCATORS.keys() & SIZERS.keys() == {DEFAULT_SIZER}
+    assert type(allocator_of(DEFAULT_SIZER, 0)) is Ladders
+    assert type(allocator_of("max-seen", 0)) is PerResource
     assert type(allocator_of("q-learning", 0)) is ALLOCATORS["q-learning"]
     with pytest.raises(InputError, match="there is no sizer called 'q'"):
         allocator_of("q", 0)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,12 +89,11 @@ def test_a_node_dies(lab: SlurmLab, tmp_path: Path) -> None:
 
 
 def test_the_controller_is_away_for_a_while(lab: SlurmLab, tmp_path: Path) -> None:
-    flow = SlurmFlow(lab, tmp_path, wide(24, 1))
+    flow = SlurmFlow(lab, tmp_path, wide(24, 5))
     run = flow.begin("--plan", "big-job")
-    flow.wait(run, 3)
+    wait_until(lambda: len(flow.launches()) == 12, "tasks on all nodes")
     lab.stop_controller()
-    flow.wait(run, 15)  # what has its nodes goes on
-    time.sleep(5)
+    flow.wait(run, 12)  # what has its nodes goes on
     lab.start_controller()
     finish(flow, run, 24)
 
@@ -107,3 +105,52 @@ def test_somebody_cancels_a_job(lab: SlurmLab, tmp_path: Path) -> None:
     lab.run("scancel", str(flow.job_number(flow.submitted()[0])))
     finish(flow, run, 24)
     assert {outcome.ending for outcome in flow.outcomes()} <= {Ending.SUCCESS, Ending.CANCELLED}
+
+
+def test_a_job_ends_before_its_tasks(lab: SlurmLab, tmp_path: Path) -> None:
+    """They run again, with more time, and it is not held against them: they may not fail even once."""
+    workflow = """
+name: longer than thought
+tasks:
+  long:
+    run: sleep 75; echo > long
+    outputs: [long]
+    resources: {time: 10 s}
+"""
+    flow = SlurmFlow(lab, tmp_path, workflow)
+    run = flow.begin("--plan", "one-job")
+    flow.await_end(run)
+    flow.check(1)
+
+
+def test_a_task_runs_out_of_memory(lab: SlurmLab, tmp_path: Path) -> None:
+    workflow = """
+name: greedy
+tasks:
+  greedy:
+    each: {n: [1, 2]}
+    run: python3 -c "held = b'x' * 300_000_000; import time; time.sleep(1)"; echo > greedy-{n}
+    outputs: ["greedy-{n}"]
+    resources: {memory: 100 MB}
+"""
+    flow = SlurmFlow(lab, tmp_path, workflow)
+    flow.await_end(flow.begin("--plan", "one-job", "--sizer", "user"))
+    flow.check(2)
+    assert [one.ending for one in flow.outcomes()].count(Ending.MEMORY) >= 2
+    assert len(flow.submitted()) == 1
+
+
+def test_a_killed_allocation(lab: SlurmLab, tmp_path: Path) -> None:
+    """200 tasks over three jobs of two nodes each; one of these is killed, and the others do the rest."""
+    flow = SlurmFlow(lab, tmp_path, wide(200, 0.5))
+    run = flow.begin("--plan", "big-job")
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_slurm_that_lies(lab: SlurmLab, tmp_path: Path, lie: str) -> None:
+    liar = lying(lab, lie, 0.2, seed=1, hang_s=60)
+    flow = SlurmFlow(lab, tmp_path, environment=liar.environment())
+    flow.await_end(flow.begin())
+    flow.check()
+    liar.wait_for_late_jobs()
+    flow.check_queue()

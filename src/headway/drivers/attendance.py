@@ -117,9 +117,10 @@ class Attendance:
                 for node in news.nodes:
                     if node not in attended:
                         attended[node] = self._keep(self._attend(tag, node))
-                    elif await asyncio.to_thread((node_folder(self._folder.jobs / tag, node) / OVER).exists):
-                        attended[node].cancel()
-                        await self._lost(self._lines.key(tag, node), "its supervisor is gone")
+                for node, attending in attended.items():
+                    if message := await self._loss_of(tag, node, news):
+                        attending.cancel()
+                        await self._lost(self._lines.key(tag, node), message)
             elif news.phase is JobPhase.ENDED:
                 for attending in attended.values():
                     attending.cancel()
@@ -167,6 +168,13 @@ class Attendance:
         job = self._engine.jobs[tag]
         walltime_s = job.request.per_node.walltime_s
         return job.started_at is not None and walltime_s is not None and time.time() >= job.started_at + walltime_s
+
+    async def _loss_of(self, tag: str, node: str, news: JobNews) -> str:
+        """Why a node of a job that goes on is lost, if it is."""
+        if news.nodes and node not in news.nodes:
+            return "the batch system has given it up"
+        over = node_folder(self._folder.jobs / tag, node) / OVER
+        return "its supervisor is gone" if await asyncio.to_thread(over.exists) else ""
 
     async def _lost(self, node: str, message: str, *, expired: bool = False) -> None:
         """A node is gone: what its tasks left counts, the rest will run again."""

@@ -32,6 +32,7 @@ class CallSpec(Struct, frozen=True):
     hints: dict[str, float] = field(default_factory=dict)
     priority: float = 0
     retries: int = 0
+    malleable: bool = False
 
     @property
     def task_id(self) -> str:
@@ -50,6 +51,7 @@ class CallSpec(Struct, frozen=True):
             priority=self.priority,
             hints=self.hints,
             retries=self.retries,
+            malleable=self.malleable,
         )
 
 

@@ -26,6 +26,7 @@ class CallSettings(Struct, frozen=True):
     hints: dict[str, float] = field(default_factory=dict)
     priority: float = 0
     retries: int = 0
+    malleable: bool = False
 
     def make(
         self,
@@ -37,7 +38,8 @@ class CallSettings(Struct, frozen=True):
         new_future: Callable[[str, CallPlace], TaskFuture[Any]],
     ) -> tuple[TaskFuture[Any], CallSpec | None, list[TaskFuture[Any]]]:
         """A call on disk, its future, and the futures it needs; if it cannot be pickled, a future that says so."""
-        spec = CallSpec(key, self.category or category_of(function), (), self.hints, self.priority, self.retries)
+        category = self.category or category_of(function)
+        spec = CallSpec(key, category, (), self.hints, self.priority, self.retries, self.malleable)
         future = new_future(spec.task_id, CallPlace(folder.path, key))
         try:
             needs = folder.write(key, function, args, kwargs)
@@ -85,14 +87,21 @@ class Submitter(StandardExecutor):
         category: str | None = None,
         priority: float | None = None,
         retries: int | None = None,
+        malleable: bool | None = None,
         **resources: float | str,
     ) -> Submitter:
         """This executor with settings for the calls that are submitted through the result.
 
         `category` says which calls are alike (by default the function's name), `retries` how often a call that raised
-        is tried again; `cores`, `memory`, `time`, `gpus` are hints: `executor.using(memory="2 GB", cores=2)`.
+        is tried again; `cores`, `memory`, `time`, `gpus` are hints: `executor.using(memory="2 GB", cores=2)`. A
+        `malleable` call uses as many cores as the environment variable `HEADWAY_CORES` says.
         """
-        changes: dict[str, Any] = {"category": category, "priority": priority, "retries": retries}
+        changes: dict[str, Any] = {
+            "category": category,
+            "priority": priority,
+            "retries": retries,
+            "malleable": malleable,
+        }
         settings = structs.replace(
             self._settings,
             hints=self._settings.hints | hints(resources),

@@ -99,8 +99,8 @@ class Workflow:
         malleable: bool = False,
     ) -> Task:
         """Add one task, as a workflow file would: `resources={"memory": "2 GB", "time": "5m"}` are hints, and the
-        category is by default the name up to a bracket (`count[3]` is of category `count`). A `malleable` one uses as many
-        cores as `HEADWAY_CORES` says."""
+        category is by default the name up to a bracket (`count[3]` is of category `count`). A `malleable` one uses as
+        many cores as `HEADWAY_CORES` says."""
         where = f"task {name!r}"
         check_priority_and_retries(priority, retries, where=where)
         for field, value in {"inputs": inputs, "outputs": outputs, "setup": setup, "after": after}.items():

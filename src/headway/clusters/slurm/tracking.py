@@ -144,7 +144,7 @@ class Tracker:
             news,
             job_id=started.job_id,
             started_at=started.at,
-            nodes=_nodes_of(started) or news.nodes,
+            nodes=news.nodes or _nodes_of(started),  # the queue leaves out a node that died
             restarts=started.restarts,
             planned_at=None,
         )

@@ -26,7 +26,8 @@ from headway.report.words import count
 from headway.sizing.ladder_malleable import LadderMalleable
 
 EXAMPLES = ("match", "power")
-REAL_APPROACHES = ("user", "gradient-bandit", "q-learning", "feedback-loop", OURS, LadderMalleable.name)  # the last takes every task for malleable
+# The last takes every task for malleable, ours those that say so.
+REAL_APPROACHES = ("user", "gradient-bandit", "q-learning", "feedback-loop", OURS, LadderMalleable.name)
 MOST_RUNS = 20
 _COUNTED = 3
 _ABOUT = 0.1

@@ -1,0 +1,72 @@
+"""A run on Slurm from a login node: in the background, its manager killed, found again, and packed for support."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.cli.bench import Bench
+from tests.slurm.lab import SlurmLab
+
+FLOW = """
+    name: flow
+    tasks:
+      part:
+        each: {n: [1, 2, 3]}
+        run: echo {n} > {n}.txt
+        outputs: ["{n}.txt"]
+        resources: {memory: 200 MB, time: 5m}
+"""
+
+
+@pytest.fixture
+def login(slurm: SlurmLab, tmp_path: Path) -> Bench:
+    bench = Bench(tmp_path / "work", tmp_path / "home")
+    bench.environment |= slurm.environment()
+    bench.write(FLOW)
+    return bench
+
+
+def ours(slurm: SlurmLab) -> list[str]:
+    """The numbers of Headway's jobs that wait or run."""
+    rows = slurm.run("squeue", "-h", "-o", "%i %j").stdout.splitlines()
+    return [row.split()[0] for row in rows if row.split()[1].startswith("headway-")]
+
+
+def test_a_killed_manager_finds_its_job_again(login: Bench, slurm: SlurmLab) -> None:
+    blocker = slurm.submit("sleep 3000", "-N8", "--exclusive")
+    slurm.wait_for_job(blocker, "RUNNING")
+    manager = login.json("run", "--on", "slurm", "--plan", "one-job", "--detach")["manager_pid"]
+    login.wait_for(lambda: len(ours(slurm)) == 1, "its job in the queue")
+    before = ours(slurm)
+    os.kill(manager, signal.SIGKILL)
+    login.wait_for(lambda: login.json("status")["state"] == "interrupted", "the end of the manager")
+    assert "lost its manager" in login.fails(4, "run", "--on", "slurm", "--detach")
+    login.succeeds("resume", "--detach")
+    assert ours(slurm) == before, "the job that it had, and no other"
+    slurm.run("scancel", str(blocker))
+    assert "flow, run 1: succeeded" in login.succeeds("attach")
+    assert (login.directory / "3.txt").read_text() == "3\n"
+
+    log = login.directory / ".headway" / "runs" / "1" / "manager.log"
+    login.wait_for(lambda: "run 1: succeeded" in log.read_text(), "the manager's last words")
+    login.process("bundle", "-o", "b.tar.gz")
+    with tarfile.open(login.directory / "b.tar.gz") as tar:
+        names = tar.getnames()
+        doctor = tar.extractfile("headway-run-1/doctor.txt")
+        assert doctor is not None
+        assert "partitions: " in doctor.read().decode()
+    assert any(name.endswith(f"slurm-{before[0]}.log") for name in names)
+
+
+def test_a_job_that_slurm_refuses_is_told_of_at_once(login: Bench, slurm: SlurmLab) -> None:
+    words = ("run", "--on", "slurm", "--sbatch=--licenses=moonlight:3")
+    plain, detached = login.process(*words), login.process(*words, "--detach", "--again")
+    assert plain.returncode == detached.returncode == 3, plain.stderr + detached.stderr
+    assert "Slurm cannot take job" in plain.stderr
+    assert "Slurm cannot take job" in detached.stderr
+    assert ours(slurm) == []

@@ -1,0 +1,118 @@
+"""`headway plan W --on slurm`: the plans side by side, from the real queue, and nothing is submitted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway.cli.plan_on_slurm import imagined
+from headway.clusters.slurm.queue_now import QueueNow, _taken
+from headway.model.records import QueueRead
+from headway.model.resources import Resources
+from tests.cli.bench import SMALL, Bench
+from tests.slurm.lab import SlurmLab
+from tests.slurm.lies import Liar, lying
+
+FLOW = """
+    name: flow
+    tasks:
+      part:
+        each: {n: [1, 2, 3, 4, 5, 6]}
+        run: sleep 0.1
+        resources: {memory: 500 MB, disk: 1 GB, time: 20m}
+      whole:
+        needs: [part]
+        run: sleep 0.1
+        resources: {memory: 500 MB, time: 5m}
+"""
+
+
+@pytest.fixture
+def told(slurm: SlurmLab) -> Liar:
+    """A Slurm that tells the truth, and whose calls are counted."""
+    return lying(slurm, "errors", 0.0, seed=1)
+
+
+@pytest.fixture
+def login(told: Liar, tmp_path: Path) -> Bench:
+    bench = Bench(tmp_path / "work", tmp_path / "home")
+    bench.environment |= told.environment()
+    bench.write(FLOW)
+    return bench
+
+
+def planned(login: Bench, *words: str) -> dict[str, Any]:
+    answer: dict[str, Any] = login.json("plan", "workflow.yaml", "--on", "slurm", *words)
+    return answer
+
+
+def test_an_idle_queue_is_asked_and_not_touched(login: Bench, told: Liar, slurm: SlurmLab) -> None:
+    table = login.succeeds("plan", "workflow.yaml", "--on", "slurm", "--futures", "2")
+    assert "makespan" in table
+    assert "one-job-per-task" in table
+    assert "(2 imagined futures)" in table
+    assert slurm.run("squeue", "-h", "--states=all").stdout == "", "nothing was submitted"
+    submissions = told.calls("sbatch")
+    assert len(submissions) <= 5
+    assert all("--test-only" in call.arguments for call in submissions)
+    answer = planned(login)
+    assert answer["probes"] <= 5
+    assert (answer["machine"], answer["nodes_taken"], answer["jobs_waiting"]) == (8, 0, 0)
+    assert {plan["makespan_s"] for plan in answer["plans"]} == {1500.0}, "20 minutes, then 5, and no wait"
+
+
+def test_those_who_are_there_come_first(login: Bench, slurm: SlurmLab) -> None:
+    first = slurm.submit("sleep 3000", "-N8", "--exclusive", "--time=60")
+    slurm.wait_for_job(first, "RUNNING")
+    second = slurm.submit("sleep 3000", "-N8", "--exclusive", "--time=30")
+    answer = planned(login, "--plan", "one-job", "--plan", "headway", "--futures", "4")
+    assert (answer["nodes_taken"], answer["jobs_waiting"]) == (8, 1)
+    for plan in answer["plans"]:
+        assert 60 * 60 < plan["longest_s"] - 1500 <= 90 * 60, "as long as both have asked for"
+        assert plan["shortest_s"] < plan["longest_s"], "in other futures they take less"
+    assert slurm.run("squeue", "-h", "-o", "%i").stdout.split() == [str(second), str(first)]
+
+
+def test_what_earlier_runs_taught_counts_for_more_than_hints(login: Bench) -> None:
+    login.succeeds("run", *SMALL, "--quiet")
+    (plan,) = planned(login, "--plan", "one-job", "--futures", "1")["plans"]
+    assert plan["makespan_s"] < 600
+    login.write(FLOW.replace(", time: 20m", "").replace("flow", "flaw"), "unknown.yaml")
+    done = login("plan", "unknown.yaml", "--on", "slurm", "--plan", "one-job")
+    assert "nothing is known of how long 6 tasks will run: 10 minutes is assumed" in done.stderr
+
+
+def test_mistakes(login: Bench, tmp_path: Path) -> None:
+    assert "there is no partition moon" in login.fails(
+        3, "plan", "workflow.yaml", "--on", "slurm", "--partition", "moon"
+    )
+    error = login.fails(2, "plan", "workflow.yaml", "--on", "slurm", "--start", "3d")
+    assert "this is for logs, and this queue is a real one" in error
+    error = login.fails(2, "plan", "workflow.yaml", "--on", "lublin", "--partition", "main")
+    assert "this is for a real queue, and this is a log" in error
+    assert "Slurm does not answer" in login.fails(3, "plan", "workflow.yaml", "--on", "slurm", PATH=str(tmp_path))
+
+
+def test_futures_are_the_same_for_the_same_seed() -> None:
+    now = QueueNow("main", 8, [(3, 600.0), (5, 90.0)], [(8, 1200.0)], Resources(cores=8), None, 0)
+    asked = imagined(now, 0, 7, 16).waits([1, 8], [60, 60]).tolist()
+    assert asked == [90.0, 1800.0]
+
+    def starts(number: int, seed: int) -> list[float]:
+        queue = imagined(now, number, seed, 16)
+        queue.run()
+        started: list[float] = queue.starts.tolist()
+        return started
+
+    assert starts(0, 7) == [0.0, 0.0, 600.0]
+    assert starts(1, 7) == starts(1, 7)
+    assert 0 < starts(1, 7)[2] < 600
+    assert starts(1, 7) != starts(2, 7)
+
+
+def test_a_corrected_plan_as_jobs() -> None:
+    plan = QueueRead(100.0, [100.0, 150.0, 200.0, 300.0], [2.0, 5.0, 3.0, 8.0])
+    assert _taken(plan, 8) == [(5, 200.0), (1, 50.0)], "what is taken later counts as taken until then"
+    assert _taken(QueueRead(100.0, [100.0], [8.0]), 8) == []
