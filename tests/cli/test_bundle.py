@@ -64,6 +64,7 @@ def packed(bench: Bench) -> Bench:
     (run / "manager.log").write_text("x" * 100 + "\n" + "y" * 79 + "\n" * 1 + "z" * 79 * 30_000)
     (run / "pool" / "keys").mkdir(parents=True)
     (run / "pool" / "keys" / "key.pem").write_text(SECRETS["pem"])
+    (run / "pool" / "scheduler.log").write_text("the scheduler's words")
     (job / "linked.log").symlink_to(run / "pool" / "keys" / "key.pem")
     (bench.directory / "headway.toml").write_text(f'history = "postgresql://me:{SECRETS["toml"]}@db/headway"\n')
     return bench
@@ -96,7 +97,8 @@ def test_what_helps_is_in_it(packed: Bench) -> None:
     assert "msgspec " in files["versions.txt"]
     (log,) = [text for name, text in files.items() if name.startswith("jobs/") and name.endswith("/log")]
     assert "an innocent line" in log
-    assert not any("linked" in name for name in files)
+    assert files["pool/scheduler.log"] == "the scheduler's words"
+    assert not any("linked" in name or "keys" in name for name in files)
     assert len(files["manager.log"]) < 1_100_000
     assert "left out" in files["manager.log"]
     assert files["CONTENTS.txt"].strip() in said
@@ -136,6 +138,31 @@ def test_a_record_stays_json_and_innocent_figures_stay(value: Any) -> None:
     assert json.loads(json.dumps(clean)) == clean
     assert clean["walltime_s"] == 12.5
     assert clean["environment"] == {"A": REMOVED}
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("MY_DB_PASSWORD_2=abc def", f"MY_DB_PASSWORD_2={REMOVED} def"),
+        ('{"access-key": "a b"}', f'{{"access-key": {REMOVED}}}'),
+        ("TOKEN=(removed), password: abc", f"TOKEN={REMOVED}, password: {REMOVED}"),
+        ("curl --api-key 123 -H x", f"curl --api-key {REMOVED} -H x"),
+        ("http://h/?token=abc&x=1", f"http://h/?token={REMOVED}&x=1"),
+        ("git+ssh://me:a@b@host/x", f"git+ssh://me:{REMOVED}@host/x"),
+        ("https://0123456789abcdef@host/x", f"https://{REMOVED}@host/x"),
+        ("Authorization: Basic dXNlcjpwYXNz", f"Authorization: Basic {REMOVED}"),
+    ],
+)
+def test_what_is_a_secret(text: str, clean: str) -> None:
+    assert Scrubber().text(text) == clean
+
+
+def test_long_lines_take_no_longer_than_short_ones() -> None:
+    """Patterns that look back and forth would take hours for these."""
+    for words, times in (("z", 200_000), ("a-", 100_000), ("token", 20_000), ("x://y:", 20_000), ("--token-", 20_000)):
+        clean = Scrubber().text(words * times + " password=hunter2")
+        assert clean.startswith(words)
+        assert "hunter2" not in clean
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from headway.model.records import Decision, Event, Finish, JobState, Launch, Nod
 from tests.slurm.lab import SlurmLab
 from tests.slurm.processes import wait_until
 
-PATIENCE_S = 100.0
+PATIENCE_S = 300.0
 
 STAGES = """
 name: stages
@@ -123,7 +123,14 @@ class SlurmFlow:
 
     def jobs(self) -> dict[int, str]:
         """The names of this directory's jobs in the queue, by number."""
-        rows = self.lab.run("squeue", "-h", "-a", "-o", "%A %j %Z").stdout.splitlines()
+        return self._listed()
+
+    def jobs_ever(self) -> list[str]:
+        """The names of all its jobs that Slurm remembers."""
+        return list(self._listed("-t", "all").values())
+
+    def _listed(self, *which: str) -> dict[int, str]:
+        rows = self.lab.run("squeue", "-h", "-a", *which, "-o", "%A %j %Z").stdout.splitlines()
         jobs = [row.split(maxsplit=2) for row in rows]
         return {int(number): name for number, name, place in jobs if place.startswith(str(self.directory))}
 

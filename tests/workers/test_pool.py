@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway import locks
 from headway.model.errors import SiteError
 from headway.model.outcome import Ending
 from headway.workers import protocol
@@ -26,7 +27,7 @@ from headway.workers.pool import lines as pool_lines
 from headway.workers.pool.address import Whereabouts, own_addresses
 from headway.workers.pool.line import DaskLine
 from headway.workers.pool.lines import DaskLines
-from headway.workers.pool.words import LINE
+from headway.workers.pool.words import LINE, LOCK
 from tests.workers.pool_nodes import (
     PATIENCE_S,
     TAG,
@@ -238,3 +239,17 @@ def test_dask_is_loaded_only_where_it_is_used() -> None:
     code = f"import {pool_lines.__name__}, sys; print('distributed' in sys.modules or 'dask' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert found.stdout.split() == ["False"]
+
+
+def test_when_the_run_is_over_nothing_of_the_pool_is_left(tmp_path: Path) -> None:
+    async def work() -> None:
+        pool = tmp_path / "pool"
+        lines = DaskLines(tmp_path / "jobs", pool, host="127.0.0.1")
+        await lines.open()
+        assert locks.holder(pool / LOCK) is not None
+        await lines.end()
+        async with asyncio.timeout(120):
+            while locks.holder(pool / LOCK) is not None:
+                await asyncio.sleep(0.1)
+
+    asyncio.run(work())

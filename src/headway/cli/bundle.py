@@ -50,7 +50,7 @@ def command(run: str | None, directory: Path, output: Path | None, force: bool, 
       headway bundle
       headway bundle 3 -o problem.tar.gz && tar -tzf problem.tar.gz
     """
-    from headway.cli.detach import log_of
+    from headway.cli.detach import LOG
     from headway.cli.finding import find_run, reading
     from headway.model.errors import InputError
     from headway.report.bundle import Bundle, add_journal, add_logs, add_what_is_missing, learn_secrets
@@ -66,7 +66,7 @@ def command(run: str | None, directory: Path, output: Path | None, force: bool, 
         learn_secrets(journal, scrubber)
         add_journal(bundle, journal, scrubber)
         cluster = _cluster_of(journal)
-    add_logs(bundle, folder, log_of(folder.directory, folder.run), scrubber)
+    add_logs(bundle, folder, folder.path / LOG, scrubber)
     _add_settings(bundle, folder.directory, scrubber)
     bundle.texts["doctor.txt"] = scrubber.text(_doctor(folder.directory, cluster))
     bundle.texts["versions.txt"] = _versions()

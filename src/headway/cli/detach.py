@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 LOG = "manager.log"  # in the run's folder
 
-_ASKED_WITHIN_S = 15.0  # a new run should have asked for its first job by then
+_ASKED_WITHIN_S = 60.0  # a new run should have asked for its first job by then, and heard
 _ASKED_AGAIN_WITHIN_S = 3.0  # one that goes on may have its job already
 _MOMENT_S = 1.0  # and what stops a run at once does so within that after it
 _LOOK_EVERY_S = 0.02
@@ -40,8 +41,8 @@ def detach_option(function: Function) -> Function:
 class Background:
     """The observer of a run in the background: when the run has begun, it moves to the run's log and tells so.
 
-    Until then errors go where the user sees them. The pipe is closed when the first job was asked for: what is wrong
-    with that (an account that does not exist) should still be seen, too.
+    Until then errors go where the user sees them. The pipe is closed when the first job was asked for and not refused:
+    what is wrong with it (an account that does not exist) should still be seen, too.
     """
 
     def __init__(self, pipe: int, directory: Path, run: str) -> None:
@@ -64,9 +65,32 @@ class Background:
             offset = _write_to(log_of(self._directory, self._run), self._run)
             with suppress(OSError):  # nobody waits any more
                 os.write(self._pipe, f"{self._run} {offset}\n".encode())
-        if any(isinstance(record, Submit | Finish) for record in batch):
-            os.close(self._pipe)
-            self._pipe = None
+        asked = [record.tag for record in batch if isinstance(record, Submit)]
+        if asked or any(isinstance(record, Finish) for record in batch):
+            pipe, self._pipe = self._pipe, None
+            Thread(target=_close_when_taken, args=(pipe, self._directory, self._run, asked[:1]), daemon=True).start()
+
+
+def _close_when_taken(pipe: int, directory: Path, run: str, tags: Sequence[str]) -> None:
+    """Close the pipe, but not before a batch system has heard of the job. If it refuses, the process ends anyway."""
+    from headway.cli.finding import find_run, reading
+    from headway.clusters.slurm.marks import JobFolder
+    from headway.model.records import RunStarted
+
+    deadline = time.monotonic() + _ASKED_WITHIN_S
+    try:
+        folder = find_run(directory, run)
+        with reading(folder) as journal:
+            started = next(journal.replay(kinds=("run-started",)))
+        queues = isinstance(started, RunStarted) and started.cluster == "slurm"
+        for job in [JobFolder(folder.jobs, tag) for tag in tags if queues]:
+            while time.monotonic() < deadline:
+                asked = job.asked()
+                if asked is not None and (asked.job_id is not None or asked.why_waiting):
+                    break
+                time.sleep(_LOOK_EVERY_S)
+    finally:
+        os.close(pipe)
 
 
 def log_of(directory: Path, run: str) -> Path:

@@ -35,7 +35,7 @@ VERBS = {
     "compare": "Compare plans on many workflows, queues and starts.",
     "reproduce": "Run a paper's tables again, beside ours.",
     "generate": "Make up a workflow of a known family.",
-    "policies": "List the ways of sizing, ordering and planning.",
+    "policies": "List the ways of sizing, ordering, planning and predicting waits.",
     "doctor": "Check whether Headway can work here.",
     "bundle": "Pack what a support request needs, without secrets.",
     "init": "Write a small workflow to start from.",

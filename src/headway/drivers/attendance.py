@@ -152,10 +152,11 @@ class Attendance:
         while True:
             try:
                 await asyncio.to_thread(self._cluster.cancel, [tag])
-                return
             except SiteError:
                 if not self._cluster.queues or time.monotonic() > deadline:
                     raise
+            else:
+                return
 
     async def _with_reason(self, tag: str, news: JobNews) -> JobNews:
         deadline = time.monotonic() + _REASON_WITHIN_S

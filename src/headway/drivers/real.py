@@ -88,6 +88,7 @@ class Driver:
             await self._lines.open()
             live = [job for job in self._engine.jobs.values() if job.live]
             self._keep(asyncio.create_task(self._take_up(live)))
+            self._give_back_again()
             events = await self._next_events() if live else []
             while True:
                 await self._step(events)
@@ -303,6 +304,13 @@ class Driver:
 
     # --- jobs and their supervisors ---
 
+    def _give_back_again(self) -> None:
+        """After a crash: a job that was to be given back may still be in the queue."""
+        jobs = self._engine.jobs.values()
+        tags = [job.tag for job in jobs if job.released and job.phase is not JobPhase.ENDED]
+        if tags and self._cluster.queues:
+            self._leaving.add(asyncio.create_task(asyncio.to_thread(self._cluster.cancel, tags)))
+
     async def _take_up(self, jobs: Sequence[JobStatus]) -> None:
         """After a crash: find the jobs that the journal knows, and ask again for one that never came to be."""
         for job in jobs:
@@ -310,3 +318,5 @@ class Driver:
             if phase not in (JobPhase.RUNNING, JobPhase.ENDED):  # where it is there, asking again changes nothing
                 await asyncio.to_thread(self._cluster.submit, job.request, job.tag, job.after)
             self._attendance.follow(job.tag)
+        if jobs:
+            self._tick()  # where nothing was running nobody else would bring news

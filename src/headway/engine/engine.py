@@ -27,6 +27,9 @@ READ_AHEAD = 256
 # other is suspected with it; when this many more have died under it alone, it is given up.
 SUSPECTED_AFTER = 2
 MOST_LOSSES_ALONE = 5
+# A task that is thought to take longer than any job may last is begun all the same where most of that time is left:
+# else it would wait for ever.
+LONGEST_SHARE = 0.8
 
 
 class Engine:
@@ -447,7 +450,10 @@ class Engine:
         """When a task that starts now is thought to end; one that was cut off by the end of its job takes longer."""
         state = self.tasks[task_id]
         expected_s = self._planner.expected_s(state.task)
-        return now if expected_s is None else now + expected_s * 2.0**state.expiries
+        if expected_s is None:
+            return now
+        longest_s = math.inf if self.limits.walltime_s is None else LONGEST_SHARE * self.limits.walltime_s
+        return now + min(expected_s * 2.0**state.expiries, longest_s)
 
     def _launch(self, now: float, placement: Placement) -> records.Launch:
         state, allocation = self.tasks[placement.task], placement.allocation

@@ -21,7 +21,7 @@ _TAIL_BYTES = 800_000
 _JOURNAL_HEAD_BYTES = 16_000_000
 _JOURNAL_TAIL_BYTES = 32_000_000
 _ALL_LOGS_BYTES = 64_000_000
-_JOB_FILES = ("*log", "script.sh", "asked.json")
+_JOB_FILES = ("*log", "script.sh", "asked.json", "started-*", "ended-*")
 
 
 class Bundle(Struct):
@@ -62,10 +62,11 @@ def add_journal(bundle: Bundle, journal: Journal, scrubber: Scrubber) -> None:
 
 
 def add_logs(bundle: Bundle, folder: RunFolder, manager_log: Path, scrubber: Scrubber) -> None:
-    """Logs of managers and jobs, the newest jobs first, until it is enough."""
+    """Logs of managers, the pool's scheduler and jobs, the newest jobs first, until it is enough."""
     room = _ALL_LOGS_BYTES
     without_room = 0
-    for path in (manager_log, *_job_files(folder)):
+    pool_log = folder.path / "pool" / "scheduler.log"
+    for path in (manager_log, pool_log, *_job_files(folder)):
         text = _shortened(path)
         if text is None:
             continue
@@ -73,8 +74,7 @@ def add_logs(bundle: Bundle, folder: RunFolder, manager_log: Path, scrubber: Scr
             without_room += 1
             continue
         room -= len(text)
-        name = "manager.log" if path == manager_log else f"jobs/{path.relative_to(folder.jobs)}"
-        bundle.texts[name] = scrubber.text(text)
+        bundle.texts[str(path.relative_to(folder.path))] = scrubber.text(text)
     if without_room:
         bundle.left_out.append(f"{count(without_room, 'log')} of older jobs, for want of room")
 

@@ -9,17 +9,24 @@ from typing import Any
 REMOVED = "(removed)"
 
 _NAMES = r"pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential"
-_VALUE = r"\"[^\"\n]*\"|'[^'\n]*'|[^\s&,;\"'}\])]+"
+_VALUE = r"(?!\(removed\))(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s&,;\"'}\])]+)"
+# What comes before and after a name is bounded: a log may hold a line of a million letters.
 _PATTERNS = [
     # keys and certificates, also if the end is missing
     (re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|\Z)", re.DOTALL), REMOVED),
     # scheme://user:password@host, and scheme://token@host
-    (re.compile(r"\b([a-z][a-z0-9+.-]*://[^\s/@:\"']*):[^\s/\"']+@", re.IGNORECASE), rf"\1:{REMOVED}@"),
-    (re.compile(r"\b(https?://)[^\s/@:\"']{16,}@", re.IGNORECASE), rf"\1{REMOVED}@"),
+    (re.compile(r"(://[^\s/@:\"']{0,200}):[^\s/\"']{1,500}@"), rf"\1:{REMOVED}@"),
+    (re.compile(r"(://)[^\s/@:\"']{16,500}@"), rf"\1{REMOVED}@"),
     (re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {REMOVED}"),
     # PASSWORD=…, "token": "…", --api-key …
-    (re.compile(rf"([\w.-]*(?:{_NAMES})[\w.-]*[\"']?\s*[=:]\s*)(?:{_VALUE})", re.IGNORECASE), rf"\1{REMOVED}"),
-    (re.compile(rf"(--?[\w-]*(?:{_NAMES})[\w-]*\s+)(?:{_VALUE})", re.IGNORECASE), rf"\1{REMOVED}"),
+    (
+        re.compile(rf"((?:{_NAMES})[\w.-]{{0,60}}[\"']?\s{{0,9}}[=:]\s{{0,9}})(?:{_VALUE})", re.IGNORECASE),
+        rf"\1{REMOVED}",
+    ),
+    (
+        re.compile(rf"((?<!\w)--?[\w-]{{0,60}}?(?:{_NAMES})[\w-]{{0,60}}\s{{1,9}})(?:{_VALUE})", re.IGNORECASE),
+        rf"\1{REMOVED}",
+    ),
     # tokens that are known by their looks
     (
         re.compile(
@@ -29,6 +36,10 @@ _PATTERNS = [
         REMOVED,
     ),
 ]
+# Nearly all texts have nothing of all that in them, and one look tells.
+_SUSPICIOUS = re.compile(
+    rf"-----BEGIN|://|bearer|basic|{_NAMES}|gh[pousr]_|github_pat_|glpat-|AKIA|xox[abprs]-|sk-|hf_|eyJ", re.IGNORECASE
+)
 _SECRET_NAME = re.compile(_NAMES, re.IGNORECASE)
 _SHORTEST = 8  # a known value that is shorter is too common to be looked for in text
 _SHORTEST_SECRET = 4  # where its name says that it is one
@@ -39,7 +50,7 @@ class Scrubber:
 
     def __init__(self) -> None:
         self._values: set[str] = set()
-        self._known: re.Pattern[str] | None = None
+        self._lengths: dict[str, list[int]] = {}  # of the values that begin like this, longest first
         self.removed = 0
 
     def learn(self, environment: Mapping[str, str], *, only_secrets: bool = False) -> None:
@@ -48,20 +59,35 @@ class Scrubber:
             is_secret = _SECRET_NAME.search(name) is not None
             if len(value) >= (_SHORTEST_SECRET if is_secret else _SHORTEST) and (is_secret or not only_secrets):
                 self._values.add(value)
-                self._known = None
+                lengths = self._lengths.setdefault(value[:_SHORTEST_SECRET], [])
+                if len(value) not in lengths:
+                    lengths.append(len(value))
+                    lengths.sort(reverse=True)
 
     def text(self, text: str) -> str:
         """The text without secrets."""
         if self._values:
-            if self._known is None:
-                longest_first = sorted(self._values, key=lambda value: (-len(value), value))
-                self._known = re.compile("|".join(map(re.escape, longest_first)))
-            text, count = self._known.subn(REMOVED, text)
-            self.removed += count
+            text = self._without_known(text)
+        if not _SUSPICIOUS.search(text):
+            return text
         for pattern, instead in _PATTERNS:
             text, count = pattern.subn(instead, text)
             self.removed += count
         return text
+
+    def _without_known(self, text: str) -> str:
+        """By a look at every beginning: each of 100,000 tasks may have a value of its own, too many for a pattern."""
+        size, beginnings = _SHORTEST_SECRET, self._lengths
+        kept: list[str] = []
+        done = 0
+        for at in [at for at in range(len(text) - size + 1) if text[at : at + size] in beginnings]:
+            for length in beginnings[text[at : at + size]] if at >= done else ():
+                if text[at : at + length] in self._values:
+                    kept += [text[done:at], REMOVED]
+                    done = at + length
+                    self.removed += 1
+                    break
+        return "".join([*kept, text[done:]])
 
     def record(self, value: Any, name: str = "") -> Any:
         """A JSON value without secrets: it stays a JSON value."""
@@ -74,7 +100,11 @@ class Scrubber:
                 return REMOVED
             return self.text(value)
         if isinstance(value, dict):
-            return {self.text(key): self.record(each, key) for key, each in value.items()}
+            return {self._key(key): self.record(each, key) for key, each in value.items()}
         if isinstance(value, list):
             return [self.record(each) for each in value]
         return value
+
+    def _key(self, key: str) -> str:
+        """Most keys are names of fields, and always the same few."""
+        return key if key.isidentifier() and key not in self._values else self.text(key)

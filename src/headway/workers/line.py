@@ -57,3 +57,7 @@ class Lines(ABC):
 
     async def close(self) -> None:
         """Hang up; what runs on the nodes goes on."""
+
+    async def end(self) -> None:
+        """The run is over: hang up, and whatever served the lines may go."""
+        await self.close()

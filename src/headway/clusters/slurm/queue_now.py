@@ -7,7 +7,7 @@ from msgspec import Struct
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.probes import corrected, default_shapes, probe
-from headway.clusters.slurm.queue_reading import _bundles, _busy, _line, twin_of
+from headway.clusters.slurm.queue_reading import bundles, busy, line, twin_of
 from headway.clusters.slurm.site import SlurmSite
 from headway.model.errors import SiteError
 from headway.model.records import QueueRead
@@ -39,9 +39,9 @@ def queue_now(options: SlurmOptions) -> QueueNow:
         raise SiteError(f"no node of {partition.name} works now", todo="look at `sinfo`, and try again later")
     works = {node.name for node in partition.nodes if node.works}
     configuration = site.configuration()
-    running = [(nodes, remaining_s) for remaining_s, nodes in _busy(reading, works)]
+    running = [(nodes, remaining_s) for remaining_s, nodes in busy(reading, works)]
     cpus = max(node.cpus for node in partition.nodes)
-    waiting = [(min(nodes, len(works)), limit_s) for _, nodes, limit_s in _bundles(_line(reading, works), cpus)]
+    waiting = [(min(nodes, len(works)), limit_s) for _, nodes, limit_s in bundles(line(reading, works), cpus)]
     if not waiting or configuration is None or configuration.hides_jobs:
         shapes = default_shapes(len(works), most)
         running = _taken(corrected(twin.snapshot(), probe(commands, shapes, most, partition, options)), len(works))

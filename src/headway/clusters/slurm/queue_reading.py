@@ -59,17 +59,17 @@ def twin_of(reading: Reading, name: str) -> Twin | None:
         return None
     queue = BatchQueue(len(names), Scheduling("conservative"))
     queue.advance(reading.at)
-    for remaining_s, nodes in _busy(reading, names):
+    for remaining_s, nodes in busy(reading, names):
         queue.submit(nodes, remaining_s)
     planned: dict[int, int] = {}
     cpus = max(node.cpus for node in here.nodes)
-    for job_ids, nodes, limit_s in _bundles(_line(reading, names), cpus):
+    for job_ids, nodes, limit_s in bundles(line(reading, names), cpus):
         job = queue.submit(min(nodes, len(names)), limit_s)
         planned |= dict.fromkeys(job_ids, job)
     return Twin(queue, planned)
 
 
-def _busy(reading: Reading, names: set[str]) -> list[tuple[float, int]]:
+def busy(reading: Reading, names: set[str]) -> list[tuple[float, int]]:
     """For how long yet how many nodes are taken."""
     until: dict[str, float] = {}
     for job in reading.jobs:
@@ -82,7 +82,7 @@ def _busy(reading: Reading, names: set[str]) -> list[tuple[float, int]]:
     return [(end - reading.at, nodes) for end, nodes in sorted(counted.items())]
 
 
-def _line(reading: Reading, names: set[str]) -> list[tuple[SeenJob, int]]:
+def line(reading: Reading, names: set[str]) -> list[tuple[SeenJob, int]]:
     """The jobs that wait for nodes of these, in the order in which they are planned, and for how many."""
     tiers = {partition.name: partition.tier for partition in reading.partitions}
     shared = {
@@ -99,7 +99,7 @@ def _line(reading: Reading, names: set[str]) -> list[tuple[SeenJob, int]]:
     return [job for _, job in sorted(found, key=lambda pair: pair[0])]
 
 
-def _bundles(line: Sequence[tuple[SeenJob, int]], cpus: int) -> list[tuple[list[int], int, float]]:
+def bundles(line: Sequence[tuple[SeenJob, int]], cpus: int) -> list[tuple[list[int], int, float]]:
     """Jobs to be planned. Small ones that stand one after the other and fit on one node are one job."""
     bundles: list[tuple[list[int], int, float]] = []
     filled = 0  # cores of the bundle that is being filled

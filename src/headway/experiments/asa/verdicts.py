@@ -19,7 +19,7 @@ JUDGED = (ASA, AT_ONCE, HEADWAY)
 
 
 def verdicts_on(results: Results) -> list[Verdict]:
-    """All of them; under rule `reserved`. On average over all queues, which is what is asked for, and queue by queue."""
+    """All of them; under rule `reserved`: on average over all queues, as it is asked for, and queue by queue."""
     found = [_learning(results)]
     for queue in (ON_AVERAGE, *QUEUES):
         done = [each for each in results.done if queue in (ON_AVERAGE, each.unit.backfill)]

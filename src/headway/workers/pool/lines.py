@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -83,6 +84,13 @@ class DaskLines(Lines):
             with contextlib.suppress(asyncio.CancelledError, SiteError):
                 await (await self._reaching).close()
             self._reaching = None
+
+    async def end(self) -> None:
+        await self.close()
+        host, _, pid = (locks.holder(self._pool / LOCK) or "").partition(" ")
+        if host == socket.gethostname():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGTERM)
 
     async def _call(self, found: str) -> DaskLine | None:
         comm = await address.connect(found, self._connection)
