@@ -60,6 +60,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
                 hints=draw(HINTS),
                 retries=draw(st.integers(0, 3)),
                 sandbox=draw(st.booleans()),
+                malleable=draw(st.booleans()),
             )
         )
         made += [*outputs, f"d{number}", f"d{number}/*"]

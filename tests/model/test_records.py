@@ -24,6 +24,11 @@ PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     float: st.floats(allow_nan=False, allow_infinity=False),
     bool: st.booleans(),
     type(None): st.none(),
+    Any: st.recursive(  # whatever JSON may hold
+        st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=3),
+        lambda inside: st.lists(inside, max_size=2) | st.dictionaries(st.text(max_size=3), inside, max_size=2),
+        max_leaves=3,
+    ),
 }
 
 

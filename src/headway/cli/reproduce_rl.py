@@ -18,7 +18,7 @@ _WORLDS, _FULL_WORLDS = 2, 10
     "--full", is_flag=True, help=f"{_FULL_WORLDS} worlds, and variants of the agents: hours. By default {_WORLDS}."
 )
 @click.option("--worlds", type=click.IntRange(min=1), metavar="N", help="So many of each pipeline, instead.")
-@click.option("--variants", is_flag=True, help="Also reward 4.2 as printed, epsilon 1/t, separate agents, all cores.")
+@click.option("--variants", is_flag=True, help="Also other readings of the agents, and ours with stated cores.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="For all draws.")
 @click.option("--processes", type=click.IntRange(min=1), metavar="N", help="That work; by default one a core.")
 @click.option(

@@ -147,6 +147,7 @@ class _Assembly:
                 hints=extras.hints,
                 retries=extras.retries,
                 sandbox=extras.sandbox,
+                malleable=extras.malleable,
             )
 
     def _paths(self, file_ids: list[str]) -> tuple[str, ...]:

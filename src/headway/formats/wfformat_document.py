@@ -33,6 +33,7 @@ class Extras(Struct, gc=False, omit_defaults=True):
     priority: int | float = 0
     retries: int = 0
     sandbox: bool = True
+    malleable: bool = False
     recorded: Recorded | None = None
 
 

@@ -109,6 +109,7 @@ def _extras(instance: Instance, task: Task) -> Extras:
         hints=task.hints,
         retries=task.retries,
         sandbox=task.sandbox,
+        malleable=task.malleable,
     )
     recorded = instance.recorded.get(task.id)
     if recorded is None or not _is_executed(instance, task):
