@@ -1,4 +1,4 @@
-"""`python -m benchmarks [answers] [throughput] [scale] [sizing] [queue] [pool] [messages] [--tasks N] [--concurrency N]`."""
+"""`python -m benchmarks [NAME …] [--tasks N] [--concurrency N]`: all of them if none is named."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import argparse
 from benchmarks import answers, pool, pool_messages, queue, scale, sizing, throughput
 from headway.sizing import SIZERS
 
+ALL = ("answers", "throughput", "scale", "sizing", "queue", "pool", "messages")
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("which", nargs="*", default=["answers", "throughput", "scale", "sizing", "queue", "pool", "messages"])
+parser.add_argument("which", nargs="*", choices=ALL, default=ALL)
 parser.add_argument("--tasks", type=int, default=10_000)
 parser.add_argument("--concurrency", type=int, default=4 * throughput.len_of_machine())
 chosen = parser.parse_args()
