@@ -9,10 +9,12 @@ from headway.sizing import SIZERS
 
 ALL = ("answers", "throughput", "scale", "sizing", "queue", "pool", "messages")
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("which", nargs="*", choices=ALL, default=ALL)
+parser.add_argument("which", nargs="*", default=ALL, metavar="NAME", help=", ".join(ALL))
 parser.add_argument("--tasks", type=int, default=10_000)
 parser.add_argument("--concurrency", type=int, default=4 * throughput.len_of_machine())
 chosen = parser.parse_args()
+if unknown := set(chosen.which) - set(ALL):
+    parser.error(f"there is no {', '.join(sorted(unknown))}: choose of {', '.join(ALL)}")
 if "answers" in chosen.which:
     answers.main()
 if "throughput" in chosen.which:
