@@ -96,11 +96,11 @@ class Attendance:
         if self._cluster.queues or not lines:  # it may be on its way, or not be listening
             await self._cancel(tag)
 
-    async def close(self) -> None:
-        """Hang up; what runs goes on."""
+    async def close(self, *, over: bool) -> None:
+        """Hang up; what runs goes on. When the run is `over`, nothing does."""
         for _, line in self._connected.values():
             line.close()
-        await self._lines.close()
+        await (self._lines.end() if over else self._lines.close())
 
     # --- jobs ---
 

@@ -103,7 +103,7 @@ class Driver:
                 loop.remove_signal_handler(number)
             for helper in self._helpers:
                 helper.cancel()
-            await self._attendance.close()
+            await self._attendance.close(over=self._engine.finished is not None)
 
     # --- facts come in ---
 
