@@ -70,4 +70,5 @@ def test_one_of_three_jobs_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     records = flow.records()
     ended = [at for at, one in enumerate(records) if isinstance(one, JobState) and one.tag == first][-1]
     later = {one.tag for one in flow.launches() if one.at > records[ended].at}
-    assert later == set(flow.submitted()[1:])
+    assert later, "it was cancelled too late"
+    assert later <= set(flow.submitted()[1:])

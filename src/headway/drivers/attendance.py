@@ -29,7 +29,8 @@ _CONNECT_S = 0.5  # between two looks at whether a node's job lives
 _PATHS_A_LINE = 10_000
 _CANCEL_WITHIN_S = 1800.0
 _REASON_WITHIN_S = 30.0  # a batch system may say later than at its end why a job ended
-_MOST_STILLBORN = 2  # somebody may kill one; three in a row are a sign that none can live here
+_MOST_STILLBORN = 3  # somebody may kill some; four in a row are a sign that none can live here
+_SOON_S = 0.05  # between looks at a job that does not wait for its turn: it starts at once
 # A job that ends like this before any of its nodes has answered does not say that none can live here.
 _NOBODYS_FAULT = (Ending.TIME, Ending.NODE_LOST, Ending.PREEMPTED, Ending.CANCELLED)
 
@@ -126,7 +127,7 @@ class Attendance:
                     attending.cancel()
                 await self._ended(tag, news)
                 return
-            await asyncio.sleep(self._cluster.look_every_s)
+            await asyncio.sleep(self._cluster.look_every_s if attended or self._cluster.queues else _SOON_S)
         for attending in attended.values():
             attending.cancel()
 
