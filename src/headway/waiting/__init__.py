@@ -11,4 +11,3 @@ from headway.waiting.scheduler_estimate import SchedulerEstimate
 WAITS: dict[str, type[WaitModel]] = {
     model.name: model for model in (CorrectedEstimate, SchedulerEstimate, QuantileBound, Asa, AsaDefault, AsaGreedy)
 }
-DEFAULT_WAITS = CorrectedEstimate.name
