@@ -156,6 +156,7 @@ class Attendance:
             except SiteError:
                 if not self._cluster.queues or time.monotonic() > deadline:
                     raise
+                await asyncio.sleep(self._cluster.look_every_s)
             else:
                 return
 

@@ -386,7 +386,7 @@ class Engine:
         """How many of the first tasks that want to run fit on a node side by side."""
         first = next(iter(self._board.wanting), None)
         answer = self._allocate(first) if first is not None else None
-        return self.limits.room_for(answer.resources) if isinstance(answer, Allocation) else 1
+        return max(1, self.limits.room_for(answer.resources)) if isinstance(answer, Allocation) else 1
 
     def _is_busy(self, tag: str) -> bool:
         return any(node.running for node in self.nodes.values() if node.tag == tag)

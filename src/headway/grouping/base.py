@@ -29,7 +29,7 @@ class Levels:
     ) -> None:
         self._estimate = estimate
         self._most_nodes = most_nodes
-        self._tasks_per_node = max(1, tasks_per_node)
+        self._tasks_per_node = tasks_per_node
         self._known: dict[tuple[int, int], Floats] = {}
         level: dict[str, int] = {}
         for task in tasks:  # parents first
