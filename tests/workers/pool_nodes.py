@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import subprocess
 from collections.abc import Awaitable, Callable, Iterable
@@ -46,7 +47,7 @@ class Nodes:
         self.pool = directory / "pool"
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         (self.jobs / TAG).mkdir(parents=True)
-        protocol.JobOrder("uid", "", "", str(directory), linger_s=600.0, grace_s=1.0).write(self.jobs)
+        protocol.JobOrder(secrets.token_hex(6), "", "", str(directory), linger_s=600.0, grace_s=1.0).write(self.jobs)
 
     def start(self, lines: DaskLines, *nodes: str) -> None:
         for node in nodes:
