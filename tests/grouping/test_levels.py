@@ -160,3 +160,12 @@ def test_all_shapes_are_asked_for_at_once() -> None:
 
     assert soonest(four_levels(), noting, 0, 1).nodes == 4
     assert asked == [([1, 2, 3, 4], [5000.0, 3000.0, 3000.0, 2000.0])]
+
+
+def test_a_task_that_spans_nodes_makes_its_level_wider() -> None:
+    """Two share a node; one has two nodes, and no job for its level may have fewer."""
+    wide = Task("wide", "c", "true", hints={"nodes": 2})
+    levels = Levels([Task("a", "c", "true"), Task("b", "c", "true"), wide], lambda task: 5.0, 8, tasks_per_node=2)
+    assert levels.width(0, 0) == 3
+    assert levels.least_nodes(0, 0) == 2
+    assert levels.run_s(0, 0).tolist() == [15.0, 10.0, 5.0]

@@ -43,7 +43,7 @@ def second_by_second(run_s: list[int], parents: list[list[int]], nodes: int) -> 
     return now
 
 
-def spans(run_s: list[int], parents: list[list[int]], nodes: list[int]) -> list[float]:
+def lengths(run_s: list[int], parents: list[list[int]], nodes: list[int]) -> list[float]:
     tasks = [
         Task(f"t{number}", "c", "-", parents=tuple(f"t{parent}" for parent in above))
         for number, above in enumerate(parents)
@@ -53,7 +53,7 @@ def spans(run_s: list[int], parents: list[list[int]], nodes: list[int]) -> list[
 
 @given(graphs(), st.lists(st.integers(1, 6), min_size=1, max_size=4))
 def test_as_second_by_second(graph: tuple[list[int], list[list[int]]], nodes: list[int]) -> None:
-    assert spans(*graph, nodes) == [second_by_second(*graph, number) for number in nodes]
+    assert lengths(*graph, nodes) == [second_by_second(*graph, number) for number in nodes]
 
 
 @given(graphs())
@@ -63,7 +63,7 @@ def test_no_shorter_than_it_can_be_and_no_longer_than_graham_says(graph: tuple[l
     for task, seconds in enumerate(run_s):
         longest[task] = seconds + max((longest[parent] for parent in parents[task]), default=0)
     path, work = max(longest, default=0), sum(run_s)
-    for nodes, span in zip(range(1, 14), spans(run_s, parents, list(range(1, 14))), strict=True):
+    for nodes, span in zip(range(1, 14), lengths(run_s, parents, list(range(1, 14))), strict=True):
         assert max(path, work / nodes) <= span <= (work - path) / nodes + path + 1e-9
         if nodes == 1:
             assert span == work
@@ -73,11 +73,19 @@ def test_no_shorter_than_it_can_be_and_no_longer_than_graham_says(graph: tuple[l
 
 def test_by_hand() -> None:
     # 0: 4 s; 1: 2 s; 2: 2 s after 1; 3: 1 s after 0 and 2. Two nodes: 0 and 1, then 2, then 3.
-    assert spans([4, 2, 2, 1], [[], [], [1], [0, 2]], [1, 2, 3]) == [9.0, 5.0, 5.0]
+    assert lengths([4, 2, 2, 1], [[], [], [1], [0, 2]], [1, 2, 3]) == [9.0, 5.0, 5.0]
     # Another order of preference, another schedule: a free node takes the first that is ready, not the best.
-    assert spans([2, 2, 4], [[], [], []], [2]) == [6.0]
-    assert spans([4, 2, 2], [[], [], []], [2]) == [4.0]
-    assert spans([], [], [1, 5]) == [0.0, 0.0]
+    assert lengths([2, 2, 4], [[], [], []], [2]) == [6.0]
+    assert lengths([4, 2, 2], [[], [], []], [2]) == [4.0]
+    assert lengths([], [], [1, 5]) == [0.0, 0.0]
+
+
+def test_a_task_that_spans_nodes() -> None:
+    """It waits for all of them, and those behind it wait as well; where there are too few it takes longer."""
+    wide = Task("w", "c", "-", hints={"nodes": 2})
+    tasks = [Task("a", "c", "-"), wide, Task("b", "c", "-")]
+    assert makespans(tasks, lambda task: 3.0, [1, 2, 3, 4]) == [12.0, 9.0, 6.0, 3.0]
+    assert makespans(tasks, lambda task: 3.0, [2, 3], tasks_per_node=2) == [9.0, 3.0]  # a and b may share a node
 
 
 def test_parents_elsewhere_do_not_count() -> None:
@@ -87,9 +95,9 @@ def test_parents_elsewhere_do_not_count() -> None:
 
 
 def test_the_room_to_compute_in_may_hold_anything() -> None:
-    run_s, first_child, children = np.array([3.0, 5.0]), np.array([0, 1, 1]), np.array([1])
+    run_s, spans, first_child, children = np.array([3.0, 5.0]), np.array([1, 1]), np.array([0, 1, 1]), np.array([1])
     found = np.full(2, np.nan)
     for dirt in (0.0, -7.0, 1e300):
         keys, work = np.full((2, 2), dirt), np.full((3, 2), 99)
-        list_makespans(run_s, first_child, children, np.array([0, 1]), np.array([1, 2]), keys, work, found)
+        list_makespans(run_s, spans, first_child, children, np.array([0, 1]), np.array([1, 2]), keys, work, found)
         assert found.tolist() == [8.0, 8.0]

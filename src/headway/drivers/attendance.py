@@ -16,7 +16,7 @@ from headway.journal.folder import RunFolder
 from headway.model import records
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
-from headway.model.outcome import Ending
+from headway.model.outcome import Ending, Outcome
 from headway.model.records import Event
 from headway.workers import protocol
 from headway.workers.line import Line, Lines
@@ -28,6 +28,7 @@ Keep = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 _CONNECT_S = 0.5  # between two looks at whether a node's job lives
 _PATHS_A_LINE = 10_000
 _CANCEL_WITHIN_S = 1800.0
+_STARTED_BEFORE_S = 5.0  # a batch system counts a job's time from its own start of it on, not from that of its script
 _REASON_WITHIN_S = 30.0  # a batch system may say later than at its end why a job ended
 _MOST_STILLBORN = 3  # somebody may kill some; four in a row are a sign that none can live here
 _SOON_S = 0.05  # between looks at a job that does not wait for its turn: it starts at once
@@ -73,6 +74,10 @@ class Attendance:
         """The line to a node, if there is one now."""
         found = self._connected.get(node)
         return found[1] if found else None
+
+    def node_of(self, key: str) -> str:
+        """As the batch system calls that node."""
+        return self._lines.node_of(key)
 
     def say_to_all(self, message: protocol.Message) -> None:
         """To every node that can be reached now."""
@@ -121,7 +126,7 @@ class Attendance:
                 for node, attending in attended.items():
                     if message := await self._loss_of(tag, node, news):
                         attending.cancel()
-                        await self._lost(self._lines.key(tag, node), message)
+                        await self._lost(self._lines.key(tag, node), message, expired=self._time_is_up(tag))
             elif news.phase is JobPhase.ENDED:
                 for attending in attended.values():
                     attending.cancel()
@@ -142,7 +147,7 @@ class Attendance:
             if self._stillborn > _MOST_STILLBORN:
                 self._tell(self._trouble(tag, f"ended at once{f' ({news.message})' if news.message else ''}"))
                 return
-        expired = news.ending is Ending.TIME or (news.ending is None and self._time_is_up(tag))
+        expired = news.ending is Ending.TIME or self._time_is_up(tag)
         for node in answered:
             await self._lost(node, news.message or "its supervisor is gone", expired=expired)
         self._tell(records.JobState(time.time(), tag, JobPhase.ENDED, news.message, news.ended_at))
@@ -168,9 +173,18 @@ class Attendance:
         return news
 
     def _time_is_up(self, tag: str) -> bool:
+        """Whatever else may be said of its end: a supervisor that is told to leave in time does so in order."""
         job = self._engine.jobs[tag]
         walltime_s = job.request.per_node.walltime_s
-        return job.started_at is not None and walltime_s is not None and time.time() >= job.started_at + walltime_s
+        if job.started_at is None or walltime_s is None:
+            return False
+        return time.time() >= job.started_at + walltime_s - _STARTED_BEFORE_S
+
+    def _was_cut_off(self, tag: str, outcome: Outcome) -> bool:
+        """Whether an attempt was stopped because its job's time was up, and not by us."""
+        running = self._engine.tasks[outcome.task].running
+        by_us = running is not None and running.being_killed
+        return outcome.ending is Ending.CANCELLED and not by_us and self._time_is_up(tag)
 
     async def _loss_of(self, tag: str, node: str, news: JobNews) -> str:
         """Why a node of a job that goes on is lost, if it is."""
@@ -217,7 +231,7 @@ class Attendance:
             self._connected[key] = (tag, line)
             try:
                 self._greet(tag, key, line)
-                await self._listen(line)
+                await self._listen(tag, line)
             finally:
                 if self._connected.get(key) == (tag, line):
                     del self._connected[key]
@@ -236,13 +250,15 @@ class Attendance:
         for task_id in sorted(state.running) if state else ():  # in case a launch was journalled and never sent
             self._start(task_id)
 
-    async def _listen(self, line: Line) -> None:
+    async def _listen(self, tag: str, line: Line) -> None:
         while (message := await line.hear()) is not None:
             if isinstance(message, protocol.Trouble):
                 todo = "nothing is lost: make room or mend it, then `headway resume`"
                 self._tell(SiteError(message.what, where=message.where, todo=todo))
             elif isinstance(message, protocol.Ended):
                 outcome = message.outcome
+                if self._was_cut_off(tag, outcome):
+                    continue  # that is for the node's loss to say
                 if self._engine.is_running(outcome.task, outcome.attempt):
                     self._tell(records.TaskEnded(time.time(), outcome))
                 else:

@@ -18,7 +18,7 @@ from headway.drivers.attendance import Attendance
 from headway.drivers.feed import Feed
 from headway.drivers.inputs import InputReader
 from headway.engine.engine import Engine
-from headway.engine.state import Phase
+from headway.engine.state import Phase, Running
 from headway.journal.base import Journal
 from headway.journal.folder import RunFolder
 from headway.model import records
@@ -26,6 +26,7 @@ from headway.model.errors import SiteError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event
+from headway.model.task import Task
 from headway.planning.base import JobStatus
 from headway.workers import protocol
 from headway.workers.line import Lines
@@ -262,8 +263,7 @@ class Driver:
                 self._start(decision.task)
                 crash_point("launched")
             case records.WakeAt():
-                loop = asyncio.get_running_loop()
-                loop.call_later(max(0.0, decision.until - time.time()), self._tick)
+                self._keep(asyncio.create_task(self._wake(decision.until)))
             case records.Kill():
                 self._say_to_node_of(decision.task, protocol.Stop(decision.task, decision.attempt))
             case records.Release():
@@ -273,6 +273,12 @@ class Driver:
                 if not self._cluster.queues:
                     await leaving
                 crash_point("released")
+
+    async def _wake(self, until: float) -> None:
+        """Tick when it is so late: by the clock on the wall, since asyncio's stands still while a machine sleeps."""
+        while (left_s := until - time.time()) > 0:
+            await asyncio.sleep(min(left_s, _GLANCE_S))
+        self._tick()
 
     def _look_at_queue(self) -> Event:
         """Wait for a batch system that does not answer: it may be restarting, and nothing is lost meanwhile."""
@@ -293,8 +299,12 @@ class Driver:
             outcome = Outcome(task_id, state.attempts, Ending.CANCELLED, time.time(), time.time())
             self._news.put_nowait(records.TaskEnded(time.time(), outcome))
         elif link is not None and state.running is not None:
-            directory = str(self._folder.attempt(task_id, state.running.attempt))
-            link.say(protocol.Start(state.task, state.running.attempt, directory, state.running.resources))
+            link.say(self._order(state.task, state.running))
+
+    def _order(self, task: Task, running: Running) -> protocol.Start:
+        directory = str(self._folder.attempt(task.id, running.attempt))
+        span = [self._attendance.node_of(name) for name in running.nodes] if task.nodes > 1 else []
+        return protocol.Start(task, running.attempt, directory, running.resources, tuple(span))
 
     def _say_to_node_of(self, task_id: str, message: protocol.Message) -> None:
         running = self._engine.tasks[task_id].running

@@ -13,7 +13,7 @@ from headway.engine.state import NodeState, Phase, Running, TaskState
 from headway.model import records
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Figure, Why
-from headway.model.resources import Resources, describe
+from headway.model.resources import HELD, Resources, describe
 from headway.model.workflow import Workflow
 from headway.ordering.base import Order
 from headway.planning.base import JobStatus, Planner, View
@@ -157,11 +157,10 @@ class Engine:
         if running is None or running.attempt != record.attempt or running.waits is record.waits:
             return
         running.waits = record.waits
-        node = self.nodes[running.node]
         if record.waits:
-            node.free += running.resources
+            self._give_back(running)
         else:  # there may be less than nothing free until one of those that took its place has ended
-            node.free -= running.resources
+            self._hold(running)
 
     @apply.register
     def _(self, record: records.InputsRead) -> None:
@@ -176,11 +175,10 @@ class Engine:
             return  # late news of an attempt that was given up for lost
         state.running = None
         self._unwanted.discard(outcome.task)
-        node = self.nodes.get(running.node)
-        if node is not None:
-            node.running.discard(outcome.task)
-            if not running.waits:
-                node.free += running.resources
+        if running.node in self.nodes:
+            self.nodes[running.node].running.discard(outcome.task)
+        if not running.waits:
+            self._give_back(running)
         self._allocator.observe(state.task, running.ticket, outcome)
         self._order.observe(state.task, outcome)
         if self._run_times is not None:
@@ -205,7 +203,14 @@ class Engine:
     def _(self, record: records.NodeLost) -> None:
         node = self.nodes.pop(record.node, None)
         lost = [self.tasks[task_id] for task_id in node.running] if node else []
+        if node is not None:
+            self.jobs[node.tag].lost_nodes += 1
+        for state in self.running():
+            if state.running is not None and record.node in state.running.nodes:
+                state.running.shaken = True
         for state in sorted(lost, key=lambda state: state.key):
+            if state.running is not None and not state.running.waits:
+                self._give_back(state.running)
             state.running = None
             self._unwanted.discard(state.task.id)
             state.expiries += record.expired
@@ -230,7 +235,7 @@ class Engine:
         for state in self.running():
             if state.running is not None and state.running.waits:  # and nobody would tell that it goes on
                 state.running.waits = False
-                self.nodes[state.running.node].free -= state.running.resources
+                self._hold(state.running)
         for state in self.tasks.values():
             if state.phase is Phase.READING:  # whoever was looking is gone
                 self._board.make_ready(state)
@@ -282,10 +287,10 @@ class Engine:
     def _(self, record: records.Launch) -> None:
         state = self.tasks[record.task]
         state.attempts = record.attempt
-        state.running = Running(record.attempt, record.node, record.resources, record.ticket, record.at)
-        node = self.nodes[record.node]
-        node.free -= record.resources
-        node.running.add(record.task)
+        nodes = (record.node, *record.also)
+        state.running = Running(record.attempt, nodes, record.resources, record.ticket, record.at)
+        self._hold(state.running)
+        self.nodes[record.node].running.add(record.task)
         self._board.enter(state, Phase.RUNNING)
         self._overtaken.pop(record.task, None)
         if record.overtook:
@@ -305,13 +310,23 @@ class Engine:
     def _(self, record: records.Finish) -> None:
         self.finished = record.status
 
+    def _hold(self, running: Running) -> None:
+        for name in running.nodes:
+            if name in self.nodes:
+                self.nodes[name].free -= running.resources
+
+    def _give_back(self, running: Running) -> None:
+        for name in running.nodes:
+            if name in self.nodes:
+                self.nodes[name].free += running.resources
+
     def _failed_attempt(self, state: TaskState, running: Running, outcome: Outcome) -> None:
         """What ran out is wanted in a greater amount; other failures use up the user's retries; some count nothing."""
         resource = outcome.ending.exhausted
         if resource:
             state.exhausted = state.exhausted or {}
             state.exhausted.setdefault(resource, []).append(running.resources[resource] or 0)
-        elif not outcome.ending.blameless:
+        elif not outcome.ending.blameless and not running.shaken:
             state.errors += 1
         self._board.requeue(state, failed=True)
         if resource:
@@ -354,7 +369,7 @@ class Engine:
         over = self._winding_down and not board.counts[Phase.RUNNING]
         unfinished = 0 if over else board.unfinished() + self._growing
         wanting = 0 if over else board.counts[Phase.PLACEABLE] + board.counts[Phase.RUNNING]
-        decisions += self._plan(unfinished, wanting, now)
+        decisions += self._too_narrow(now) or self._plan(unfinished, wanting, now)
         if not unfinished and not decisions:
             decisions.append(records.Finish(now, self._status()))
         return decisions
@@ -381,6 +396,19 @@ class Engine:
             stopping=self._winding_down,
         )
         return [decision for decision in self._planner.plan(view, now) if not held.is_under_way(decision)]
+
+    def _too_narrow(self, now: float) -> list[Decision]:
+        """Jobs that are given back because they have lost nodes, and are by now too narrow for a task that waits."""
+        why = Why("engine", "too-narrow")
+        return [
+            records.Release(now, job.tag, why)
+            for job in self._allocations.live
+            if job.lost_nodes and not self._is_busy(job.tag) and self._is_too_narrow(job)
+        ]
+
+    def _is_too_narrow(self, job: JobStatus) -> bool:
+        asked = job.request.per_node.nodes
+        return any(asked - job.lost_nodes < self.tasks[task_id].task.nodes <= asked for task_id in self._board.wanting)
 
     def _tasks_per_node(self) -> int:
         """How many of the first tasks that want to run fit on a node side by side."""
@@ -461,13 +489,14 @@ class Engine:
             at=now,
             task=placement.task,
             attempt=state.attempts + 1,
-            node=placement.node.name,
-            tag=placement.node.tag,
+            node=placement.nodes[0].name,
+            tag=placement.nodes[0].tag,
             resources=allocation.resources,
             because=state.because,
             why=allocation.why,
             ticket=allocation.ticket,
             overtook=placement.overtook,
+            also=tuple(node.name for node in placement.nodes[1:]),
         )
 
     def _allocate(self, task_id: str) -> Allocation | CannotFit:
@@ -475,12 +504,20 @@ class Engine:
         draw = (self.settings.seed, "", task_id, state.attempts + 1)
         context = Context(self.limits, draw, held=self._order.at_stake(state.task))
         answer = self._allocator.allocate(state.task, state.exhausted or {}, context)
+        if state.task.nodes > 1 and isinstance(answer, Allocation):
+            return self._whole_nodes(state.task.nodes, answer)
         if state.losses >= SUSPECTED_AFTER and isinstance(answer, Allocation):
             text = f"{state.losses} nodes died while it was running there: it runs alone, on all cores"
             why = Why("engine", "suspected", {"losses": state.losses, "limit": self.limits.cores}, text)
             alone = answer.resources.replace(cores=self.limits.cores)
             return Allocation(alone, answer.why | {"cores": why}, answer.ticket)
         return answer
+
+    def _whole_nodes(self, nodes: int, answer: Allocation) -> Allocation:
+        """A task that spans nodes has all of each; how long it may take is for the allocator to say."""
+        whole = self.limits.replace(nodes=nodes, walltime_s=answer.resources.walltime_s)
+        why = Why("engine", "whole-nodes", {"nodes": nodes}, f"it spans {nodes} nodes and has them whole")
+        return Allocation(whole, answer.why | dict.fromkeys(HELD, why), answer.ticket)
 
 
 def _does_not_fit(answer: CannotFit) -> Why:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -20,11 +22,11 @@ MOST_OVERTAKINGS = 32
 
 
 class Placement(Struct, frozen=True):
-    """A task, its allocation, its node, and the first task in line that it went past, if any."""
+    """A task, its allocation, its node (or those it spans), and the first task in line that it went past, if any."""
 
     task: str
     allocation: Allocation
-    node: NodeState
+    nodes: tuple[NodeState, ...]
     overtook: str | None
 
 
@@ -37,6 +39,7 @@ class Unplaceable(Struct, frozen=True):
 
 class Placer:
     """First fit in the order's order; of the nodes with room, the one that goes first, then that with the least memory.
+    A task that spans nodes has them from one job.
 
     The same code places tasks in simulation and for real.
     """
@@ -55,7 +58,8 @@ class Placer:
         """
         by_name = {node.name: node for node in nodes}
         room = {node.name: node.free for node in nodes if _has_room(node.free)}
-        latest = max((node.until for node in by_name.values()), default=math.inf)
+        widths = Counter((node.until, node.tag) for node in by_name.values())  # of jobs
+        latest = max((until for until, _ in widths), default=math.inf)
         placed: list[Placement | Unplaceable] = []
         blocked: str | None = None  # the first in line that found no room on a node which lasts long enough for it
         blocked_end = math.inf
@@ -73,10 +77,15 @@ class Placer:
             if isinstance(allocation, CannotFit):
                 placed.append(Unplaceable(task_id, allocation))
                 continue
-            candidates = [
-                name for name, free in room.items() if end <= by_name[name].until and allocation.resources.fits_in(free)
+            span = allocation.resources.nodes
+            if span > 1 and not any(span <= width and end <= until for (until, _), width in widths.items()):
+                continue  # it waits for a job that is wider
+            each = _on_each(allocation)
+            fitting = [
+                by_name[name] for name, free in room.items() if end <= by_name[name].until and each.fits_in(free)
             ]
-            if not candidates:
+            chosen = _of_one_job(fitting, span) if span > 1 else _first(fitting, room)
+            if not chosen:
                 if blocked is None:
                     blocked, blocked_end = task_id, end
                 tried = refused.setdefault(lane, [])
@@ -84,11 +93,11 @@ class Placer:
                     ready.skip(lane)
                 tried.append(allocation.resources)
                 continue
-            name = min(candidates, key=lambda name: (by_name[name].until, room[name].memory_bytes))
-            _take(room, name, allocation.resources)
-            overtakes = blocked is not None and by_name[name].until >= blocked_end
+            for node in chosen:
+                _take(room, node.name, each)
+            overtakes = blocked is not None and chosen[0].until >= blocked_end
             passed += overtakes
-            placed.append(Placement(task_id, allocation, by_name[name], blocked if overtakes else None))
+            placed.append(Placement(task_id, allocation, tuple(chosen), blocked if overtakes else None))
         return placed
 
     def place_bound(
@@ -109,11 +118,32 @@ class Placer:
             if isinstance(allocation, CannotFit):
                 placed.append(Unplaceable(task_id, allocation))
                 continue
-            name = next((name for name, free in room.items() if allocation.resources.fits_in(free)), None)
-            if name is not None:
-                _take(room, name, allocation.resources)
-                placed.append(Placement(task_id, allocation, by_name[name], None))
+            span, each = allocation.resources.nodes, _on_each(allocation)
+            names = list(islice((name for name, free in room.items() if each.fits_in(free)), span))
+            if len(names) == span:
+                for name in names:
+                    _take(room, name, each)
+                placed.append(Placement(task_id, allocation, tuple(by_name[name] for name in names), None))
         return placed
+
+
+def _on_each(allocation: Allocation) -> Resources:
+    resources = allocation.resources
+    return resources if resources.nodes == 1 else resources.replace(nodes=1)
+
+
+def _first(fitting: Sequence[NodeState], room: Mapping[str, Resources]) -> list[NodeState]:
+    """The node that goes first, then that with the least memory."""
+    return [min(fitting, key=lambda node: (node.until, room[node.name].memory_bytes))] if fitting else []
+
+
+def _of_one_job(fitting: Sequence[NodeState], span: int) -> list[NodeState]:
+    """So many nodes of one job: the one that ends first of those which have them."""
+    by_job: dict[str, list[NodeState]] = {}
+    for node in fitting:
+        by_job.setdefault(node.tag, []).append(node)
+    wide = [nodes for nodes in by_job.values() if len(nodes) >= span]
+    return min(wide, key=lambda nodes: nodes[0].until)[:span] if wide else []
 
 
 def _has_room(free: Resources) -> bool:

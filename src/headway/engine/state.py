@@ -65,13 +65,20 @@ class TaskState:
 class Running:
     """An attempt under way."""
 
-    __slots__ = ("attempt", "being_killed", "node", "resources", "started_at", "ticket", "waits")
+    __slots__ = ("attempt", "being_killed", "node", "nodes", "resources", "shaken", "started_at", "ticket", "waits")
 
     def __init__(
-        self, attempt: int, node: str, resources: Resources, ticket: dict[str, Figure], started_at: float
+        self,
+        attempt: int,
+        nodes: tuple[str, ...],
+        resources: Resources,
+        ticket: dict[str, Figure],
+        started_at: float,
     ) -> None:
         self.attempt = attempt
-        self.node = node
+        self.node = nodes[0]  # whose supervisor runs the command
+        self.nodes = nodes  # that it spans, with these resources on each
+        self.shaken = False  # one of the others was lost: if it fails now, that is why
         self.resources = resources
         self.ticket = ticket
         self.started_at = started_at

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from headway.grouping.list_schedule import makespans
+from headway.grouping.list_schedule import makespans, places
 from headway.model.task import Task
 
 Floats = NDArray[np.float64]
@@ -37,6 +37,8 @@ class Levels:
         self._levels: list[list[Task]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
         for task in tasks:
             self._levels[level[task.id]].append(task)
+        self._places = [sum(places(task, tasks_per_node) for task in each) for each in self._levels]
+        self._widest_task = [max(task.nodes for task in each) for each in self._levels]
 
     def __len__(self) -> int:
         return len(self._levels)
@@ -53,15 +55,17 @@ class Levels:
 
     def width(self, first: int, last: int) -> int:
         """How many nodes a group of these levels can use: the widest level, or the machine."""
-        widest = max(len(level) for level in self._levels[first : last + 1])
-        return min(self._most_nodes, -(-widest // self._tasks_per_node))
+        return min(self._most_nodes, -(-max(self._places[first : last + 1]) // self._tasks_per_node))
+
+    def least_nodes(self, first: int, last: int) -> int:
+        """As many as one of their tasks spans."""
+        return max(self._widest_task[first : last + 1])
 
     def run_s(self, first: int, last: int) -> Floats:
         """How long a group of these levels takes on 1, 2, … nodes, up to its width."""
         if (first, last) not in self._known:
-            side_by_side = self._tasks_per_node
-            widths = range(side_by_side, self.width(first, last) * side_by_side + 1, side_by_side)
-            self._known[first, last] = np.array(makespans(self.tasks(first, last), self._estimate, widths))
+            tasks, widths = self.tasks(first, last), range(1, self.width(first, last) + 1)
+            self._known[first, last] = np.array(makespans(tasks, self._estimate, widths, self._tasks_per_node))
         return self._known[first, last]
 
 

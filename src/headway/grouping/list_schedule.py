@@ -10,8 +10,10 @@ from headway.kernels.list_schedule import list_makespans
 from headway.model.task import Task
 
 
-def makespans(tasks: Sequence[Task], estimate: Callable[[Task], float], nodes: Sequence[int]) -> list[float]:
-    """How long the tasks take on each of these numbers of nodes, a task a node, earlier ones first: list scheduling."""
+def makespans(
+    tasks: Sequence[Task], estimate: Callable[[Task], float], nodes: Sequence[int], tasks_per_node: int = 1
+) -> list[float]:
+    """How long the tasks take on each of these numbers of nodes, earlier ones first: list scheduling."""
     number = {task.id: index for index, task in enumerate(tasks)}
     children: list[list[int]] = [[] for _ in tasks]
     parents = np.zeros(len(tasks), np.int64)
@@ -22,16 +24,22 @@ def makespans(tasks: Sequence[Task], estimate: Callable[[Task], float], nodes: S
                 parents[index] += 1
     first_child = np.zeros(len(tasks) + 1, np.int64)
     first_child[1:] = np.cumsum([len(below) for below in children])
-    spans = np.zeros(len(nodes))
+    lengths = np.zeros(len(nodes))
     list_makespans(
         np.array([estimate(task) for task in tasks], np.float64),
+        np.array([places(task, tasks_per_node) for task in tasks], np.int64),
         first_child,
         np.array([child for below in children for child in below], np.int64),
         parents,
-        np.array(nodes, np.int64),
+        np.array(nodes, np.int64) * tasks_per_node,
         np.empty((2, len(tasks))),
         np.empty((3, len(tasks)), np.int64),
-        spans,
+        lengths,
     )
-    found: list[float] = spans.tolist()
+    found: list[float] = lengths.tolist()
     return found
+
+
+def places(task: Task, tasks_per_node: int) -> int:
+    """Of the places on nodes, each for one task, those that it takes: a task that spans nodes has them whole."""
+    return task.nodes * tasks_per_node if task.nodes > 1 else 1

@@ -14,44 +14,50 @@ Ints = NDArray[np.int64]
 @compiled
 def list_makespans(
     run_s: Floats,
+    spans: Ints,
     first_child: Ints,
     children: Ints,
     parents: Ints,
     nodes: Ints,
     keys: Floats,
     work: Ints,
-    spans: Floats,
+    lengths: Floats,
 ) -> None:
-    """Fill `spans` with the length of a list schedule for each number of nodes.
+    """Fill `lengths` with the length of a list schedule for each number of nodes.
 
-    Tasks are numbered in the order in which they are preferred. The children of task i are
+    Tasks are numbered in the order in which they are preferred. A task holds `spans` nodes; where there are fewer it
+    holds them all, for longer in the same proportion, and one that has to wait for nodes holds up those behind it. The
+    children of task i are
     `children[first_child[i]:first_child[i + 1]]`; `parents` counts those within the group. `keys` (2 x tasks) and
     `work` (3 x tasks) are room to compute in.
     """
     total = len(run_s)
     ready, running, left = work[0], work[1], work[2]
     for turn in range(len(nodes)):
-        n_ready = n_running = 0
+        n_ready = n_running = held = 0
         now = 0.0
         for task in range(total):
             left[task] = parents[task]
             if not left[task]:
                 n_ready = _push(keys[0], ready, n_ready, float(task), task)
         while n_ready or n_running:
-            while n_ready and n_running < nodes[turn]:
+            while n_ready and held + min(spans[ready[0]], nodes[turn]) <= nodes[turn]:
                 task = ready[0]
                 n_ready = _pop(keys[0], ready, n_ready)
-                n_running = _push(keys[1], running, n_running, now + run_s[task], task)
+                span = min(spans[task], nodes[turn])
+                held += span
+                n_running = _push(keys[1], running, n_running, now + run_s[task] * (spans[task] / span), task)
             now = keys[1, 0]
             while n_running and keys[1, 0] == now:
                 ended = running[0]
                 n_running = _pop(keys[1], running, n_running)
+                held -= min(spans[ended], nodes[turn])
                 for index in range(first_child[ended], first_child[ended + 1]):
                     child = children[index]
                     left[child] -= 1
                     if not left[child]:
                         n_ready = _push(keys[0], ready, n_ready, float(child), child)
-        spans[turn] = now
+        lengths[turn] = now
 
 
 @inner

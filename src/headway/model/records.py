@@ -273,6 +273,7 @@ class Launch(Record, frozen=True, tag="launch"):
     why: dict[str, Why]  # why that much, by resource
     ticket: dict[str, Figure] = field(default_factory=dict)  # what the allocator needs to learn from the outcome
     overtook: str | None = None  # the ready task ahead of it that did not fit
+    also: tuple[str, ...] = ()  # further nodes of the same job that it spans, each with these resources
 
 
 class Kill(Record, frozen=True, tag="kill"):

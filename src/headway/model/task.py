@@ -37,6 +37,11 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     input_bytes: int | None = None
 
     @property
+    def nodes(self) -> int:
+        """How many whole nodes of one job it spans; with 1 it shares its node with others."""
+        return int(self.hints.get("nodes", 1))
+
+    @property
     def isolated(self) -> bool:
         """Whether it runs in a directory of its own: it says what it makes, and nobody asked otherwise."""
         return bool(self.outputs) and self.sandbox

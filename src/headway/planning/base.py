@@ -24,6 +24,7 @@ class JobStatus:
         "changed_at",
         "ended_at",
         "expected_s",
+        "lost_nodes",
         "phase",
         "released",
         "request",
@@ -45,6 +46,7 @@ class JobStatus:
         self.tasks = {task: number for number, task in enumerate(submit.tasks)}  # that may run on it; none: anybody
         self.phase = JobPhase.PENDING
         self.released = False
+        self.lost_nodes = 0
         self.submitted_at = submit.at
         self.started_at: float | None = None
         self.ended_at: float | None = None

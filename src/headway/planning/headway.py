@@ -120,7 +120,8 @@ class Headway(Planner):
         for number, group in enumerate(best.groups):
             tasks = levels.tasks(group.first, group.last) if len(best.groups) > 1 else []
             asked_s = requested_s(group.run_s, expired)
-            submit = self._submit(view, ANCHOR, group.nodes, asked_s, group, now, number)
+            nodes = max(group.nodes, levels.least_nodes(group.first, group.last))
+            submit = self._submit(view, ANCHOR, nodes, asked_s, group, now, number)
             ids = tuple(task.id for task in tasks)
             submits.append(structs.replace(submit, tasks=ids, expected_s=group.run_s, after=after))
             after = submit.tag
@@ -141,7 +142,9 @@ class Headway(Planner):
         """One more job for ready tasks for which none is on its way: in the longest gap, or in the queue."""
         if any(_expected_start(job) <= now for job in live if job.rule == ANCHOR and job.started_at is None):
             return []
-        ready = sorted((self._asked_s(view, task_id) for task_id in view.placeable), reverse=True)
+        # A task that spans nodes is the anchor's.
+        narrow = (task_id for task_id in view.placeable if view.workflow.tasks[task_id].nodes == 1)
+        ready = sorted((self._asked_s(view, task_id) for task_id in narrow), reverse=True)
         pending = [job for job in live if job.rule in (FILLER, SMALL) and job.started_at is None]
         side_by_side = view.tasks_per_node()
         uncovered, useless = matched(ready[::side_by_side], pending)  # the longest of those that share a node

@@ -11,7 +11,8 @@ PER_TASK = "a-task-a-job"  # the rule by which such jobs are known
 
 
 class OneJobPerTask(Planner):
-    """Submits a job of one node for each task that could run, as many at a time as the site allows (002 §5.2)."""
+    """Submits a job for each task that could run, of one node or as many as it spans, as many jobs at a time as the
+    site allows (002 §5.2)."""
 
     name = "one-job-per-task"
 
@@ -31,10 +32,11 @@ class OneJobPerTask(Planner):
         return [*decisions, *submits]
 
     def _submit(self, task_id: str, view: View, now: float, offset: int) -> Submit:
-        expected_s = self._estimate(view.workflow.tasks[task_id])
+        task = view.workflow.tasks[task_id]
+        expected_s = self._estimate(task)
         expired = sum(task_id in job.tasks and job.phase is JobPhase.ENDED for job in view.jobs.values())
         walltime_s = requested_s(expected_s, expired)
-        request = view.request(1, walltime_s)
+        request = view.request(task.nodes, walltime_s)
         why = Why(self.name, PER_TASK, {"expected_s": expected_s, "expired": expired})
         return Submit(now, view.next_tag(offset), request, why, (task_id,), expected_s)
 

@@ -134,7 +134,7 @@ class StagedPlanner(Planner):
         now: float,
     ) -> Submit:
         walltime_s = requested_s(group.run_s + group.leeway_s, expired)
-        request = view.request(group.nodes, walltime_s)
+        request = view.request(max(group.nodes, levels.least_nodes(group.first, group.last)), walltime_s)
         figures: dict[str, Figure] = {
             "levels": group.last - group.first + 1,
             "of": len(levels),

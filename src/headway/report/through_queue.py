@@ -59,7 +59,7 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
                 over[record.tag] = record.at
                 released.add(record.tag)
             case records.Launch():
-                holding[record.task, record.attempt] = record.resources.cores
+                holding[record.task, record.attempt] = record.resources.cores * record.resources.nodes
             case records.TaskEnded():
                 outcome = record.outcome
                 cores = holding.pop((outcome.task, outcome.attempt))

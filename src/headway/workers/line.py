@@ -48,6 +48,10 @@ class Lines(ABC):
         """A name for that node of that job: a node may serve one job after another, or two at a time."""
         return f"{node}#{tag.rpartition('-')[2]}"
 
+    def node_of(self, key: str) -> str:
+        """As the batch system calls the node of that name."""
+        return key.rpartition("#")[0]
+
     async def open(self) -> None:
         """Be ready for connections; called once, before any."""
 

@@ -27,6 +27,7 @@ class Start(Message, frozen=True, tag="start"):
     attempt: int
     directory: str
     limits: Resources
+    nodes: tuple[str, ...] = ()  # those it spans, as the batch system calls them, if there are several
 
 
 class Stop(Message, frozen=True, tag="stop"):

@@ -21,6 +21,7 @@ from headway.workers.attempt import AttemptFolder
 from headway.workers.containers import in_container
 from headway.workers.protocol import JobOrder, Start
 from headway.workers.sandbox import Sources, furnish, missing_outputs, publish, stamps
+from headway.workers.spanning import about_nodes, end_step
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
 
 _TOLD_WITHIN_S = 1.0  # a batch system tells all processes of a job to end, one after the other
@@ -69,6 +70,8 @@ class Runner:
             return _failed(start, Ending.LAUNCH_FAILED, began, f"it could not be prepared: {error}")
         end = await self._trees.run(self._spec(start, folder, work, argv))
         crash_point("spawned")
+        if start.nodes and (end.stopped_for or end.signal):
+            await asyncio.to_thread(end_step, self._order.uid, start.task.id, start.attempt)
         if not start.task.isolated:
             self.sources.forget()
         return judge(start, end, work)
@@ -104,12 +107,14 @@ class Runner:
 
     def _spec(self, start: Start, folder: AttemptFolder, work: Path, argv: list[str]) -> CommandSpec:
         limits = start.limits
-        about = {
+        about: dict[str, str] = {
             "HEADWAY_TASK": start.task.id,
             "HEADWAY_TRY": str(start.attempt),
             "HEADWAY_CORES": f"{limits.cores:g}",
             "HEADWAY_MEMORY_BYTES": str(limits.memory_bytes),
         }
+        if start.nodes:
+            about |= about_nodes(self._order.uid, start.task.id, start.attempt, start.nodes, limits.cores)
         return CommandSpec(
             key=self._key(start.task.id, start.attempt),
             argv=argv,
