@@ -61,6 +61,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
                 retries=draw(st.integers(0, 3)),
                 sandbox=draw(st.booleans()),
                 malleable=draw(st.booleans()),
+                notice_s=draw(st.integers(0, 10**6)),
             )
         )
         made += [*outputs, f"d{number}", f"d{number}/*"]

@@ -117,6 +117,8 @@ WRONG_VALUES = {
     "endless retries": (TASK + f"    retries: {'9' * 5000}\n", 5, ["'retries'"]),
     "sandbox": (TASK + "    sandbox: maybe\n", 5, ["'sandbox'", "'maybe'", "true or false"]),
     "malleable": (TASK + "    malleable: 4\n", 5, ["'malleable'", "'4'", "true or false"]),
+    "notice": (TASK + "    notice: 60\n", 5, ["'notice'", "60s or 60m"]),
+    "no notice at all": (TASK + "    notice: 0s\n", 5, ["'notice'", "nothing"]),
     "resources": (TASK + "    resources: lots\n", 5, ["'resources'", "'lots'", "{cores: 1"]),
     "time without unit": (TASK + "    resources:\n      time: 90\n", 6, ["'time'", "90s or 90m"]),
     "memory without unit": (TASK + "    resources: {memory: 200}\n", 5, ["'memory'", "200 MB or 200 GB"]),

@@ -84,6 +84,7 @@ def test_every_key_reaches_the_task() -> None:
         "retries: 3\n"
         "sandbox: false\n"
         "malleable: true\n"
+        "notice: 90s\n"
     )
     assert task == Task(
         id="t[x]",
@@ -107,6 +108,7 @@ def test_every_key_reaches_the_task() -> None:
         retries=3,
         sandbox=False,
         malleable=True,
+        notice_s=90,
     )
 
 

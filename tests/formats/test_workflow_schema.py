@@ -85,6 +85,8 @@ def test_there_are_examples_for_every_key() -> None:
         {"run": "x", "retries": 1.5},
         {"run": "x", "sandbox": "maybe"},
         {"run": "x", "malleable": 4},
+        {"run": "x", "notice": 4},
+        {"run": "x", "notice": "soon"},
         {"run": "x", "priority": "high"},
         {"run": "x", "resources": {"time": 90}},
         {"run": "x", "resources": {"memory": 200}},
@@ -125,6 +127,7 @@ TASK = st.fixed_dictionaries(
         "retries": st.integers(0, 9),
         "sandbox": st.booleans(),
         "malleable": st.booleans(),
+        "notice": st.sampled_from(["45s", "90m", "05:00"]),
         "resources": st.fixed_dictionaries(
             {},
             optional={

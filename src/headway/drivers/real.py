@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import signal
 import threading
 import time
@@ -304,7 +305,9 @@ class Driver:
     def _order(self, task: Task, running: Running) -> protocol.Start:
         directory = str(self._folder.attempt(task.id, running.attempt))
         span = [self._attendance.node_of(name) for name in running.nodes] if task.nodes > 1 else []
-        return protocol.Start(task, running.attempt, directory, running.resources, tuple(span))
+        until = self._engine.nodes[running.node].until
+        ends_at = until if until < math.inf else None
+        return protocol.Start(task, running.attempt, directory, running.resources, tuple(span), ends_at)
 
     def _say_to_node_of(self, task_id: str, message: protocol.Message) -> None:
         running = self._engine.tasks[task_id].running

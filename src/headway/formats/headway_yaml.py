@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from headway.formats.each import Each, Row, Template, table
 from headway.formats.fields import WORD, Reader, did_you_mean, short
-from headway.formats.hints import RESOURCE_KEYS, read_hints
+from headway.formats.hints import RESOURCE_KEYS, read_duration, read_hints
 from headway.formats.read_each import read_each
 from headway.formats.safe_yaml import Entry, Mapping, Text, parse_yaml, read_bytes, shown
 from headway.model.errors import WorkflowError
@@ -35,6 +35,7 @@ TASK_KEYS = (
     "retries",
     "sandbox",
     "malleable",
+    "notice",
     "category",
 )
 
@@ -91,6 +92,7 @@ class _Block(Struct):
     retries: int = 0
     sandbox: bool = True
     malleable: bool = False
+    notice_s: float = 0
 
     @property
     def owner(self) -> str:
@@ -152,6 +154,8 @@ def _read_block(reader: Reader, name: str, entry: Entry) -> _Block:
         block.sandbox = reader.flag(keys["sandbox"], f"'sandbox' of {owner}")
     if "malleable" in keys:
         block.malleable = reader.flag(keys["malleable"], f"'malleable' of {owner}")
+    if "notice" in keys:
+        block.notice_s = read_duration(reader, keys["notice"], f"'notice' of {owner}")
     return block
 
 
@@ -246,6 +250,7 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
             retries=block.retries,
             sandbox=block.sandbox,
             malleable=block.malleable,
+            notice_s=block.notice_s,
         )
         for task_id, command, environment, setup, container, inputs, outputs, parents in columns
     ]

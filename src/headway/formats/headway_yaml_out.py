@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headway.formats.fields import WORD, Reader, short
-from headway.formats.hints_out import hint_text, number_text
+from headway.formats.hints_out import duration_text, hint_text, number_text
 from headway.formats.yaml_text import block_text, inline, key_text
 from headway.model.errors import InputError
 from headway.model.task import Task
@@ -71,6 +71,8 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
         yield f"{_INDENT}sandbox: false"
     if task.malleable:
         yield f"{_INDENT}malleable: true"
+    if task.notice_s:
+        yield f"{_INDENT}notice: {duration_text(task.notice_s)}"
 
 
 def _needs(task: Task, workflow: Workflow) -> tuple[str, ...]:

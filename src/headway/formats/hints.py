@@ -64,6 +64,12 @@ def _hint(reader: Reader, key: str, entry: Entry, owner: str) -> tuple[str, floa
         raise
 
 
+def read_duration(reader: Reader, entry: Entry, field: str) -> float:
+    """A length of time in seconds: `90m` is 5400."""
+    _, parse, small, large = _WITH_UNITS["time"]
+    return _amount(reader, entry, field, parse, (small, large))
+
+
 def _amount(reader: Reader, entry: Entry, field: str, parse: Callable[[str], float], units: tuple[str, str]) -> float:
     text = reader.value(entry, field).text
     if is_number(text):

@@ -23,9 +23,14 @@ def hint_text(name: str, value: float, owner: str) -> str:
     if name.endswith("_bytes") and name in _KEYS:
         text = _in_units(value, _BYTES, " ")
     elif name == "walltime_s":
-        text = _in_units(value, _SECONDS, "")
+        text = duration_text(value)
     _check(key, text, name, value, owner)
     return f"{key}: {text}"
+
+
+def duration_text(seconds: float) -> str:
+    """A length of time in its largest unit: 5400 is `90m`."""
+    return _in_units(seconds, _SECONDS, "")
 
 
 def number_text(value: float) -> str:

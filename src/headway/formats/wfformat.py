@@ -148,6 +148,7 @@ class _Assembly:
                 retries=extras.retries,
                 sandbox=extras.sandbox,
                 malleable=extras.malleable,
+                notice_s=extras.notice_s,
             )
 
     def _paths(self, file_ids: list[str]) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ class Extras(Struct, gc=False, omit_defaults=True):
     retries: int = 0
     sandbox: bool = True
     malleable: bool = False
+    notice_s: int | float = 0
     recorded: Recorded | None = None
 
 

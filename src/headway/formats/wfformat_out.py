@@ -110,6 +110,7 @@ def _extras(instance: Instance, task: Task) -> Extras:
         retries=task.retries,
         sandbox=task.sandbox,
         malleable=task.malleable,
+        notice_s=task.notice_s,
     )
     recorded = instance.recorded.get(task.id)
     if recorded is None or not _is_executed(instance, task):

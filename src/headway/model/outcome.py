@@ -59,6 +59,7 @@ class Ending(StrEnum):
     LAUNCH_FAILED = "launch-failed"
     NODE_LOST = "node-lost"
     PREEMPTED = "preempted"
+    SAVED = "saved"  # after the notice it had asked for: it goes on from what it saved, when it runs again
     CANCELLED = "cancelled"
 
     @property
@@ -69,7 +70,7 @@ class Ending(StrEnum):
     @property
     def blameless(self) -> bool:
         """Whether the task had no part in it: such an end never counts against the task."""
-        return self in (Ending.NODE_LOST, Ending.PREEMPTED, Ending.CANCELLED)
+        return self in (Ending.NODE_LOST, Ending.PREEMPTED, Ending.CANCELLED, Ending.SAVED)
 
 
 _EXHAUSTED = {

@@ -16,8 +16,9 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     says what the next will need. `inputs` may hold patterns (`count_*`), outputs may not. `parents` are the ids
     of the tasks that must succeed first; `Workflow.add` completes them with those that files imply. `hints` are
     the user's wishes by resource name (`memory_bytes`, `walltime_s`, …). A `malleable` task uses as many cores as it
-    is given (`HEADWAY_CORES`), so that they can be chosen for it. `input_bytes` is None until the inputs exist and
-    somebody has looked.
+    is given (`HEADWAY_CORES`), so that they can be chosen for it. One that wants notice gets a signal so long before
+    its time, or its job's, is up, and may go on later from what it then saves. `input_bytes` is None until the inputs
+    exist and somebody has looked.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     retries: int = 0
     sandbox: bool = True
     malleable: bool = False
+    notice_s: float = 0
     input_bytes: int | None = None
 
     @property

@@ -97,10 +97,11 @@ class Workflow:
         retries: int = 0,
         sandbox: bool = True,
         malleable: bool = False,
+        notice_s: float = 0,
     ) -> Task:
         """Add one task, as a workflow file would: `resources={"memory": "2 GB", "time": "5m"}` are hints, and the
         category is by default the name up to a bracket (`count[3]` is of category `count`). A `malleable` one uses as
-        many cores as `HEADWAY_CORES` says."""
+        many cores as `HEADWAY_CORES` says; one with notice gets a signal so long before its end."""
         where = f"task {name!r}"
         check_priority_and_retries(priority, retries, where=where)
         for field, value in {"inputs": inputs, "outputs": outputs, "setup": setup, "after": after}.items():
@@ -122,6 +123,7 @@ class Workflow:
                     retries=retries,
                     sandbox=sandbox,
                     malleable=malleable,
+                    notice_s=notice_s,
                 )
             ]
         )

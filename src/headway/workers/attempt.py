@@ -21,6 +21,7 @@ class AttemptFolder:
         self.work = path / "work"
         self.stdout = path / "stdout"
         self.stderr = path / "stderr"
+        self.kept = path.parent / "kept"  # what one attempt at the task leaves for the next
 
     def claim(self) -> bool:
         """Take the attempt; False if somebody has it already."""
@@ -50,8 +51,10 @@ class AttemptFolder:
             for log in (self.stdout, self.stderr):
                 if log.exists() and not log.stat().st_size:
                     log.unlink()
-            if outcome.ending is Ending.SUCCESS and self.work.exists():
-                remove_tree(self.work)
+            if outcome.ending is Ending.SUCCESS:
+                for directory in (self.work, self.kept):
+                    if directory.exists():
+                        remove_tree(directory)
 
 
 def remove_tree(path: str | Path) -> None:

@@ -28,6 +28,7 @@ class Start(Message, frozen=True, tag="start"):
     directory: str
     limits: Resources
     nodes: tuple[str, ...] = ()  # those it spans, as the batch system calls them, if there are several
+    ends_at: float | None = None  # when its job is over, if that is known
 
 
 class Stop(Message, frozen=True, tag="stop"):

@@ -19,6 +19,7 @@ from headway.model.resources import describe
 from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder
 from headway.workers.containers import in_container
+from headway.workers.notice import Notice
 from headway.workers.protocol import JobOrder, Start
 from headway.workers.sandbox import Sources, furnish, missing_outputs, publish, stamps
 from headway.workers.spanning import about_nodes, end_step
@@ -68,13 +69,19 @@ class Runner:
             if is_site_trouble(error):
                 raise
             return _failed(start, Ending.LAUNCH_FAILED, began, f"it could not be prepared: {error}")
+        notice = Notice(start, self._key(start.task.id, start.attempt), self._trees)
         end = await self._trees.run(self._spec(start, folder, work, argv))
+        notice.over()
         crash_point("spawned")
         if start.nodes and (end.stopped_for or end.signal):
             await asyncio.to_thread(end_step, self._order.uid, start.task.id, start.attempt)
         if not start.task.isolated:
             self.sources.forget()
-        return judge(start, end, work)
+        outcome = judge(start, end, work)
+        if notice.given and outcome.ending is not Ending.SUCCESS and end.stopped_for is None:
+            message = "it ended after it was told that its time would be up"
+            return structs.replace(outcome, ending=Ending.SAVED, message=message)
+        return outcome
 
     async def _excused(self, outcome: Outcome) -> Outcome:
         """A failure while the whole job is told to end, by a signal to everything in it, is not the attempt's own."""
@@ -93,6 +100,8 @@ class Runner:
         self._trees.kill(self._key(task, attempt))
 
     async def _prepare(self, folder: AttemptFolder, task: Task) -> Path:
+        if task.notice_s:
+            folder.kept.mkdir(mode=0o700, exist_ok=True)
         if not task.isolated:
             return self._workflow_directory
         await asyncio.to_thread(furnish, folder.work, task, self._workflow_directory, self.sources)
@@ -113,6 +122,8 @@ class Runner:
             "HEADWAY_CORES": f"{limits.cores:g}",
             "HEADWAY_MEMORY_BYTES": str(limits.memory_bytes),
         }
+        if start.task.notice_s:
+            about["HEADWAY_KEEP"] = str(folder.kept)
         if start.nodes:
             about |= about_nodes(self._order.uid, start.task.id, start.attempt, start.nodes, limits.cores)
         return CommandSpec(

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from headway.workers.trees.processes import Kin, Process
+from headway.workers.trees.processes import Kin, Process, catches
 
 _KILL_ROUNDS = 10  # one after the other without a pause: who forks all the time must not get the time for it
 
@@ -82,6 +82,12 @@ class Group(ABC):
         asked.update(new)
         for number in (signal.SIGTERM, signal.SIGCONT):
             _send(number, new)
+
+    def tell(self, number: int, kin: Kin) -> bool:
+        """Send a signal to every member that has a handler for it: others, such as shells, would die of it."""
+        listening = [pid for pid in self.members(kin) if catches(pid, number)]
+        _send(number, listening)
+        return bool(listening)
 
     def kill(self, kin: Kin) -> None:
         """End every member that can be seen, and what they have forked meanwhile. Repeat until none is left."""

@@ -16,7 +16,7 @@ from headway.workers.trees.meter import Meter
 from headway.workers.trees.methods import set_up
 from headway.workers.trees.orphans import be_subreaper
 from headway.workers.trees.polled_group import PolledGroup
-from headway.workers.trees.processes import MARKER, read_process
+from headway.workers.trees.processes import MARKER, kin, read_process
 from headway.workers.trees.rounds import Rounds
 from headway.workers.trees.strays import kill_attempt
 from headway.workers.trees.tree import Tree
@@ -88,6 +88,11 @@ class ProcessTrees:
         tree = self._rounds.trees.get(key)
         if tree is not None:
             tree.stop(Ending.CANCELLED, time.monotonic())
+
+    def tell(self, key: str, number: int) -> bool:
+        """Send a signal to those of a command's processes that listen to it; whether there are any."""
+        tree = self._rounds.trees.get(key)
+        return tree is not None and tree.group.tell(number, kin())
 
     async def close(self) -> None:
         """Kill what still runs, and leave nothing behind."""

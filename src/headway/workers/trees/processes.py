@@ -16,6 +16,7 @@ MARKER = "HEADWAY_ATTEMPT"  # the environment variable by which an attempt's pro
 _PROC = "/proc"
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _STATUS_KB = re.compile(rb"^(RssAnon|RssFile|RssShmem|VmSwap):\s+(\d+)", re.MULTILINE)
+_CAUGHT = re.compile(rb"^SigCgt:\s+([0-9a-f]+)", re.MULTILINE)
 _PROPORTIONAL_KB = re.compile(rb"^(Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+)", re.MULTILINE)
 _MARKER_ENTRY = re.compile(rb"(?:^|\0)" + MARKER.encode() + rb"=([^\0]*)")
 
@@ -96,6 +97,12 @@ def marker_of(pid: int) -> str | None:
     """The attempt that the process was started for, if its environment still says so."""
     found = _MARKER_ENTRY.search(_read(f"{_PROC}/{pid}/environ") or b"")
     return os.fsdecode(found[1]) if found else None
+
+
+def catches(pid: int, number: int) -> bool:
+    """Whether the process has a handler for that signal."""
+    found = _CAUGHT.search(_read(f"{_PROC}/{pid}/status") or b"")
+    return found is not None and bool(int(found[1], 16) >> (number - 1) & 1)
 
 
 def all_pids() -> Iterator[int]:

@@ -1,0 +1,39 @@
+"""A task that asked for it is told when its time, or its job's, is nearly up, so that it can save what it has."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+
+from headway.workers.protocol import Start
+from headway.workers.trees import ProcessTrees
+
+_AGAIN_S = 1.0  # it may not listen yet
+
+
+class Notice:
+    """Sends SIGUSR1 once, to those processes of an attempt that have a handler for it."""
+
+    def __init__(self, start: Start, key: str, trees: ProcessTrees) -> None:
+        self.given = False
+        self._key = key
+        self._trees = trees
+        now = time.time()
+        limit_s = start.limits.walltime_s
+        ends = [start.ends_at, None if limit_s is None else now + limit_s]
+        known = [end for end in ends if end is not None]
+        self._giving: asyncio.Task[None] | None = None
+        if start.task.notice_s and known:
+            self._giving = asyncio.create_task(self._give(min(known) - start.task.notice_s - now))
+
+    async def _give(self, wait_s: float) -> None:
+        await asyncio.sleep(max(0.0, wait_s))
+        while not self._trees.tell(self._key, signal.SIGUSR1):
+            await asyncio.sleep(_AGAIN_S)
+        self.given = True
+
+    def over(self) -> None:
+        """The attempt has ended."""
+        if self._giving is not None:
+            self._giving.cancel()

@@ -1,0 +1,58 @@
+"""When a task is told that its end is near, and which of its processes are."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from headway.model.resources import Resources
+from headway.model.task import Task
+from headway.workers.notice import Notice
+from headway.workers.protocol import Start
+from tests.workers import loads
+from tests.workers.loads import Bench, on_bench
+
+# A shell that would die of the signal waits for one that listens, until that was told.
+LISTENER = "trap 'echo told; exit 5' USR1; echo ready; while :; do sleep 0.05; done"
+
+
+@pytest.mark.parametrize("method", loads.methods())
+@pytest.mark.parametrize("of_job", [True, False], ids=["job", "task"])
+def test_those_that_listen_are_told_before_the_end(method: str, tmp_path: Path, of_job: bool) -> None:
+    async def work(bench: Bench) -> None:
+        spec = bench.spec(["sh", "-c", f'sh -c "{LISTENER}"; echo survived $?'])
+        limits = Resources(cores=1) if of_job else Resources(cores=1, walltime_s=600)
+        start = Start(Task("t", "c", "-", notice_s=599), 1, "", limits)
+        notice = Notice(structs.replace(start, ends_at=time.time() + 600) if of_job else start, spec.key, bench.trees)
+        end = await bench.trees.run(spec)
+        notice.over()
+        assert notice.given
+        assert end.exit_code == 0
+        assert Path(spec.stdout).read_text() == "ready\ntold\nsurvived 5\n"
+
+    on_bench(method, tmp_path, work)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        Start(Task("t", "c", "-", notice_s=60), 1, "", Resources(cores=1)),  # no end is known
+        Start(Task("t", "c", "-"), 1, "", Resources(cores=1), ends_at=0.0),  # it did not ask
+        Start(Task("t", "c", "-", notice_s=1), 1, "", Resources(cores=1, walltime_s=600)),  # its end is not near
+    ],
+    ids=["endless", "unasked", "far"],
+)
+def test_others_are_not(start: Start, tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        spec = bench.spec(["sh", "-c", "trap 'exit 5' USR1; sleep 0.3"])
+        notice = Notice(start, spec.key, bench.trees)
+        assert (await bench.trees.run(spec)).exit_code == 0
+        notice.over()
+        await asyncio.sleep(0)
+        assert not notice.given
+
+    on_bench("polling", tmp_path, work)
