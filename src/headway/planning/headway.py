@@ -14,6 +14,7 @@ from headway.planning.anchors import Anchor, best_anchor
 from headway.planning.base import Estimate, JobStatus, Planner, View
 from headway.planning.gaps import longest_gap, matched
 from headway.planning.requested_time import requested_s
+from headway.planning.tail import unneeded
 from headway.waiting.base import Shape
 from headway.waiting.corrected_estimate import CorrectedEstimate
 from headway.waiting.twin import QueueTwin
@@ -82,6 +83,8 @@ class Headway(Planner):
         rules |= {job.tag: "idle" for job in idle if job.rule == SMALL}  # for what can be placed it is too short
         if begun and not view.placeable:
             rules |= {job.tag: "the-anchor-has-room" for job in idle if job.rule == FILLER}
+        others = [job for job in idle if job.tag not in rules]
+        rules |= {job.tag: "the-rest-is-through-as-soon" for job in unneeded(view, others, self._estimate, now)}
         expired_at = max(
             (job.ended_at or 0.0 for job in view.jobs.values() if job.tasks and not job.live and not job.released),
             default=-1.0,
