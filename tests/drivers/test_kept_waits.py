@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from headway.drivers.kept_waits import WaitKeeper, read_waits, wait_keeper
+from headway.drivers.kept_waits import OthersWaits, WaitKeeper, read_waits, wait_keeper
 from headway.history.place import open_history
 from headway.model.job import JobPhase, JobRequest
-from headway.model.records import HistoryKey, JobState, RunStarted, SeenWait, Submit, Why
+from headway.model.records import HistoryKey, JobState, RunStarted, SeenWait, Submit, WaitsRead, Why
 from headway.model.resources import Resources
 
 TWO = JobRequest(Resources(cores=1, nodes=2, walltime_s=600.0))
@@ -42,6 +42,24 @@ def test_waits_are_kept_once_and_told_to_the_next_run(key: HistoryKey) -> None:
     elsewhere = HistoryKey(key.place, "another cluster", "flow")
     assert read_waits(elsewhere, complaints.append, 0.0) == []
     assert complaints == []
+
+
+def test_runs_learn_from_each_other_while_they_run(key: HistoryKey) -> None:
+    def keep(run: str, tag: str, waited_s: float) -> None:
+        keeper = WaitKeeper(open_history(key.place), key, run, pytest.fail)
+        keeper([submit(tag, 100.0), running(tag, 100.0 + waited_s)])
+        keeper.close()
+
+    keep("other", "before", 1.0)
+    mine = RunStarted(0.0, "1", "mine", "flow", ".", "", "0", "ladder", "fifo", history=key, plan="asa")
+    others = OthersWaits(mine)
+    assert others.news(1.0) == []  # of what was there when it began it was told then
+    keep("mine", "own", 2.0)
+    keep("other", "beside", 3.0)
+    assert others.news(2.0) == [WaitsRead(2.0, [SeenWait(2, 600.0, 30.0, 3.0)])]
+    assert others.news(3.0) == []
+    Path(key.place).write_bytes(b"nonsense " * 1000)
+    assert others.news(4.0) == []
 
 
 def test_nothing_is_kept_where_nothing_waits_or_nobody_wants_it(key: HistoryKey) -> None:

@@ -57,6 +57,15 @@ def test_all_that_a_file_is_good_for(flow: Flow, server: PostgresServer, tmp_pat
     assert "quick" in flow.headway("history", "show", "slow", "quick").stdout
 
 
+def test_tasks_do_not_find_its_address_in_their_environment(server: PostgresServer, tmp_path: Path) -> None:
+    """It may hold a password."""
+    flow = Flow(tmp_path, "name: nosy\ntasks: {nosy: {run: env > found, outputs: [found]}}\n")
+    flow.headway("run", *MACHINE, HEADWAY_HISTORY=server.url, OTHER="there")
+    found = (tmp_path / "found").read_text()
+    assert "OTHER=there" in found
+    assert "HEADWAY_HISTORY" not in found
+
+
 def test_the_settings_and_the_option_name_it(
     flow: Flow, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

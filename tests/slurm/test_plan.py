@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,10 @@ def test_those_who_are_there_come_first(login: Bench, slurm: SlurmLab) -> None:
 def test_what_earlier_runs_taught_counts_for_more_than_hints(login: Bench) -> None:
     login.succeeds("run", *SMALL, "--quiet")
     (plan,) = planned(login, "--plan", "one-job", "--futures", "1")["plans"]
+    assert plan["makespan_s"] == 1500.0, "this machine is not that cluster"
+    login.succeeds("run", "--again", "--on", "slurm", "--quiet")
+    assert {each["site"] for each in login.json("history")["categories"]} == {"lab", socket.gethostname()}
+    (plan,) = planned(login, "--plan", "one-job", "--futures", "1")["plans"]
     assert plan["makespan_s"] < 600
     login.write(FLOW.replace(", time: 20m", "").replace("flow", "flaw"), "unknown.yaml")
     done = login("plan", "unknown.yaml", "--on", "slurm", "--plan", "one-job")
@@ -94,11 +99,11 @@ def test_mistakes(login: Bench, tmp_path: Path) -> None:
     assert "this is for logs, and this queue is a real one" in error
     error = login.fails(2, "plan", "workflow.yaml", "--on", "lublin", "--partition", "main")
     assert "this is for a real queue, and this is a log" in error
-    assert "Slurm does not answer" in login.fails(3, "plan", "workflow.yaml", "--on", "slurm", PATH=str(tmp_path))
+    assert "no login node" in login.fails(3, "plan", "workflow.yaml", "--on", "slurm", PATH=str(tmp_path))
 
 
 def test_futures_are_the_same_for_the_same_seed() -> None:
-    now = QueueNow("main", 8, [(3, 600.0), (5, 90.0)], [(8, 1200.0)], Resources(cores=8), None, 0)
+    now = QueueNow("lab", "main", 8, [(3, 600.0), (5, 90.0)], [(8, 1200.0)], Resources(cores=8), None, 0)
     asked = imagined(now, 0, 7, 16).waits([1, 8], [60, 60]).tolist()
     assert asked == [90.0, 1800.0]
 

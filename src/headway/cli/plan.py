@@ -157,10 +157,10 @@ def _on_trace(
 
 
 def _on_slurm(workflow: Path, site: dict[str, str | None], history: str, seed: int, most_jobs: int | None) -> _Setting:
-    from headway.cli.plan_on_slurm import expected_instance, imagined, read_queue
+    from headway.cli.plan_on_slurm import expected_instance, imagined, kept_waits, read_queue
 
-    instance = expected_instance(workflow, history)
     now = read_queue(site)
+    instance = expected_instance(workflow, history, now.cluster)
     allowed = min(most_jobs or now.most_jobs or _MOST_JOBS, now.most_jobs or most_jobs or _MOST_JOBS)
     said = {
         "partition": now.partition,
@@ -170,7 +170,8 @@ def _on_slurm(workflow: Path, site: dict[str, str | None], history: str, seed: i
         "probes": now.probes,
     }
     node = now.node.replace(nodes=1, disk_bytes=_PLENTY_BYTES)
-    return _Setting(instance, lambda number: imagined(now, number, seed, allowed), 0.0, said, node=node)
+    waits = kept_waits(history, now.cluster)
+    return _Setting(instance, lambda number: imagined(now, number, seed, allowed), 0.0, said, waits, node)
 
 
 def _passages(setting: _Setting, plans: list[str], futures: int) -> dict[str, list[Passage]]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from headway.clusters.slurm.queue_now import QueueNow
     from headway.kernels.batch.queue import BatchQueue
     from headway.model.instance import Instance
+    from headway.model.records import SeenWait
     from headway.model.workflow import Workflow
 
 SLURM = "slurm"
@@ -41,7 +42,16 @@ def read_queue(site: dict[str, Any]) -> QueueNow:
     return queue_now(SlurmOptions(**site))
 
 
-def expected_instance(path: Path, history: str) -> Instance:
+def kept_waits(history: str, site: str) -> tuple[SeenWait, ...]:
+    """How long jobs of earlier runs have waited there."""
+    from headway.drivers.kept_waits import read_waits
+    from headway.drivers.learning import history_key
+
+    read = read_waits(history_key(history, "", site), warn, 0.0)
+    return tuple(seen for record in read for seen in record.waits)
+
+
+def expected_instance(path: Path, history: str, site: str) -> Instance:
     """The workflow with how long its tasks should run: as recorded, as seen in earlier runs, or as the user says."""
     from headway.formats.read_any import read_instance
     from headway.model.instance import Recorded
@@ -49,7 +59,7 @@ def expected_instance(path: Path, history: str) -> Instance:
     from headway.report.words import count
 
     instance = read_instance(path)
-    run_times, seen = _learned(instance.workflow, history)
+    run_times, seen = _learned(instance.workflow, history, site)
     unknown = 0
     for task in instance.workflow:
         recorded = instance.recorded.get(task.id)
@@ -62,14 +72,14 @@ def expected_instance(path: Path, history: str) -> Instance:
     return instance
 
 
-def _learned(workflow: Workflow, history: str) -> tuple[Any, set[str]]:
-    """What earlier runs on this site tell of run times, and of which categories."""
+def _learned(workflow: Workflow, history: str, site: str) -> tuple[Any, set[str]]:
+    """What earlier runs on that site tell of run times, and of which categories."""
     from headway.drivers.learning import Learning, history_key
     from headway.model.outcome import Ending
     from headway.planning.run_times import RunTimes
 
     run_times, seen = RunTimes(), set()
-    learning = Learning(history_key(history, workflow.name), warn, read_only=True)
+    learning = Learning(history_key(history, workflow.name, site), warn, read_only=True)
     for observation in learning.observations(dict.fromkeys(task.category for task in workflow)):
         task, outcome = observation.as_task(), observation.as_outcome()
         run_times.observe(task, outcome)

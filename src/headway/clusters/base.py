@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
@@ -21,6 +22,10 @@ class Cluster(ABC):
     name: str
     queues: bool = False  # whether jobs wait for their turn, and may be many
     look_every_s: float = 0.5  # how often it is worth asking for news
+
+    def called(self) -> str:
+        """Which machine or cluster this is: what was learned here is not believed elsewhere."""
+        return socket.gethostname()
 
     @abstractmethod
     def limits(self) -> Resources:

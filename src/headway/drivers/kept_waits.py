@@ -12,24 +12,48 @@ from headway.model.job import JobPhase
 from headway.model.records import Decision, Event, HistoryKey, JobState, RunStarted, SeenWait, Submit, WaitsRead
 
 MOST = 2000  # waits that a run is told of when it begins
+MOST_NEWS = 200  # and whenever it looks at the queue
 
 
 def read_waits(key: HistoryKey | None, warn: Warn, now: float) -> list[WaitsRead]:
     """What jobs at this site have waited lately, if anybody knows."""
-    if key is None:
-        return []
     try:
-        history = find_history(key.place)
-        if history is None:
-            return []
-        try:
-            waits = [kept.wait for kept in history.newest_waits(key.site, MOST)]
-        finally:
-            history.close()
+        waits = [kept.wait for kept in _newest(key, MOST)]
     except SiteError as error:
         warn(f"how long jobs waited in earlier runs is not known: {error}")
         return []
     return [WaitsRead(now, waits)] if waits else []
+
+
+class OthersWaits:
+    """What jobs of other runs have waited since this one began, or was taken up again: those of one user learn from
+    each other while they run."""
+
+    def __init__(self, settings: RunStarted) -> None:
+        self._key = settings.history if settings.plan else None
+        self._run = settings.uid
+        self._told: set[tuple[str, str]] = set()
+        self.news(0.0)
+
+    def news(self, now: float) -> list[WaitsRead]:
+        """What was not told yet. A history that does not answer has nothing to tell."""
+        try:
+            kept = _newest(self._key, MOST_NEWS)
+        except SiteError:
+            return []
+        new = [other for other in kept if other.run != self._run and (other.run, other.job) not in self._told]
+        self._told.update((other.run, other.job) for other in new)
+        return [WaitsRead(now, [other.wait for other in new])] if new else []
+
+
+def _newest(key: HistoryKey | None, most: int) -> list[KeptWait]:
+    history = None if key is None else find_history(key.place)
+    if key is None or history is None:
+        return []
+    try:
+        return history.newest_waits(key.site, most)
+    finally:
+        history.close()
 
 
 def wait_keeper(settings: RunStarted, warn: Warn) -> WaitKeeper | None:

@@ -2,64 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from msgspec import Struct
+from collections.abc import Callable, Sequence
 
 from headway.drivers.assemble import known, orders, sizers
-from headway.drivers.simulated import SimulatedRun, simulate
+from headway.drivers.simulated import OutcomeOf, SimulatedRun, simulate
 from headway.engine.engine import Engine
 from headway.engine.placer import Placer
 from headway.kernels.batch.queue import BatchQueue
 from headway.model import records
 from headway.model.instance import Instance
+from headway.model.records import Decision, Event
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.planning.one_allocation import OneAllocation
 from headway.simulation.pool import POOL, PoolResult, pool_outcome, pool_result
-from headway.sizing.base import Sizer
+from headway.sizing.base import Allocator, Sizer
 from headway.sizing.per_resource import PerResource
 from headway.version import __version__
 
-
-class InPool(Struct, frozen=True):
-    """How a workflow goes through the pool."""
-
-    order: str = "fifo"
-    sizer: str | Callable[[str], Sizer] = "user"
-    ttf: float = 1.0
-    seed: int = 0
-    pool: Resources = POOL
+SIZED = ("cores", "memory_bytes")  # all that a pool has
 
 
-def run_in_pool(instance: Instance, how: InPool) -> tuple[PoolResult, SimulatedRun]:
-    """The engine and policies of real runs; cores and memory are all that the pool has."""
-    sizer = known("sizer", how.sizer, sizers()) if isinstance(how.sizer, str) else how.sizer
-    settings = records.RunStarted(
-        at=0.0,
-        run="1",
-        uid="pool",
-        name=instance.workflow.name,
-        directory="",
-        source="",
-        version=__version__,
-        sizer=how.sizer if isinstance(how.sizer, str) else getattr(sizer, "name", ""),
-        order=how.order,
-        seed=how.seed,
-    )
-    allocator = PerResource(sizer, how.seed, ("cores", "memory_bytes"))
-    order = known("order", how.order, orders())()
-    engine = Engine(settings, allocator, order, OneAllocation(), Placer())
-    run = SimulatedRun(
-        engine=engine,
-        tasks=list(instance.workflow),
-        outcome_of=lambda launch, at: pool_outcome(launch, instance.recorded[launch.task], at, how.ttf),
-        node=how.pool,
-        input_bytes=lambda task: _input_bytes(instance, task),
-    )
+def run_in_pool(
+    tasks: Sequence[Task],
+    allocator: Allocator,
+    outcome_of: OutcomeOf,
+    pool: Resources,
+    order: str = "fifo",
+    input_bytes: Callable[[Task], int] = lambda task: 0,
+) -> list[Event | Decision]:
+    """The records of a run of `tasks`, parents before children, by the engine and policies of real runs."""
+    settings = records.RunStarted(0.0, "1", "pool", "pool", "", "", __version__, "", order)
+    engine = Engine(settings, allocator, known("order", order, orders())(), OneAllocation(), Placer())
+    run = SimulatedRun(engine, tasks, outcome_of, pool, input_bytes)
     simulate(BatchQueue(1), [run])
-    return pool_result(run.journal, instance), run
+    return run.journal
 
 
-def _input_bytes(instance: Instance, task: Task) -> int:
-    return sum(instance.file_bytes.get(path, 0) for path in task.inputs)
+def recorded_in_pool(
+    instance: Instance, order: str, sizer: str | Callable[[str], Sizer], ttf: float, pool: Resources = POOL
+) -> PoolResult:
+    """A recorded workflow; short of memory, tasks die after `ttf` of their time. `twin_in_pool` is held to this."""
+    make = known("sizer", sizer, sizers()) if isinstance(sizer, str) else sizer
+    journal = run_in_pool(
+        list(instance.workflow),
+        PerResource(make, resources=SIZED),
+        lambda launch, at: pool_outcome(launch, instance.recorded[launch.task], at, ttf),
+        pool,
+        order,
+        lambda task: sum(instance.file_bytes.get(path, 0) for path in task.inputs),
+    )
+    return pool_result(journal, instance)

@@ -1,4 +1,4 @@
-"""A workflow through a fixed pool by the compiled twin: what `run_in_pool` does, a hundred times as fast."""
+"""A workflow through a fixed pool by the compiled twin: what `recorded_in_pool` says, a hundred times as fast."""
 
 from __future__ import annotations
 

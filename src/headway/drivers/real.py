@@ -59,6 +59,7 @@ class Driver:
         *,
         feed: Feed | None = None,
         grace_s: float = 5.0,
+        others_waits: Callable[[float], Sequence[Event]] = lambda now: (),
     ) -> None:
         self._engine = engine
         self._journal = journal
@@ -68,6 +69,7 @@ class Driver:
         self._observers = observers
         self._feed = feed
         self._lines = lines
+        self._others_waits = others_waits
         self._attendance = Attendance(engine, cluster, lines, folder, self._news_of, self._beside_us, self._start)
         self._news: asyncio.Queue[Event | BaseException] = asyncio.Queue()
         self._helpers: set[asyncio.Task[None]] = set()
@@ -149,19 +151,20 @@ class Driver:
         live = [job.tag for job in self._engine.jobs.values() if job.live]
         await asyncio.to_thread(self._cluster.cancel, live)
 
-    def _beside(self, work: Callable[[], Event]) -> None:
-        """Do slow work in a thread; its event, or its error, comes back as news. The run's end does not wait for it."""
+    def _beside(self, work: Callable[[], Sequence[Event]]) -> None:
+        """Do slow work in a thread; its events, or its error, come back as news. The run's end does not wait for it."""
         loop = asyncio.get_running_loop()
 
         def carry() -> None:
-            news: Event | BaseException
+            news: Sequence[Event | BaseException]
             try:
                 with self._few_at_a_time:
                     news = work()
             except Exception as error:  # raised again where the driver waits for news
-                news = error
+                news = [error]
             with contextlib.suppress(RuntimeError):  # the run is over
-                loop.call_soon_threadsafe(self._news.put_nowait, news)
+                for item in news:
+                    loop.call_soon_threadsafe(self._news.put_nowait, item)
 
         threading.Thread(target=carry, daemon=True).start()
 
@@ -249,7 +252,7 @@ class Driver:
             seen = self._inputs.read(task, time.time())
             self._engine.apply(seen)
             return [seen]
-        self._beside(lambda: self._inputs.read(task, time.time()))
+        self._beside(lambda: [self._inputs.read(task, time.time())])
         return []
 
     async def _act(self, decision: Decision) -> None:
@@ -281,12 +284,13 @@ class Driver:
             await asyncio.sleep(min(left_s, _GLANCE_S))
         self._tick()
 
-    def _look_at_queue(self) -> Event:
-        """Wait for a batch system that does not answer: it may be restarting, and nothing is lost meanwhile."""
+    def _look_at_queue(self) -> Sequence[Event]:
+        """And at what others have waited. A batch system that does not answer is waited for: it may be restarting, and
+        nothing is lost meanwhile."""
         deadline = time.monotonic() + _QUEUE_PATIENCE_S
         while True:
             try:
-                return self._cluster.snapshot()
+                return [*self._others_waits(time.time()), self._cluster.snapshot()]
             except SiteError:
                 if time.monotonic() > deadline:
                     raise

@@ -11,20 +11,22 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
+from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
 from headway.drivers.assemble import assemble
 from headway.drivers.digests import Digests
 from headway.drivers.feed import Feed
 from headway.drivers.inputs import InputReader, check_sources
-from headway.drivers.kept_waits import WaitKeeper, read_waits, wait_keeper
+from headway.drivers.kept_waits import OthersWaits, WaitKeeper, read_waits, wait_keeper
 from headway.drivers.learned_state import StateKeeper, read_state, state_keeper
 from headway.drivers.learning import Learning, Warn, history_key, warn_program
 from headway.drivers.places import LOCAL, Place, Supervision, place_of
 from headway.drivers.real import Driver, Observer
 from headway.drivers.recovery import settle
 from headway.engine.engine import Engine
+from headway.history.place import history_place
 from headway.history.recorder import Recorder
 from headway.journal.folder import Project, RunFolder
 from headway.journal.results import known_results
@@ -89,7 +91,7 @@ def start(
     if not len(workflow) and feed is None:
         raise InputError("the workflow has no tasks", where=source)
     _check_commands(workflow, source)
-    history = history_key(options.history, options.known_as or workflow.name, options.site)
+    history_place(options.history)  # a mistake in it is said before there is anything of the run
     project = Project(directory)
     check_sources(workflow, project.directory)
     project.lock()
@@ -100,14 +102,17 @@ def start(
         crash_point("run-created")
         if feed is not None:
             feed.folder = folder
-        started = _run_started(workflow, folder, options, source, history, growing=feed is not None)
-        engine = assemble(started)
+        started = _run_started(workflow, folder, options, source, growing=feed is not None)
         place = place_of(started, folder, options.supervision)
+        limits = records.LimitsRead(started.at, place.cluster.limits(), place.cluster.most_jobs())
+        history = _history_of(workflow, options, place.cluster)
+        started = structs.replace(started, history=history)
+        engine = assemble(started)
         learning = Learning(started.history, warn)
         categories = None if feed is not None else dict.fromkeys(task.category for task in workflow)
         first = [
             started,
-            records.LimitsRead(started.at, place.cluster.limits(), place.cluster.most_jobs()),
+            limits,
             *([] if options.fresh else learning.read(categories, started.at)),
             *([] if options.fresh else read_state(history, options.sizer, warn, started.at)),
             *([] if options.fresh or not options.plan else read_waits(history, warn, started.at)),
@@ -249,7 +254,7 @@ def _keepers(engine: Engine, learning: Learning, warn: Warn) -> list[Recorder | 
 
 
 def _run_started(
-    workflow: Workflow, folder: RunFolder, options: Options, source: str, history: HistoryKey | None, *, growing: bool
+    workflow: Workflow, folder: RunFolder, options: Options, source: str, *, growing: bool
 ) -> records.RunStarted:
     return records.RunStarted(
         at=time.time(),
@@ -266,12 +271,15 @@ def _run_started(
         again=options.again,
         stated=options.stated,
         growing=growing,
-        history=history,
         fresh=options.fresh,
         cluster=options.cluster,
         plan=options.plan,
         batch=options.batch,
     )
+
+
+def _history_of(workflow: Workflow, options: Options, cluster: Cluster) -> HistoryKey | None:
+    return history_key(options.history, options.known_as or workflow.name, options.site or cluster.called())
 
 
 def _check_commands(workflow: Workflow, source: str) -> None:
@@ -322,7 +330,16 @@ def _drive(
     try:
         place.prepare()
         driver = Driver(
-            engine, journal, place.cluster, place.lines, folder, inputs, observers, feed=feed, grace_s=options.grace_s
+            engine,
+            journal,
+            place.cluster,
+            place.lines,
+            folder,
+            inputs,
+            observers,
+            feed=feed,
+            grace_s=options.grace_s,
+            others_waits=OthersWaits(engine.settings).news,
         )
         return asyncio.run(driver.run())
     finally:

@@ -19,6 +19,8 @@ from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET, STARTED, 
 from headway.workers.runner import Runner
 from headway.workers.trees import ProcessTrees
 
+HISTORY = "HEADWAY_HISTORY"
+
 
 class Supervisor:
     """Runs what a manager asks for, remembers what it has not been told is noted, and leaves when nobody needs it."""
@@ -167,6 +169,8 @@ def main() -> None:
     if take_job(folder) is None:
         return
     os.chdir(folder)
+    if "://" in os.environ.get(HISTORY, ""):  # it may hold a password, which is not for tasks
+        del os.environ[HISTORY]
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     asyncio.run(supervise(folder))
 

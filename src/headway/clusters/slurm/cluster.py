@@ -73,6 +73,9 @@ class SlurmCluster(Cluster):
         self._open: dict[str, float] = {}  # submissions without an answer, and since when: looked for at every poll
         self._lock = threading.RLock()
 
+    def called(self) -> str:
+        return self._site.cluster() or super().called()
+
     # --- limits ---
 
     def limits(self) -> Resources:

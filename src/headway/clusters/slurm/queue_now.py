@@ -17,6 +17,7 @@ from headway.model.resources import Resources
 class QueueNow(Struct, frozen=True):
     """The home partition: its nodes, how long how many of them are taken by what runs, and who waits, in order."""
 
+    cluster: str  # what it is called
     partition: str
     machine: int
     running: list[tuple[int, float]]  # nodes, and the seconds that are left of what was asked for
@@ -47,7 +48,14 @@ def queue_now(options: SlurmOptions) -> QueueNow:
         running = _taken(corrected(twin.snapshot(), probe(commands, shapes, most, partition, options)), len(works))
         waiting = []
     return QueueNow(
-        partition.name, len(works), running, waiting, most, site.most_jobs(), commands.calls.get("sbatch", 0)
+        site.cluster(),
+        partition.name,
+        len(works),
+        running,
+        waiting,
+        most,
+        site.most_jobs(),
+        commands.calls.get("sbatch", 0),
     )
 
 

@@ -7,8 +7,9 @@ import os
 import pwd
 import time
 from collections.abc import Callable
+from typing import Any
 
-from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.commands import Commands, why_no_login_node
 from headway.clusters.slurm.limits import UserLimits, read_user_limits
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.pace import Paced
@@ -27,7 +28,9 @@ from headway.clusters.slurm.site_reading import (
 from headway.model.errors import SiteError
 from headway.model.resources import Resources
 
-_PAUSES_S = (0.0, 1.0, 3.0)
+_PATIENCE_S = 60.0  # a controller that is restarted is away for so long
+_LEAST_TRIES = 4  # each may take as long as a command may
+_LONGEST_PAUSE_S = 10.0
 _SITE_INTERVAL_S = 600.0  # partitions and limits change seldom
 
 
@@ -54,25 +57,45 @@ class SlurmSite:
         """How Slurm is set up; None if it has not said so yet."""
         return self._configuration.answer()
 
+    def cluster(self) -> str:
+        """What it is called; nothing if it does not say."""
+        configuration = self.configuration()
+        return configuration.cluster if configuration is not None else ""
+
     def reading(self) -> Reading:
-        """The queue and its partitions; a SiteError if Slurm cannot be reached."""
-        queue, nodes, lines = self._queue.answer(), self._nodes.answer(), self._partitions.answer()
-        if queue is None or nodes is None or lines is None:
-            raise UnreachableError("Slurm does not answer", todo="try `sinfo` and `squeue`, and again when they work")
+        """The queue and its partitions; an UnreachableError if Slurm has said nothing of them yet."""
+        queue = self._queue.answer()
+        partitions = self.partitions()
+        if queue is None:
+            raise _silent()
         at, jobs = queue
-        return Reading(at, jobs, [partition_of(line, nodes) for line in lines])
+        return Reading(at, jobs, partitions)
+
+    def partitions(self) -> list[Partition]:
+        """All partitions and their nodes; an UnreachableError if Slurm has said nothing of them yet."""
+        nodes, lines = self._nodes.answer(), self._partitions.answer()
+        if nodes is None or lines is None:
+            raise _silent()
+        return [partition_of(line, nodes) for line in lines]
 
     def wait_for_answer(self) -> None:
-        """Give Slurm a few chances to say something: somebody is about to need it."""
-        questions = (self._queue, self._nodes, self._partitions, self._configuration, self._limits)
-        for pause_s in _PAUSES_S:
-            time.sleep(pause_s)
-            if all(question.answer(now=question.silent) is not None for question in questions):
+        """Give Slurm a chance to say everything: somebody is about to need it. What it has said stands."""
+        if obstacle := why_no_login_node():
+            raise SiteError(obstacle, todo="log in to one")
+        questions: tuple[Paced[Any], ...] = (
+            self._queue, self._nodes, self._partitions, self._configuration, self._limits,
+        )  # fmt: skip
+        deadline = time.monotonic() + _PATIENCE_S
+        tries = 0
+        while [one for one in questions if one.silent and one.answer(now=True) is None]:
+            tries += 1
+            if tries >= _LEAST_TRIES and time.monotonic() > deadline:
                 return
+            time.sleep(min(2.0**tries / 2, _LONGEST_PAUSE_S))
 
     def candidates(self) -> list[Partition]:
         """The partitions that jobs may go to, the home partition first."""
-        return usable(self.reading().partitions, self._options, self._groups)
+        return usable(self.partitions(), self._options, self._groups)
 
     def home(self) -> tuple[Partition, Resources]:
         """The partition that plans are made for, and the most that a job can get there."""
@@ -105,12 +128,19 @@ class SlurmSite:
             return None
         if not configuration.keeps_accounts or not configuration.enforces_limits:
             return {}
-        partitions = self.candidates()
+        try:
+            partitions = self.candidates()
+        except UnreachableError:
+            return None
         by_qos = {
             qos: read_user_limits(self._commands, self._user, self._options, qos)
             for qos in {partition.qos for partition in partitions}
         }
         return {partition.name: by_qos[partition.qos] for partition in partitions}
+
+
+def _silent() -> UnreachableError:
+    return UnreachableError("Slurm does not answer", todo="try `sinfo` and `squeue`, and again when they work")
 
 
 def _group_names() -> list[str]:
