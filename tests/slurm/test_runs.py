@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headway.model.outcome import Ending
-from headway.model.records import UserCancel
+from headway.model.records import CallsCounted, UserCancel
 from headway.planning import PLANS
 from tests.slurm.flows import PATIENCE_S, STAGES_TOTAL, SlurmFlow
 from tests.slurm.lab import SlurmLab
@@ -47,6 +47,13 @@ def test_every_plan(flows: dict[str, SlurmFlow], plan: str) -> None:
     flow.check()
     assert set(flow.executed().values()) == {1}
     assert {launch.node.partition("#")[0] for launch in flow.launches()} <= set(flow.lab.nodes)
+
+
+def test_how_often_slurm_was_asked_is_counted_and_shown(flows: dict[str, SlurmFlow]) -> None:
+    flow = flows["per-stage"]
+    [counted] = [record for record in flow.records() if isinstance(record, CallsCounted)]
+    assert counted.calls["sbatch"] >= len(flow.submitted()) == 3
+    assert f"3 jobs; Slurm was asked {sum(counted.calls.values())} times: " in flow.output()
 
 
 def test_nothing_of_a_run_is_for_others_to_read(flows: dict[str, SlurmFlow]) -> None:

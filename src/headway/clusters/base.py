@@ -35,6 +35,11 @@ class Cluster(ABC):
         """How many jobs one may have here; None if no limit is known."""
         return None
 
+    @property
+    def calls(self) -> dict[str, int]:
+        """How often each of the batch system's commands was called."""
+        return {}
+
     @abstractmethod
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
         """Ask for an allocation under that tag, not to be granted before the end of the job that is called `after`."""

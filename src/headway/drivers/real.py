@@ -201,6 +201,8 @@ class Driver:
             acts: list[Decision] = []
             for decision in decisions:
                 self._engine.apply(decision)
+                if isinstance(decision, records.Finish) and self._cluster.calls:
+                    batch.append(records.CallsCounted(decision.at, self._cluster.calls))
                 batch.append(decision)
                 if isinstance(decision, records.ReadInputs):
                     batch.extend(self._read_inputs(decision.task))

@@ -257,6 +257,10 @@ class Engine:
         self._planner.learn(record.waits)
 
     @apply.register
+    def _(self, record: records.CallsCounted) -> None:
+        """That is for people to know."""
+
+    @apply.register
     def _(self, record: records.WakeAt) -> None:
         self._allocations.wake(record)
 

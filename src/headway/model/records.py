@@ -182,6 +182,12 @@ class WaitsRead(Record, frozen=True, tag="waits-read"):
     waits: list[SeenWait]
 
 
+class CallsCounted(Record, frozen=True, tag="calls-counted"):
+    """How often a manager has called each of the batch system's commands, told when it has done its work."""
+
+    calls: dict[str, int]
+
+
 class Tick(Record, frozen=True, tag="tick"):
     """The time has come that somebody wanted to be woken at."""
 
@@ -312,6 +318,7 @@ Event = (
     | NodeLost
     | QueueRead
     | WaitsRead
+    | CallsCounted
     | Tick
     | InputsRead
     | TaskEnded

@@ -30,6 +30,8 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
         "ended_at": summary.last_at if summary.finished else None,
         "wall_s": summary.elapsed_s(now if state == "running" else None),
         "limits": amounts(summary.limits),
+        "jobs": summary.jobs,
+        "calls": dict(summary.calls),
         **_figures(whole),
         "categories": [{"category": figures.name, **_figures(figures)} for figures in summary.categories.values()],
         "ran_because": [

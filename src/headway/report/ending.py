@@ -39,6 +39,9 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> No
         _print_failures(console, summary, folder)
     console.print()
     say(console, headline(summary))
+    if summary.calls:
+        each = ", ".join(f"{times:,} {command}" for command, times in summary.calls.most_common())
+        show(console, f"{count(summary.jobs, 'job')}; Slurm was asked {count(summary.calls.total(), 'time')}: {each}")
     learned = compared(summary, folder)
     if learned:
         show(console, learned)

@@ -43,6 +43,8 @@ class RunSummary:
         self.troubles: dict[str, Outcome] = {}  # the last attempt of tasks that wait for another one
         self.failures: dict[str, Failure] = {}
         self.reasons: Counter[tuple[str, str]] = Counter()  # how many tasks of a category ran for which reason
+        self.jobs = 0  # that were asked for
+        self.calls: Counter[str] = Counter()  # of the batch system's commands
         self.stopping: str | None = None
         self.finished: str | None = None
         self.last_at = 0.0
@@ -62,7 +64,9 @@ class RunSummary:
             records.TaskWithdrawn: self._task_withdrawn,
             records.NodeUp: self._node_up,
             records.NodeLost: self._node_lost,
+            records.Submit: self._submit,
             records.Release: self._release,
+            records.CallsCounted: self._calls_counted,
             records.Launch: self._launch,
             records.TaskEnded: self._task_ended,
             records.Reuse: self._reuse,
@@ -116,7 +120,8 @@ class RunSummary:
 
     def in_use(self) -> Resources:
         """What running tasks hold."""
-        return sum((launch.resources for launch in self.running.values()), Resources())
+        held = (launch.resources for launch in self.running.values() for _ in (launch.node, *launch.also))
+        return sum(held, Resources())
 
     # --- how records change it ---
 
@@ -159,6 +164,12 @@ class RunSummary:
             figures.running -= 1
             figures.lost += 1
             self._cut_if_withdrawn(launch.task)
+
+    def _submit(self, record: records.Submit) -> None:
+        self.jobs += 1
+
+    def _calls_counted(self, record: records.CallsCounted) -> None:
+        self.calls.update(record.calls)
 
     def _release(self, record: records.Release) -> None:
         self.capacity = {node: held for node, held in self.capacity.items() if held[0] != record.tag}
