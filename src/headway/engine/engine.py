@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import math
-from functools import partial, singledispatchmethod
+from functools import singledispatchmethod
 from typing import Literal
 
 from headway.engine.allocations import Allocations
 from headway.engine.board import Board
-from headway.engine.placer import Placement, Placer, Unplaceable
+from headway.engine.launching import MOST_LOSSES_ALONE, Launching, does_not_fit
+from headway.engine.placer import Placer
 from headway.engine.state import NodeState, Phase, Running, TaskState
 from headway.model import records
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Figure, Why
-from headway.model.resources import HELD, Resources, describe
+from headway.model.resources import Resources
 from headway.model.workflow import Workflow
 from headway.ordering.base import Order
 from headway.planning.base import JobStatus, Planner, View
 from headway.planning.run_times import RunTimes
-from headway.sizing.base import Allocation, Allocator, CannotFit, Context
+from headway.sizing.base import Allocation, Allocator, CannotFit
 
 # How many ready tasks of a category have their files looked at before there is room for them: enough that a free core
 # never waits for a look, few enough that a fan-out of 100,000 starts at once.
 READ_AHEAD = 256
-# Nodes die, and what ran there runs again. A task that saw two die is suspected and runs alone from then on, so that no
-# other is suspected with it; when this many more have died under it alone, it is given up.
-SUSPECTED_AFTER = 2
-MOST_LOSSES_ALONE = 5
-# A task that is thought to take longer than any job may last is begun all the same where most of that time is left:
-# else it would wait for ever.
-LONGEST_SHARE = 0.8
 
 
 class Engine:
@@ -59,9 +53,11 @@ class Engine:
         self._allocator = allocator
         self._order = order
         self._planner = planner
-        self._placer = placer
         self._run_times = run_times  # that the planner reckons with, if it learns them
         self._allocations = Allocations()
+        self._launching = Launching(
+            settings.seed, self._board, self.nodes, self._allocations, allocator, order, planner, placer
+        )
         self._overtaken: dict[str, int] = {}
 
     @property
@@ -334,9 +330,9 @@ class Engine:
             state.errors += 1
         self._board.requeue(state, failed=True)
         if resource:
-            answer = self._allocate(state.task.id)
+            answer = self._launching.allocate(state.task.id)
             if isinstance(answer, CannotFit):
-                self._board.condemn(state, _does_not_fit(answer))
+                self._board.condemn(state, does_not_fit(answer))
         elif state.errors > state.task.retries:
             text = outcome.message or f"it ended with {outcome.ending}"
             figures: dict[str, Figure] = {"errors": state.errors, "retries": state.task.retries}
@@ -351,7 +347,7 @@ class Engine:
             limit = self.limits[resource]
             if limit is not None and hint > limit:
                 why = Why("user", "hint", {"hint": hint, "limit": limit})
-                self._board.condemn(state, _does_not_fit(CannotFit(resource, hint, limit, why)))
+                self._board.condemn(state, does_not_fit(CannotFit(resource, hint, limit, why)))
 
     # --- what to do next ---
 
@@ -367,7 +363,7 @@ class Engine:
             return decisions
         if not self._winding_down:
             # A task that was looked at meanwhile may go first; the planner sees what still finds no place after that.
-            decisions += self._reads(now) or self._launches(now)
+            decisions += self._reads(now) or self._launching.launches(now, self._overtaken)
             if decisions:
                 return decisions
         over = self._winding_down and not board.counts[Phase.RUNNING]
@@ -417,7 +413,7 @@ class Engine:
     def _tasks_per_node(self) -> int:
         """How many of the first tasks that want to run fit on a node side by side."""
         first = next(iter(self._board.wanting), None)
-        answer = self._allocate(first) if first is not None else None
+        answer = self._launching.allocate(first) if first is not None else None
         return max(1, self.limits.room_for(answer.resources)) if isinstance(answer, Allocation) else 1
 
     def _is_busy(self, tag: str) -> bool:
@@ -455,84 +451,3 @@ class Engine:
                 else:
                     reads.append(records.ReadInputs(now, task_id))
         return reads
-
-    def _launches(self, now: float) -> list[Decision]:
-        free: list[NodeState] = []
-        bound: dict[str, list[NodeState]] = {}  # by job
-        for node in self.nodes.values():
-            if not node.only:
-                free.append(node)
-            elif node.free.cores > 0:
-                bound.setdefault(node.tag, []).append(node)
-        placed: list[Placement | Unplaceable] = []
-        for nodes in bound.values():
-            placed += self._placer.place_bound(nodes, self._board.wanting, self._allocate)
-        if free and not placed:  # what was just placed is ready no more: the rest comes after
-            with self._board.placeable.walk() as ready:
-                ends_by = partial(self._ends_by, now)
-                placed += self._placer.place(ready, self._allocate, free, self._overtaken, ends_by)
-        return [
-            records.GiveUp(now, placement.task, _does_not_fit(placement.verdict))
-            if isinstance(placement, Unplaceable)
-            else self._launch(now, placement)
-            for placement in placed
-        ]
-
-    def _ends_by(self, now: float, task_id: str) -> float:
-        """When a task that starts now is thought to end; one that was cut off by the end of its job takes longer."""
-        state = self.tasks[task_id]
-        expected_s = self._planner.expected_s(state.task)
-        if expected_s is None:
-            return now
-        longest_s = math.inf if self.limits.walltime_s is None else LONGEST_SHARE * self.limits.walltime_s
-        return now + min(expected_s * 2.0**state.expiries, longest_s)
-
-    def _launch(self, now: float, placement: Placement) -> records.Launch:
-        state, allocation = self.tasks[placement.task], placement.allocation
-        return records.Launch(
-            at=now,
-            task=placement.task,
-            attempt=state.attempts + 1,
-            node=placement.nodes[0].name,
-            tag=placement.nodes[0].tag,
-            resources=allocation.resources,
-            because=state.because,
-            why=allocation.why,
-            ticket=allocation.ticket,
-            overtook=placement.overtook,
-            also=tuple(node.name for node in placement.nodes[1:]),
-        )
-
-    def _allocate(self, task_id: str) -> Allocation | CannotFit:
-        state = self.tasks[task_id]
-        draw = (self.settings.seed, "", task_id, state.attempts + 1)
-        context = Context(self.limits, draw, held=self._order.at_stake(state.task))
-        answer = self._allocator.allocate(state.task, state.exhausted or {}, context)
-        if state.task.nodes > 1 and isinstance(answer, Allocation):
-            return self._whole_nodes(state.task.nodes, answer)
-        if state.losses >= SUSPECTED_AFTER and isinstance(answer, Allocation):
-            text = f"{state.losses} nodes died while it was running there: it runs alone, on all cores"
-            why = Why("engine", "suspected", {"losses": state.losses, "limit": self.limits.cores}, text)
-            alone = answer.resources.replace(cores=self.limits.cores)
-            return Allocation(alone, answer.why | {"cores": why}, answer.ticket)
-        return answer
-
-    def _whole_nodes(self, nodes: int, answer: Allocation) -> Allocation:
-        """A task that spans nodes has all of each; how long it may take is for the allocator to say."""
-        whole = self.limits.replace(nodes=nodes, walltime_s=answer.resources.walltime_s)
-        why = Why("engine", "whole-nodes", {"nodes": nodes}, f"it spans {nodes} nodes and has them whole")
-        return Allocation(whole, answer.why | dict.fromkeys(HELD, why), answer.ticket)
-
-
-def _does_not_fit(answer: CannotFit) -> Why:
-    """The sentence that tells what is needed and what there is."""
-    needs, has = describe(answer.resource, answer.needed), describe(answer.resource, answer.available)
-    figures: dict[str, Figure] = {
-        "resource": answer.resource,
-        "needed": answer.needed,
-        "available": answer.available,
-    }
-    if answer.why.rule == "too-many-timeouts":
-        return Why(answer.why.policy, answer.why.rule, figures, f"{answer.why.text}: more time does not help")
-    lead = f"{answer.why.text}: " if answer.why.text else ""
-    return Why(answer.why.policy, "cannot-fit", figures, f"{lead}it needs {needs}, and one task can have {has} here")

@@ -133,6 +133,15 @@ class Headway(Planner):
     def _expected_wait_s(self, nodes: int, asked_s: float, planned_s: float) -> float:
         return self._model.quantiles(Shape(nodes, asked_s, planned_s), [SAFE])[0] if planned_s else 0.0
 
+    def observe(self, job: JobStatus) -> None:
+        estimate_s = job.ticket.get("estimate_s")
+        if job.started_at is None or job.ended_at is not None or job.after is not None:
+            return  # of one that waits for another's end nobody can say how long it waited for its turn
+        if isinstance(estimate_s, float):
+            asked = job.request.per_node
+            shape = Shape(asked.nodes, asked.walltime_s or 0.0, estimate_s)
+            self._model.observe(shape, {}, job.started_at - job.submitted_at)
+
     def learn(self, waits: Sequence[SeenWait]) -> None:
         for seen in waits:
             self._model.observe(Shape(seen.nodes, seen.asked_s, seen.estimate_s), {}, seen.waited_s)
@@ -236,6 +245,8 @@ class Headway(Planner):
         figures: dict[str, Figure] = {"wait_s": 0.0}
         if group is not None:
             figures = {"wait_s": group.wait_s, "run_s": group.run_s}
+        if view.queue is not None:  # what the plan says, to learn how right it is
+            figures["estimate_s"] = float(self._twin_of(view.queue).waits_s([nodes], np.array([asked_s]))[0])
         return Submit(now, view.next_tag(offset), request, Why(self.name, rule, figures), (), asked_s)
 
 

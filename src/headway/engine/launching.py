@@ -1,0 +1,139 @@
+"""Which attempts begin now, where, and with how much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+
+from headway.engine.allocations import Allocations
+from headway.engine.board import Board
+from headway.engine.placer import Placement, Placer, Unplaceable
+from headway.engine.state import NodeState
+from headway.model import records
+from headway.model.records import Decision, Figure, Why
+from headway.model.resources import HELD, Resources, describe
+from headway.ordering.base import Order
+from headway.planning.base import Planner
+from headway.sizing.base import Allocation, Allocator, CannotFit, Context
+
+# Nodes die, and what ran there runs again. A task that saw two die is suspected and runs alone from then on, so that no
+# other is suspected with it; when this many more have died under it alone, it is given up.
+SUSPECTED_AFTER = 2
+MOST_LOSSES_ALONE = 5
+# A task that is thought to take longer than any job may last is begun all the same where most of that time is left:
+# else it would wait for ever.
+LONGEST_SHARE = 0.8
+
+
+class Launching:
+    """Asks the allocator how much, the order which first, the planner how long, and the placer where. It changes
+    nothing: its decisions take effect when they are applied."""
+
+    def __init__(
+        self,
+        seed: int,
+        board: Board,
+        nodes: Mapping[str, NodeState],
+        allocations: Allocations,
+        allocator: Allocator,
+        order: Order,
+        planner: Planner,
+        placer: Placer,
+    ) -> None:
+        self._seed = seed
+        self._board = board
+        self._nodes = nodes
+        self._allocations = allocations
+        self._allocator = allocator
+        self._order = order
+        self._planner = planner
+        self._placer = placer
+
+    @property
+    def _limits(self) -> Resources:
+        return self._allocations.site.limits
+
+    def launches(self, now: float, overtaken: Mapping[str, int]) -> list[Decision]:
+        """Attempts for as many tasks as have room, and an end to those that can have none."""
+        free: list[NodeState] = []
+        bound: dict[str, list[NodeState]] = {}  # by job
+        for node in self._nodes.values():
+            if not node.only:
+                free.append(node)
+            elif node.free.cores > 0:
+                bound.setdefault(node.tag, []).append(node)
+        placed: list[Placement | Unplaceable] = []
+        for nodes in bound.values():
+            placed += self._placer.place_bound(nodes, self._board.wanting, self.allocate)
+        if free and not placed:  # what was just placed is ready no more: the rest comes after
+            with self._board.placeable.walk() as ready:
+                ends_by = partial(self._ends_by, now)
+                placed += self._placer.place(ready, self.allocate, free, overtaken, ends_by)
+        return [
+            records.GiveUp(now, placement.task, does_not_fit(placement.verdict))
+            if isinstance(placement, Unplaceable)
+            else self._launch(now, placement)
+            for placement in placed
+        ]
+
+    def _ends_by(self, now: float, task_id: str) -> float:
+        """When a task that starts now is thought to end; one that was cut off by the end of its job takes longer."""
+        state = self._board.tasks[task_id]
+        expected_s = self._planner.expected_s(state.task)
+        if expected_s is None:
+            return now
+        most_s = self._limits.walltime_s
+        longest_s = math.inf if most_s is None else LONGEST_SHARE * most_s
+        return now + min(expected_s * 2.0**state.expiries, longest_s)
+
+    def _launch(self, now: float, placement: Placement) -> records.Launch:
+        state, allocation = self._board.tasks[placement.task], placement.allocation
+        return records.Launch(
+            at=now,
+            task=placement.task,
+            attempt=state.attempts + 1,
+            node=placement.nodes[0].name,
+            tag=placement.nodes[0].tag,
+            resources=allocation.resources,
+            because=state.because,
+            why=allocation.why,
+            ticket=allocation.ticket,
+            overtook=placement.overtook,
+            also=tuple(node.name for node in placement.nodes[1:]),
+        )
+
+    def allocate(self, task_id: str) -> Allocation | CannotFit:
+        """What its next attempt would be given."""
+        state = self._board.tasks[task_id]
+        draw = (self._seed, "", task_id, state.attempts + 1)
+        context = Context(self._limits, draw, held=self._order.at_stake(state.task))
+        answer = self._allocator.allocate(state.task, state.exhausted or {}, context)
+        if state.task.nodes > 1 and isinstance(answer, Allocation):
+            return self._whole_nodes(state.task.nodes, answer)
+        if state.losses >= SUSPECTED_AFTER and isinstance(answer, Allocation):
+            text = f"{state.losses} nodes died while it was running there: it runs alone, on all cores"
+            why = Why("engine", "suspected", {"losses": state.losses, "limit": self._limits.cores}, text)
+            alone = answer.resources.replace(cores=self._limits.cores)
+            return Allocation(alone, answer.why | {"cores": why}, answer.ticket)
+        return answer
+
+    def _whole_nodes(self, nodes: int, answer: Allocation) -> Allocation:
+        """A task that spans nodes has all of each; how long it may take is for the allocator to say."""
+        whole = self._limits.replace(nodes=nodes, walltime_s=answer.resources.walltime_s)
+        why = Why("engine", "whole-nodes", {"nodes": nodes}, f"it spans {nodes} nodes and has them whole")
+        return Allocation(whole, answer.why | dict.fromkeys(HELD, why), answer.ticket)
+
+
+def does_not_fit(answer: CannotFit) -> Why:
+    """The sentence that tells what is needed and what there is."""
+    needs, has = describe(answer.resource, answer.needed), describe(answer.resource, answer.available)
+    figures: dict[str, Figure] = {
+        "resource": answer.resource,
+        "needed": answer.needed,
+        "available": answer.available,
+    }
+    if answer.why.rule == "too-many-timeouts":
+        return Why(answer.why.policy, answer.why.rule, figures, f"{answer.why.text}: more time does not help")
+    lead = f"{answer.why.text}: " if answer.why.text else ""
+    return Why(answer.why.policy, "cannot-fit", figures, f"{lead}it needs {needs}, and one task can have {has} here")
