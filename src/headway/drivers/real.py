@@ -292,7 +292,9 @@ class Driver:
         deadline = time.monotonic() + _QUEUE_PATIENCE_S
         while True:
             try:
-                return [*self._others_waits(time.time()), self._cluster.snapshot()]
+                queue = self._cluster.snapshot()
+                now = time.time()  # a batch system that is slow, or not to be asked too often, tells of the past
+                return [*self._others_waits(now), queue.as_of(now)]
             except SiteError:
                 if time.monotonic() > deadline:
                     raise

@@ -6,10 +6,11 @@ applying all of them again rebuilds the same state. Each carries the time at whi
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from headway.model.job import JobPhase, JobRequest
 from headway.model.observation import Observation
@@ -165,6 +166,16 @@ class QueueRead(Record, frozen=True, tag="queue-read"):
     nodes: list[str] = field(default_factory=list)  # which ones, as hexadecimal numbers; none: only their number counts
     contiguous: bool = False  # whether jobs get neighbours only
     reserves: bool = False  # whether a job that waits for another's end has a place in the plan
+
+    def as_of(self, now: float) -> QueueRead:
+        """The same look, some time later: what was to happen meanwhile has happened.
+
+        >>> QueueRead(0.0, [0.0, 5.0, 20.0], [1.0, 2.0, 8.0]).as_of(10.0)
+        QueueRead(at=10.0, times=[10.0, 20.0], free=[2.0, 8.0], nodes=[], contiguous=False, reserves=False)
+        """
+        past = max(0, bisect_right(self.times, now) - 1)
+        times = [max(now, self.times[past]), *self.times[past + 1 :]]
+        return structs.replace(self, at=now, times=times, free=self.free[past:], nodes=self.nodes[past:])
 
 
 class SeenWait(Struct, frozen=True, array_like=True, gc=False):
