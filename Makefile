@@ -12,7 +12,7 @@ run: $(VENV)/.run
 
 test: $(VENV)/.dev lint
 	@tests/packages.sh
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=25
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

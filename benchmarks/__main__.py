@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import answers, pool, pool_messages, queue, scale, sizing, throughput
+from benchmarks import answers, pool, pool_messages, queue, scale, sizing, slurm_throughput, throughput
 from headway.sizing import SIZERS
 
-ALL = ("answers", "throughput", "scale", "sizing", "queue", "pool", "messages")
+ALL = ("answers", "throughput", "scale", "sizing", "queue", "pool", "messages", "slurm")
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("which", nargs="*", default=ALL, metavar="NAME", help=", ".join(ALL))
 parser.add_argument("--tasks", type=int, default=10_000)
@@ -29,3 +29,5 @@ if "pool" in chosen.which:
     pool.main()
 if "messages" in chosen.which:
     pool_messages.main()
+if "slurm" in chosen.which:
+    slurm_throughput.main()

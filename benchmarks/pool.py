@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.table import Table
 
-from headway.drivers.pool import InPool, run_in_pool
+from headway.drivers.pool import recorded_in_pool
 from headway.drivers.pool_twin import prepared, twin_in_pool
 from headway.experiments.feedback.workflows import with_estimates, workflow
 from headway.model.instance import Instance
@@ -46,8 +46,8 @@ def main() -> None:
         table.add_column(head, justify="left" if head in ("order", "sizer") else "right")
     for order, sizer in PAIRS:
         twin_in_pool(numbers, order, sizer, TTF)  # compiles
-        run_in_pool(instance, InPool(order, sizer, TTF))
-        engine_s = cpu_s(lambda order=order, sizer=sizer: run_in_pool(instance, InPool(order, sizer, TTF)))
+        recorded_in_pool(instance, order, sizer, TTF)
+        engine_s = cpu_s(lambda order=order, sizer=sizer: recorded_in_pool(instance, order, sizer, TTF))
         twin_s = cpu_s(
             lambda order=order, sizer=sizer: [twin_in_pool(numbers, order, sizer, TTF) for _ in range(ROUNDS)]
         )
@@ -66,9 +66,7 @@ def growth() -> Table:
     first = 0.0
     for tasks in SIZES:
         instance = made(tasks)
-        each_s = cpu_s(lambda instance=instance: run_in_pool(instance, InPool(*PAIRS[-1], TTF))) / len(
-            instance.workflow
-        )
+        each_s = cpu_s(lambda instance=instance: recorded_in_pool(instance, *PAIRS[-1], TTF)) / len(instance.workflow)
         first = first or each_s
         verdict = "" if each_s <= MOST_GROWTH * first else "  MORE THAN LINEAR"
         table.add_row(f"{tasks:,}", f"{1e3 * each_s:.2f}", f"{each_s / first:.2f}{verdict}")

@@ -82,6 +82,9 @@ def recompute(resource: str, rule: str, figures: Figures) -> float | None:
             return at_most(max(1, math.floor(figures["busy"] + 0.5)), figures["limit"])
         case "first":  # nobody knows how malleable it is: what was asked for, and two at least
             return at_most(max(2.0, figures["request"]), figures["limit"])
+        case "again":  # it had come down to one: two are tried, as rarely as that was drawn
+            assert figures["draw"] < figures["chance"]
+            return 2.0
         case "speedup":  # the limit of its speedup, more for who holds much memory; at most twice what was ever given
             serial, most = figures["serial"], figures["limit"]
             cheapest = math.sqrt((1 - serial) / serial * figures["memory_share"] * most)

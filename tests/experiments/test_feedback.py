@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from headway.cli.reproduce_feedback import command
-from headway.drivers.pool import InPool, run_in_pool
+from headway.drivers.pool import recorded_in_pool
 from headway.experiments.feedback import bar
-from headway.experiments.feedback.entrants import EVERY_PAIR, FIFO, LFF, TTFS, is_published
+from headway.experiments.feedback.entrants import EVERY_PAIR, EXACT, FIFO, LFF, OUR_EXACT, TTFS, is_published
 from headway.experiments.feedback.experiment import run_experiment
 from headway.experiments.feedback.figures import (
     MAKESPAN,
@@ -118,6 +118,16 @@ def test_the_verdict_names_who_dominates(monkeypatch: pytest.MonkeyPatch) -> Non
     assert with_our_sizer.passed
 
 
+def test_who_knows_all_peaks_beforehand_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = ("learning-rank", "ladder")
+    monkeypatch.setattr(bar, "OURS", ours)
+    rows = {ours: (0.8, 5.0), (FIFO, EXACT): (0.85, 4.5), (ours[0], OUR_EXACT): (0.9, 4.0), (FIFO, "PC 95"): (0.5, 9.0)}
+    published, _ = bar.verdicts_on([place(rows)])
+    assert published.passed
+    sentence = bar.lead([place(rows)])[1]
+    assert "dominate it in 1 of 1 groups" in sentence and sentence.endswith("with the same knowledge, in 0.")
+
+
 def test_a_unit_has_every_scenario_and_the_pool_is_never_more_than_full() -> None:
     done = carry_out(Unit("sipht", 1, tasks=60))
     assert {row.pair for row in done.rows} == set(EVERY_PAIR)
@@ -127,7 +137,7 @@ def test_a_unit_has_every_scenario_and_the_pool_is_never_more_than_full() -> Non
     assert again.rows == done.rows
     row = next(row for row in done.rows if row.pair == ("learning-rank", "ladder") and row.ttf == 0.9)
     made = with_estimates(workflow("sipht", 1, tasks=60), "power-2")
-    said, _ = run_in_pool(made, InPool("learning-rank", "ladder", 0.9))
+    said = recorded_in_pool(made, "learning-rank", "ladder", 0.9)
     assert (said.attempts, said.makespan_s) == (row.attempts, pytest.approx(row.makespan_s))
 
 

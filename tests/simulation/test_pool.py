@@ -6,14 +6,17 @@ import random
 
 import pytest
 
-from headway.drivers.pool import InPool, run_in_pool
+from headway.drivers.assemble import allocator_of
+from headway.drivers.pool import recorded_in_pool, run_in_pool
 from headway.drivers.pool_twin import ORDERS, PREDICTORS, prepared, twin_in_pool
 from headway.experiments.feedback.predictors import as_published
 from headway.experiments.feedback.workflows import TERABYTE_WEEK, with_estimates, workflow
 from headway.model.instance import Instance, Recorded
+from headway.model.records import Decision, Event, Finish
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.workflow import Workflow
+from headway.simulation.malleable import MalleableWork, malleable_outcome
 from headway.simulation.pool import scaled
 
 GB = 10**9
@@ -27,7 +30,7 @@ def flow(peaks_gb: dict[str, float], hint_gb: float, run_s: float = 100.0) -> In
 
 
 def test_a_failure_costs_its_allocation_until_it_dies_and_twice_as_much_follows() -> None:
-    result, _ = run_in_pool(flow({"a": 3.0}, hint_gb=2.0), InPool("fifo", "user", ttf=0.25, pool=SMALL))
+    result = recorded_in_pool(flow({"a": 3.0}, hint_gb=2.0), "fifo", "user", 0.25, SMALL)
     assert result.status == "succeeded" and result.attempts == 2
     assert result.makespan_s == pytest.approx(25.0 + 100.0)
     assert result.memory.failed == pytest.approx(2 * GB * 25.0)
@@ -36,8 +39,8 @@ def test_a_failure_costs_its_allocation_until_it_dies_and_twice_as_much_follows(
 
 
 def test_memory_and_cores_are_both_a_limit() -> None:
-    by_memory, _ = run_in_pool(flow(dict.fromkeys("abcdef", 4.0), 4.0), InPool(sizer="user", pool=SMALL))
-    by_cores, _ = run_in_pool(flow(dict.fromkeys("abcdef", 1.0), 1.0), InPool(sizer="user", pool=SMALL))
+    by_memory = recorded_in_pool(flow(dict.fromkeys("abcdef", 4.0), 4.0), "fifo", "user", 0.5, SMALL)
+    by_cores = recorded_in_pool(flow(dict.fromkeys("abcdef", 1.0), 1.0), "fifo", "user", 0.5, SMALL)
     assert by_memory.makespan_s == pytest.approx(300.0)  # two of 4 GB at a time
     assert by_cores.makespan_s == pytest.approx(200.0)  # four cores
     assert by_memory.maq == by_cores.maq == 1.0
@@ -45,7 +48,7 @@ def test_memory_and_cores_are_both_a_limit() -> None:
 
 def test_what_is_larger_than_the_pool_fails_the_run_and_the_twin_says_so() -> None:
     large = flow({"a": 12.0}, hint_gb=8.0)
-    result, _ = run_in_pool(large, InPool(sizer="user", pool=SMALL))
+    result = recorded_in_pool(large, "fifo", "user", 0.5, SMALL)
     assert result.status == "failed"
     with pytest.raises(ValueError, match="larger than the pool"):
         twin_in_pool(prepared(large), "fifo", "user", 0.5, SMALL)
@@ -62,10 +65,17 @@ def test_a_workflow_is_scaled_to_exactly_one_terabyte_week(family: str) -> None:
     assert twice.recorded[name].run_s == pytest.approx(2 * (made.recorded[name].run_s or 0.0))
 
 
-def test_the_same_scenario_gives_the_same_journal() -> None:
-    made = with_estimates(workflow("montage", 1, tasks=60), "power-2")
-    first, again = (run_in_pool(made, InPool("learning-rank", "ladder", 0.5))[1].journal for _ in range(2))
-    assert first == again
+@pytest.mark.parametrize("sizer", ["ladder", "gradient-bandit"])
+def test_the_same_seed_gives_the_same_journal(sizer: str) -> None:
+    work = MalleableWork(one_core_s=100.0, parallel=0.5, memory_bytes=2 * GB)
+    tasks = list(flow(dict.fromkeys("abcdef", 2.0), hint_gb=4.0).workflow)
+
+    def journal() -> list[Event | Decision]:
+        allocator = allocator_of(sizer, 7)
+        return run_in_pool(tasks, allocator, lambda launch, at: malleable_outcome(launch, work, at), SMALL)
+
+    first = journal()
+    assert first == journal() and isinstance(first[-1], Finish)
 
 
 def test_the_twin_equals_the_engine_on_200_random_scenarios() -> None:
@@ -79,7 +89,7 @@ def test_the_twin_equals_the_engine_on_200_random_scenarios() -> None:
         order, sizer = draw.choice(list(ORDERS)), draw.choice(list(PREDICTORS))
         ttf = draw.choice([0.1, 0.5, 0.9, 1.0])
         pool = Resources(cores=draw.choice([4, 16, 128]), memory_bytes=draw.choice([1_952, 3_000, 10_000]) * GB)
-        said, _ = run_in_pool(made, InPool(order, as_published(sizer), ttf, pool=pool))
+        said = recorded_in_pool(made, order, as_published(sizer), ttf, pool)
         twin = twin_in_pool(prepared(made), order, sizer, ttf, pool)
         scenario = f"{made.workflow.name} {estimate} {order} {sizer} {ttf} {pool}"
         assert (twin.status, twin.attempts) == (said.status, said.attempts), scenario

@@ -12,14 +12,16 @@ from headway.sizing.ladder_malleable import LadderMalleable, cheapest_cores, ser
 from tests.sizing.agent_world import GB, TASK, asked, outcome
 
 
-def learned(work: MalleableWork, attempts: int = 12, task: Task = TASK) -> list[float]:
+def learned(work: MalleableWork, attempts: int = 12, task: Task = TASK, first_busy: float | None = None) -> list[float]:
+    """Cores of each attempt. `first_busy`: so few were busy at the first, since others kept the machine busy."""
     allocator = LadderMalleable()
-    found = []
+    found: list[float] = []
     for number in range(attempts):
         answer = asked(allocator, task, name=str(number))
         cores = answer.resources.cores
         found.append(cores)
-        done = outcome(work.run_s(cores), work.busy_cores(cores), work.memory_bytes)
+        busy = first_busy if first_busy and number == 0 else work.busy_cores(cores)
+        done = outcome(work.run_s(cores), busy, work.memory_bytes)
         allocator.observe(task, answer.ticket, done)
     return found
 
@@ -41,7 +43,21 @@ def test_cores_at_most_double_from_attempt_to_attempt() -> None:
 
 def test_a_task_of_one_core_is_tried_with_two() -> None:
     alone = Task("t", "c", "true", outputs=("o",), hints={"cores": 1.0})
-    assert learned(MalleableWork(100.0, 0.0, GB), task=alone)[:3] == [2.0, 1.0, 1.0]
+    assert learned(MalleableWork(100.0, 0.0, GB), task=alone)[:2] == [2.0, 1.0]
+
+
+def test_one_core_is_not_for_ever() -> None:
+    found = learned(MalleableWork(100.0, 0.75, GB // 100), 400, first_busy=1.0)
+    assert found[:2] == [2.0, 1.0], "it was taken for serial"
+    assert found[-1] == 4.0, "and is not"
+
+
+def test_two_cores_are_tried_the_more_rarely_the_more_often_that_was_in_vain() -> None:
+    found = learned(MalleableWork(100.0, 0.0, GB), 1600)
+    tried = [number for number, cores in enumerate(found) if cores == 2]
+    assert set(found) == {1.0, 2.0} and found == learned(MalleableWork(100.0, 0.0, GB), 1600)
+    assert len([number for number in tried if number < 400]) > len([number for number in tried if number >= 1200])
+    assert 5 <= len(tried) <= 40  # of attempts squared over 32
 
 
 def test_who_holds_much_memory_gets_more_cores() -> None:

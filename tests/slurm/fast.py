@@ -1,8 +1,9 @@
 """The same Slurm with a clock that runs faster (Debian's faketime): hours of queueing in minutes.
 
-The daemons and the clients that show times live in fast time. sbatch, srun, scancel and the jobs do not, nor does
-whoever uses this Slurm: Python's own `time.sleep` fails under faketime. So a job that is to take an hour by its clock
-sleeps for `lab.real_s(3600)`, and whoever reads Slurm's times compares them with `lab.now()`.
+The daemons and the clients that show times live in fast time, and so does `date`, by which Headway's jobs leave their
+marks. sbatch, srun, scancel and the jobs do not, nor does whoever uses this Slurm: Python's own `time.sleep` fails
+under faketime. So a job that is to take an hour by its clock sleeps for `lab.real_s(3600)`, and whoever reads Slurm's
+times compares them with `lab.now()`. A manager that lives in its time: `FastFlow`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tests.slurm.configuration import Configuration
 from tests.slurm.lab import SlurmLab
 from tests.slurm.processes import wait_until
 
-SHOWING_TIMES = ("squeue", "sinfo", "scontrol", "sacct", "sprio")
+SHOWING_TIMES = ("squeue", "sinfo", "scontrol", "sacct", "sprio", "date")
 CLOCK = ("LD_PRELOAD", "FAKETIME", "FAKETIME_SHARED")
 
 
@@ -57,6 +58,10 @@ class FastSlurmLab(SlurmLab):
 
     def now(self) -> float:
         return self._started_at + (time.time() - self._started_at) * self.configuration.speed
+
+    def clock(self) -> dict[str, float]:
+        """When fast time started, by the machine's clock, and how fast it is."""
+        return {"started_at": self._started_at, "speed": self.configuration.speed}
 
     def _start_clock(self) -> None:
         """One start of fast time for all processes. faketime keeps it while its command runs: until its input ends."""

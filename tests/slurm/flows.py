@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from headway.journal.folder import Project
@@ -55,9 +55,13 @@ class SlurmFlow:
 
     def start(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
         """Begin a command of Headway's; what it says is in `output`."""
+        return self.run([sys.executable, "-m", "headway", *words], **environment)
+
+    def run(self, argv: Sequence[str], **environment: str) -> subprocess.Popen[bytes]:
+        """Begin a command in the workflow's directory, as a user of this Slurm."""
         with self._output.open("ab") as output:
             return subprocess.Popen(
-                [sys.executable, "-m", "headway", *words],
+                argv,
                 cwd=self.directory,
                 env={**os.environ, "HEADWAY_HISTORY": "none", **self._environment, **environment},
                 stdin=subprocess.DEVNULL,
@@ -73,9 +77,9 @@ class SlurmFlow:
         """A command to its end, which must exit with `code`."""
         self.await_end(self.start(*words), code)
 
-    def await_end(self, command: subprocess.Popen[bytes], code: int = 0) -> None:
+    def await_end(self, command: subprocess.Popen[bytes], code: int = 0, patience_s: float = PATIENCE_S) -> None:
         try:
-            ended = command.wait(PATIENCE_S)
+            ended = command.wait(patience_s)
         except subprocess.TimeoutExpired:
             command.kill()
             command.wait()

@@ -1,7 +1,8 @@
 """Stands in front of one of Slurm's commands and, now and then, lies: `python -IS liar.py PLAN COMMAND ARGUMENTS…`.
 
 It runs alone, without the project, so that it starts fast. What it does at a command's n-th call depends on the plan,
-its seed, the command and n. Whatever is not lied about is the real command. See tests/slurm/lies.py for the lies.
+its seed, the command and n (`sbatch --test-only` counts as a command of its own). Whatever is not lied about is the
+real command. See tests/slurm/lies.py for the lies.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Call:
         self.folder = Path(plan["folder"])
         self.real: str = plan["commands"][command]
         self.environment = {**os.environ, **plan["environment"]}
-        with (self.folder / f"{command}.calls").open("a+") as counted:  # one byte a call
+        # Probes are counted apart: how many there are depends on who else is in the queue.
+        self.counted = "probe" if "--test-only" in arguments else command
+        with (self.folder / f"{self.counted}.calls").open("a+") as counted:  # one byte a call
             fcntl.flock(counted, fcntl.LOCK_EX)
             counted.write(".")
             counted.flush()
@@ -50,7 +53,7 @@ class Call:
 
     def draw(self, *about: object) -> float:
         """A number in [0, 1) that is the same whenever the same is asked."""
-        key = "/".join(map(str, (self.plan["seed"], self.lie, self.command, *about)))
+        key = "/".join(map(str, (self.plan["seed"], self.lie, self.counted, *about)))
         return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big") / 2**64
 
     def may_be_lied_about(self) -> bool:

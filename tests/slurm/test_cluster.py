@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from headway.clusters.base import Cluster
 from headway.clusters.local import Site
 from headway.clusters.news import JobNews
 from headway.clusters.slurm.cluster import SlurmCluster
+from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.probes import agreement
+from headway.clusters.slurm.site import SlurmSite
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
 from headway.model.outcome import Ending, Quality
@@ -232,23 +235,70 @@ def test_a_new_manager_finds_what_the_old_one_asked_for(here: SlurmLab, tmp_path
     assert here.run("squeue", "-h").stdout == ""
 
 
+def test_a_question_that_fails_is_asked_again_and_no_other(
+    here: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    failing_once = f"""#!/bin/sh
+mkdir {tmp_path}/failed 2> /dev/null && exit 1
+exec {shutil.which("sinfo")} "$@"
+"""
+    reach(here, monkeypatch, in_front_of("sinfo", failing_once, here, tmp_path))
+    commands = Commands()
+    site = SlurmSite(commands, SlurmOptions(interval_s=0))
+    site.wait_for_answer()
+    assert commands.calls == {"squeue": 1, "sinfo": 2, "scontrol": 2}
+
+
+def test_an_answer_that_was_cut_off_is_none() -> None:
+    commands = Commands()
+    assert commands.ask("printf", r"a\nb\n") == "a\nb\n"
+    assert commands.ask("printf", r"a\nb") is None
+    assert commands.ask("true") == ""
+
+
+def test_every_call_to_the_controller_is_counted(
+    here: SlurmLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    liar = lying(here, "errors", 0, 1)  # it notes all calls, and tells no lie
+    reach(here, monkeypatch, liar.environment())
+    slurm = cluster(tmp_path, "true")
+    slurm.limits()
+    slurm.snapshot()
+    slurm.submit(SMALL, "run1-a")
+    follow(slurm, "run1-a", is_over)
+    slurm.submit(SMALL, "run1-b")
+    slurm.cancel(["run1-b"])
+    assert slurm.calls == Counter(call.command for call in liar.calls())
+    assert set(slurm.calls) == {"sbatch", "squeue", "scancel", "sinfo", "scontrol"}
+
+
+def test_a_constraint_that_no_node_meets_is_named(here: SlurmLab, tmp_path: Path) -> None:
+    slurm = cluster(tmp_path, options=SlurmOptions(constraint="gold"))
+    with pytest.raises(SiteError, match="no node of main, debug has gold, which --constraint asks for"):
+        slurm.limits()
+
+
 # --- accounting ---
+
+
+def in_front_of(command: str, script: str, lab: SlurmLab, path: Path) -> dict[str, str]:
+    """The lab with a script in front of one of its commands."""
+    wrapper = path / "bin" / command
+    wrapper.parent.mkdir()
+    wrapper.write_text(script)
+    wrapper.chmod(0o755)
+    environment = lab.environment()
+    return environment | {"PATH": f"{wrapper.parent}:{environment['PATH']}"}
 
 
 def forgetful(lab: SlurmLab, path: Path) -> dict[str, str]:
     """The lab with a squeue as of an old version: it knows no JSON, and shows no job that has ended."""
-    wrapper = path / "bin" / "squeue"
-    wrapper.parent.mkdir()
-    wrapper.write_text(
-        f"""#!/bin/sh
+    script = f"""#!/bin/sh
 case "$*" in *--json*) echo "squeue: unrecognized option '--json'" >&2; exit 1;; esac
 shift 2
 exec {shutil.which("squeue")} --noheader "$@"
 """
-    )
-    wrapper.chmod(0o755)
-    environment = lab.environment()
-    return environment | {"PATH": f"{wrapper.parent}:{environment['PATH']}"}
+    return in_front_of("squeue", script, lab, path)
 
 
 def test_accounting_tells_of_jobs_that_the_queue_has_forgotten(
@@ -349,6 +399,15 @@ def test_the_plan_is_put_right_by_few_probes(here: SlurmLab, tmp_path: Path) -> 
     assert slurm.snapshot().free == [8.0]
     assert 1 <= slurm.calls["sbatch"] <= 5
     assert here.run("squeue", "-h").stdout == ""  # nothing was submitted
+
+
+def test_a_slurm_that_does_not_answer_is_probed_once(
+    here: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    reach(here, monkeypatch, in_front_of("sbatch", "#!/bin/sh\nexit 1\n", here, tmp_path))
+    slurm = cluster(tmp_path)
+    assert slurm.snapshot().free == [8.0]
+    assert slurm.calls["sbatch"] == 1
 
 
 def test_the_doctor_says_what_works(here: SlurmLab, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -185,25 +184,52 @@ HOSTILE = (
 )  # fmt: skip
 
 
+def run_script(folder: Path, command: list[str], place: Path, srun: str, sleep: str = "") -> int:
+    """Run the script of a job by a real shell, with stand-ins for srun and sleep; its exit code."""
+    (place / "bin").mkdir()
+    for name, words in (("srun", srun), ("sleep", sleep)):
+        (place / "bin" / name).write_text(f"#!/bin/sh\n{words}\n")
+        (place / "bin" / name).chmod(0o755)
+    (place / "script").write_text(job_script(folder, command))
+    job = {"SLURM_JOB_ID": "5", "SLURM_JOB_NODELIST": "n1", "SLURM_JOB_NUM_NODES": "1"}
+    environment = {"PATH": f"{place}/bin:/usr/bin:/bin", **job}
+    return subprocess.run(["sh", place / "script"], env=environment, cwd=place, check=False).returncode
+
+
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_names_in_a_script_do_nothing(tmp_path: Path, number: int) -> None:
-    """The script is run by a real shell with a stand-in for srun that writes down what it was given."""
     folder = tmp_path / HOSTILE[number].replace("/", "_")
     folder.mkdir()
-    srun = tmp_path / "bin" / "srun"
-    srun.parent.mkdir(exist_ok=True)
-    srun.write_text(
-        f'#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift\nprintf "%s\\0" "$@" > "{tmp_path}/seen"\n'
-    )
-    srun.chmod(0o755)
-    command = ["run", *HOSTILE]
-    (tmp_path / "script").write_text(job_script(folder, command))
-    path = f"{srun.parent}:{Path(shutil.which('sh') or '/bin/sh').parent}:/usr/bin:/bin"
-    environment = {"PATH": path, "SLURM_JOB_ID": "5", "SLURM_JOB_NODELIST": "n1", "SLURM_JOB_NUM_NODES": "1"}
-    subprocess.run(["sh", tmp_path / "script"], env=environment, cwd=tmp_path, check=True)
-    assert (tmp_path / "seen").read_bytes().decode().split("\0")[:-1] == command
+    command = ["printf", "%s\\0", *HOSTILE]
+    run_script(folder, command, tmp_path, srun=f'while [ "$1" != -- ]; do shift; done; shift; "$@" > "{tmp_path}/seen"')
+    assert (tmp_path / "seen").read_bytes().decode().split("\0")[:-1] == list(HOSTILE)
     assert not list(tmp_path.rglob("HACKED"))
     assert (folder / "ended-0").read_text().split()[::2] == ["5", "0"]
+
+
+@pytest.mark.parametrize(("failures", "code"), [(0, 3), (2, 3), (1000, 222)])
+def test_what_slurm_could_not_start_is_started_again_for_a_while(tmp_path: Path, failures: int, code: int) -> None:
+    srun = f"""
+echo >> "{tmp_path}/calls"
+[ $(wc -l < "{tmp_path}/calls") -le {failures} ] && exit "$SLURM_EXIT_ERROR"
+while [ "$1" != -- ]; do shift; done; shift
+exec "$@"
+"""
+    (tmp_path / "job").mkdir()
+    command = ["sh", "-c", '[ -z "$SLURM_EXIT_ERROR" ] && exit 3']
+    assert run_script(tmp_path / "job", command, tmp_path, srun) == code
+    calls = len((tmp_path / "calls").read_text().splitlines())
+    assert calls == failures + 1 if code == 3 else 2 < calls < 100
+    assert (tmp_path / "job" / "ended-0").read_text().split()[::2] == ["5", str(code)]
+
+
+def test_what_is_not_wanted_any_more_is_not_started_again(tmp_path: Path) -> None:
+    """TERM comes, as by scancel, while it waits for the controller."""
+    (tmp_path / "job").mkdir()
+    srun = f'echo >> "{tmp_path}/calls"; exit "$SLURM_EXIT_ERROR"'
+    assert run_script(tmp_path / "job", ["true"], tmp_path, srun, sleep='kill -TERM "$PPID"') == 222
+    assert len((tmp_path / "calls").read_text().splitlines()) == 2
+    assert (tmp_path / "job" / "ended-0").exists()
 
 
 def test_the_second_job_of_a_folder_does_nothing(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from tests.slurm.configuration import Configuration
 from tests.slurm.conftest import require_slurm
 from tests.slurm.flows import SlurmFlow
 from tests.slurm.lab import SlurmLab
-from tests.slurm.processes import of_jobs, wait_until
+from tests.slurm.processes import kill_jobs, of_jobs, wait_until
 
 # So long that some of it is under way when something dies, on nodes that are six times two cores.
 WIDE = """
@@ -32,6 +34,9 @@ tasks:
     inputs: ["part-*"]
     outputs: [total]
 """
+
+
+Going = tuple[SlurmFlow, subprocess.Popen[bytes]]  # a run that is under way
 
 
 def wide(tasks: int, seconds: float) -> str:
@@ -60,6 +65,16 @@ def processes(flow: SlurmFlow, module: str) -> list[int]:
         if module.encode() in words and any(word.startswith(str(flow.directory).encode()) for word in words):
             found.append(pid)
     return sorted(found)
+
+
+def kill_controller(flow: SlurmFlow) -> None:
+    """With all that it knows of a job on disk, since it saves that some seconds late."""
+    at = time.time()
+    number = flow.job_number(flow.submitted()[0])
+    flow.lab.run("scontrol", "update", f"jobid={number}", "comment=save-it")
+    state = flow.lab.root / "state/job_state"
+    wait_until(lambda: state.exists() and state.stat().st_mtime > at, "the controller to save its state")
+    flow.lab.kill_controller()
 
 
 def finish(flow: SlurmFlow, run: subprocess.Popen[bytes], tasks: int) -> None:
@@ -91,7 +106,7 @@ def test_the_controller_is_away_for_a_while(lab: SlurmLab, tmp_path: Path) -> No
     flow = SlurmFlow(lab, tmp_path, wide(24, 5))
     run = flow.begin("--plan", "big-job")
     wait_until(lambda: len(flow.launches()) == 12, "tasks on all nodes")
-    lab.stop_controller()
+    kill_controller(flow)
     flow.wait(run, 12)  # what has its nodes goes on
     lab.start_controller()
     finish(flow, run, 24)
@@ -104,25 +119,6 @@ def test_somebody_cancels_a_job(lab: SlurmLab, tmp_path: Path) -> None:
     lab.run("scancel", str(flow.job_number(flow.submitted()[0])))
     finish(flow, run, 24)
     assert {outcome.ending for outcome in flow.outcomes()} <= {Ending.SUCCESS, Ending.CANCELLED}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cut_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SlurmFlow, subprocess.Popen[bytes]]]:
-    """A run with a job that is too short: Slurm's shortest is a minute, so it begins before all other tests."""
-    require_slurm()
-    workflow = """
-name: longer than thought
-tasks:
-  long:
-    run: if [ "$HEADWAY_TRY" = 1 ]; then sleep 600; fi; echo > long
-    outputs: [long]
-"""
-    with SlurmLab(Configuration(nodes=1)) as lab:
-        flow = SlurmFlow(lab, tmp_path_factory.mktemp("cut-off"), workflow)
-        run = flow.begin("--plan", "one-job")
-        wait_until(lambda: bool(flow.launches()), "the task to begin")
-        lab.run("scontrol", "update", f"jobid={flow.job_number(flow.submitted()[0])}", "timelimit=1")
-        yield flow, run
 
 
 def test_a_task_runs_out_of_memory(lab: SlurmLab, tmp_path: Path) -> None:
@@ -142,10 +138,82 @@ tasks:
     assert len(flow.submitted()) == 1
 
 
-def test_a_job_ends_before_its_tasks(cut_off: tuple[SlurmFlow, subprocess.Popen[bytes]]) -> None:
+# --- what takes more than a minute: it begins before all other tests, and is looked at after them ---
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_controller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Going]]:
+    """Two runs whose controller dies and is away for a minute.
+
+    Meanwhile the tasks of one are done, so that its job ends and another is asked for. The job of the other dies with
+    all that it has on its node, so that nobody tells of it.
+    """
+    require_slurm()
+    workflow = """
+name: two stages
+tasks:
+  first:
+    each: {n: [1, 2]}
+    run: |
+      echo "first[{n}]" >> "$EXECUTIONS"
+      until [ -e "$EXECUTIONS.enough" ]; do sleep 0.2; done
+      echo {n} > first-{n}
+    outputs: ["first-{n}"]
+  second:
+    run: echo second >> "$EXECUTIONS"; cat first-* > total
+    inputs: ["first-*"]
+    outputs: [total]
+"""
+    with SlurmLab(Configuration(nodes=2, cpus=2, memory_mb=4000, min_job_age_s=3600)) as lab:
+        places = {job: tmp_path_factory.mktemp(job) for job in ("ends", "dies")}
+        flows = {job: SlurmFlow(lab, place, workflow) for job, place in places.items()}
+        going = {job: (flow, flow.begin("--plan", "per-stage")) for job, flow in flows.items()}
+        wait_until(lambda: all(len(flow.executed()) == 2 for flow in flows.values()), "the tasks to begin")
+        kill_controller(flows["dies"])
+        kill_jobs(lab.root, flows["dies"].nodes()[0].node.partition("#")[0])
+        for place in places.values():
+            (place / "executions.enough").touch()
+        comes_back = threading.Timer(60, lab.start_controller)
+        comes_back.start()
+        yield going
+        comes_back.cancel()
+        comes_back.join()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cut_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Going]:
+    """A run with a job that is too short: Slurm's shortest is a minute."""
+    require_slurm()
+    workflow = """
+name: longer than thought
+tasks:
+  long:
+    run: if [ "$HEADWAY_TRY" = 1 ]; then sleep 600; fi; echo > long
+    outputs: [long]
+"""
+    with SlurmLab(Configuration(nodes=1)) as lab:
+        flow = SlurmFlow(lab, tmp_path_factory.mktemp("cut-off"), workflow)
+        run = flow.begin("--plan", "one-job")
+        wait_until(lambda: bool(flow.launches()), "the task to begin")
+        lab.run("scontrol", "update", f"jobid={flow.job_number(flow.submitted()[0])}", "timelimit=1")
+        yield flow, run
+
+
+def test_a_job_ends_before_its_tasks(cut_off: Going) -> None:
     """They run again, and it is not held against them: this one may not fail even once."""
     flow, run = cut_off
     flow.await_end(run)
     flow.check(1)
     assert {outcome.ending for outcome in flow.outcomes()} <= {Ending.SUCCESS, Ending.CANCELLED}
     assert max(outcome.attempt for outcome in flow.outcomes()) == 2
+
+
+@pytest.mark.parametrize("job", ["ends", "dies"])
+def test_the_controller_is_away_for_a_minute(without_controller: dict[str, Going], job: str) -> None:
+    flow, run = without_controller[job]
+    flow.await_end(run)
+    flow.check(3)
+    assert flow.total() == "1\n2\n"
+    firsts = 2 if job == "dies" else 1
+    assert flow.executed() == {"first[1]": firsts, "first[2]": firsts, "second": 1}
+    assert sorted(flow.jobs_ever()) == sorted(flow.submitted())

@@ -174,8 +174,9 @@ def test_nobody_answers_where_there_is_no_node(nodes: Nodes) -> None:
 def test_only_its_owner_can_read_a_session(tmp_path: Path) -> None:
     session = Session.begin(tmp_path)
     session.write(b"line\n")
-    folders = [path for path in (tmp_path / "sessions").rglob("*") if path.is_dir()]
-    assert {path.stat().st_mode & 0o777 for path in folders} == {0o700}
+    found = list((tmp_path / "sessions").rglob("*"))
+    assert {path.stat().st_mode & 0o777 for path in found if path.is_dir()} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in found if path.is_file()} == {0o600}
     assert (tmp_path / "sessions").stat().st_mode & 0o777 == 0o700
 
 
@@ -186,7 +187,10 @@ def test_what_is_written_is_read_once_and_in_order(tmp_path: Path) -> None:
     manager.write(b"a\nb\n")
     manager.write(b"c\n")
     assert node.read() == [b"a\n", b"b\n", b"c\n"]
-    assert node.read() == []
+    manager.write(b"d\n")
+    assert node.exchange(b"x\n") == [b"d\n"]
+    assert node.exchange(b"") == []
+    assert manager.read() == [b"x\n"]
     later = Session.begin(tmp_path)
     found = newest(tmp_path)
     assert found is not None

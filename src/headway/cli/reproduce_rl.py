@@ -29,7 +29,7 @@ _WORLDS, _FULL_WORLDS = 2, 10
 )
 @click.option(
     "--examples",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False),
     default=Path("examples"),
     metavar="DIR",
     help="With --real: where match and power lie; by default ./examples.",

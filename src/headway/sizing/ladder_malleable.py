@@ -15,6 +15,7 @@ from headway.sizing.observing import SHORTEST_S, run_s
 
 _LONGEST_MEAN = 20  # attempts: what was measured longer ago counts less and less
 _LEAST_SERIAL = 0.001
+_RARELY = 16  # attempts with one core, times the records so far, to one that is tried with two again
 
 
 class LadderMalleable(MalleableAllocator):
@@ -25,11 +26,14 @@ class LadderMalleable(MalleableAllocator):
     much memory gets more, if that makes the shares of the machine that it holds, times its run time, smaller. From run
     to run cores at most double, since a program that waits busily looks as if it had no serial part. A task whose
     workflow asks for one core is first tried with two.
+
+    One core says nothing of two. So who has come down to one is tried with two again, the more rarely the more often
+    that was measured; what is found then counts as much as all that was known.
     """
 
     name = "ladder-malleable"
     chosen = ("cores",)
-    choices = ()
+    choices = ("again",)
 
     def new_agent(self, category: str) -> Agent:
         return _Speedup()
@@ -64,6 +68,11 @@ class _Speedup(Agent):
             "most_given": self._most_cores,
             "limit": most,
         }
+        chance = 1.0 / (_RARELY * min(self._seen, _LONGEST_MEAN))
+        if cores == 1 and bound >= 2 and question.draws["again"] < chance:
+            figures |= {"chance": chance, "draw": question.draws["again"]}
+            text = f"one core says nothing of two: these are tried once in {1 / chance:.0f} attempts"
+            return Choice(2.0, 0.0, {"cores": Why(LadderMalleable.name, "again", figures, text)}, {"again": 1.0})
         text = f"{100 * self._serial:.0f}% of the work is serial, by how busy cores were in {self._seen} attempts"
         return Choice(cores, 0.0, {"cores": Why(LadderMalleable.name, "speedup", figures, text)}, {})
 
@@ -78,7 +87,7 @@ class _Speedup(Agent):
         self._seen += 1
         self._most_cores = max(self._most_cores, cores)
         found = serial_share(cores, used.value)
-        self._serial += (found - self._serial) / min(self._seen, _LONGEST_MEAN)
+        self._serial += (found - self._serial) / (2 if "again" in ticket else min(self._seen, _LONGEST_MEAN))
 
     def state(self) -> dict[str, Any]:
         traces = {"cores": self._trace.state()}

@@ -16,6 +16,8 @@ from headway.workers.file_session import SILENT_S, Session, newest
 from headway.workers.pacing import Pace
 from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
 
+_CHECK_EVERY_S = 1.0  # whether the manager lives and is the newest
+
 
 async def carry(node: Path) -> None:
     """Serve one manager after the other, for ever. The newest session counts: an older one's manager is gone."""
@@ -35,19 +37,19 @@ async def _serve(node: Path, session: Session) -> None:
     heard: list[bytes] = []
     listening = asyncio.create_task(_listen(reader, heard))
     loop, pace = asyncio.get_running_loop(), Pace()
-    sign, seen_at = session.last_sign(), loop.time()
+    sign, seen_at, check_at = session.last_sign(), loop.time(), 0.0
     try:
         while not listening.done() or heard:
-            told = await asyncio.to_thread(session.read)
-            writer.writelines(told)
             lines = len(heard)
-            if lines:
-                await asyncio.to_thread(session.write, b"".join(heard[:lines]))
-                del heard[:lines]
-            if session.last_sign() != sign:
-                sign, seen_at = session.last_sign(), loop.time()
-            if loop.time() - seen_at > SILENT_S or not await asyncio.to_thread(_is_newest, node, session):
-                return
+            told = await asyncio.to_thread(session.exchange, b"".join(heard[:lines]))
+            del heard[:lines]
+            writer.writelines(told)
+            if loop.time() > check_at:
+                check_at = loop.time() + _CHECK_EVERY_S
+                if (last := await asyncio.to_thread(session.last_sign)) != sign:
+                    sign, seen_at = last, loop.time()
+                if loop.time() - seen_at > SILENT_S or not await asyncio.to_thread(_is_newest, node, session):
+                    return
             await pace.wait(busy=bool(told or lines))
     except (FileNotFoundError, ConnectionError):  # one of them hung up
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from headway.workers import protocol
 from headway.workers.file_session import SIGN_EVERY_S, Session
 from headway.workers.line import Line, Lines
-from headway.workers.node import node_folder
+from headway.workers.node import node_command, node_folder
 from headway.workers.pacing import Pace
 
 _HEARD_WITHIN_S = 10.0  # if nobody reads it by then, nobody will
@@ -26,7 +25,7 @@ class FileLines(Lines):
         self._jobs = jobs
 
     def node_command(self, tag: str) -> Sequence[str]:
-        return [sys.executable, "-P", "-m", "headway.workers.node", str(self._jobs / tag), self.name]
+        return node_command(self._jobs / tag, self.name)
 
     async def connect(self, tag: str, node: str, timeout_s: float) -> Line | None:
         folder = node_folder(self._jobs / tag, node)

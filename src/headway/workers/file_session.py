@@ -51,17 +51,27 @@ class Session:
     def write(self, lines: bytes) -> None:
         """Pass on some whole lines; FileNotFoundError if the other end has hung up."""
         self._written += 1
-        making = self._out / f".{self._written:010d}"
-        making.write_bytes(lines)
-        making.rename(self._out / f"{self._written:010d}")
+        making = f"{self._out}/.{self._written:010d}"
+        handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(lines)
+        os.rename(making, f"{self._out}/{self._written:010d}")
 
     def read(self) -> list[bytes]:
         """The lines that have come, in order; FileNotFoundError if the other end has hung up."""
         found: list[bytes] = []
         for name in sorted(name for name in os.listdir(self._in) if not name.startswith(".")):
-            found += (self._in / name).read_bytes().splitlines(keepends=True)
-            (self._in / name).unlink()
+            path = f"{self._in}/{name}"
+            with open(path, "rb") as file:
+                found += file.read().splitlines(keepends=True)
+            os.unlink(path)
         return found
+
+    def exchange(self, lines: bytes) -> list[bytes]:
+        """Pass on some lines, if there are any, and read what has come, in one go."""
+        if lines:
+            self.write(lines)
+        return self.read()
 
     def give_sign(self) -> None:
         """The manager lives; FileNotFoundError if the other end has hung up."""

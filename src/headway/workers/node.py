@@ -1,6 +1,6 @@
 """What a job runs on each of its nodes: the node's supervisor, and whatever carries its line to the manager.
 
-`python -m headway.workers.node JOB-FOLDER KIND`; the run's order lies beside the folder, in `jobs/order.json`.
+`python -m headway.workers.node JOB-FOLDER KIND UMASK`; the run's order lies beside the folder, in `jobs/order.json`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec import structs
 
 from headway.workers.protocol import JobOrder
+from headway.workers.spanning import end_steps
 from headway.workers.trees import kill_strays
 
 NODES = "nodes"  # in a job's folder: a folder for each of its nodes
@@ -31,6 +32,18 @@ def node_folder(job: Path, node: str) -> Path:
     return job / NODES / node
 
 
+def node_command(job: Path, kind: str) -> list[str]:
+    """What a job runs on each of its nodes. Jobs have a umask of their own; tasks are to have the user's."""
+    # -P: a file here that is called like a module of ours or Python's must not be taken for it
+    return [sys.executable, "-P", "-m", "headway.workers.node", str(job), kind, f"{_umask():03o}"]
+
+
+def _umask() -> int:
+    """This process's. The system call that tells it also changes it, for all threads."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("\nUmask:")[2].split(maxsplit=1)[0], 8)
+
+
 def node_name() -> str:
     """As the batch system calls this node: several may be on one host."""
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
@@ -38,32 +51,35 @@ def node_name() -> str:
 
 def main() -> None:
     """Entry point: ends when the supervisor has ended."""
-    job, kind = Path(sys.argv[1]), sys.argv[2]
+    job, kind, umask = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3], 8)
+    os.umask(0o077)
     folder = node_folder(job, node_name())
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     order = JobOrder.read(job.parent)
     # What runs here is told from what the run has on another node of this host, or here in another job.
     uid = f"{order.uid}/{folder.name}#{job.name.rpartition('-')[2]}"
     structs.replace(order, uid=uid, tag=job.name, node=folder.name).write(folder)
-    supervisor = _start("headway.workers.supervisor", str(folder))
+    supervisor = _start("headway.workers.supervisor", folder, umask)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # The batch system tells everybody that time is up: the supervisor sees to its tasks, and is waited for.
         signal.signal(number, lambda *_: supervisor.terminate())
-    carrier, again_at = _start(CARRIERS[kind], str(folder)), 0.0
+    carrier, again_at = _start(CARRIERS[kind], folder), 0.0
     try:
         while supervisor.poll() is None:
             if carrier.poll() is not None and time.monotonic() > again_at:
-                carrier, again_at = _start(CARRIERS[kind], str(folder)), time.monotonic() + _AGAIN_AFTER_S
+                carrier, again_at = _start(CARRIERS[kind], folder), time.monotonic() + _AGAIN_AFTER_S
             time.sleep(_GLANCE_S)
     finally:
         kill_strays(f"{uid}/")  # of a supervisor that was killed
+        if supervisor.returncode:
+            end_steps(uid)
         (folder / OVER).touch(0o600)
         _end(carrier)
 
 
-def _start(module: str, *words: str) -> subprocess.Popen[bytes]:
-    # -P: a file here that is called like a module of ours or Python's must not be taken for it
-    return subprocess.Popen([sys.executable, "-P", "-m", module, *words], stdin=subprocess.DEVNULL)
+def _start(module: str, folder: Path, umask: int = -1) -> subprocess.Popen[bytes]:
+    words = [sys.executable, "-P", "-m", module, str(folder)]
+    return subprocess.Popen(words, stdin=subprocess.DEVNULL, umask=umask)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

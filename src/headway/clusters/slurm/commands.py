@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -14,6 +15,13 @@ from typing import NamedTuple
 # Variables that change what Slurm's commands do or print. A Headway that itself runs in a job has many of them.
 _MEDDLING = ("SLURM_", "SBATCH_", "SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SRUN_", "SALLOC_", "SPRIO_", "SCONTROL_")
 _NEEDED = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT", "SLURM_CLUSTERS")  # how to reach the controller
+_ALL = ("sbatch", "squeue", "scancel", "sinfo", "scontrol", "srun")  # sacct and sacctmgr are not needed everywhere
+
+
+def why_no_login_node() -> str:
+    """Why this machine is no login node of a Slurm cluster, in words; nothing if it is one."""
+    missing = [name for name in _ALL if shutil.which(name) is None]
+    return f"there is no {', '.join(missing)} here: this is no login node of a Slurm cluster" if missing else ""
 
 
 class Answer(NamedTuple):
@@ -56,12 +64,13 @@ class Commands:
         return self._run(argv, clean_environment(os.environ, for_reading=False))
 
     def ask(self, *argv: str) -> str | None:
-        """What a query printed, or None if it failed."""
+        """What a query printed, or None if it failed, or was cut off before the end of a line."""
         try:
             answer = self.read(*argv)
         except NoAnswerError:
             return None
-        return answer.text if answer.code == 0 else None
+        is_whole = not answer.output or answer.output.endswith(b"\n")
+        return answer.text if answer.code == 0 and is_whole else None
 
     def _run(self, argv: Sequence[str], environment: Mapping[str, str]) -> Answer:
         with self._lock:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct
 
-from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.commands import Commands, why_no_login_node
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.polling import OwnJobs
 from headway.clusters.slurm.probes import Agreement, agreement, probe
@@ -18,8 +17,6 @@ from headway.clusters.slurm.site_reading import Configuration
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
 from headway.model.units import format_duration
-
-_COMMANDS = ("sbatch", "squeue", "scancel", "sinfo", "scontrol", "srun")
 
 
 class Finding(Struct, frozen=True):
@@ -33,11 +30,8 @@ class Finding(Struct, frozen=True):
 def diagnose(options: SlurmOptions) -> Iterator[Finding]:
     """Look at a site with a handful of calls. Nothing is submitted."""
     options.check()
-    missing = [name for name in _COMMANDS if shutil.which(name) is None]
-    if missing:
-        yield Finding(
-            "fail", "slurm", f"there is no {', '.join(missing)} here: this is no login node of a Slurm cluster"
-        )
+    if obstacle := why_no_login_node():
+        yield Finding("fail", "slurm", obstacle)
         return
     commands = Commands(options.timeout_s)
     site = SlurmSite(commands, options)

@@ -112,7 +112,8 @@ def why_not(asked: Resources, partition: Partition, user: UserLimits, options: S
     """Why a job cannot be asked for in a partition, in words; nothing if it can."""
     most = room(partition, user, options, now=False)
     if most is None:
-        return f"partition {partition.name} takes no jobs, or has no nodes with what is asked for"
+        lacks = f"has no node with {options.constraint}" if partition.is_up and partition.nodes else "takes no jobs"
+        return f"partition {partition.name} {lacks}"
     if asked.nodes > most.nodes:
         return f"{asked.nodes} nodes are more than the {most.nodes} that a job may have in partition {partition.name}"
     if asked.nodes < partition.min_nodes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headway.clusters.slurm.limits import UserLimits, room, why_not
+from headway.clusters.slurm.limits import UserLimits, has_features, room, why_not
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.queue_reading import Reading, twin_of
 from headway.clusters.slurm.site_reading import Partition
@@ -79,4 +79,11 @@ def home_limits(
         if most is not None:
             return partition, most
     names = ", ".join(partition.name for partition in candidates)
+    nodes = [node for partition in candidates for node in partition.nodes]
+    if nodes and not any(has_features(node, options.constraint) for node in nodes):
+        known = ", ".join(sorted({feature for node in nodes for feature in node.features}))
+        raise SiteError(
+            f"no node of {names} has {options.constraint}, which --constraint asks for",
+            todo=f"ask for what nodes there have: {known}" if known else "leave it out: nodes there have no features",
+        )
     raise SiteError(f"no node of {names} works now", todo="look at `sinfo`, and try again later")

@@ -13,7 +13,7 @@ from headway.clusters.slurm.commands import Commands, NoAnswerError
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.queue_reading import Reading, Twin, twin_of
 from headway.clusters.slurm.site_reading import Partition
-from headway.clusters.slurm.submission import resource_arguments
+from headway.clusters.slurm.submission import refusal, resource_arguments
 from headway.kernels.batch.twin import twin_of as kernel_twin
 from headway.kernels.batch.twin import twin_waits
 from headway.model.records import QueueRead
@@ -55,7 +55,7 @@ def default_shapes(machine: int, most: Resources) -> list[Shape]:
 def probe(
     commands: Commands, shapes: Sequence[Shape], node: Resources, partition: Partition, options: SlurmOptions
 ) -> list[Probe]:
-    """Ask Slurm about a few shapes; what it does not answer is left out."""
+    """Ask Slurm about a few shapes. What it refuses is left out; a Slurm that does not answer is left in peace."""
     found = []
     for nodes, walltime_s in shapes[:MOST_PROBES]:
         asked = node.replace(nodes=nodes, walltime_s=walltime_s, disk_bytes=0)
@@ -63,10 +63,12 @@ def probe(
         try:
             answer = commands.read(*arguments, "--wrap=true")
         except NoAnswerError:
-            continue
+            break
         start = _START.search(answer.complaint)
         if answer.code == 0 and start and (moment := _moment(start[1])) is not None:
             found.append(Probe(nodes, walltime_s, moment))
+        elif not refusal(answer):
+            break
     return found
 
 

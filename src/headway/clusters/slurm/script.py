@@ -13,6 +13,11 @@ from headway.model.errors import InputError
 # As a name of a job and of a folder: nothing that a shell, Slurm's file patterns (%j) or a path could take for more.
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}", re.ASCII)
 
+# With this srun says that Slurm itself has failed: the controller is away, for a minute or so when it is restarted, and
+# nothing was started.
+_NOT_STARTED = 222
+_TRIES, _PAUSE_S = 20, 5
+
 # The first to claim is the one that runs; after a restart by Slurm it finds its own number there. TERM must not end
 # the shell before the mark is written: what runs on the nodes gets it as well, and has to end in time.
 _SCRIPT = """\
@@ -25,10 +30,18 @@ ln -sn "$SLURM_JOB_ID" {claim} 2>/dev/null
 round=${{SLURM_RESTART_COUNT:-0}}
 mark() {{ printf '%s\\n' "$SLURM_JOB_ID $(date +%s) $2" > ".$1$round" && mv -f ".$1$round" "$1$round"; }}
 mark {started} "$SLURM_JOB_NODELIST"
-trap : TERM
-srun --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 \\
-  --kill-on-bad-exit=0 --no-kill --wait=0 --mem=0 --cpu-bind=none --overlap --input=none -- {command}
-status=$?
+tries={tries}
+trap 'tries=0' TERM
+while
+  SLURM_EXIT_ERROR={not_started} srun --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" \\
+    --ntasks-per-node=1 --kill-on-bad-exit=0 --no-kill --wait=0 --mem=0 --cpu-bind=none --overlap --input=none -- \\
+    sh -c 'unset SLURM_EXIT_ERROR; exec "$@"' sh {command}
+  status=$?
+  [ "$status" = {not_started} ] && [ "$tries" -gt 0 ]
+do
+  tries=$((tries - 1))
+  sleep {pause_s}
+done
 mark {ended} "$status"
 exit "$status"
 """
@@ -53,5 +66,8 @@ def job_script(folder: Path, command: Sequence[str]) -> str:
         claim=CLAIM,
         started=STARTED,
         ended=ENDED,
+        tries=_TRIES,
+        pause_s=_PAUSE_S,
+        not_started=_NOT_STARTED,
         command=shlex.join(command),
     )

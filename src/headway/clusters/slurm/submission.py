@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from headway.clusters.slurm.commands import Commands, NoAnswerError
+from headway.clusters.slurm.commands import Answer, Commands, NoAnswerError
 from headway.clusters.slurm.limits import has_features
 from headway.clusters.slurm.marks import SCRIPT
 from headway.clusters.slurm.options import SlurmOptions
@@ -95,9 +95,15 @@ def send(commands: Commands, arguments: list[str]) -> Reply:
     found = _NUMBER.fullmatch(answer.text.strip())
     if answer.code == 0 and found and int(found[1]) > 0:
         return Reply("accepted", int(found[1]))
-    if answer.code != 0 and (said := _FOR_GOOD.search(answer.complaint)):
-        line = next((line for line in answer.complaint.splitlines() if said[0] in line), said[0])
-        return Reply("refused", words=line.removeprefix("sbatch: error: "))
+    if words := refusal(answer):
+        return Reply("refused", words=words)
     return Reply(
         "lost", words=answer.complaint.splitlines()[-1] if answer.complaint else "sbatch's answer makes no sense"
     )
+
+
+def refusal(answer: Answer) -> str:
+    """Why the same request can never succeed, in sbatch's words; nothing if it may."""
+    said = _FOR_GOOD.search(answer.complaint) if answer.code != 0 else None
+    line = next((line for line in answer.complaint.splitlines() if said and said[0] in line), "")
+    return line.removeprefix("sbatch: error: ")

@@ -29,7 +29,9 @@ def differences(places: Sequence[Place]) -> Iterator[str]:
     yield (
         f"Why PC 50 does not make FIFO best at TTF 0.1: it needs {words(failed, 2)} attempts a task, and section III-B "
         "doubles what failed: nearly every second task is given about twice its peak, however cheap the failure was. "
-        f"PC 95 has {words(better, 3, '+')} more MAQ with the same order."
+        "If half of the first attempts fail, MAQ is 1 / (0.5 + 0.5 (0.1 + 2)) = 0.65 at best, whatever the order. "
+        f"PC 95 has {words(better, 3, '+')} more MAQ with the same order. A simulator in which PC 50 is best must have "
+        "given less than twice as much (docs/reproduce-feedback.md has what comes of 1.1 times)."
     )
     offset = difference(places, (_RANK, "LR max-"), (_RANK, "LR mean-"), maq)
     yield (

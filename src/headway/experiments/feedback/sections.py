@@ -10,6 +10,7 @@ from headway.experiments.feedback.entrants import (
     CAUTIOUS,
     ENTRANTS,
     EVERY_ORDER,
+    EVERY_PAIR,
     LFF,
     OUR_ORDER,
     OUR_SIZER,
@@ -184,11 +185,10 @@ def groups_table(places: Sequence[Place]) -> Section:
 
 def combinations(places: Sequence[Place]) -> Section:
     """Every combination over everything."""
-    pairs = [(order, entrant) for entrant in ENTRANTS for order in EVERY_ORDER]
     rows = [
         [said(pair), words(mean_of(places, pair, maq), 3), words(mean_of(places, pair, days), 2)]
         + [f"{mean_of([it for it in places if it.ttf == ttf], pair, days).mean:.2f}" for ttf in TTFS]
-        for pair in pairs
+        for pair in EVERY_PAIR
     ]
     heads = [("", "combination"), ("", "MAQ"), ("", "days"), *(("days at TTF", f"{ttf:g}") for ttf in TTFS)]
     return Section(

@@ -6,18 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
-from headway.drivers.simulated import SimulatedRun, simulate
-from headway.engine.engine import Engine
-from headway.engine.placer import Placer
+from headway.drivers.pool import SIZED, run_in_pool
 from headway.experiments.rl.worlds import MACHINE, World
-from headway.kernels.batch.queue import BatchQueue
 from headway.model import records
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.ordering.fifo import Fifo
-from headway.planning.one_allocation import OneAllocation
 from headway.simulation.malleable import malleable_outcome
 from headway.sizing.base import Allocator
 from headway.sizing.feedback_loop import FeedbackLoop
@@ -29,10 +24,8 @@ from headway.sizing.per_resource import PerResource
 from headway.sizing.q_learning import QLearning, QLearningHarmonic, QLearningPrinted
 from headway.sizing.q_learning_separate import QLearningSeparate
 from headway.sizing.user import User
-from headway.version import __version__
 
 COUNTED = 10  # 003, section 5.1: the last runs of each approach
-_SIZED = ("cores", "memory_bytes")
 _GB_HOURS = 3600.0 * 1e9
 
 
@@ -59,7 +52,7 @@ class RunFigures(Struct, frozen=True):
 
 
 def _sizer(make: type) -> Callable[[World], Allocator]:
-    return lambda world: PerResource(make, world.seed, _SIZED)
+    return lambda world: PerResource(make, world.seed, SIZED)
 
 
 def _agents(make: type[MalleableAllocator]) -> Callable[[World], Allocator]:
@@ -110,18 +103,10 @@ def _default_runs(world: World) -> Iterator[tuple[Task, Outcome]]:
 
 
 def _run(world: World, allocator: Allocator, number: int) -> list[Event | Decision]:
-    settings = records.RunStarted(
-        0.0, str(number), f"rl-{number}", world.pipeline, "", "", __version__, "", "fifo", world.seed
-    )
     works = world.works_of_run(number)
-    run = SimulatedRun(
-        engine=Engine(settings, allocator, Fifo(), OneAllocation(), Placer()),
-        tasks=world.tasks,
-        outcome_of=lambda launch, at: malleable_outcome(launch, works[launch.task], at),
-        node=MACHINE,
+    return run_in_pool(
+        world.tasks, allocator, lambda launch, at: malleable_outcome(launch, works[launch.task], at), MACHINE
     )
-    simulate(BatchQueue(1), [run])
-    return run.journal
 
 
 def figures_of(journal: Iterable[Event | Decision]) -> RunFigures:

@@ -46,6 +46,7 @@ CLAIMS = (
     Claim(BANDIT, LOOP, TIME, False, 1.11),
     Claim(Q, LOOP, CPU, False),
     Claim(Q, LOOP, MEMORY, False),
+    Claim(Q, LOOP, TIME, False, 1.0003),
     Claim(BANDIT, Q, MEMORY, True),
     Claim(LOOP, BANDIT, MEMORY, True),
     Claim(LOOP, DEFAULT, EFFECTIVE, False),

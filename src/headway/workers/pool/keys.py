@@ -42,7 +42,7 @@ def security(pool: Path) -> Security:
     """What everybody in the pool shows and asks to see: the one certificate that the run made for itself."""
     from distributed import Security
 
-    key, certificate = str(pool / _KEYS / _KEY), str(pool / _KEYS / _CERTIFICATE)
+    key, certificate = _for_dask(pool / _KEYS / _KEY), _for_dask(pool / _KEYS / _CERTIFICATE)
     return Security(
         require_encryption=True,
         tls_min_version=ssl.TLSVersion.TLSv1_3,
@@ -56,6 +56,11 @@ def security(pool: Path) -> Security:
         tls_client_key=key,
         tls_client_cert=certificate,
     )
+
+
+def _for_dask(path: Path) -> str:
+    """A file's name, or its content: a name with line ends in it Dask would take for the content."""
+    return path.read_text() if "\n" in str(path) else str(path)
 
 
 def _new_pair() -> tuple[bytes, bytes]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from headway import locks
 from headway.model.errors import SiteError
 from headway.workers.line import Line, Lines
+from headway.workers.node import node_command
 from headway.workers.pool import address
 from headway.workers.pool.address import Whereabouts
 from headway.workers.pool.keys import make_keys, security
@@ -50,7 +51,7 @@ class DaskLines(Lines):
         self._connection: Mapping[str, Any] = {}
 
     def node_command(self, tag: str) -> Sequence[str]:
-        return [sys.executable, "-P", "-m", "headway.workers.node", str(self._jobs / tag), self.name]
+        return node_command(self._jobs / tag, self.name)
 
     async def open(self) -> None:
         try:

@@ -1,0 +1,118 @@
+"""Tasks that run out of memory or time on a real Slurm get more of it, however that Slurm keeps jobs within memory.
+
+Its clock runs fast, so that the minutes of a job are over in seconds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import NamedTuple
+
+import pytest
+
+from headway.model.outcome import Ending
+from headway.model.records import NodeLost, Submit
+from tests.slurm.configuration import Configuration, Enforcement, cgroup_obstacle
+from tests.slurm.conftest import require_slurm
+from tests.slurm.fast import FastSlurmLab
+from tests.slurm.fast_flow import FastFlow
+
+SPEED = 60
+MODES: tuple[Enforcement, ...] = ("over-memory-kill", "cgroup")
+
+# What a task is given is for its node's supervisor to enforce, long before it is a matter of the whole job's.
+TOO_LITTLE = """
+name: too little
+tasks:
+  greedy:
+    each: {n: [1, 2]}
+    run: python3 -c "held = b'x' * 300_000_000; import time; time.sleep(1)" && echo > greedy-{n}
+    outputs: ["greedy-{n}"]
+    resources: {memory: 100 MB}
+  slow:
+    run: sleep 3; echo > slow
+    outputs: [slow]
+    resources: {time: 2m}  # of Slurm's: two seconds
+"""
+
+# Nothing is known of it, so a job for it is at first twelve of Slurm's minutes, which are seconds here, then 23.
+CUT_OFF = """
+name: cut off
+tasks:
+  long:
+    run: sleep 13; echo > long
+    outputs: [long]
+"""
+
+
+class Runs(NamedTuple):
+    """One run of each workflow, which have begun."""
+
+    too_little: FastFlow
+    cut_off: FastFlow
+    commands: dict[str, subprocess.Popen[bytes]]
+
+    def ended(self, flow: FastFlow) -> FastFlow:
+        flow.await_end(self.commands[flow.directory.parent.name])
+        return flow
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Runs]]:
+    """A Slurm for each mode that this machine allows, and the runs on it: all at once, since they mostly wait."""
+    require_slurm(with_fast_clock=True)
+    with ExitStack() as stack:
+        runs: dict[str, Runs] = {}
+        for mode in MODES:
+            if mode == "cgroup" and cgroup_obstacle():
+                continue
+            lab = stack.enter_context(FastSlurmLab(SPEED, Configuration(nodes=2, cpus=4, enforcement=mode)))
+            too_little, cut_off = (_flow(lab, tmp_path_factory, text) for text in (TOO_LITTLE, CUT_OFF))
+            commands = {
+                too_little.directory.parent.name: too_little.begin_plan("one-job", sizer="user"),
+                cut_off.directory.parent.name: cut_off.begin_plan("headway"),
+            }
+            runs[mode] = Runs(too_little, cut_off, commands)
+        yield runs
+
+
+def _flow(lab: FastSlurmLab, places: pytest.TempPathFactory, workflow: str) -> FastFlow:
+    return FastFlow(lab, places.mktemp("enforced"), workflow)
+
+
+@pytest.fixture(params=MODES)
+def runs(request: pytest.FixtureRequest, begun: dict[str, Runs]) -> Runs:
+    if request.param not in begun:
+        pytest.skip(cgroup_obstacle() or "")
+    return begun[request.param]
+
+
+def test_what_ran_out_is_there_in_a_greater_amount_next_time(runs: Runs) -> None:
+    flow = runs.ended(runs.too_little)
+    flow.check(tasks=3)
+    ends = {(outcome.task, outcome.attempt): outcome.ending for outcome in flow.outcomes()}
+    given: dict[str, list[float]] = {}
+    for launch in flow.launches():
+        amount = launch.resources.walltime_s if launch.task == "slow" else launch.resources.memory_bytes
+        assert amount is not None
+        if ends.get((launch.task, launch.attempt)) is not Ending.CANCELLED:  # the end of its job, not its own
+            given.setdefault(launch.task, []).append(amount)
+    for task, ran_out in (("greedy[1]", Ending.MEMORY), ("greedy[2]", Ending.MEMORY), ("slow", Ending.TIME)):
+        assert ends[task, 1] is ran_out
+        assert given[task][0] < given[task][-1], given
+        assert given[task] == sorted(given[task])
+
+
+def test_a_task_that_slurm_cut_off_gets_a_longer_job(runs: Runs) -> None:
+    """And it is not held against it: this one may not fail even once."""
+    flow = runs.ended(runs.cut_off)
+    flow.check(tasks=1)
+    records = flow.records()
+    assert any(isinstance(record, NodeLost) and record.expired for record in records), flow.output()
+    asked = {record.tag: record.request.per_node.walltime_s or 0.0 for record in records if isinstance(record, Submit)}
+    used = [asked[launch.tag] for launch in flow.launches()]
+    assert len(used) >= 2
+    assert all(longer > shorter * 1.5 for shorter, longer in itertools.pairwise(used)), used

@@ -1,0 +1,43 @@
+"""The three examples through a real Slurm, under each of seven plans; all three under all seven: `make chaos`."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tests.slurm.examples import check_results, example_flow
+from tests.slurm.flows import SlurmFlow
+from tests.slurm.lab import SlurmLab
+
+SHARED_OUT = {
+    "mosaic": ("headway", "glume", "asa"),
+    "match": ("big-job", "one-job-per-task"),
+    "power": ("per-stage", "asa-naive"),
+}
+
+
+@pytest.fixture(scope="module")
+def begun(
+    slurm_of_session: SlurmLab, tmp_path_factory: pytest.TempPathFactory
+) -> dict[tuple[str, str], tuple[SlurmFlow, subprocess.Popen[bytes]]]:
+    """All at once: most of their jobs have to wait."""
+    slurm_of_session.tidy()
+    runs = {}
+    for name, plans in SHARED_OUT.items():
+        for plan in plans:
+            flow = example_flow(slurm_of_session, tmp_path_factory.mktemp(f"{name}-{plan}"), name)
+            runs[name, plan] = flow, flow.begin("--plan", plan)
+    return runs
+
+
+@pytest.mark.parametrize("name", sorted(SHARED_OUT))
+def test_examples_compute_the_same_whatever_the_plan(
+    begun: dict[tuple[str, str], tuple[SlurmFlow, subprocess.Popen[bytes]]], name: str
+) -> None:
+    found = []
+    for plan in SHARED_OUT[name]:
+        flow, run = begun[name, plan]
+        flow.await_end(run)
+        found.append(check_results(flow, name))
+    assert all(results == found[0] for results in found)

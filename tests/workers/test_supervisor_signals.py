@@ -1,0 +1,190 @@
+"""A supervisor that is told to end, alone or with all that it runs: what fails then is not the tasks' fault."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from headway.model.outcome import Ending, Outcome
+from headway.model.resources import Resources
+from headway.model.task import Task
+from headway.workers import protocol, runner
+from headway.workers.attempt import AttemptFolder
+from headway.workers.line import Line
+from headway.workers.link import Link
+from tests.workers.loads import Bench, on_bench
+
+PATIENCE_S = 120.0
+ROOM = Resources(cores=1, memory_bytes=10**9, disk_bytes=10**9)
+# A shell that waits for what it started ends with 143 when that is ended by SIGTERM, as many programs do themselves.
+WAITS = 'echo $$ > "$PIDS"; sleep 600'
+CATCHES = 'trap "exit 143" TERM; echo $$ > "$PIDS"; while :; do sleep 0.05; done'
+
+
+class Job:
+    """A supervisor with one attempt under way."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.folder = place / "job"
+        self.folder.mkdir(mode=0o700)
+        self.attempt = place / "attempt"
+        self.pids = place / "pids"
+        protocol.JobOrder(secrets.token_hex(6), "t-1", "n1", str(place), linger_s=600.0, grace_s=1.0).write(self.folder)
+        words = [sys.executable, "-P", "-m", "headway.workers.supervisor", str(self.folder)]
+        self.process = subprocess.Popen(words)
+        self.line: Line | None = None
+
+    async def start(self, command: str, limits: Resources = ROOM) -> int:
+        """Begin it; the process id of its command."""
+        self.line = await Link.open(self.folder, PATIENCE_S)
+        assert self.line is not None
+        task = Task("t", "c", command, environment={"PIDS": str(self.pids)})
+        self.line.say(protocol.Start(task, 1, str(self.attempt), limits))
+        while not (self.pids.exists() and self.pids.read_text()):
+            await asyncio.sleep(0.01)
+        return int(self.pids.read_text())
+
+    async def left_behind(self) -> Outcome:
+        """What is on disk when the supervisor has ended; that nothing was said is for whoever finds it to find."""
+        assert self.line is not None
+        assert await self.line.hear() is None
+        assert await asyncio.to_thread(self.process.wait, PATIENCE_S) == 0
+        outcome = AttemptFolder(self.attempt).result()
+        assert outcome is not None
+        return outcome
+
+    async def told(self) -> Outcome:
+        """What the supervisor, which goes on, says of it."""
+        assert self.line is not None
+        heard = await self.line.hear()
+        assert isinstance(heard, protocol.Ended)
+        return heard.outcome
+
+
+def drive(place: Path, work: Callable[[Job], Awaitable[None]]) -> None:
+    job = Job(place)
+
+    async def within() -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            await work(job)
+
+    try:
+        asyncio.run(within())
+    finally:
+        job.process.terminate()
+        job.process.wait(PATIENCE_S)
+
+
+@pytest.mark.parametrize("command", [WAITS, CATCHES], ids=["waits", "catches"])
+@pytest.mark.parametrize("order", ["supervisor", "task first", "supervisor first", "everything"])
+def test_who_is_told_to_end_with_the_supervisor_is_cancelled(tmp_path: Path, order: str, command: str) -> None:
+    """Batch systems tell all processes of a job, in any order: the one that starts commands among them."""
+
+    async def work(job: Job) -> None:
+        task = await job.start(command)
+        below = [process.pid for process in psutil.Process(job.process.pid).children(recursive=True)]
+        assert task in below
+        told = {
+            "supervisor": [job.process.pid],
+            "task first": [task, job.process.pid],
+            "supervisor first": [job.process.pid, task],
+            "everything": [*below, job.process.pid],
+        }
+        for pid in told[order]:
+            os.kill(pid, signal.SIGTERM)
+        assert (await job.left_behind()).ending is Ending.CANCELLED
+
+    drive(tmp_path, work)
+
+
+@pytest.mark.parametrize("command", [WAITS, CATCHES], ids=["waits", "catches"])
+@pytest.mark.parametrize("told_first", [True, False], ids=["told", "not yet told"])
+def test_a_task_that_ends_before_it_could_be_stopped_is_cancelled_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, told_first: bool
+) -> None:
+    """The batch system's signal reached it before the supervisor had stopped it, or before the supervisor itself."""
+    monkeypatch.setattr(runner, "_TOLD_WITHIN_S", PATIENCE_S)
+
+    async def work(bench: Bench) -> None:
+        told, pids, attempt = asyncio.Event(), tmp_path / "pids", AttemptFolder(tmp_path / "attempt")
+        order = protocol.JobOrder(str(tmp_path), "t-1", "n1", str(tmp_path), linger_s=600.0, grace_s=1.0)
+        task = Task("t", "c", command, environment={"PIDS": str(pids)})
+        running = asyncio.create_task(
+            runner.Runner(order, bench.trees, told).run(protocol.Start(task, 1, str(attempt.path), ROOM))
+        )
+        while not (pids.exists() and pids.read_text()):
+            await asyncio.sleep(0.01)
+        if told_first:
+            told.set()
+        os.kill(int(pids.read_text()), signal.SIGTERM)
+        if not told_first:
+            while psutil.pid_exists(int(pids.read_text())):
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.2)  # by now it knows how the command has ended, and says nothing yet
+            assert attempt.result() is None
+            told.set()
+        assert (await running).ending is Ending.CANCELLED
+
+    on_bench("polling", tmp_path, work)
+
+
+@pytest.mark.parametrize(
+    ("command", "ending"), [(WAITS, Ending.SIGNAL), (CATCHES, Ending.EXIT_CODE)], ids=["waits", "catches"]
+)
+def test_who_is_ended_alone_has_failed(tmp_path: Path, command: str, ending: Ending) -> None:
+    """Somebody ended this one task: the supervisor waits a moment whether it is told too, and is not."""
+
+    async def work(job: Job) -> None:
+        os.kill(await job.start(command), signal.SIGTERM)
+        assert (await job.told()).ending is ending
+
+    drive(tmp_path, work)
+
+
+def test_what_had_used_up_its_share_had_done_so_before(tmp_path: Path) -> None:
+    """The end of all, while it is being stopped for that, does not hide that it needs more."""
+
+    async def work(job: Job) -> None:
+        stopping = job.place / "stopping"
+        command = f'trap "echo > {stopping}" TERM; echo $$ > "$PIDS"; while :; do sleep 0.05 || :; done'
+        await job.start(command, ROOM.replace(walltime_s=0.5))
+        while not stopping.exists():
+            await asyncio.sleep(0.01)
+        job.process.terminate()
+        assert (await job.left_behind()).ending is Ending.TIME
+
+    drive(tmp_path, work)
+
+
+def test_what_had_succeeded_counts(tmp_path: Path) -> None:
+    async def work(job: Job) -> None:
+        await job.start('echo $$ > "$PIDS"')
+        while AttemptFolder(job.attempt).result() is None:
+            await asyncio.sleep(0.01)
+        job.process.terminate()
+        await asyncio.to_thread(job.process.wait, PATIENCE_S)
+        outcome = AttemptFolder(job.attempt).result()
+        assert outcome is not None
+        assert outcome.ending is Ending.SUCCESS
+
+    drive(tmp_path, work)
+
+
+def test_a_hang_up_is_no_reason_to_end(tmp_path: Path) -> None:
+    async def work(job: Job) -> None:
+        await job.start('echo $$ > "$PIDS"; sleep 0.5')
+        job.process.send_signal(signal.SIGHUP)
+        assert (await job.told()).ending is Ending.SUCCESS
+        assert job.process.poll() is None
+
+    drive(tmp_path, work)
