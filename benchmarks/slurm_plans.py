@@ -177,7 +177,7 @@ def row_of(plan: str, passages: Sequence[Passage]) -> Row:
 def table(rows: Sequence[Row]) -> str:
     """As Markdown."""
     lines = [
-        "| plan | makespan | perceived wait | core-hours | jobs | attempts cut off |",
+        "| plan | makespan | perceived wait | core-hours | jobs | attempts run again |",
         "|---|--:|--:|--:|--:|--:|",
     ]
     lines += [

@@ -5,6 +5,9 @@ through Dask: each has an attempt of its own, is measured and limited, and is in
 starts. The first peer, dask.distributed with as many workers, starts as many of the same command at a time with
 `subprocess`, and measures nothing. The second submits each command as a job of its own. What it takes until the nodes
 are there counts for none; all of it happens on this machine's cores.
+
+Only a machine with nothing else to do gives figures. Where others are at work, a kernel that shares by session
+(sched_autogroup) gives the many sessions of Slurm's jobs more of it than the one of the peer, which flatters Headway.
 """
 
 from __future__ import annotations

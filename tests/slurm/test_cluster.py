@@ -336,6 +336,21 @@ def test_without_accounting_a_job_that_vanished_is_unknown_until_it_is_proven_ov
     assert len(given_up.nodes) == 1
 
 
+def test_what_headway_cancelled_is_cancelled_whatever_is_left_of_it(
+    here: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The queue has forgotten it, and its own mark tells of an exit code."""
+    reach(here, monkeypatch, forgetful(here, tmp_path))
+    slurm = cluster(tmp_path, "sh", "-c", "touch begun; sleep 1000", options=SlurmOptions(interval_s=0.2))
+    slurm.submit(SMALL, "run1-a")
+    folder = tmp_path / "jobs" / "run1-a"
+    wait_until((folder / "begun").exists, "the job to work")
+    slurm.cancel(["run1-a"])
+    wait_until((folder / "ended-0").exists, "its mark")
+    for asker in (slurm, cluster(tmp_path)):
+        assert follow(asker, "run1-a", is_over).ending is Ending.CANCELLED
+
+
 def test_usage_is_sacct_s_and_a_lower_bound_of_what_was_killed(accounted: SlurmLab, tmp_path: Path) -> None:
     options = SlurmOptions(interval_s=0.5, whole_nodes=False)
     hungry = cluster(tmp_path, sys.executable, "-c", HUNGRY, options=options)

@@ -66,6 +66,7 @@ class Attendance:
         self._started_at: dict[str, float | None] = {}  # by job, whether its nodes have answered or not
         self._told_of = {tag for tag, job in engine.jobs.items() if job.phase is JobPhase.RUNNING}
         self._released: set[str] = set()
+        self._told_by: dict[tuple[str, int], Line] = {}  # ends that are not yet noted, by whose line they came
         self._stillborn = 0  # jobs in a row that ended before anybody answered
 
     # --- lines ---
@@ -79,10 +80,17 @@ class Attendance:
         """As the batch system calls that node."""
         return self._lines.node_of(key)
 
-    def say_to_all(self, message: protocol.Message) -> None:
-        """To every node that can be reached now."""
-        for _, line in self._connected.values():
-            line.say(message)
+    def noted(self, attempts: Sequence[tuple[str, int]]) -> None:
+        """These ends are in the journal: whoever told of them need not remember them.
+
+        Where that is lost on the way a supervisor tells again when it is next connected, and hears then that it is noted.
+        """
+        by_line: dict[Line, list[tuple[str, int]]] = {}
+        for key in attempts:
+            if (line := self._told_by.pop(key, None)) is not None:
+                by_line.setdefault(line, []).append(key)
+        for line, keys in by_line.items():
+            line.say(protocol.Noted(keys))
 
     def say_what_is_produced(self, paths: Sequence[str], lines: Sequence[Line] | None = None) -> None:
         """Tell supervisors which paths tasks make."""
@@ -260,6 +268,7 @@ class Attendance:
                 if self._was_cut_off(tag, outcome):
                     continue  # that is for the node's loss to say
                 if self._engine.is_running(outcome.task, outcome.attempt):
+                    self._told_by[outcome.task, outcome.attempt] = line
                     self._tell(records.TaskEnded(time.time(), outcome))
                 else:
                     line.say(protocol.Noted([(outcome.task, outcome.attempt)]))

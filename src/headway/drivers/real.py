@@ -241,8 +241,7 @@ class Driver:
         crash_point("journalled")
         noted = [record.outcome for record in batch if isinstance(record, records.TaskEnded)]
         if noted:
-            message = protocol.Noted([(outcome.task, outcome.attempt) for outcome in noted])
-            self._attendance.say_to_all(message)
+            self._attendance.noted([(outcome.task, outcome.attempt) for outcome in noted])
             crash_point("acknowledged")
         for observer in self._observers:
             observer(batch)

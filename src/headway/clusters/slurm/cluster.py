@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import structs
 
@@ -36,6 +37,7 @@ from headway.model.records import QueueRead
 from headway.model.resources import Resources
 
 _LIVE = (JobPhase.PENDING, JobPhase.RUNNING)
+_CANCELLED: Any = {"ending": Ending.CANCELLED, "message": "it was cancelled by Headway"}
 _TELL_AGAIN_S = 2.0  # between two requests to end the same job
 
 
@@ -229,9 +231,10 @@ class SlurmCluster(Cluster):
         unknown = JobNews(JobPhase.UNKNOWN, asked.job_id, message=asked.why_waiting)
         by_marks = self._tracker.by_marks(folder, unknown)
         if by_marks.phase is JobPhase.ENDED:
-            return by_marks
+            by_us = asked.cancelled and by_marks.ending is not Ending.SUCCESS
+            return structs.replace(by_marks, **_CANCELLED) if by_us else by_marks
         if asked.cancelled and is_closed(folder):
-            return JobNews(JobPhase.ENDED, asked.job_id, ending=Ending.CANCELLED, message="it was cancelled by Headway")
+            return JobNews(JobPhase.ENDED, asked.job_id, **_CANCELLED)
         if asked.job_id is None:
             if asked.sent:
                 self._open.setdefault(tag, asked.at)
@@ -277,9 +280,7 @@ class SlurmCluster(Cluster):
                 waited_s = self._tracker.missing_for_s(tag, look.at)
                 news = self._given_up(folder, entry) if waited_s >= self._options.open_s else None
             if news is None and entry.cancelled:
-                news = JobNews(
-                    JobPhase.ENDED, entry.job_id, ending=Ending.CANCELLED, message="it was cancelled by Headway"
-                )
+                news = JobNews(JobPhase.ENDED, entry.job_id, **_CANCELLED)
             unknown = JobNews(JobPhase.UNKNOWN, entry.job_id, message="the queue does not show it any more")
             found[tag] = self._tracker.keep(tag, news) if news else self._tracker.by_marks(folder, unknown)
         return found
