@@ -83,7 +83,8 @@ class Attendance:
     def noted(self, attempts: Sequence[tuple[str, int]]) -> None:
         """These ends are in the journal: whoever told of them need not remember them.
 
-        Where that is lost on the way a supervisor tells again when it is next connected, and hears then that it is noted.
+        Where that is lost on the way, a supervisor tells again when it is next connected, and hears then that it is
+        noted.
         """
         by_line: dict[Line, list[tuple[str, int]]] = {}
         for key in attempts:
