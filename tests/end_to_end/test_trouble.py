@@ -19,18 +19,24 @@ from tests.end_to_end.project import Flow, wait_until
 SLOW = "name: slow\ntasks:\n  a:\n    run: sleep 4; echo done > out\n    outputs: [out]\n"
 
 
+def until_told(directory: Path) -> str:
+    """A workflow whose task ends when there is a file `go`."""
+    return SLOW.replace("sleep 4", f"until [ -e {directory}/go ]; do sleep 0.1; done")
+
+
 def test_two_runs_in_one_directory(tmp_path: Path) -> None:
-    flow = Flow(tmp_path, SLOW)
+    flow = Flow(tmp_path, until_told(tmp_path))
     first = flow.start("run")
     wait_until(flow.supervisor)
     second = flow.headway("run", code=4)
     assert "another Headway is at work here" in second.stderr and len(second.stderr.splitlines()) == 1
+    (tmp_path / "go").touch()
     assert first.wait(60) == 0
     assert (tmp_path / "out").read_text() == "done\n"
 
 
 def test_tasks_outlive_their_manager_and_a_new_run_waits_for_a_word_from_the_user(tmp_path: Path) -> None:
-    flow = Flow(tmp_path, SLOW)
+    flow = Flow(tmp_path, until_told(tmp_path))
     manager = flow.start("run")
     wait_until(lambda: flow.supervisor() and list(tmp_path.glob(".headway/runs/1/tasks/a/1")))
     manager.kill()
@@ -38,6 +44,7 @@ def test_tasks_outlive_their_manager_and_a_new_run_waits_for_a_word_from_the_use
     assert flow.json("status")["state"] == "interrupted"
     refused = flow.headway("run", code=4)
     assert "headway resume 1" in refused.stderr and "headway cancel 1" in refused.stderr
+    (tmp_path / "go").touch()
     flow.headway("resume")
     assert (tmp_path / "out").read_text() == "done\n"
     assert len(flow.launches()) == 1, "the attempt that was under way counts"

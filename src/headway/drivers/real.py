@@ -97,7 +97,6 @@ class Driver:
             while True:
                 await self._step(events)
                 if self._engine.finished:
-                    await asyncio.gather(*self._leaving)
                     return self._engine.finished
                 events = await self._next_events()
         finally:
@@ -198,6 +197,8 @@ class Driver:
             if isinstance(event, records.TasksAdded):
                 self._attendance.say_what_is_produced([out for task in event.tasks for out in task.outputs])
         while decisions := self._engine.decide(time.time()):
+            if any(isinstance(decision, records.Finish) for decision in decisions):
+                await asyncio.gather(*self._leaving)  # nobody resumes a run that is over: nothing of it may be left
             acts: list[Decision] = []
             for decision in decisions:
                 self._engine.apply(decision)
