@@ -83,7 +83,8 @@ class Headway(Planner):
         rules |= {job.tag: "idle" for job in idle if job.rule == SMALL}  # for what can be placed it is too short
         if begun and not view.placeable:
             rules |= {job.tag: "the-anchor-has-room" for job in idle if job.rule == FILLER}
-        others = [job for job in idle if job.tag not in rules]
+        # Never the anchor: it would be asked for again at once.
+        others = [job for job in idle if job.tag not in rules and job.rule != ANCHOR]
         rules |= {job.tag: "the-rest-is-through-as-soon" for job in unneeded(view, others, self._estimate, now)}
         expired_at = max(
             (job.ended_at or 0.0 for job in view.jobs.values() if job.tasks and not job.live and not job.released),
