@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from headway.model.job import JobPhase, JobRequest
-from headway.model.records import LimitsRead, Submit, Why
+from headway.model.records import LimitsRead, QueueRead, Submit, Why
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.workflow import Workflow
@@ -24,7 +24,7 @@ def job(tag: str, nodes: int, until: float = 10_000.0) -> JobStatus:
     return status
 
 
-def view(tasks: Sequence[Task], jobs: Sequence[JobStatus]) -> View:
+def view(tasks: Sequence[Task], jobs: Sequence[JobStatus], queue: QueueRead | None = None) -> View:
     return View(
         uid="u",
         unfinished=len(tasks),
@@ -32,7 +32,7 @@ def view(tasks: Sequence[Task], jobs: Sequence[JobStatus]) -> View:
         jobs={job.tag: job for job in jobs},
         live=jobs,
         limits=LimitsRead(0.0, SITE),
-        queue=None,
+        queue=queue,
         workflow=Workflow("w", tasks),
         placeable=(),
         is_over=lambda task_id: False,

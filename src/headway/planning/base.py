@@ -85,6 +85,12 @@ class View(Struct, frozen=True):
         return self.limits.most_jobs is not None and len(self.live) >= self.limits.most_jobs
 
     @property
+    def most_nodes(self) -> int:
+        """As many as a job may have, and as there are: some may be down since the limits were read."""
+        allowed = self.limits.limits.nodes
+        return allowed if self.queue is None else max(1, min(allowed, int(max(self.queue.free))))
+
+    @property
     def expired(self) -> int:
         """How many jobs have ended before they were given back: they were too short."""
         return sum(job.phase is JobPhase.ENDED and not job.released for job in self.jobs.values())

@@ -103,7 +103,7 @@ class Headway(Planner):
         if any(job.started_at is not None for job in anchors) or not left:
             return []
         tasks = left if queue.reserves else remaining
-        levels = Levels(tasks, self._estimate, view.limits.limits.nodes, view.tasks_per_node())
+        levels = Levels(tasks, self._estimate, view.most_nodes, view.tasks_per_node())
         expired = view.expired
         best = best_anchor(levels, self._twin_of(queue), self._expected_wait_s, expired, lines=queue.reserves)
         if not anchors:
@@ -219,7 +219,7 @@ class Headway(Planner):
         twin = self._twin_of(queue)
         wait_s = float(twin.waits_s([1], np.array([asked_s]))[0])
         bearable_s = 1.1 * wait_s + 60.0
-        widths = [width for width in (16, 8, 4, 2) if width <= min(len(uncovered), view.limits.limits.nodes)]
+        widths = [width for width in (16, 8, 4, 2) if width <= min(len(uncovered), view.most_nodes)]
         for width, width_wait_s in zip(widths, twin.waits_s(widths, np.full(len(widths), asked_s)), strict=True):
             if width_wait_s <= bearable_s:
                 nodes = width

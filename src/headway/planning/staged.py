@@ -76,7 +76,7 @@ class StagedPlanner(Planner):
     def _next(
         self, view: View, queue: QueueRead, remaining: list[Task], before: Sequence[Predecessor], now: float
     ) -> list[Decision]:
-        levels = Levels(remaining, self._estimate, view.limits.limits.nodes, view.tasks_per_node())
+        levels = Levels(remaining, self._estimate, view.most_nodes, view.tasks_per_node())
         expired = view.expired
         group = self._grouper.next_group(levels, self._waits(queue, expired), self._timing.delay_s(before, now))
         if group is None:

@@ -1,0 +1,23 @@
+"""No plan asks for nodes that are down: such a job would wait for ever."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.model.records import QueueRead, Submit
+from headway.planning import PLANS
+from tests.planning.test_tail import SITE, fan, view
+
+FIVE_WORK = QueueRead(0.0, [0.0, 600.0], [2.0, 5.0])
+
+
+@pytest.mark.parametrize("plan", sorted(set(PLANS) - {"one-job-per-task"}))
+def test_as_many_as_work(plan: str) -> None:
+    planner = PLANS[plan](lambda task: 3600.0)
+    [submit, *_] = [made for made in planner.plan(view(fan(30), [], FIVE_WORK), 0.0) if isinstance(made, Submit)]
+    assert submit.request.per_node.nodes <= 5 < SITE.nodes
+
+
+def test_where_no_node_works_one_is_asked_for() -> None:
+    assert view(fan(3), [], QueueRead(0.0, [0.0], [0.0])).most_nodes == 1
+    assert view(fan(3), []).most_nodes == SITE.nodes
