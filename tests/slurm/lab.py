@@ -46,6 +46,7 @@ class SlurmLab:
         self.root.chmod(0o755)
         self.ports = _free_ports(self.configuration.nodes)
         self.nodes = node_names(self.configuration, self.ports)
+        self._path = _daemons_path()  # as it is now: a test may put lying commands before it
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         self._guard: subprocess.Popen[bytes] | None = None
 
@@ -113,7 +114,7 @@ class SlurmLab:
 
     def environment(self) -> dict[str, str]:
         """The variables that a client of this Slurm needs, to be laid over its others."""
-        return {"SLURM_CONF": f"{self.root}/etc/slurm.conf", "PATH": _daemons_path()}
+        return {"SLURM_CONF": f"{self.root}/etc/slurm.conf", "PATH": self._path}
 
     def run(self, *argv: str, check: bool = True, timeout_s: float = 120.0) -> subprocess.CompletedProcess[str]:
         """Run a client to its end; where it must not fail, an error shows what it said."""
