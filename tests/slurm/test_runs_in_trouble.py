@@ -178,6 +178,8 @@ tasks:
         yield going
         comes_back.cancel()
         comes_back.join()
+        for _, run in going.values():
+            run.kill()  # if nobody waited for it
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -197,6 +199,7 @@ tasks:
         wait_until(lambda: bool(flow.launches()), "the task to begin")
         lab.run("scontrol", "update", f"jobid={flow.job_number(flow.submitted()[0])}", "timelimit=1")
         yield flow, run
+        run.kill()  # if nobody waited for it
 
 
 def test_a_job_ends_before_its_tasks(cut_off: Going) -> None:
