@@ -223,7 +223,7 @@ def test_patterns_match_as_in_the_shell(
     for file in files:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).touch()
-    assume(pattern.split("/")[0] not in ("", ".."))  # these are refused
+    assume(pattern.partition("/")[0] not in ("", ".."))  # elsewhere, or refused
     found = set(glob.glob(pattern, root_dir=folder))
     flow = Workflow("w", [*(makes(file, file) for file in sorted(files)), reads("reader", pattern)])
     parents = set(flow.tasks["reader"].parents)
