@@ -65,7 +65,7 @@ class TaskState:
 class Running:
     """An attempt under way."""
 
-    __slots__ = ("attempt", "being_killed", "node", "nodes", "resources", "shaken", "started_at", "ticket", "waits")
+    __slots__ = ("attempt", "being_killed", "nodes", "resources", "shaken", "started_at", "ticket", "waits")
 
     def __init__(
         self,
@@ -76,7 +76,6 @@ class Running:
         started_at: float,
     ) -> None:
         self.attempt = attempt
-        self.node = nodes[0]  # whose supervisor runs the command
         self.nodes = nodes  # that it spans, with these resources on each
         self.shaken = False  # one of the others was lost: if it fails now, that is why
         self.resources = resources
@@ -84,6 +83,11 @@ class Running:
         self.started_at = started_at
         self.being_killed = False
         self.waits = False  # for other tasks, which may have its resources meanwhile
+
+    @property
+    def node(self) -> str:
+        """Whose supervisor runs the command."""
+        return self.nodes[0]
 
 
 class NodeState:

@@ -70,8 +70,10 @@ class Runner:
                 raise
             return _failed(start, Ending.LAUNCH_FAILED, began, f"it could not be prepared: {error}")
         notice = Notice(start, self._key(start.task.id, start.attempt), self._trees)
-        end = await self._trees.run(self._spec(start, folder, work, argv))
-        notice.over()
+        try:
+            end = await self._trees.run(self._spec(start, folder, work, argv))
+        finally:
+            notice.over()
         crash_point("spawned")
         if start.nodes and (end.stopped_for or end.signal):
             await asyncio.to_thread(end_step, self._order.uid, start.task.id, start.attempt)
@@ -116,7 +118,7 @@ class Runner:
 
     def _spec(self, start: Start, folder: AttemptFolder, work: Path, argv: list[str]) -> CommandSpec:
         limits = start.limits
-        about: dict[str, str] = {
+        about = {
             "HEADWAY_TASK": start.task.id,
             "HEADWAY_TRY": str(start.attempt),
             "HEADWAY_CORES": f"{limits.cores:g}",

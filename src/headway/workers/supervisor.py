@@ -19,7 +19,7 @@ from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET, STARTED, 
 from headway.workers.runner import Runner
 from headway.workers.trees import ProcessTrees
 
-HISTORY = "HEADWAY_HISTORY"
+_HISTORY = "HEADWAY_HISTORY"
 
 
 class Supervisor:
@@ -169,8 +169,8 @@ def main() -> None:
     if take_job(folder) is None:
         return
     os.chdir(folder)
-    if "://" in os.environ.get(HISTORY, ""):  # it may hold a password, which is not for tasks
-        del os.environ[HISTORY]
+    if "://" in os.environ.get(_HISTORY, ""):  # it may hold a password, which is not for tasks
+        del os.environ[_HISTORY]
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     asyncio.run(supervise(folder))
 

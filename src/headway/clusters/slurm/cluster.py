@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec import structs
 
@@ -37,7 +36,6 @@ from headway.model.records import QueueRead
 from headway.model.resources import Resources
 
 _LIVE = (JobPhase.PENDING, JobPhase.RUNNING)
-_CANCELLED: Any = {"ending": Ending.CANCELLED, "message": "it was cancelled by Headway"}
 _TELL_AGAIN_S = 2.0  # between two requests to end the same job
 
 
@@ -232,9 +230,9 @@ class SlurmCluster(Cluster):
         by_marks = self._tracker.by_marks(folder, unknown)
         if by_marks.phase is JobPhase.ENDED:
             by_us = asked.cancelled and by_marks.ending is not Ending.SUCCESS
-            return structs.replace(by_marks, **_CANCELLED) if by_us else by_marks
+            return _cancelled(by_marks) if by_us else by_marks
         if asked.cancelled and is_closed(folder):
-            return JobNews(JobPhase.ENDED, asked.job_id, **_CANCELLED)
+            return _cancelled(JobNews(JobPhase.ENDED, asked.job_id))
         if asked.job_id is None:
             if asked.sent:
                 self._open.setdefault(tag, asked.at)
@@ -280,7 +278,7 @@ class SlurmCluster(Cluster):
                 waited_s = self._tracker.missing_for_s(tag, look.at)
                 news = self._given_up(folder, entry) if waited_s >= self._options.open_s else None
             if news is None and entry.cancelled:
-                news = JobNews(JobPhase.ENDED, entry.job_id, **_CANCELLED)
+                news = _cancelled(JobNews(JobPhase.ENDED, entry.job_id))
             unknown = JobNews(JobPhase.UNKNOWN, entry.job_id, message="the queue does not show it any more")
             found[tag] = self._tracker.keep(tag, news) if news else self._tracker.by_marks(folder, unknown)
         return found
@@ -392,3 +390,8 @@ class SlurmCluster(Cluster):
         }
         kept = self._accounts(self._by_number, sorted(map(str, by_number)))
         return {by_number[row.job_id]: usage_of(row) for row in kept or [] if row.job_id in by_number}
+
+
+def _cancelled(news: JobNews) -> JobNews:
+    """The same, of a job that we have ended ourselves."""
+    return structs.replace(news, ending=Ending.CANCELLED, message="it was cancelled by Headway")
