@@ -31,14 +31,14 @@ bench: $(VENV)/.bench
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-$(VENV)/.run: pyproject.toml
+$(VENV)/.run: pyproject.toml papers/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Headway needs Python 3.11 or newer: make PYTHON=python3.12 …" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --editable papers
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable papers
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

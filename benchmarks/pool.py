@@ -8,10 +8,10 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.table import Table
 
-from headway.drivers.pool import recorded_in_pool
-from headway.drivers.pool_twin import prepared, twin_in_pool
-from headway.experiments.feedback.workflows import with_estimates, workflow
 from headway.model.instance import Instance
+from headway_papers.feedback.workflows import with_estimates, workflow
+from headway_papers.fixed_pool.compiled_runs import prepared, twin_in_pool
+from headway_papers.fixed_pool.runs import recorded_in_pool
 
 PAIRS = (
     ("fifo", "percentile-95"),

@@ -20,8 +20,8 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import Context, Sizer
-from headway.sizing.exhaustive_bucketing import ExhaustiveBucketing
-from headway.sizing.greedy_bucketing import GreedyBucketing
+from headway.sizing.estimators.exhaustive_bucketing import ExhaustiveBucketing
+from headway.sizing.estimators.greedy_bucketing import GreedyBucketing
 
 SIZES = (10, 200, 1_000, 2_000, 5_000, 1_000_000)
 # Table I: average microseconds to compute a new bucketing state and derive a new allocation.

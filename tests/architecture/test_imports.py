@@ -47,7 +47,7 @@ ALLOWED: dict[str, set[str]] = {
     "locks": set(),
     "__init__": {"version", "model", "integrations"},
 }
-ON_TOP = {"cli", "web", "experiments", "integrations", "__main__"}
+ON_TOP = {"cli", "web", "studies", "integrations", "__main__"}
 IMPURE = {"time", "os", "subprocess", "random", "socket", "asyncio", "threading", "datetime", "secrets"}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.bench import Bench, interrupt
-from tests.experiments.small_study import write_trace, write_workflow
+from tests.studies.small_study import write_trace, write_workflow
 
 PLANS = ("--plans", "one-job,one-job-per-task", "level-by-level")
 

@@ -15,7 +15,7 @@ from headway.model import records
 from headway.model.outcome import Ending
 from headway.model.records import Decision, Event, Why
 from headway.model.resources import Resources
-from headway.report.summary import RunSummary
+from headway.report.run.summary import RunSummary
 from tests.report.records import GB, ended, launch, started, task
 
 

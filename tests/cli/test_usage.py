@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headway.cli.usage import _SORTS
-from headway.report.usage_table import DEFAULT_SORT, SORTS
+from headway.report.run.usage_table import DEFAULT_SORT, SORTS
 from tests.cli.bench import SMALL, Bench, interrupt
 from tests.cli.test_command_line_docs import TEXT, keys
 

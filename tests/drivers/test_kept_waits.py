@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headway.drivers.kept_waits import OthersWaits, WaitKeeper, read_waits, wait_keeper
-from headway.history.place import open_history
+from headway.history.location import open_history
 from headway.model.job import JobPhase, JobRequest
 from headway.model.records import HistoryKey, JobState, RunStarted, SeenWait, Submit, WaitsRead, Why
 from headway.model.resources import Resources

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from headway.cli.history_why import command as why
 from headway.drivers.learned_state import StateKeeper, read_state, state_keeper, state_name
 from headway.drivers.runs import rebuild
-from headway.history.place import open_history
+from headway.history.location import open_history
 from headway.journal.folder import Project
 from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import InputError

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from headway.history import postgres, sqlite
 from headway.history.base import History, HistoryBusyError, KeptWait, State
-from headway.history.place import find_history, open_history
+from headway.history.location import find_history, open_history
 from headway.history.schema import VERSION
 from headway.model.errors import SiteError
 from headway.model.observation import Observation
@@ -214,7 +214,7 @@ def processes(code: str, place: str, count: int) -> None:
 PATIENT = """
 import sys
 from headway.history import postgres, sqlite
-from headway.history.place import open_history
+from headway.history.location import open_history
 from tests.history.observations import kept_wait, observation
 postgres.PATIENCE_S = sqlite.PATIENCE_S = 120.0
 place, run = sys.argv[1:]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.history.place import history_place
+from headway.history.location import history_place
 from headway.model.errors import InputError
 
 

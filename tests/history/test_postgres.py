@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from headway.history import place as place_module
+from headway.history import location as place_module
 from headway.history import postgres
-from headway.history.place import find_history, history_place, open_history
+from headway.history.location import find_history, history_place, open_history
 from headway.model.errors import SiteError
 from tests.history.observations import observation
 from tests.history.postgres_server import PostgresServer
@@ -170,7 +170,7 @@ def test_a_text_that_no_database_holds(server: PostgresServer) -> None:
 
 
 def test_psycopg_is_loaded_only_for_a_server() -> None:
-    code = "import sys, headway.drivers.learning, headway.history.place; print('psycopg' in sys.modules)"
+    code = "import sys, headway.drivers.learning, headway.history.location; print('psycopg' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headway.drivers.learning import Learning, history_key
-from headway.history.place import open_history
+from headway.history.location import open_history
 from headway.model.records import Finish, HistoryRead, RunStarted
 from tests.end_to_end.project import Flow, wait_until
 from tests.history.conftest import Backend

@@ -7,8 +7,8 @@ import pytest
 from headway.drivers.assemble import allocator_of
 from headway.model.errors import InputError
 from headway.sizing import ALLOCATORS, DEFAULT_SIZER, SIZERS
+from headway.sizing.agents.ladders import Ladders
 from headway.sizing.base import Allocator
-from headway.sizing.ladders import Ladders
 from headway.sizing.per_resource import PerResource
 from headway.testing.allocator_contract import AllocatorContract
 

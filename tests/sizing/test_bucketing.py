@@ -13,11 +13,11 @@ import pytest
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.sizing import greedy_bucketing
 from headway.sizing.base import KILLS, CannotFit, Context, Prediction, Sizer
-from headway.sizing.exhaustive_bucketing import ExhaustiveBucketing
-from headway.sizing.greedy_bucketing import GreedyBucketing
-from headway.sizing.quantized_bucketing import QuantizedBucketing
+from headway.sizing.estimators import greedy_bucketing
+from headway.sizing.estimators.exhaustive_bucketing import ExhaustiveBucketing
+from headway.sizing.estimators.greedy_bucketing import GreedyBucketing
+from headway.sizing.estimators.quantized_bucketing import QuantizedBucketing
 from headway.testing import SizerContract
 
 MB, GB = 10**6, 10**9

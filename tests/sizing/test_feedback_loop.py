@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model.outcome import Ending
-from headway.sizing.feedback_loop import FeedbackLoop
+from headway.sizing.agents.feedback_loop import FeedbackLoop
 from tests.sizing.agent_world import GB, LIMITS, TASK, asked, outcome
 
 PEAKS = [1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 4.0]  # in GB: mean 2.4, variance 1.24

@@ -12,9 +12,9 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import KILLS, CannotFit, Context, Prediction, Sizer
-from headway.sizing.max_seen import MaxSeen
-from headway.sizing.max_throughput import MaxThroughput
-from headway.sizing.min_waste import MinWaste
+from headway.sizing.estimators.max_seen import MaxSeen
+from headway.sizing.estimators.max_throughput import MaxThroughput
+from headway.sizing.estimators.min_waste import MinWaste
 from headway.testing import SizerContract
 
 MB, GB = 10**6, 10**9

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from headway.model.outcome import Ending
 from headway.model.task import Task
-from headway.sizing.gradient_bandit import GradientBandit, GradientBanditAllCores, cores_reward, memory_reward
-from headway.sizing.preferences import Preferences
+from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditAllCores, cores_reward, memory_reward
+from headway.sizing.agents.preferences import Preferences
 from tests.sizing.agent_world import GB, TASK, asked, lived, outcome
 
 

@@ -9,7 +9,7 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import CannotFit, Context, Prediction
-from headway.sizing.ladder import REMEMBERED, Ladder
+from headway.sizing.estimators.ladder import REMEMBERED, Ladder
 from headway.sizing.per_resource import PerResource
 
 GB = 1e9

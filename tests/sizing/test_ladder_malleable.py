@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model.task import Task
-from headway.simulation.malleable import MalleableWork
-from headway.sizing.ladder_malleable import LadderMalleable, cheapest_cores, serial_share
+from headway.sizing.agents.ladder_malleable import LadderMalleable, cheapest_cores, serial_share
+from headway_papers.malleable_work import MalleableWork
 from tests.sizing.agent_world import GB, TASK, asked, outcome
 
 

@@ -14,13 +14,13 @@ from msgspec import structs
 from headway.model.outcome import Outcome
 from headway.model.records import Figure
 from headway.model.task import Task
-from headway.simulation.malleable import MalleableWork
+from headway.sizing.agents.ladder_malleable import LadderMalleable
+from headway.sizing.agents.ladders import Ladders
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
-from headway.sizing.ladder import Ladder
-from headway.sizing.ladder_malleable import LadderMalleable
-from headway.sizing.ladders import Ladders
+from headway.sizing.estimators.ladder import Ladder
 from headway.sizing.per_resource import PerResource
 from headway.testing.allocator_contract import AllocatorContract
+from headway_papers.malleable_work import MalleableWork
 from tests.sizing.agent_world import GB, TASK, asked, outcome
 
 MALLEABLE = structs.replace(TASK, malleable=True)

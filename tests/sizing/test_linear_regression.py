@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.sizing import linear_regression
 from headway.sizing.base import CannotFit, Context, Prediction, Sizer
-from headway.sizing.linear_regression import (
+from headway.sizing.estimators import linear_regression
+from headway.sizing.estimators.linear_regression import (
     LinearRegression,
     LinearRegressionMax,
     LinearRegressionMean,

@@ -11,7 +11,7 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import CannotFit, Context, Prediction, Sizer
-from headway.sizing.percentile import Percentile, Percentile50, Percentile95
+from headway.sizing.estimators.percentile import Percentile, Percentile50, Percentile95
 from headway.testing import SizerContract
 
 GB = 10**9

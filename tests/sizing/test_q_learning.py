@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from headway.model.outcome import Ending
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.sizing.q_learning import QLearning, QLearningHarmonic, QLearningPrinted, cores_step
-from headway.sizing.q_learning_separate import QLearningSeparate
-from headway.sizing.q_rewards import (
+from headway.sizing.agents.q_learning import QLearning, QLearningHarmonic, QLearningPrinted, cores_step
+from headway.sizing.agents.q_learning_separate import QLearningSeparate
+from headway.sizing.agents.q_rewards import (
     joint_kill_reward,
     joint_reward,
     memory_only_reward,
     unused_as_printed,
     unused_with_floor,
 )
-from headway.sizing.q_values import Grid, QValues, epsilon_harmonic, epsilon_in_steps
+from headway.sizing.agents.q_values import Grid, QValues, epsilon_harmonic, epsilon_in_steps
 from tests.sizing.agent_world import GB, LIMITS, TASK, asked, lived, outcome
 
 GRID = Grid(("cores", "memory"), (4, 3))

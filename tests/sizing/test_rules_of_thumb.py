@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.sizing import ponder
 from headway.sizing.base import CannotFit, Context, Prediction, Sizer
+from headway.sizing.estimators import ponder
+from headway.sizing.estimators.peak_plus_20 import PeakPlus20
+from headway.sizing.estimators.per_process_max import PerProcessMax
+from headway.sizing.estimators.ponder import Ponder
 from headway.sizing.learning import LearningSizer
-from headway.sizing.peak_plus_20 import PeakPlus20
-from headway.sizing.per_process_max import PerProcessMax
-from headway.sizing.ponder import Ponder
 from headway.testing import SizerContract
 
 MB, GB, GIB = 10**6, 10**9, 2**30

@@ -8,10 +8,10 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import Allocation, CannotFit, Context, Prediction
-from headway.sizing.max_seen import MaxSeen
+from headway.sizing.estimators.max_seen import MaxSeen
+from headway.sizing.estimators.user import User
+from headway.sizing.estimators.whole_machine import WholeMachine
 from headway.sizing.per_resource import PerResource
-from headway.sizing.user import User
-from headway.sizing.whole_machine import WholeMachine
 
 MB, GB = 10**6, 10**9
 CONTEXT = Context(Resources(cores=4, memory_bytes=16 * GB, disk_bytes=100 * GB))

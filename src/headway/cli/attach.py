@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headway.journal.folder import RunFolder
     from headway.journal.tail import JournalTail
     from headway.model.errors import SiteError
-    from headway.report.summary import RunSummary
+    from headway.report.run.summary import RunSummary
 
 _LOOK_EVERY_S = 0.5
 _LOOK_FOR_MANAGER_S = 3.0
@@ -44,7 +44,7 @@ def command(run: str | None, directory: Path, quiet: bool, as_json: bool) -> int
     from headway.cli.finding import find_run
     from headway.cli.watching import watch
     from headway.journal.tail import JournalTail
-    from headway.report.summary import RunSummary
+    from headway.report.run.summary import RunSummary
 
     folder = find_run(directory, run)
     summary = RunSummary()
@@ -90,7 +90,7 @@ def _without_manager(folder: RunFolder, summary: RunSummary) -> SiteError:
     import socket
 
     from headway.model.errors import SiteError
-    from headway.report.ending import elsewhere
+    from headway.report.run.ending import elsewhere
 
     try:
         last = (folder.path.parents[1] / "lock").read_text(errors="replace").partition(", run ")

@@ -13,8 +13,8 @@ from headway.cli.options import SPAN, json_option
 from headway.model.errors import InputError, SiteError
 
 if TYPE_CHECKING:
-    from headway.experiments.studies.queues import Queue
-    from headway.experiments.studies.runs import Run
+    from headway.studies.queues import Queue
+    from headway.studies.runs import Run
 
 _LISTS = ("--traces", "--workflows", "--plans", "--again")
 _USUAL_STARTS = 10
@@ -102,12 +102,12 @@ def command(out: Path, as_json: bool, **options: Any) -> int:
 
     from headway.cli.output import console_for, print_json
     from headway.cli.study_progress import study_progress
-    from headway.experiments.studies.ledger import Ledger, write_parquet
-    from headway.experiments.studies.page import page
-    from headway.experiments.studies.study import study
-    from headway.experiments.studies.summary import summary_of
-    from headway.experiments.studies.tables import lines_of
     from headway.report.saying import say, show
+    from headway.studies.ledger import Ledger, write_parquet
+    from headway.studies.page import page
+    from headway.studies.study import study
+    from headway.studies.summary import summary_of
+    from headway.studies.tables import lines_of
 
     runs = list(_runs(options, plans))
     try:
@@ -140,8 +140,8 @@ def command(out: Path, as_json: bool, **options: Any) -> int:
 
 def _plans(options: dict[str, Any]) -> tuple[list[str], str]:
     """The plans that take part, and the one that the others are measured by."""
-    from headway.experiments.studies.plans import CODED
     from headway.planning import PLANS
+    from headway.studies.plans import CODED
 
     for name in (*options["plans"], *options["again"], *filter(None, [options["reference"]])):
         if name not in PLANS and name not in CODED:
@@ -156,7 +156,7 @@ def _plans(options: dict[str, Any]) -> tuple[list[str], str]:
 
 
 def _check_names(files: tuple[str, ...], where: str) -> None:
-    from headway.experiments.studies.queues import named
+    from headway.studies.queues import named
 
     seen: dict[str, str] = {}
     for file in files:
@@ -167,7 +167,7 @@ def _check_names(files: tuple[str, ...], where: str) -> None:
 
 
 def _queues(options: dict[str, Any]) -> Iterable[Queue]:
-    from headway.experiments.studies.queues import Queue
+    from headway.studies.queues import Queue
 
     names = ("cancelled", "machine", "skip_bad", "backfill", "nodes", "rules", "dependency", "most_jobs")
     asked: str = options["requests"]
@@ -178,8 +178,8 @@ def _queues(options: dict[str, Any]) -> Iterable[Queue]:
 
 
 def _runs(options: dict[str, Any], plans: list[str]) -> Iterable[Run]:
-    from headway.experiments.studies.runs import Run, instance_of
-    from headway.experiments.studies.starts import bounds, every, spread
+    from headway.studies.runs import Run, instance_of
+    from headway.studies.starts import bounds, every, spread
 
     workflows = list(dict.fromkeys(options["workflows"]))
     for workflow in workflows:

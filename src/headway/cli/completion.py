@@ -24,7 +24,7 @@ def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
 def complete_task(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of tasks and categories of the run that is meant."""
     from headway.cli.finding import find_run, reading
-    from headway.report.story import tasks_of
+    from headway.report.run.story import tasks_of
 
     try:
         with reading(find_run(_directory(ctx), ctx.params.get("run"))) as journal:

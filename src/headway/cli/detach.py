@@ -219,7 +219,7 @@ def _document(directory: Path, run: str, pid: int, log: Path, code: int | None) 
 def _tell(directory: Path, run: str, pid: int, log: Path) -> None:
     import shlex
 
-    from headway.report.ending import shown
+    from headway.report.run.ending import shown
 
     here = os.path.realpath(os.getcwd()) == os.path.realpath(directory)
     where = "" if here else f" -C {shlex.quote(shown(directory))}"

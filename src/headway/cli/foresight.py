@@ -25,7 +25,7 @@ from headway.model import records
 from headway.model.resources import Resources
 from headway.model.task import Fingerprint
 from headway.model.workflow import Workflow
-from headway.report.document import amounts
+from headway.report.run.document import amounts
 from headway.sizing.base import Allocation, Allocator, Context
 
 RUNS, MAY_RUN, STANDS, FAILS = "runs", "may run", "stands", "would fail"

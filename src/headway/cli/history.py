@@ -82,7 +82,7 @@ def command(ctx: click.Context, directory: Path, history: str, as_json: bool) ->
     if ctx.invoked_subcommand is not None:
         return 0
     from headway.cli.output import console_for, print_json
-    from headway.report.history_document import figures_document
+    from headway.report.history.document import figures_document
 
     with _open(history, silent=as_json) as opened:
         figures = opened.figures() if opened else []
@@ -108,7 +108,7 @@ def show_command(workflow: str, category: str | None, top: int, history: str, as
       headway history show mosaic project --top 100
     """
     from headway.cli.output import console_for, print_json
-    from headway.report.history_document import figures_document, observation_document
+    from headway.report.history.document import figures_document, observation_document
 
     with _open(history, silent=True) as opened:
         if opened is None:
@@ -124,7 +124,7 @@ def show_command(workflow: str, category: str | None, top: int, history: str, as
             answer["attempts"] = [observation_document(kept) for kept in newest]
         print_json(answer)
         return 0
-    from headway.report.history_tables import attempt_table, category_table
+    from headway.report.history.tables import attempt_table, category_table
     from headway.report.saying import show
 
     console = console_for()
@@ -229,7 +229,7 @@ def prune_command(
 
 
 def _place(history: str) -> str:
-    from headway.history.place import history_place
+    from headway.history.location import history_place
 
     return history_place(history)
 
@@ -237,7 +237,7 @@ def _place(history: str) -> str:
 @contextmanager
 def _open(history: str, *, silent: bool = False, read_only: bool = True) -> Iterator[History | None]:
     """The history that is meant; None, and a word about it, if there is none."""
-    from headway.history.place import find_history
+    from headway.history.location import find_history
 
     place = _place(history)
     opened = find_history(place, read_only=read_only) if place else None
@@ -274,7 +274,7 @@ def _asked(question: str) -> bool:
 
 
 def _print_overview(console: Console, place: str, figures: list[CategoryFigures]) -> None:
-    from headway.report.history_tables import category_table
+    from headway.report.history.tables import category_table
     from headway.report.saying import say, show
     from headway.report.words import count, harmless
 

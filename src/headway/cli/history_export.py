@@ -13,7 +13,7 @@ from typing import IO
 from headway.history.base import Kept
 from headway.model.errors import InputError, SiteError
 from headway.report.columns import one_line
-from headway.report.history_document import observation_document, observation_row
+from headway.report.history.document import observation_document, observation_row
 
 
 def export(kept: Iterable[Kept], output: Path | None, *, force: bool) -> int:

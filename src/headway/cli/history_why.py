@@ -11,7 +11,7 @@ from headway.model.errors import InputError
 
 if TYPE_CHECKING:
     from headway.history.base import History
-    from headway.report.agent_picture import AgentTrace
+    from headway.report.history.agent_picture import AgentTrace
 
 
 class _Found:
@@ -40,8 +40,8 @@ def command(category: str, workflow: str | None, sizer: str | None, history: str
       headway history why search --workflow match --sizer q-learning
     """
     from headway.cli.output import console_for, print_json
-    from headway.history.place import find_history, history_place
-    from headway.report.agent_picture import agent_lines
+    from headway.history.location import find_history, history_place
+    from headway.report.history.agent_picture import agent_lines
     from headway.report.saying import show
 
     place = history_place(history)
@@ -69,7 +69,7 @@ def command(category: str, workflow: str | None, sizer: str | None, history: str
 def _agents(history: History, category: str, workflow: str | None, sizer: str | None) -> list[_Found]:
     from headway.drivers.assemble import allocators
     from headway.drivers.learned_state import state_name
-    from headway.report.agent_picture import traces_of
+    from headway.report.history.agent_picture import traces_of
 
     known = history.figures(workflow)
     if sizer is not None and sizer not in allocators():

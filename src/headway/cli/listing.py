@@ -10,8 +10,8 @@ from headway.journal.base import Journal
 from headway.model.outcome import Ending
 from headway.model.records import GiveUp, Launch, NodeLost, Reuse, TaskEnded
 from headway.model.task import Task
+from headway.report.run.summary import RunSummary
 from headway.report.saying import show
-from headway.report.summary import RunSummary
 from headway.report.words import harmless
 
 _MOST = 20

@@ -19,8 +19,8 @@ from headway.cli.progress import Progress, greeting, styled
 from headway.model.records import Decision, Event
 from headway.model.units import format_bytes, format_duration
 from headway.report.bars import bars, fitted
+from headway.report.run.summary import RunSummary
 from headway.report.saying import say
-from headway.report.summary import RunSummary
 from headway.report.words import harmless, stopwatch
 
 _FRAME_S = 0.125  # at most eight pictures a second

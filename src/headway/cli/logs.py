@@ -50,7 +50,7 @@ def command(
     """
     from headway.cli.finding import find_run, find_tasks, reading
     from headway.cli.listing import show_category
-    from headway.report.story import tasks_of
+    from headway.report.run.story import tasks_of
 
     folder = find_run(directory, run)
     with reading(folder) as journal:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NoReturn
 
 import click
@@ -33,13 +34,18 @@ VERBS = {
     "simulate": "Show what a batch queue would have done with a log of jobs.",
     "waits": "Show how well queue waits could have been predicted on a log of jobs.",
     "compare": "Compare plans on many workflows, queues and starts.",
-    "reproduce": "Run a paper's tables again, beside ours.",
     "generate": "Make up a workflow of a known family.",
     "policies": "List the ways of sizing, ordering, planning and predicting waits.",
     "doctor": "Check whether Headway can work here.",
     "bundle": "Pack what a support request needs, without secrets.",
     "init": "Write a small workflow to start from.",
 }
+
+
+def plugin_verbs() -> dict[str, EntryPoint]:
+    """Verbs that other installed distributions add, by name."""
+    return {plugin.name: plugin for plugin in entry_points(group="headway.verbs")}
+
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -65,29 +71,31 @@ class Verbs(click.Group):
     """A group that knows its verbs without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return [*VERBS, *plugin_verbs()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
-            return None
+            plugin = plugin_verbs().get(cmd_name)
+            return plugin.load() if plugin else None
         command: click.Command = import_module(f"headway.cli.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+            added = [(name, str(plugin.load().short_help)) for name, plugin in plugin_verbs().items()]
+            formatter.write_dl([*VERBS.items(), *added])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
-            near = get_close_matches(args[0], VERBS, n=1)
+        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
             if near:
                 hint = f"did you mean {near[0]!r}?"
             elif args[0].endswith((".yaml", ".yml")):
                 hint = f"did you mean 'headway run {args[0]}'?"
             else:
-                hint = f"there are {', '.join(VERBS)}"
+                hint = f"there are {', '.join(self.list_commands(ctx))}"
             raise click.UsageError(f"there is no command {args[0]!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)
 

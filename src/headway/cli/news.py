@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from headway.model.records import Decision, Event, GiveUp, Launch, NodeLost, UserCancel
 from headway.model.resources import describe
-from headway.report.summary import RunSummary
+from headway.report.run.summary import RunSummary
 from headway.report.words import count, harmless
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headway.model.instance import Instance
     from headway.model.records import SeenWait
     from headway.model.resources import Resources
-    from headway.report.through_queue import Passage
+    from headway.report.queue.through_queue import Passage
 
 _PREFER = {"fast": 0.0, "cheap": 1.0}
 _MOST_JOBS = 16  # where nobody says how many the site allows
@@ -99,7 +99,7 @@ def command(
       headway plan workflow.yaml --on slurm
     """
     from headway.cli.through_queue import plans_of
-    from headway.report.plan_table import alternatives_of, recommended
+    from headway.report.queue.plan_table import alternatives_of, recommended
 
     check_site_options(ctx, trace)
     thrift = _thrift(prefer)
@@ -124,7 +124,7 @@ def command(
         print_json(asked | {"recommended": best.plan, "plans": [to_builtins(it) for it in alternatives]})
         return 0
     from headway.cli.output import console_for
-    from headway.report.plan_table import advice, plan_table
+    from headway.report.queue.plan_table import advice, plan_table
     from headway.report.saying import say, show
 
     console = console_for()
@@ -179,7 +179,7 @@ def _passages(setting: _Setting, plans: list[str], futures: int) -> dict[str, li
     from headway.drivers.simulated import simulate
     from headway.drivers.through_queue import Through, run_through
     from headway.planning import PLANS
-    from headway.report.through_queue import passage_of
+    from headway.report.queue.through_queue import passage_of
 
     passages: dict[str, list[Passage]] = {plan: [] for plan in plans}
     for number in range(futures):

@@ -12,8 +12,8 @@ from rich.text import Text
 from headway.cli.news import Kind, News, news_of
 from headway.cli.output import silence
 from headway.model.records import Decision, Event
+from headway.report.run.summary import RunSummary
 from headway.report.saying import show
-from headway.report.summary import RunSummary
 from headway.report.words import clock, count, harmless
 
 # In a log, a progress line comes at least this late after the last one; later and later as a run goes on.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headway.drivers.real import Observer
     from headway.journal.folder import RunFolder
     from headway.model.records import Decision, Event
-    from headway.report.summary import RunSummary
+    from headway.report.run.summary import RunSummary
 
 
 @click.command("resume", short_help="Go on with a run that was stopped or killed.")
@@ -53,7 +53,7 @@ def command(
 
     from headway.cli.watching import watch
     from headway.drivers.runs import Options, resume
-    from headway.report.summary import RunSummary
+    from headway.report.run.summary import RunSummary
 
     summary = RunSummary()
 

@@ -179,7 +179,7 @@ def command(
     from headway.drivers.real import Observer
     from headway.drivers.runs import start
     from headway.journal.folder import RunFolder
-    from headway.report.summary import RunSummary
+    from headway.report.run.summary import RunSummary
 
     if made:
         make_files(made, directory)
@@ -196,7 +196,7 @@ def _check(options: Options, directory: Path) -> None:
     from headway.clusters.machine import machine, part_of
     from headway.drivers.assemble import known, orders, sizing_policies
     from headway.drivers.places import LOCAL
-    from headway.history.place import history_place
+    from headway.history.location import history_place
 
     known("sizer", options.sizer, sizing_policies())
     known("order", options.order, orders())

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from headway.model.instance import Instance
-    from headway.report.graph_picture import By
-    from headway.report.graph_shape import GraphShape, Spread
+    from headway.report.graph.picture import By
+    from headway.report.graph.shape import GraphShape, Spread
 
 _FORMATS = ("tree", "dot", "svg", "json")
 _SUFFIXES = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".json": "json", ".txt": "tree"}
@@ -47,7 +47,7 @@ def command(
       headway show --format dot | dot -Tpdf -o graph.pdf
       headway show --json | jq .parallelism
     """
-    from headway.report.graph_shape import shape_of
+    from headway.report.graph.shape import shape_of
 
     if tasks and by == "category":
         raise InputError("--tasks and --by category contradict each other", todo="leave one out")
@@ -95,15 +95,15 @@ def _lines(form: str, instance: Instance, shape: GraphShape, by: By | None) -> I
         return [json.dumps(document(instance, shape, by), indent=2, ensure_ascii=False)]
     if form == "tree":
         return _tree_text(instance, shape, by)
-    from headway.report.graph_picture import picture_of
+    from headway.report.graph.picture import picture_of
 
     picture = picture_of(instance, shape, by)
     if form == "dot":
-        from headway.report.graphviz import dot_lines
+        from headway.report.graph.graphviz import dot_lines
 
         return dot_lines(instance.workflow.name, picture)
-    from headway.report.graph_svg import svg_lines
-    from headway.report.graph_tree import subtitle
+    from headway.report.graph.svg import svg_lines
+    from headway.report.graph.tree import subtitle
 
     return svg_lines(instance.workflow.name, subtitle(shape), picture)
 
@@ -132,7 +132,7 @@ def _tree_text(instance: Instance, shape: GraphShape, by: By | None) -> list[str
 
 
 def _print_tree(console: Console, instance: Instance, shape: GraphShape, by: By | None) -> None:
-    from headway.report.graph_tree import category_lines, headline, path_line, task_lines
+    from headway.report.graph.tree import category_lines, headline, path_line, task_lines
     from headway.report.saying import say, show
 
     for line in [*headline(shape), path_line(instance, shape)]:

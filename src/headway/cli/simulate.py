@@ -24,9 +24,9 @@ from headway.model.errors import InputError
 if TYPE_CHECKING:
     from headway.kernels.batch.queue import Scheduling
     from headway.model.batch_log import BatchJobs, Seconds
-    from headway.report.queue_clock import Clock
-    from headway.report.queue_page import QueuePage
-    from headway.report.queue_summary import QueueSummary
+    from headway.report.queue.clock import Clock
+    from headway.report.queue.page import QueuePage
+    from headway.report.queue.summary import QueueSummary
 
 _OUTPUT = click.Path(path_type=Path, dir_okay=False)
 
@@ -72,18 +72,18 @@ def command(ctx: click.Context, /, trace: str, as_json: bool, **options: Any) ->
         return _workflow(trace, options, as_json=as_json)
     jobs, header, said = jobs_from(trace, options)
 
-    from headway.report.queue_clock import clock_of
+    from headway.report.queue.clock import clock_of
 
     clock = clock_of(jobs.started_at, header)
     window = None
     if options["window"] is not None:
-        from headway.report.queue_window import window_of
+        from headway.report.queue.window import window_of
 
         window = window_of(options["window"], clock, "--window")
     start_s = _schedule(jobs, scheduling_of(options))
 
-    from headway.report.queue_page import QueuePage
-    from headway.report.queue_summary import curves_of, summary_of
+    from headway.report.queue.page import QueuePage
+    from headway.report.queue.summary import curves_of, summary_of
 
     curves = curves_of(jobs, start_s)
     summary = summary_of(jobs, start_s, clock, curves)
@@ -178,11 +178,11 @@ def _schedule(jobs: BatchJobs, scheduling: Scheduling) -> Seconds:
 def _write(options: dict[str, Any], page: QueuePage) -> None:
     """The files that were asked for."""
     if page.window is not None:
-        from headway.report.queue_window import check_window
+        from headway.report.queue.window import check_window
 
         check_window(page.window, page.summary.span_s, page.clock, "--window")
     if options["starts"] is not None:
-        from headway.report.queue_starts import starts_lines
+        from headway.report.queue.starts import starts_lines
 
         write_whole(options["starts"], starts_lines(page.jobs, page.start_s))
     if options["html"] is not None:
@@ -194,8 +194,8 @@ def _print(summary: QueueSummary, settings: list[str], clock: Clock) -> None:
 
     from headway.cli.output import console_for
     from headway.model.units import format_duration
-    from headway.report.queue_table import hour_line, hour_table, size_table
-    from headway.report.queue_words import headline, telling
+    from headway.report.queue.table import hour_line, hour_table, size_table
+    from headway.report.queue.words import headline, telling
     from headway.report.saying import say, show
     from headway.report.words import count, harmless
 

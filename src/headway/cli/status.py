@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from headway.journal.folder import Manager, RunFolder
-    from headway.report.summary import RunSummary
+    from headway.report.run.summary import RunSummary
 
 _MOST = 10
 
@@ -40,7 +40,7 @@ def command(run: str | None, directory: Path, as_json: bool) -> int:
     """
     from headway.cli.finding import find_run, reading
     from headway.cli.output import console_for, print_json
-    from headway.report.summary import RunSummary
+    from headway.report.run.summary import RunSummary
 
     folder = find_run(directory, run)
     with reading(folder) as journal:
@@ -48,7 +48,7 @@ def command(run: str | None, directory: Path, as_json: bool) -> int:
     manager = manager_of(folder, summary)
     state = summary.finished or ("running" if manager else "interrupted")
     if as_json:
-        from headway.report.document import document
+        from headway.report.run.document import document
 
         print_json(document(summary, folder, state, time.time()) | {"manager_pid": manager.pid if manager else None})
     else:
@@ -70,7 +70,7 @@ def _print(console: Console, summary: RunSummary, folder: RunFolder, state: str,
     from rich.text import Text
 
     from headway.report.bars import bars
-    from headway.report.ending import elsewhere, last_words
+    from headway.report.run.ending import elsewhere, last_words
     from headway.report.saying import say, show
     from headway.report.words import count, harmless, moment
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from headway.model.batch_log import BatchJobs
     from headway.model.instance import Instance
     from headway.model.records import Decision, Event
-    from headway.report.through_queue import Passage
+    from headway.report.queue.through_queue import Passage
 
 Journals = dict[str, "list[Event | Decision]"]  # by plan
 
@@ -85,7 +85,7 @@ def pass_through(queue: BatchQueue, jobs: BatchJobs, instance: Instance, plans: 
 
 def _teller(tell: Tell, plan: str, number: int, plans: int, start_s: float) -> Callable[[float], None]:
     """Tells which plan it is, and how far into it."""
-    from headway.report.queue_words import waited
+    from headway.report.queue.words import waited
 
     return lambda now: tell(f"{plan}, {waited(now - start_s)} into it", number - 1, plans)
 
@@ -99,7 +99,7 @@ def document(journals: Journals) -> list[dict[str, Any]]:
 
 def passages_of(journals: Journals) -> list[Passage]:
     """What became of the workflow under each plan."""
-    from headway.report.through_queue import passage_of
+    from headway.report.queue.through_queue import passage_of
 
     return [passage_of(plan, journal) for plan, journal in journals.items()]
 
@@ -108,8 +108,8 @@ def print_passages(journals: Journals, instance: Instance, start_s: float, queue
     """The table and a sentence."""
     from headway.cli.output import console_for
     from headway.model.units import format_duration
+    from headway.report.queue.through_queue import passage_table, verdict
     from headway.report.saying import say, show
-    from headway.report.through_queue import passage_table, verdict
     from headway.report.words import count, harmless
 
     passages = passages_of(journals)

@@ -15,7 +15,7 @@ from headway.model.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from headway.report.task_usage import By, CategoryUsage, Row
+    from headway.report.run.task_usage import By, CategoryUsage, Row
 
 _MOST_TASKS = 20
 _COLUMNS = ("asked", "used", "waste", "awe")
@@ -68,8 +68,8 @@ def command(
     """
     from headway.cli.finding import find_run, reading
     from headway.cli.status import manager_of
-    from headway.report.task_usage import CategoryUsage, TaskUsage, total_of
-    from headway.report.usage_table import SORTS
+    from headway.report.run.task_usage import CategoryUsage, TaskUsage, total_of
+    from headway.report.run.usage_table import SORTS
 
     if as_csv and as_json:
         raise InputError("--csv and --json contradict each other", todo="leave one out")
@@ -109,7 +109,7 @@ def _of_category(rows: list[Row], category: str | None, run: str) -> list[Row]:
 
 def _print_json(summary: CategoryUsage, state: str, rows: list[Row], total: Row, by: By) -> None:
     from headway.cli.output import print_json
-    from headway.report.task_usage import flat
+    from headway.report.run.task_usage import flat
 
     settings = summary.settings
     whole = flat(total, "category")
@@ -129,7 +129,7 @@ def _print_csv(rows: list[Row], by: By) -> None:
     import csv
 
     from headway.report.columns import one_line
-    from headway.report.task_usage import flat
+    from headway.report.run.task_usage import flat
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
     for place, row in enumerate(rows):
@@ -146,8 +146,8 @@ def _print(
     from rich.text import Text
 
     from headway.report.columns import one_line
+    from headway.report.run.usage_table import sentences, usage_table
     from headway.report.saying import say, show
-    from headway.report.usage_table import sentences, usage_table
     from headway.report.words import count
 
     settings, whole = summary.settings, total.figures

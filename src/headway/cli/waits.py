@@ -22,7 +22,7 @@ from headway.model.errors import InputError
 
 if TYPE_CHECKING:
     from headway.model.batch_log import BatchJobs
-    from headway.report.waits_table import ModelScores
+    from headway.report.queue.waits_table import ModelScores
     from headway.waiting.base import WaitModel
 
 _DAY_S = 86_400.0
@@ -69,7 +69,7 @@ def command(ctx: click.Context, /, trace: str, as_json: bool, **options: Any) ->
     settings = settings_of(options, generated=trace == GENERATED)
     if options["html"] is not None:
         from headway.cli.whole_files import write_whole
-        from headway.report.waits_page import WaitsPage
+        from headway.report.queue.waits_page import WaitsPage
 
         write_whole(options["html"], [WaitsPage(jobs.name, jobs.machine, settings, scored).html()])
     if as_json:
@@ -118,7 +118,7 @@ def _chosen(names: str | None) -> list[WaitModel]:
 
 def _scored(jobs: BatchJobs, models: list[WaitModel], options: dict[str, Any]) -> list[ModelScores]:
     from headway.cli.queue_progress import queue_progress
-    from headway.report.waits_table import ModelScores
+    from headway.report.queue.waits_table import ModelScores
     from headway.simulation.wait_scores import ask, score, those_to_wait, waits_of
 
     warm_up_s = options["warm_up"] * _DAY_S
@@ -144,8 +144,8 @@ def _print(jobs: BatchJobs, settings: list[str], scored: list[ModelScores]) -> N
     from rich.text import Text
 
     from headway.cli.output import console_for
+    from headway.report.queue.waits_table import waits_headline, waits_table
     from headway.report.saying import say, show
-    from headway.report.waits_table import waits_headline, waits_table
     from headway.report.words import count, harmless
 
     console = console_for()

@@ -9,7 +9,7 @@ from headway.cli.output import console_for, print_json, silence
 from headway.cli.progress import Lines, Progress
 from headway.drivers.real import Observer
 from headway.journal.folder import RunFolder
-from headway.report.summary import RunSummary
+from headway.report.run.summary import RunSummary
 
 EXIT_CODES = {"succeeded": 0, "failed": 1, "stopped": 130}
 
@@ -29,11 +29,11 @@ def watch(drive: Callable[[Observer], RunFolder], summary: RunSummary, *, quiet:
     with progress:
         folder = drive(progress)
     if as_json:
-        from headway.report.document import document
+        from headway.report.run.document import document
 
         print_json(document(summary, folder, summary.finished or "interrupted", time.time()))
     elif not quiet:
-        from headway.report.ending import print_ending
+        from headway.report.run.ending import print_ending
 
         try:
             print_ending(console, summary, folder)

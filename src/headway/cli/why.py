@@ -13,7 +13,7 @@ from headway.cli.options import directory_option, json_option
 if TYPE_CHECKING:
     from headway.model.outcome import Usage
     from headway.model.records import Why
-    from headway.report.story import Attempt, Story
+    from headway.report.run.story import Attempt, Story
 
 
 @click.command("why", short_help="Explain what happened to a task, and why.")
@@ -41,7 +41,7 @@ def command(task: str, run: str | None, directory: Path, as_json: bool) -> int:
     from headway.cli.finding import find_run, find_tasks, reading
     from headway.cli.listing import show_category
     from headway.cli.output import console_for, print_json
-    from headway.report.story import story_of, tasks_of
+    from headway.report.run.story import story_of, tasks_of
 
     folder = find_run(directory, run)
     with reading(folder) as journal:
@@ -53,7 +53,7 @@ def command(task: str, run: str | None, directory: Path, as_json: bool) -> int:
     if as_json:
         print_json(document(story))
         return 0
-    from headway.report.telling import tell
+    from headway.report.run.story_text import tell
 
     tell(console_for(), story)
     return 0

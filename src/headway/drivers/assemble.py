@@ -16,8 +16,8 @@ from headway.planning.base import Planner
 from headway.planning.one_allocation import OneAllocation
 from headway.planning.run_times import RunTimes
 from headway.sizing import ALLOCATORS, SIZERS
+from headway.sizing.agents.malleable import MalleableAllocator
 from headway.sizing.base import Allocator, Sizer
-from headway.sizing.malleable import MalleableAllocator
 from headway.sizing.per_resource import PerResource
 
 Policy = TypeVar("Policy")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from headway.drivers.learning import Warn
 from headway.history.base import History, HistoryBusyError, KeptWait
-from headway.history.place import find_history, open_history
+from headway.history.location import find_history, open_history
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
 from headway.model.records import Decision, Event, HistoryKey, JobState, RunStarted, SeenWait, Submit, WaitsRead

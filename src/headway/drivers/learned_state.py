@@ -9,7 +9,7 @@ from typing import Any
 from headway.drivers.assemble import allocator_of, allocators
 from headway.drivers.learning import Warn
 from headway.history.base import History, HistoryBusyError
-from headway.history.place import find_history, open_history
+from headway.history.location import find_history, open_history
 from headway.model.errors import SiteError
 from headway.model.outcome import Outcome
 from headway.model.records import Decision, Event, Figure, HistoryKey, Launch, RunStarted, StateRead, TaskEnded

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Collection
 
 from headway.history.base import History
-from headway.history.place import find_history, history_place, open_history
+from headway.history.location import find_history, history_place, open_history
 from headway.history.recorder import Recorder
 from headway.model.errors import SiteError
 from headway.model.observation import Observation

@@ -26,7 +26,7 @@ from headway.drivers.places import LOCAL, Place, Supervision, place_of
 from headway.drivers.real import Driver, Observer
 from headway.drivers.recovery import settle
 from headway.engine.engine import Engine
-from headway.history.place import history_place
+from headway.history.location import history_place
 from headway.history.recorder import Recorder
 from headway.journal.folder import Project, RunFolder
 from headway.journal.results import known_results

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from headway.report.figures import Figures
+from headway.report.run.figures import Figures
 from headway.report.words import harmless
 
 # What a bar is made of, from the left: figure, colour, and a shape that tells them apart without colours.

@@ -16,7 +16,7 @@ from headway.model.records import Decision, Event
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.workflow import Workflow
-from headway.report.summary import RunSummary
+from headway.report.run.summary import RunSummary
 
 
 def instance_of(folder: RunFolder) -> Instance:

@@ -1,0 +1,189 @@
+"""`Unit`: all workflows of a machine, again and again, through one queue under one strategy, which may learn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from headway.drivers.simulated import SimulatedRun, simulate
+from headway.drivers.through_queue import Through, run_through
+from headway.grouping.by_level import PerStage
+from headway.kernels.batch.queue import Backfill, Dependency
+from headway.model import records
+from headway.model.job import JobPhase
+from headway.model.outcome import Ending
+from headway.model.records import Decision, Event
+from headway.planning import PLANS
+from headway.planning.base import Estimate, Planner
+from headway.planning.staged import StagedPlanner
+from headway.timing.ahead import Ahead
+from headway.waiting.asa import Asa
+from headway_papers.asa.accuracy import Accuracy, accuracy_of
+from headway_papers.asa.longest import Longest
+from headway_papers.asa.machines import MACHINES, fresh, jobs_of, window_s
+from headway_papers.asa.published import ASA, BIG_JOB, PER_STAGE, WORKFLOWS
+from headway_papers.asa.shapes import instance
+
+NAIVE, AT_ONCE, HEADWAY = "asa-naive", "all-at-once", "headway"
+DEPENDENT = (ASA, AT_ONCE)  # tell the scheduler which job waits for which
+# Which rule for dependencies matters only to those who tell the scheduler of them.
+RULES: tuple[Dependency, ...] = ("reserved", "slurm")
+STRATEGIES: tuple[tuple[str, Dependency], ...] = (
+    (BIG_JOB, "reserved"),
+    (PER_STAGE, "reserved"),
+    *((plan, rule) for plan in DEPENDENT for rule in RULES),
+    (NAIVE, "reserved"),
+    (HEADWAY, "reserved"),
+)
+_MINUTE_S = 60.0
+
+
+def strategies(backfill: Backfill) -> tuple[tuple[str, Dependency], ...]:
+    """With `fcfs` nobody has a reservation: a job that depends on another keeps its place in line, by either rule."""
+    return tuple(each for each in STRATEGIES if backfill != "fcfs" or each[1] == "reserved")
+
+
+class Unit(Struct, frozen=True):
+    """What is simulated in one go."""
+
+    machine: str
+    trace: int
+    backfill: Backfill
+    load: float
+    plan: str
+    dependency: Dependency
+    repeats: int
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What its results are found by."""
+        return self.machine, self.trace, self.backfill, self.load, self.plan, self.dependency, self.repeats
+
+
+class Row(Struct, frozen=True):
+    """One workflow's way through the queue."""
+
+    workflow: str
+    cores: int
+    repeat: int
+    start_s: float
+    status: str
+    makespan_s: float
+    total_wait_s: float  # of its jobs, each from its submission on
+    perceived_wait_s: float  # time in which none of its tasks ran
+    core_hours: float  # that its jobs held
+    idle_core_hours: float  # of them, in which no task ran: the overhead
+    jobs: int
+    early: int  # jobs that came too early and were given back
+
+
+class Done(Struct, frozen=True, tag=True):
+    """What came of a unit."""
+
+    unit: Unit
+    rows: list[Row]
+    accuracy: list[Accuracy]  # §4.8, with what was learned by then; only for `asa` itself
+    cpu_s: float
+
+
+def starts_s(unit: Unit) -> list[tuple[str, int, int, float]]:
+    """Workflow, cores, repeat and start of each run: spread over the window, in another order each time around."""
+    machine = MACHINES[unit.machine]
+    cells = [(workflow, cores) for workflow in WORKFLOWS for cores in machine.cores]
+    draw = np.random.Generator(np.random.Philox(key=[unit.trace, 48]))
+    order = [(*cells[at], repeat) for repeat in range(unit.repeats) for at in draw.permutation(len(cells)).tolist()]
+    first_s, last_s = window_s(jobs_of(machine, unit.trace, unit.load))
+    step_s = (last_s - first_s) / len(order)
+    times_s = [round((first_s + step_s * at) / _MINUTE_S) * _MINUTE_S for at in range(len(order))]
+    return [(*cell, at) for cell, at in zip(order, times_s, strict=True)]
+
+
+def carry_out(unit: Unit) -> Done:
+    """One queue, all runs in it side by side, as 000 §4.3 has them; what is learned from one helps the next."""
+    began = time.process_time()
+    machine = MACHINES[unit.machine]
+    queue = fresh(machine, unit.trace, unit.load, unit.backfill, unit.dependency)
+    model = Asa(seed=unit.trace)
+    make = planner_of(unit.plan, model)
+    runs: list[SimulatedRun] = []
+    begun = starts_s(unit)
+    for number, (workflow, cores, _, start_s) in enumerate(begun, start=1):
+        made = instance(workflow, cores, machine.cores_of_node)
+        runs.append(run_through(made, Through(make, start_s, seed=unit.trace), number))
+    simulate(queue, runs)
+    rows = [
+        row_of(run.journal, workflow, cores, repeat, machine.cores_of_node)
+        for run, (workflow, cores, repeat, _) in zip(runs, begun, strict=True)
+    ]
+    accuracy = accuracy_of(machine, queue, model, unit.trace) if unit.plan == ASA else []
+    return Done(unit, rows, accuracy, round(time.process_time() - began, 3))
+
+
+def planner_of(plan: str, model: Asa) -> Callable[[Estimate], Planner]:
+    """A planner for each run; those of ASA share what they know."""
+    if plan not in (*DEPENDENT, NAIVE):
+        return PLANS[plan]
+
+    def make(estimate: Estimate) -> Planner:
+        known = Longest() if plan == AT_ONCE else model
+        return StagedPlanner(plan, PerStage(), Ahead(depends=plan != NAIVE), estimate, known)
+
+    return make
+
+
+def row_of(journal: Sequence[Event | Decision], workflow: str, cores: int, repeat: int, cores_of_node: int) -> Row:
+    """Fold a run's records. A node has one task at a time, so busy tasks are busy nodes."""
+    began = journal[0].at
+    submitted: dict[str, records.Submit] = {}
+    started: dict[str, float] = {}
+    over: dict[str, float] = {}
+    busy: list[tuple[float, float]] = []
+    status, early = "unfinished", 0
+    for record in journal:
+        match record:
+            case records.Submit():
+                submitted[record.tag] = record
+            case records.JobState(phase=JobPhase.RUNNING):
+                started[record.tag] = record.at
+            case records.JobState(phase=JobPhase.ENDED):
+                over.setdefault(record.tag, record.at)
+            case records.Release():
+                over.setdefault(record.tag, record.at)
+                early += record.why.rule == "too-early"
+            case records.TaskEnded() if record.outcome.ending is Ending.SUCCESS:
+                busy.append((record.outcome.started_at, record.outcome.ended_at))
+            case records.Finish():
+                status = record.status
+    ended = max((end for _, end in busy), default=began)
+    held_s = sum(submitted[tag].request.per_node.nodes * (over[tag] - at) for tag, at in started.items())
+    busy_s = sum(end - begin for begin, end in busy)
+    return Row(
+        workflow=workflow,
+        cores=cores,
+        repeat=repeat,
+        start_s=began,
+        status=status,
+        makespan_s=ended - began,
+        total_wait_s=sum(at - submitted[tag].at for tag, at in started.items()),
+        perceived_wait_s=ended - began - covered_s(busy),
+        core_hours=cores_of_node * held_s / 3600,
+        idle_core_hours=cores_of_node * (held_s - busy_s) / 3600,
+        jobs=len(submitted),
+        early=early,
+    )
+
+
+def covered_s(spans: Sequence[tuple[float, float]]) -> float:
+    """How long at least one of them lasts.
+
+    >>> covered_s([(0, 10), (5, 12), (20, 21)])
+    13.0
+    """
+    total, reached = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total

@@ -1,0 +1,110 @@
+"""Is the paper reproduced, and is ours ahead? Worked out from the cells, whatever they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from msgspec import Struct
+
+from headway_papers.bucketing.allocators import OURS, RECOMMENDED, RIVALS
+from headway_papers.bucketing.cells import NEAREST, PLAIN, RESOURCES, Cell, Setting
+from headway_papers.bucketing.workflows import LOG
+
+MOST_DIFFERENCE = 0.10  # to the published efficiencies, on average
+LEAST_LEAD = {"memory": 0.08, "disk": 0.05, "cores": 0.02}  # of ours over the algorithm that the paper recommends
+MOST_BEHIND = 0.06  # of ours, behind the best rival on a workflow
+BASELINE = "whole-machine"  # nothing to reproduce: it is how the logs were made
+
+Awe = Mapping[tuple[str, str], float]  # by workflow and allocator
+
+
+class Verdict(Struct, frozen=True):
+    """A question, the figure that answers it, and what it was to be."""
+
+    about: str
+    value: float
+    needed: float
+    at_most: bool  # else at least
+    detail: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is as it was to be."""
+        return self.value <= self.needed if self.at_most else self.value >= self.needed
+
+
+def verdicts_on(cells: Sequence[Cell]) -> list[Verdict]:
+    """All of them; none where the paper's logs are missing."""
+    found: list[Verdict] = []
+    differences = differences_of(cells, NEAREST)
+    if differences:
+        by_allocator = ", ".join(f"{name} {fmean(each):.3f}" for name, each in differences.items())
+        mean = fmean(value for each in differences.values() for value in each)
+        about = f"mean difference to the published AWE ({NEAREST})"
+        found.append(Verdict(about, mean, MOST_DIFFERENCE, at_most=True, detail=by_allocator))
+    tables = {resource: awe_of(cells, PLAIN, resource) for resource in RESOURCES}
+    if all(tables.values()):
+        found += [lead(table, resource) for resource, table in tables.items()]
+        found += [ahead(table, resource) for resource, table in tables.items()]
+        found.append(nowhere_far_behind(tables))
+    return found
+
+
+def differences_of(cells: Sequence[Cell], setting: Setting) -> dict[str, list[float]]:
+    """How far ours are from the published efficiencies, by allocator; the baseline is left out."""
+    found: dict[str, list[float]] = {}
+    for cell in cells:
+        if cell.kind == LOG and cell.setting == setting and cell.allocator != BASELINE:
+            for share in cell.resources.values():
+                if share.published is not None:
+                    found.setdefault(cell.allocator, []).append(abs(share.awe - share.published))
+    return found
+
+
+def awe_of(cells: Sequence[Cell], setting: Setting, resource: str, kind: str = LOG) -> dict[tuple[str, str], float]:
+    """The efficiencies by workflow and allocator."""
+    return {
+        (cell.workflow, cell.allocator): cell.resources[resource].awe
+        for cell in cells
+        if cell.kind == kind and cell.setting == setting
+    }
+
+
+def mean_of(awe: Awe, allocator: str) -> float:
+    """The mean over workflows."""
+    return fmean(value for (_, name), value in awe.items() if name == allocator)
+
+
+def lead(awe: Awe, resource: str) -> Verdict:
+    """How far ours is ahead of what the paper recommends."""
+    value = mean_of(awe, OURS) - mean_of(awe, RECOMMENDED)
+    detail = f"{mean_of(awe, OURS):.3f} to {mean_of(awe, RECOMMENDED):.3f}"
+    about = f"{resource}: {OURS}'s mean AWE over that of {RECOMMENDED} ({PLAIN})"
+    return Verdict(about, value, LEAST_LEAD[resource], at_most=False, detail=detail)
+
+
+def ahead(awe: Awe, resource: str) -> Verdict:
+    """How far ours is ahead of the best of the paper's allocators."""
+    best = max(RIVALS, key=lambda name: mean_of(awe, name))
+    value = mean_of(awe, OURS) - mean_of(awe, best)
+    about = f"{resource}: {OURS}'s mean AWE over that of any other of the paper"
+    return Verdict(about, value, 0.0, at_most=False, detail=f"the best is {best} with {mean_of(awe, best):.3f}")
+
+
+def nowhere_far_behind(tables: Mapping[str, Awe]) -> Verdict:
+    """How far ours is behind the best rival where it is furthest behind."""
+    gaps = {
+        (resource, workflow): _behind(awe, workflow)
+        for resource, awe in tables.items()
+        for workflow in dict.fromkeys(workflow for workflow, _ in awe)
+    }
+    (resource, workflow), (value, rival) = max(gaps.items(), key=lambda item: item[1][0])
+    about = f"the furthest that {OURS} is behind the best rival of a cell ({PLAIN})"
+    detail = f"{resource} of {workflow}, where the best is {rival}"
+    return Verdict(about, value, MOST_BEHIND, at_most=True, detail=detail)
+
+
+def _behind(awe: Awe, workflow: str) -> tuple[float, str]:
+    best = max(RIVALS, key=lambda name: awe[workflow, name])
+    return awe[workflow, best] - awe[workflow, OURS], best

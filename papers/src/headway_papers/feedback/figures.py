@@ -1,0 +1,160 @@
+"""What 004's Figures 3 to 7 show, counted and averaged from the scenarios."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import fmean
+
+import numpy as np
+from msgspec import Struct
+
+from headway.studies.paired import Interval, interval
+from headway_papers.feedback.entrants import TTFS, Pair, is_published
+from headway_papers.feedback.units import Done, Row
+from headway_papers.feedback.workflows import TERABYTE_WEEK
+from headway_papers.fixed_pool.pool import POOL
+
+MAKESPAN, MAQ = "makespan", "MAQ"
+METRICS = (MAKESPAN, MAQ)
+LEAST_DAYS = TERABYTE_WEEK / POOL.memory_bytes / 86400.0  # section V-D: with a MAQ of 1 and a pool that is always full
+Wanted = Callable[[Pair], bool]
+
+
+class Place(Struct, frozen=True):
+    """A workflow under a time to failure, and every combination there."""
+
+    family: str
+    number: int
+    ttf: float
+    rows: Mapping[Pair, Row]
+
+    @property
+    def workflow(self) -> tuple[str, int]:
+        """What intervals are drawn by: one workflow's scenarios are not independent."""
+        return self.family, self.number
+
+
+def places_of(done: Sequence[Done]) -> list[Place]:
+    """All of them."""
+    return [
+        Place(each.unit.family, each.unit.number, ttf, {row.pair: row for row in each.rows if row.ttf == ttf})
+        for each in done
+        for ttf in TTFS
+    ]
+
+
+def cost(row: Row, metric: str) -> float:
+    """What is to be small."""
+    return row.makespan_s if metric == MAKESPAN else -row.maq
+
+
+def winners(place: Place, metric: str, wanted: Wanted = is_published, *, worst: bool = False) -> list[Pair]:
+    """The best combinations, or the worst; several if they tie."""
+    sign = -1.0 if worst else 1.0
+    costs = {pair: sign * cost(row, metric) for pair, row in place.rows.items() if wanted(pair)}
+    least = min(costs.values())
+    return [pair for pair, value in costs.items() if value == least]
+
+
+def pair_wins(
+    places: Iterable[Place], metric: str, wanted: Wanted = is_published, *, worst: bool = False
+) -> Counter[Pair]:
+    """Figures 5 and 7: for how many workflows each combination is best, or worst."""
+    return Counter(pair for place in places for pair in winners(place, metric, wanted, worst=worst))
+
+
+def order_wins(places: Iterable[Place], metric: str, wanted: Wanted = is_published) -> Counter[str]:
+    """Figure 4: for how many workflows each order is best with some predictor."""
+    return Counter(order for place in places for order in {pair[0] for pair in winners(place, metric, wanted)})
+
+
+def mean_of(places: Sequence[Place], pair: Pair, value: Callable[[Row], float]) -> Interval:
+    """The mean over places, with a bootstrap over workflows."""
+    return interval([value(place.rows[pair]) for place in places], [place.workflow for place in places])
+
+
+def difference(places: Sequence[Place], one: Pair, other: Pair, value: Callable[[Row], float]) -> Interval:
+    """How much more the first has, in the same places."""
+    values = [value(place.rows[one]) - value(place.rows[other]) for place in places]
+    return interval(values, [place.workflow for place in places])
+
+
+def days(row: Row) -> float:
+    """The makespan as the paper gives it."""
+    return row.makespan_s / 86400.0
+
+
+def maq(row: Row) -> float:
+    """For `mean_of`."""
+    return row.maq
+
+
+def in_use(row: Row) -> float:
+    """The share of the pool's memory that was given to tasks, over the whole run."""
+    return TERABYTE_WEEK / row.maq / (POOL.memory_bytes * row.makespan_s)
+
+
+class Spread(Struct, frozen=True):
+    """Figure 3 for one predictor, over orders, workflows and times to failure."""
+
+    entrant: str
+    scenarios: int
+    maq_quartiles: tuple[float, float, float]
+    days_quartiles: tuple[float, float, float]
+    below_half: float  # share of scenarios with a MAQ below 50%
+    above_80: float
+    highest_maq: float
+    correlation: float  # of ranks: MAQ against makespan
+    least_slack: float  # how near a makespan comes to what its MAQ allows; never below 1
+
+
+def spread(places: Iterable[Place], entrant: str, orders: Sequence[str]) -> Spread:
+    """Every order with that predictor."""
+    rows = [place.rows[order, entrant] for place in places for order in orders]
+    quality = np.array([row.maq for row in rows])
+    length = np.array([days(row) for row in rows])
+    by_quality, by_length = (np.argsort(np.argsort(values)).astype(float) for values in (quality, length))
+    return Spread(
+        entrant,
+        len(rows),
+        _quartiles(quality),
+        _quartiles(length),
+        float(np.mean(quality < 0.5)),
+        float(np.mean(quality > 0.8)),
+        float(quality.max()),
+        float(np.corrcoef(by_quality, by_length)[0, 1]),
+        float((length * quality / LEAST_DAYS).min()),
+    )
+
+
+def _quartiles(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[float, float, float]:
+    low, middle, high = (float(value) for value in np.percentile(values, [25, 50, 75]))
+    return low, middle, high
+
+
+Group = tuple[str, float]  # family and TTF
+
+
+def group_means(places: Sequence[Place]) -> dict[Group, dict[Pair, tuple[float, float]]]:
+    """Mean MAQ and mean makespan in days of every combination in each of the 15 groups."""
+    members: dict[Group, list[Place]] = {}
+    for place in places:
+        members.setdefault((place.family, place.ttf), []).append(place)
+    return {
+        group: {
+            pair: (fmean(it.rows[pair].maq for it in each), fmean(days(it.rows[pair]) for it in each))
+            for pair in each[0].rows
+        }
+        for group, each in members.items()
+    }
+
+
+def dominators(means: Mapping[Pair, tuple[float, float]], ours: Pair, wanted: Wanted) -> list[Pair]:
+    """The combinations that are better than ours on both, in a group."""
+    quality, length = means[ours]
+    return [
+        pair
+        for pair, found in means.items()
+        if pair != ours and wanted(pair) and found[0] > quality and found[1] < length
+    ]

@@ -1,0 +1,1 @@
+"""Workflows on a fixed pool of cores and memory, in virtual time."""

@@ -1,0 +1,55 @@
+"""A workflow through a fixed pool in virtual time: one allocation of everything, granted at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headway.drivers.assemble import known, orders, sizers
+from headway.drivers.simulated import OutcomeOf, SimulatedRun, simulate
+from headway.engine.engine import Engine
+from headway.engine.placer import Placer
+from headway.kernels.batch.queue import BatchQueue
+from headway.model import records
+from headway.model.instance import Instance
+from headway.model.records import Decision, Event
+from headway.model.resources import Resources
+from headway.model.task import Task
+from headway.planning.one_allocation import OneAllocation
+from headway.sizing.base import Allocator, Sizer
+from headway.sizing.per_resource import PerResource
+from headway.version import __version__
+from headway_papers.fixed_pool.pool import POOL, PoolResult, pool_outcome, pool_result
+
+SIZED = ("cores", "memory_bytes")  # all that a pool has
+
+
+def run_in_pool(
+    tasks: Sequence[Task],
+    allocator: Allocator,
+    outcome_of: OutcomeOf,
+    pool: Resources,
+    order: str = "fifo",
+    input_bytes: Callable[[Task], int] = lambda task: 0,
+) -> list[Event | Decision]:
+    """The records of a run of `tasks`, parents before children, by the engine and policies of real runs."""
+    settings = records.RunStarted(0.0, "1", "pool", "pool", "", "", __version__, "", order)
+    engine = Engine(settings, allocator, known("order", order, orders())(), OneAllocation(), Placer())
+    run = SimulatedRun(engine, tasks, outcome_of, pool, input_bytes)
+    simulate(BatchQueue(1), [run])
+    return run.journal
+
+
+def recorded_in_pool(
+    instance: Instance, order: str, sizer: str | Callable[[str], Sizer], ttf: float, pool: Resources = POOL
+) -> PoolResult:
+    """A recorded workflow; short of memory, tasks die after `ttf` of their time. `twin_in_pool` is held to this."""
+    make = known("sizer", sizer, sizers()) if isinstance(sizer, str) else sizer
+    journal = run_in_pool(
+        list(instance.workflow),
+        PerResource(make, resources=SIZED),
+        lambda launch, at: pool_outcome(launch, instance.recorded[launch.task], at, ttf),
+        pool,
+        order,
+        lambda task: sum(instance.file_bytes.get(path, 0) for path in task.inputs),
+    )
+    return pool_result(journal, instance)

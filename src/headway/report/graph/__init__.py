@@ -1,0 +1,1 @@
+"""A workflow's graph: its shape, and drawings of it."""

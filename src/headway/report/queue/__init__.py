@@ -1,0 +1,1 @@
+"""A simulated batch queue, predicted waits and plans: figures, tables and pages."""

@@ -1,0 +1,158 @@
+"""The figures of a simulated batch queue: who waited how long, and how busy the machine was."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from headway.model.batch_log import BatchJobs, Seconds
+from headway.report.queue.clock import Clock
+from headway.report.queue.curves import Steps, steps
+
+BOUND_S = 10.0  # jobs shorter than this count as so long, or their slowdown would drown all others
+
+Mask = NDArray[np.bool_]
+
+
+class Spread(Struct, frozen=True):
+    """A figure over some jobs."""
+
+    mean: float
+    median: float
+    p90: float  # nine of ten jobs have at most this
+    max: float
+
+
+class Waits(Struct, frozen=True):
+    """How some jobs fared."""
+
+    jobs: int
+    wait_s: Spread
+    bounded_slowdown: Spread
+    waited: float  # the share that waited at all
+    started_at_once: float
+
+
+class SizeClass(Struct, frozen=True):
+    """Jobs of about the same size: more than half of `most_nodes`, and no more than it."""
+
+    least_nodes: int
+    most_nodes: int
+    waits: Waits
+    node_share: float  # of all node-seconds
+
+
+class HourOfDay(Struct, frozen=True):
+    """Jobs that were submitted between this hour and the next."""
+
+    hour: int
+    waits: Waits
+
+
+class QueueLength(Struct, frozen=True):
+    """What is waiting, over the whole span and at its worst."""
+
+    mean_jobs: float
+    peak_jobs: int
+    mean_nodes: float
+    peak_nodes: int
+
+
+class QueueSummary(Struct, frozen=True):
+    """What a queue did with its jobs."""
+
+    name: str
+    jobs: int
+    machine: int  # nodes
+    span_s: float  # from the first submission to the last end
+    submissions_s: float  # from the first submission to the last
+    utilisation: float  # busy node-seconds of those that the machine has in the span
+    utilisation_while_submitting: float | None  # the same from the first submission to the last
+    waits: Waits
+    queue: QueueLength
+    sizes: list[SizeClass]
+    hours: list[HourOfDay]  # only those with jobs
+    hours_are: str  # of which zone, or since when they are counted
+    left_out: dict[str, int]
+
+
+class QueueCurves(Struct, frozen=True):
+    """The same over time."""
+
+    busy_nodes: Steps
+    waiting_jobs: Steps
+    waiting_nodes: Steps
+
+
+def curves_of(jobs: BatchJobs, start_s: Seconds) -> QueueCurves:
+    """What is busy and what waits at every moment."""
+    return QueueCurves(
+        steps(start_s, start_s + jobs.run_s, jobs.nodes),
+        steps(jobs.submit_s, start_s),
+        steps(jobs.submit_s, start_s, jobs.nodes),
+    )
+
+
+def bounded_slowdown(wait_s: Seconds, run_s: Seconds) -> Seconds:
+    """How many times longer than it ran each job took: the bounded slowdown of Feitelson, Rudolph, Schwiegelshohn,
+    Sevcik and Wong, *Theory and Practice in Parallel Job Scheduling*, JSSPP 1997, with a bound of 10 s."""
+    slowdown: Seconds = np.maximum(1.0, (wait_s + run_s) / np.maximum(run_s, BOUND_S))
+    return slowdown
+
+
+def summary_of(jobs: BatchJobs, start_s: Seconds, clock: Clock, curves: QueueCurves | None = None) -> QueueSummary:
+    """All figures of jobs, of which there is at least one, that start at `start_s`."""
+    curves = curves or curves_of(jobs, start_s)
+    first_s, last_s = float(jobs.submit_s.min()), float(jobs.submit_s.max())
+    end_s = float((start_s + jobs.run_s).max())
+    wait_s = start_s - jobs.submit_s
+    slowdown = bounded_slowdown(wait_s, jobs.run_s)
+
+    def waits(chosen: Mask) -> Waits:
+        waited = wait_s[chosen] > 0
+        shares = float(waited.mean()), float((~waited).mean())
+        return Waits(len(waited), _spread(wait_s[chosen]), _spread(slowdown[chosen]), *shares)
+
+    node_s = jobs.nodes * jobs.run_s
+    submissions_s, span_s = last_s - first_s, end_s - first_s
+    hours = clock.hours_of_day(jobs.submit_s)
+    while_submitting = curves.busy_nodes.total(first_s, last_s)
+    return QueueSummary(
+        name=jobs.name,
+        jobs=len(jobs),
+        machine=jobs.machine,
+        span_s=span_s,
+        submissions_s=submissions_s,
+        utilisation=float(node_s.sum()) / (jobs.machine * span_s),
+        utilisation_while_submitting=while_submitting / (jobs.machine * submissions_s) if submissions_s else None,
+        waits=waits(np.ones(len(jobs), bool)),
+        queue=QueueLength(
+            mean_jobs=curves.waiting_jobs.total(first_s, end_s) / span_s,
+            peak_jobs=int(curves.waiting_jobs.peak()),
+            mean_nodes=curves.waiting_nodes.total(first_s, end_s) / span_s,
+            peak_nodes=int(curves.waiting_nodes.peak()),
+        ),
+        sizes=[
+            SizeClass(least, most, waits(chosen), float(node_s[chosen].sum() / node_s.sum()))
+            for least, most, chosen in _size_classes(jobs.nodes)
+        ],
+        hours=[HourOfDay(int(hour), waits(hours == hour)) for hour in np.unique(hours)],
+        hours_are=clock.hours_are,
+        left_out=dict(jobs.left_out),
+    )
+
+
+def _spread(values: Seconds) -> Spread:
+    median, p90 = np.percentile(values, [50, 90])
+    return Spread(float(values.mean()), float(median), float(p90), float(values.max()))
+
+
+def _size_classes(nodes: NDArray[np.int64]) -> list[tuple[int, int, Mask]]:
+    """Least and most nodes of each class, a power of two at its end, and who is in it: 1, 2, 3 to 4, 5 to 8 …"""
+    powers = 2 ** np.arange(int(nodes.max()).bit_length() + 1)
+    place = np.searchsorted(powers, nodes, side="left")
+    return [
+        (1 if power == 0 else int(powers[power - 1]) + 1, int(powers[power]), place == power)
+        for power in np.unique(place)
+    ]

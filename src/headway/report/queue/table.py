@@ -1,0 +1,102 @@
+"""A simulated queue for people at a terminal: a few sentences, then by size of the jobs, then by hour of the day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from rich.text import Text
+
+from headway.report.columns import Field, table_lines
+from headway.report.queue.summary import HourOfDay, QueueSummary, Waits
+from headway.report.queue.words import between, sizes, times, waited
+from headway.report.words import share
+
+_HOURS_A_ROW = 4
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+
+
+class _Size(Struct, frozen=True):
+    """A row of the table by size."""
+
+    waits: Waits
+    node_share: float
+
+
+class _Hours(Struct, frozen=True):
+    """A row of the table by hour: some hours together."""
+
+    jobs: int
+    mean_wait_s: float
+    started_at_once: float
+    mean_slowdown: float
+
+
+def size_table(summary: QueueSummary, width: int) -> list[Text]:
+    """A line a size class, and one of all jobs."""
+    names = [sizes(group, summary.machine) for group in summary.sizes]
+    rows = [_Size(group.waits, group.node_share) for group in summary.sizes]
+    fields = [
+        Field("", "jobs", lambda row: f"{row.waits.jobs:,}", 80),
+        Field("", "node time", lambda row: share(row.node_share), 30),
+        Field("", "at once", lambda row: share(row.waits.started_at_once), 60),
+        Field("wait", "mean", lambda row: waited(row.waits.wait_s.mean), 90),
+        Field("wait", "median", lambda row: waited(row.waits.wait_s.median), 65),
+        Field("wait", "90%", lambda row: waited(row.waits.wait_s.p90), 55),
+        Field("wait", "longest", lambda row: waited(row.waits.wait_s.max), 52),
+        Field("", "mean slowdown", lambda row: times(row.waits.bounded_slowdown.mean), 85),
+    ]
+    every = _Size(summary.waits, 1.0)
+    return table_lines("nodes", [*names, "all"], [*rows, every], fields, width, total=True)
+
+
+def hour_table(summary: QueueSummary, width: int) -> list[Text]:
+    """Four hours a line, if there are jobs in them."""
+    found = {between(first, _HOURS_A_ROW): _together(summary, first) for first in range(0, 24, _HOURS_A_ROW)}
+    names, rows = zip(*((name, row) for name, row in found.items() if row.jobs), strict=True)
+    fields = [
+        Field("", "jobs", lambda row: f"{row.jobs:,}", 80),
+        Field("", "at once", lambda row: share(row.started_at_once), 60),
+        Field("", "mean wait", lambda row: waited(row.mean_wait_s), 90),
+        Field("", "mean slowdown", lambda row: times(row.mean_slowdown), 85),
+    ]
+    return table_lines("submitted", names, rows, fields, width, total=False)
+
+
+def hour_line(summary: QueueSummary) -> Text:
+    """The mean wait of every hour as a row of blocks."""
+    found = {each.hour: each.waits.wait_s.mean for each in summary.hours}
+    line = Text("mean wait, hour by hour: 0 ")
+    return line.append(sparkline([found.get(hour) for hour in range(24)]), style="cyan").append(" 24")
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """A block a value, the higher the greater; a blank for what is not known.
+
+    >>> sparkline([0, 5, None, 10])
+    '▁▅ █'
+    """
+    most = max((value for value in values if value is not None), default=0.0) or 1.0
+    steps = len(_HEIGHTS)
+    return "".join(" " if it is None else _HEIGHTS[min(steps - 1, int(it / most * steps))] for it in values)
+
+
+def _together(summary: QueueSummary, first: int) -> _Hours:
+    """The hours from `first` on as one row: means weighted by jobs."""
+    chosen = [each for each in summary.hours if first <= each.hour < first + _HOURS_A_ROW]
+    jobs = sum(each.waits.jobs for each in chosen)
+
+    def mean(values: list[float]) -> float:
+        weighted = sum(each.waits.jobs * value for each, value in zip(chosen, values, strict=True))
+        return weighted / jobs if jobs else 0.0
+
+    return _Hours(
+        jobs,
+        mean([each.waits.wait_s.mean for each in chosen]),
+        mean([each.waits.started_at_once for each in chosen]),
+        mean([_slowdown(each) for each in chosen]),
+    )
+
+
+def _slowdown(each: HourOfDay) -> float:
+    return each.waits.bounded_slowdown.mean

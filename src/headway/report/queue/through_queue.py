@@ -1,0 +1,121 @@
+"""What became of a workflow that went through a batch queue: how long it took, waited, and what it held for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from rich.text import Text
+
+from headway.model import records
+from headway.model.job import JobPhase
+from headway.model.outcome import Ending
+from headway.model.records import Decision, Event
+from headway.report.columns import Field, table_lines
+from headway.report.queue.words import waited
+from headway.report.words import count, share
+
+_SAME_S = 1.0  # nobody is a second faster
+
+
+class Passage(Struct, frozen=True):
+    """A workflow's way through the queue under one plan."""
+
+    plan: str
+    status: str
+    makespan_s: float  # from its beginning to the end of its last task
+    jobs: int
+    expired: int  # jobs that ended before their tasks did
+    first_wait_s: float  # until the first of its jobs started
+    mean_wait_s: float  # of a job
+    node_hours: float  # that its jobs held
+    busy_share: float  # of them, in which tasks ran
+
+
+def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
+    """Fold a simulated run's records."""
+    began = ended = 0.0
+    status = "unfinished"
+    submitted: dict[str, records.Submit] = {}
+    started: dict[str, float] = {}
+    over: dict[str, float] = {}
+    released: set[str] = set()
+    cores_of_node = 1.0
+    busy_core_s = 0.0
+    holding: dict[tuple[str, int], float] = {}  # cores of attempts under way
+    for record in journal:
+        match record:
+            case records.RunStarted():
+                began = record.at
+            case records.LimitsRead():
+                cores_of_node = record.limits.cores
+            case records.Submit():
+                submitted[record.tag] = record
+            case records.JobState(phase=JobPhase.RUNNING):
+                started[record.tag] = record.at
+            case records.JobState(phase=JobPhase.ENDED):
+                over[record.tag] = record.at
+            case records.Release():
+                over[record.tag] = record.at
+                released.add(record.tag)
+            case records.Launch():
+                holding[record.task, record.attempt] = record.resources.cores * record.resources.nodes
+            case records.TaskEnded():
+                outcome = record.outcome
+                cores = holding.pop((outcome.task, outcome.attempt))
+                if outcome.ending is Ending.SUCCESS:
+                    ended = record.at
+                    busy_core_s += cores * (outcome.ended_at - outcome.started_at)
+            case records.Finish():
+                status = record.status
+    waits_s = [started[tag] - submitted[tag].at for tag in started]
+    held_s = sum(submitted[tag].request.per_node.nodes * (over[tag] - started[tag]) for tag in started if tag in over)
+    return Passage(
+        plan=plan,
+        status=status,
+        makespan_s=max(0.0, ended - began),
+        jobs=len(submitted),
+        expired=len(over.keys() - released),
+        first_wait_s=waits_s[0] if waits_s else 0.0,
+        mean_wait_s=sum(waits_s) / len(waits_s) if waits_s else 0.0,
+        node_hours=held_s / 3600,
+        busy_share=busy_core_s / (held_s * cores_of_node) if held_s else 0.0,
+    )
+
+
+def passage_table(passages: Sequence[Passage], width: int) -> list[Text]:
+    """A line a plan, the soonest through first."""
+    rows = sorted(passages, key=lambda passage: (passage.status != "succeeded", passage.makespan_s))
+    fields = [
+        Field("", "makespan", lambda row: waited(row.makespan_s), 90),
+        Field("", "jobs", lambda row: f"{row.jobs:,}", 70),
+        Field("wait", "first", lambda row: waited(row.first_wait_s), 60),
+        Field("wait", "mean", lambda row: waited(row.mean_wait_s), 50),
+        Field("", "node-hours", lambda row: f"{row.node_hours:,.1f}", 80),
+        Field("", "busy", lambda row: share(row.busy_share), 40),
+    ]
+    if any(row.expired for row in rows):
+        fields.append(Field("", "expired", lambda row: f"{row.expired:,}", 55))
+    if any(row.status != "succeeded" for row in rows):
+        fields.append(Field("", "status", lambda row: row.status, 95))
+    return table_lines("plan", [row.plan for row in rows], rows, fields, width, total=False)
+
+
+def verdict(passages: Sequence[Passage]) -> str:
+    """Which plan was through first, and by how much."""
+    through = sorted((it for it in passages if it.status == "succeeded"), key=lambda passage: passage.makespan_s)
+    if not through:
+        return "no plan got the workflow through"
+    best = through[0]
+    equals = [it.plan for it in through if it.makespan_s - best.makespan_s < _SAME_S]
+    after = f"through first, after {waited(best.makespan_s)}"
+    if len(equals) == 1:
+        words = f"{best.plan} is {after}, with {count(best.jobs, 'job')}"
+    else:
+        words = f"{', '.join(equals[:-1])} and {equals[-1]} are {after}"
+    if len(through) > len(equals):
+        other = through[len(equals)]
+        longer = other.makespan_s - best.makespan_s
+        more = share(longer / best.makespan_s) if best.makespan_s else waited(longer)
+        words += f"; {other.plan} takes {more} longer"
+    return words

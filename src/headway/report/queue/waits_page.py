@@ -1,0 +1,138 @@
+"""How right models of queue waits were, as one HTML page: figures, and a reliability plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from msgspec import Struct
+
+from headway.model.wait_score import WaitScore
+from headway.report.page_style import grouped_table, legend, page_of, quiet_paragraph, table
+from headway.report.queue.charts import LEFT, label, svg
+from headway.report.queue.waits_table import ModelScores, lasting, ratio, waits_headline
+from headway.report.words import count, harmless, share
+
+COLOURS = ("#2f6fb5", "#8c959f", "#2f7d4f", "#e8762d", "#9b7fd1", "#c94f7c", "#b08800", "#3aa6a6")
+_SIDE, _TOP, _BOTTOM, _RIGHT = 420.0, 12.0, 44.0, 24.0  # pixels
+_SHOWN = ("0.5", "0.9", "0.95")  # of the quantiles, beside errors
+
+_STYLE = """
+  figure { max-width: 36rem }
+  svg { width: 100% }
+  .grid { stroke: #8c959f; stroke-opacity: .28; fill: none }
+  .right { stroke: currentColor; stroke-opacity: .6; stroke-dasharray: 5 4; fill: none }
+  path:hover, circle:hover { stroke-opacity: 1 }
+"""
+
+
+class WaitsPage(Struct, frozen=True):
+    """What a page is made of."""
+
+    name: str  # of the log
+    machine: int
+    settings: Sequence[str]  # how it was simulated, in words
+    scored: Sequence[ModelScores]
+
+    def html(self) -> str:
+        """The whole page."""
+        return page_of(f"{harmless(self.name)}: predicted waits", _STYLE, self._body())
+
+    def _body(self) -> Iterator[str]:
+        yield f"<h1>{escape(harmless(self.name))}: predicted waits</h1>"
+        yield f'<p class="lead">{escape(waits_headline(self.scored))}.</p>'
+        jobs = self.scored[0].all.jobs
+        yield quiet_paragraph(
+            f"{count(jobs, 'job')} on {count(self.machine, 'node')}. Simulated by Headway: {', '.join(self.settings)}. "
+            "Every model is asked when a job is submitted, and knows of jobs that have started by then. "
+            "The command headway policies has a line on each model."
+        )
+        to_wait = [row.to_wait for row in self.scored]
+        yield "<h2>Jobs that the plan made wait</h2>"
+        yield _table(to_wait)
+        yield quiet_paragraph(
+            "The plan is what the scheduler itself expects, and what scheduler-estimate says. Absolute errors "
+            "are of the one figure that a plan would be made with; signed ones above 0 say too long. Waits within: how "
+            "many were not longer than the predicted quantile; as many as the heading says would be right. Pinball: "
+            "the mean loss of all predicted quantiles, the less the better."
+        )
+        yield "<h2>Reliability</h2>"
+        yield quiet_paragraph(
+            "How many waits were within each predicted quantile, of the jobs that the plan made wait. On the dashed "
+            "line as many as promised; above it predictions are too cautious, below it too sure."
+        )
+        names = [each.name for each in to_wait]
+        yield legend(zip(names, _colours(names), strict=True))
+        yield f'<figure><div class="wide">{reliability_chart(to_wait)}</div></figure>'
+        yield f"<details><summary>figures</summary>{_coverage(to_wait)}</details>"
+        yield "<h2>All jobs</h2>"
+        yield quiet_paragraph("Also those that could start at once, which is no question to the scheduler's own plan.")
+        yield _table([row.all for row in self.scored])
+
+
+def reliability_chart(scored: Sequence[WaitScore]) -> str:
+    """Promised shares across, shares that came true upwards."""
+
+    def x(value: float) -> float:
+        return LEFT + _SIDE * value
+
+    def y(value: float) -> float:
+        return _TOP + _SIDE * (1 - value)
+
+    parts = []
+    for step in range(5):
+        at = step / 4
+        parts.append(f'<path class="grid" d="M{x(0):.1f} {y(at):.1f}H{x(1):.1f}M{x(at):.1f} {y(0):.1f}V{y(1):.1f}"/>')
+        parts.append(label(LEFT - 7, y(at) + 4, share(at), anchor="end"))
+        parts.append(label(x(at), y(0) + 17, share(at)))
+    parts.append(label(x(0.5), y(0) + 36, "predicted quantile: so many were promised"))
+    turned = f'transform="rotate(-90 14 {y(0.5):.1f})"'
+    parts.append(f"<g {turned}>{label(14, y(0.5), 'waits that were within it')}</g>")
+    parts.append(f'<path class="right" d="M{x(0):.1f} {y(0):.1f}L{x(1):.1f} {y(1):.1f}"/>')
+    for each, colour in zip(scored, _colours([each.name for each in scored]), strict=True):
+        points = [(float(at), covered) for at, covered in each.covered.items()]
+        line = "L".join(f"{x(at):.1f} {y(covered):.1f}" for at, covered in points)
+        parts.append(f'<path d="M{line}" fill="none" stroke="{colour}" stroke-width="2" stroke-opacity=".85"/>')
+        for at, covered in points:
+            words = f"{each.name}: {share(covered)} of waits within the {at:.0%} quantile"
+            parts.append(
+                f'<circle cx="{x(at):.1f}" cy="{y(covered):.1f}" r="3.2" fill="{colour}">'
+                f"<title>{escape(words)}</title></circle>"
+            )
+    return svg("Reliability", LEFT + _SIDE + _RIGHT, _TOP + _SIDE + _BOTTOM, "".join(parts))
+
+
+def _colours(names: Sequence[str]) -> list[str]:
+    return [COLOURS[place % len(COLOURS)] for place in range(len(names))]
+
+
+def _table(scored: Sequence[WaitScore]) -> str:
+    shares = [at for at in _SHOWN if at in scored[0].covered]
+    heads = [("", "model"), ("", "jobs"), ("", "mean wait")]
+    heads += [("mean error", title) for title in ("absolute", "of the plan's", "signed")]
+    heads += [*(("waits within", _quantile(at)) for at in shares), ("", "pinball")]
+    rows = (
+        [
+            escape(each.name),
+            f"{each.jobs:,}",
+            lasting(each.mean_wait_s),
+            lasting(each.absolute_error_s),
+            ratio(each.to_plan),
+            lasting(each.error_s),
+            *(share(each.covered[at]) for at in shares),
+            lasting(each.mean_pinball_s),
+        ]
+        for each in scored
+    )
+    return grouped_table(heads, rows)
+
+
+def _coverage(scored: Sequence[WaitScore]) -> str:
+    """What the reliability plot shows."""
+    shares = list(scored[0].covered)
+    rows = ([escape(each.name), *(share(each.covered[at]) for at in shares)] for each in scored)
+    return table(["model", *(_quantile(at) for at in shares)], rows)
+
+
+def _quantile(at: str) -> str:
+    return f"{float(at):.0%}"

@@ -1,0 +1,58 @@
+"""Figures of a simulated queue as people read them."""
+
+from __future__ import annotations
+
+from headway.model.units import format_duration
+from headway.report.queue.summary import BOUND_S, QueueSummary, SizeClass
+from headway.report.words import count, share
+
+
+def waited(seconds: float) -> str:
+    """A wait: `0 s`, `42 s`, `1h 53m`."""
+    return "0 s" if seconds < 0.0005 else format_duration(seconds)
+
+
+def times(slowdown: float) -> str:
+    """A slowdown or a number of jobs: `1.0`, `90.9`, `1,234`."""
+    return f"{slowdown:,.1f}" if slowdown < 999.95 else f"{slowdown:,.0f}"
+
+
+def sizes(group: SizeClass, machine: int) -> str:
+    """`1`, `5-8`; nobody is larger than the machine."""
+    most = min(group.most_nodes, machine)
+    return f"{most:,}" if group.least_nodes == most else f"{group.least_nodes:,}-{most:,}"
+
+
+def between(hour: int, hours: int = 1) -> str:
+    """`08-12`: from eight until twelve."""
+    return f"{hour:02d}-{hour + hours:02d}"
+
+
+def headline(summary: QueueSummary) -> str:
+    """The answer in one sentence."""
+    waits = summary.waits
+    return (
+        f"jobs wait {waited(waits.wait_s.mean)} on average, {share(waits.started_at_once)} start at once, and the "
+        f"machine is {share(summary.utilisation)} busy"
+    )
+
+
+def telling(summary: QueueSummary) -> dict[str, str]:
+    """The figures behind it, by what they are about."""
+    wait, slowdown, queue = summary.waits.wait_s, summary.waits.bounded_slowdown, summary.queue
+    said = {
+        "wait": f"median {waited(wait.median)}, 90% within {waited(wait.p90)}, longest {waited(wait.max)}",
+        "slowdown": f"mean {times(slowdown.mean)}, median {times(slowdown.median)}, bounded at {BOUND_S:g} s",
+        "queue": f"mean {times(queue.mean_jobs)} jobs for {times(queue.mean_nodes)} nodes, "
+        f"at most {count(queue.peak_jobs, 'job')}, {count(queue.peak_nodes, 'node')}",
+        "busy": f"{share(summary.utilisation)} of the machine up to the last end",
+        "left out": leaving_out(summary),
+    }
+    if summary.utilisation_while_submitting is not None:
+        said["busy"] += f", {share(summary.utilisation_while_submitting)} up to the last submission"
+    return {about: words for about, words in said.items() if words}
+
+
+def leaving_out(summary: QueueSummary) -> str:
+    """`12 (no processors), 3 (never ran)`; nothing if nothing was."""
+    return ", ".join(f"{number:,} ({why})" for why, number in summary.left_out.items() if number)

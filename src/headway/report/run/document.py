@@ -1,0 +1,98 @@
+"""A run's summary as one JSON document; `docs/command-line.md` lists its keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headway.journal.folder import RunFolder
+from headway.model.resources import Resources
+from headway.report.run.figures import Figures, Ledger
+from headway.report.run.summary import RunSummary
+from headway.version import __version__
+
+
+def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> dict[str, Any]:
+    """All that a program may want to know of a run."""
+    settings = summary.settings
+    whole = summary.whole()
+    return {
+        "headway": __version__,
+        "run": folder.run,
+        "name": settings.name if settings else "",
+        "state": state,
+        "directory": settings.directory if settings else "",
+        "source": settings.source if settings else "",
+        "journal": str(folder.journal),
+        "sizer": settings.sizer if settings else "",
+        "order": settings.order if settings else "",
+        "seed": settings.seed if settings else 0,
+        "started_at": settings.at if settings else None,
+        "ended_at": summary.last_at if summary.finished else None,
+        "wall_s": summary.elapsed_s(now if state == "running" else None),
+        "limits": amounts(summary.limits),
+        "jobs": summary.jobs,
+        "calls": dict(summary.calls),
+        **_figures(whole),
+        "categories": [{"category": figures.name, **_figures(figures)} for figures in summary.categories.values()],
+        "ran_because": [
+            {"category": category, "because": because, "tasks": tasks}
+            for (category, because), tasks in summary.reasons.items()
+        ],
+        "running": [
+            {
+                "task": launch.task,
+                "attempt": launch.attempt,
+                "node": launch.node,
+                "launched_at": launch.at,
+                "given": amounts(launch.resources),
+            }
+            for launch in summary.running.values()
+        ],
+        "failed": [
+            {
+                "task": failure.task,
+                "category": failure.category,
+                "attempt": failure.attempt or None,
+                "rule": failure.why.rule,
+                "message": failure.why.text,
+                "figures": failure.why.figures,
+            }
+            for failure in summary.failures.values()
+        ],
+    }
+
+
+def amounts(resources: Resources) -> dict[str, float | None]:
+    """Every amount by name; a time limit of null is none."""
+    return {name: value for name, value in resources.amounts().items() if value or name == "walltime_s"}
+
+
+def _figures(figures: Figures) -> dict[str, Any]:
+    return {
+        "tasks": {
+            "total": figures.total,
+            "succeeded": figures.succeeded,
+            "reused": figures.reused,
+            "running": figures.running,
+            "waiting": figures.waiting,
+            "failed": figures.failed,
+            "cut_off": figures.cut_off,
+        },
+        "attempts": figures.attempts,
+        "attempts_lost": figures.lost,
+        "run_time_s": figures.run_s,
+        "resources": {resource: _ledger(ledger) for resource, ledger in figures.ledgers.items()},
+    }
+
+
+def _ledger(ledger: Ledger) -> dict[str, float | int | None]:
+    return {
+        "asked_mean": ledger.asked_mean,
+        "used_mean": ledger.used_mean,
+        "used_max": ledger.used_max if ledger.used_count else None,
+        "measured": ledger.used_count,
+        "allocated_s": ledger.allocated,
+        "consumed_s": ledger.consumed,
+        "wasted_s": ledger.wasted,
+        "awe": ledger.awe,
+    }

@@ -1,0 +1,161 @@
+"""The last words of a run: what became of it, the table, what failed and where to look."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from headway.journal.folder import Project, RunFolder
+from headway.journal.sqlite import SqliteJournal
+from headway.model.errors import SiteError
+from headway.model.units import format_duration
+from headway.report.run.summary import Failure, RunSummary
+from headway.report.run.table import end_table
+from headway.report.saying import say, show
+from headway.report.words import count, harmless, share
+
+_MOST_FAILURES = 5
+_MOST_REASONS = 8
+_MOST_LINES = 6
+_TAIL_BYTES = 8192
+
+
+def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> None:
+    """Everything that is worth saying when a run is over."""
+    whole = summary.whole()
+    if whole.attempts:
+        console.print()
+        for line in end_table(summary, console.width):
+            show(console, line)
+    if whole.reused and whole.attempts:
+        console.print()
+        _print_reasons(console, summary)
+    if summary.failures:
+        console.print()
+        _print_failures(console, summary, folder)
+    console.print()
+    say(console, headline(summary))
+    if summary.calls:
+        each = ", ".join(f"{times:,} {command}" for command, times in summary.calls.most_common())
+        show(console, f"{count(summary.jobs, 'job')}; Slurm was asked {count(summary.calls.total(), 'time')}: {each}")
+    learned = compared(summary, folder)
+    if learned:
+        show(console, learned)
+    directory = summary.settings.directory if summary.settings else str(folder.path.parents[2])
+    places = Text(f"results in {directory}, journal in {shown(folder.path)}", style="dim")
+    show(console, places)
+
+
+def headline(summary: RunSummary) -> Text:
+    """One sentence: how it ended, how many tasks, how long it took."""
+    whole = summary.whole()
+    name = harmless(summary.settings.name) if summary.settings else ""
+    run = summary.settings.run if summary.settings else ""
+    took = format_duration(summary.elapsed_s())
+    parts = [f"{count(whole.succeeded, 'task')} run"] if whole.succeeded else []
+    parts += [f"{whole.reused:,} reused from earlier runs"] if whole.reused else []
+    parts += [f"{whole.failed:,} failed"] if whole.failed else []
+    parts += [f"{whole.cut_off:,} cut off by that"] if whole.cut_off else []
+    left = whole.waiting + whole.running
+    parts += [f"{left:,} not run"] if left else []
+    verdict, style = {
+        "succeeded": ("succeeded", "bold green"),
+        "failed": ("failed", "bold red"),
+        "stopped": ("stopped", "bold yellow"),
+    }.get(summary.finished or "", ("interrupted", "bold yellow"))
+    line = Text.assemble(
+        (name, "bold"), f", run {run}: ", (verdict, style), f" after {took}: {', '.join(parts) or 'nothing'}"
+    )
+    if summary.finished == "stopped":
+        line.append(f"; `headway resume{elsewhere(summary)}` goes on with it")
+    elif summary.finished == "failed":
+        line.append("; mend it, then `headway run` keeps what succeeded")
+    return line
+
+
+def compared(summary: RunSummary, folder: RunFolder) -> str:
+    """How well memory was used, beside the run before, where this one began with what was learned; else nothing."""
+    ours = summary.whole().ledgers["memory_bytes"].awe
+    earlier = [other for other in Project(folder.directory).runs() if int(other.run) < int(folder.run)]
+    if not summary.learned_from or ours is None or not earlier:
+        return ""
+    try:
+        journal = SqliteJournal(earlier[-1].journal, read_only=True)
+        before = RunSummary.of(journal)
+        journal.close()
+    except SiteError:  # it cannot be read any more
+        return ""
+    theirs = before.whole().ledgers["memory_bytes"].awe
+    same = before.settings and summary.settings and before.settings.name == summary.settings.name
+    return f"memory AWE {share(ours)}, in run {earlier[-1].run} it was {share(theirs)}" if same and theirs else ""
+
+
+def _print_reasons(console: Console, summary: RunSummary) -> None:
+    """Where some results stood, why the others were made again."""
+    reasons = summary.reasons.most_common(_MOST_REASONS)
+    for (category, because), tasks in reasons:
+        say(console, Text.assemble("ran: ", (harmless(category), "bold"), f" ({tasks:,}), {harmless(because)}"))
+    more = len(summary.reasons) - len(reasons)
+    if more > 0:
+        show(console, f"… and for {count(more, 'more reason')}: headway why{elsewhere(summary)} TASK")
+
+
+def _print_failures(console: Console, summary: RunSummary, folder: RunFolder) -> None:
+    failures = list(summary.failures.values())
+    for failure in failures[:_MOST_FAILURES]:
+        title = Text.assemble(("✗ ", "red"), (harmless(failure.task), "bold"), f": {harmless(failure.why.text)}")
+        say(console, title)
+        for line in last_words(folder, failure):
+            show(console, f"    {line}", "dim")
+        verb = "logs" if failure.attempt else "why"
+        show(console, f"  → headway {verb}{elsewhere(summary)} {shlex.quote(failure.task)}", "cyan")
+    more = len(failures) - _MOST_FAILURES
+    if more > 0:
+        show(console, f"… and {count(more, 'more failed task')}: headway status{elsewhere(summary)}")
+
+
+def last_words(folder: RunFolder, failure: Failure) -> list[str]:
+    """The end of what the failed attempt wrote to its standard error, or else to its standard output."""
+    if not failure.attempt:
+        return []
+    attempt = folder.attempt(failure.task, failure.attempt)
+    for name in ("stderr", "stdout"):
+        lines = _tail(attempt / name)
+        if lines:
+            return lines
+    return []
+
+
+def _tail(path: Path) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return []
+    lines = [harmless(line.rsplit("\r", 1)[-1]).rstrip()[:400] for line in text.rstrip().split("\n")]
+    return [line for line in lines if line][-_MOST_LINES:]
+
+
+def shown(path: Path) -> str:
+    """A path as short as it can be said from here."""
+    try:
+        relative = os.path.relpath(path)
+    except OSError:
+        return str(path)
+    return relative if not relative.startswith("..") else str(path)
+
+
+def elsewhere(summary: RunSummary) -> str:
+    """The option that a command needs if it is not given in the workflow's own directory."""
+    directory = summary.settings.directory if summary.settings else "."
+    try:
+        here = os.getcwd()
+    except OSError:
+        here = ""
+    return "" if os.path.realpath(here) == os.path.realpath(directory) else f" -C {shlex.quote(shown(Path(directory)))}"

@@ -1,0 +1,141 @@
+"""A task's story, told to people."""
+
+from __future__ import annotations
+
+import shlex
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from headway.model.outcome import Ending, Measured, Quality, Usage
+from headway.model.records import Figure, Why
+from headway.model.units import format_duration
+from headway.report.run.story import Attempt, Story
+from headway.report.saying import say
+from headway.report.words import amount, clock, harmless, moment
+
+_MARKS = {Quality.EXACT: "", Quality.SAMPLED: "≈ ", Quality.LOWER_BOUND: "≥ ", Quality.UPPER_BOUND: "≤ "}
+_NAMES = {"memory_bytes": "memory", "cores": "cores", "disk_bytes": "disk", "walltime_s": "time"}
+_STATES = {
+    "succeeded": "bold green",
+    "reused": "bold blue",
+    "failed": "bold red",
+    "cut-off": "bold red",
+    "running": "bold cyan",
+    "waiting": "bold yellow",
+}
+
+
+def tell(console: Console, story: Story) -> None:
+    """The whole story: where the task is, why it ran, and each attempt."""
+    title = Text.assemble(
+        (harmless(story.task.id), "bold"),
+        f", run {story.run} of {harmless(story.workflow)}: ",
+        (story.state.replace("-", " "), _STATES[story.state]),
+    )
+    say(console, title)
+    for line in _reasons(story):
+        say(console, line)
+    for attempt in story.attempts:
+        console.print()
+        _tell_attempt(console, attempt)
+
+
+def _reasons(story: Story) -> list[str]:
+    """Why it ran, or why it did not."""
+    lines = []
+    if story.attempts:
+        lines.append(f"it ran because: {harmless(story.attempts[0].launch.because)}")
+    if story.reused_from is not None:
+        lines.append(
+            f"it was not run: the result of run {story.reused_from} stands, since neither the task nor its inputs "
+            f"changed (headway why {shlex.quote(story.task.id)} --run {story.reused_from} tells more)"
+        )
+    if story.withdrawn:
+        lines.append("nobody wanted its result any more (it was cancelled)")
+    for task, why in list(story.cut_off_by.items())[:5]:
+        lines.append(f"it cannot run: {harmless(task)}, which it depends on, failed: {harmless(why.text)}")
+    if story.state == "waiting":
+        lines.append(_waiting(story))
+    if story.given_up is not None:
+        why = story.given_up
+        figures = f" ({_figures(why)})" if why.figures else ""
+        lines.append(f"given up: {harmless(why.text)} [{why.policy}: {why.rule}]{figures}")
+    return lines
+
+
+def _waiting(story: Story) -> str:
+    if story.waits_for:
+        more = f" and {len(story.waits_for) - 3:,} more" if len(story.waits_for) > 3 else ""
+        return f"it waits for {', '.join(harmless(task) for task in story.waits_for[:3])}{more}"
+    if story.attempts:
+        return "it waits for room for another attempt, or for the run to be resumed"
+    return "nothing it depends on is missing: it waits for room, or for the run to be resumed"
+
+
+def _tell_attempt(console: Console, attempt: Attempt) -> None:
+    launch, outcome = attempt.launch, attempt.outcome
+    line = Text.assemble((f"attempt {launch.attempt}", "bold"), f" on {launch.node}, {moment(launch.at)}")
+    if outcome is not None:
+        ran = format_duration(max(0.0, outcome.ended_at - outcome.started_at))
+        words = "succeeded" if outcome.ending is Ending.SUCCESS else harmless(outcome.message) or str(outcome.ending)
+        line.append(f" to {clock(outcome.ended_at)} ({ran}): ")
+        line.append(words, style="green" if outcome.ending is Ending.SUCCESS else "red")
+    elif attempt.lost is not None:
+        line.append(f": lost, {harmless(attempt.lost)}", style="yellow")
+    else:
+        line.append(": no end is known yet", style="cyan")
+    say(console, line)
+    if launch.overtook:
+        say(console, f"  it went ahead of {harmless(launch.overtook)}, which did not fit then")
+    console.print(_figures_table(attempt))
+
+
+def _figures_table(attempt: Attempt) -> Table:
+    """Given against used, resource by resource, and why that much."""
+    launch, usage = attempt.launch, attempt.outcome.usage if attempt.outcome else Usage()
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column()
+    table.add_row("", *(Text(name, style="dim") for name in ("given", "used", "why that much")))
+    order = [resource for resource in _NAMES if resource in launch.why]
+    for resource in [*order, *(other for other in launch.why if other not in _NAMES)]:
+        given, why = launch.resources[resource], launch.why[resource]
+        table.add_row(
+            Text(f"  {_NAMES.get(resource, resource)}"),
+            "no limit" if given is None else amount(resource, given),
+            used_words(resource, usage.peak(resource)),
+            _reason(why),
+        )
+    if usage.cpu_s:
+        average = f", {usage.cores_average.value:.2g} cores on average" if usage.cores_average else ""
+        note = f"measured by {usage.method}" if usage.method else ""
+        about = Text(f"{note}{average}".lstrip(", "), style="dim")
+        table.add_row(Text("  CPU"), "", used_words("cpu_s", usage.cpu_s), about)
+    return table
+
+
+def used_words(resource: str, measured: Measured | None) -> str:
+    """What was used, with a mark for how far that can be trusted; nothing where nothing was measured."""
+    return f"{_MARKS[measured.quality]}{amount(resource, measured.value)}" if measured else ""
+
+
+def _reason(why: Why) -> Text:
+    figures = f": {_figures(why)}" if why.figures else ""
+    return Text.assemble(f"{harmless(why.text)}\n" if why.text else "", (f"{why.policy}, {why.rule}{figures}", "dim"))
+
+
+def _figures(why: Why) -> str:
+    return ", ".join(f"{name} {_figure(value)}" for name, value in why.figures.items())
+
+
+def _figure(value: Figure) -> str:
+    """A figure short enough to read; `--json` has all digits."""
+    if value is None:
+        return "none"
+    if isinstance(value, str):
+        return harmless(value)
+    return amount("_bytes", value) if value >= 1e5 else f"{value:g}"

@@ -1,0 +1,250 @@
+"""`RunSummary`: a run's records folded into the figures that people ask for."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+from msgspec import Struct
+
+from headway.journal.base import Journal
+from headway.model import records
+from headway.model.outcome import Ending, Outcome
+from headway.model.records import Decision, Event, Launch, RunStarted, Why
+from headway.model.resources import Resources
+from headway.report.run.figures import Figures
+
+
+class Failure(Struct, frozen=True):
+    """A task that failed for good: why, and its last attempt (0 if there was none)."""
+
+    task: str
+    category: str
+    why: Why
+    attempt: int
+
+
+class RunSummary:
+    """Fold records with `apply`, in order; every figure is up to date at any time.
+
+    The live display, the end table, `status` and `run --json` all read the same summary. It holds a few words a task
+    (category, parents) and more only for those that are running, failed, or waiting for another attempt; outcomes are
+    added up and let go.
+    """
+
+    def __init__(self) -> None:
+        self.settings: RunStarted | None = None
+        self.categories: dict[str, Figures] = {}
+        self.limits = Resources()
+        self.learned_from = 0  # attempts of earlier runs
+        self.capacity: dict[str, tuple[str, Resources]] = {}  # by node, with the job's tag
+        self.running: dict[str, Launch] = {}
+        self.troubles: dict[str, Outcome] = {}  # the last attempt of tasks that wait for another one
+        self.failures: dict[str, Failure] = {}
+        self.reasons: Counter[tuple[str, str]] = Counter()  # how many tasks of a category ran for which reason
+        self.jobs = 0  # that were asked for
+        self.calls: Counter[str] = Counter()  # of the batch system's commands
+        self.stopping: str | None = None
+        self.finished: str | None = None
+        self.last_at = 0.0
+        self._category_of: dict[str, Figures] = {}
+        self._parents: dict[str, tuple[str, ...]] = {}
+        self._children: dict[str, list[str]] | None = None  # made when the first task fails
+        self._cut_off: set[str] = set()
+        self._withdrawn: set[str] = set()  # tasks whose result nobody wants
+        self._session_from = 0.0
+        self._earlier_sessions_s = 0.0
+        self._handlers: dict[type[records.Record], Callable[[Any], None]] = {
+            records.RunStarted: self._run_started,
+            records.Resumed: self._resumed,
+            records.LimitsRead: self._limits_read,
+            records.HistoryRead: self._history_read,
+            records.TasksAdded: self._tasks_added,
+            records.TaskWithdrawn: self._task_withdrawn,
+            records.NodeUp: self._node_up,
+            records.NodeLost: self._node_lost,
+            records.Submit: self._submit,
+            records.Release: self._release,
+            records.CallsCounted: self._calls_counted,
+            records.Launch: self._launch,
+            records.TaskEnded: self._task_ended,
+            records.Reuse: self._reuse,
+            records.GiveUp: self._give_up,
+            records.UserCancel: self._user_cancel,
+            records.Finish: self._finish,
+        }
+
+    @classmethod
+    def of(cls, journal: Journal) -> Self:
+        """The summary of all that a journal holds so far."""
+        summary = cls()
+        kinds = [str(each.__struct_config__.tag) for each in summary._handlers]  # the others need not even be read
+        for record in journal.replay(kinds=kinds):
+            summary.apply(record)
+        return summary
+
+    def apply(self, record: Event | Decision) -> None:
+        """Take note of a record; one that tells nothing of interest here is passed over."""
+        handler = self._handlers.get(type(record))
+        if handler is not None:
+            handler(record)
+        self.last_at = record.at
+
+    # --- what it came to ---
+
+    def whole(self) -> Figures:
+        """The figures of all categories together."""
+        whole = Figures("all")
+        for figures in self.categories.values():
+            whole.add(figures)
+        return whole
+
+    def category_of(self, task: str) -> str:
+        """The task's category."""
+        return self._category_of[task].name
+
+    def is_cut_off(self, task: str) -> bool:
+        """Whether something that the task depends on failed."""
+        return task in self._cut_off
+
+    def elapsed_s(self, now: float | None = None) -> float:
+        """How long managers have been at work on the run, without the breaks between stopping and resuming."""
+        end = now if now is not None and self.finished is None else self.last_at
+        return self._earlier_sessions_s + max(0.0, end - self._session_from)
+
+    def available(self) -> Resources:
+        """What the run's nodes have; before there is a node, what one could have."""
+        nodes = [capacity for _, capacity in self.capacity.values()]
+        return sum(nodes[1:], nodes[0]) if nodes else self.limits
+
+    def in_use(self) -> Resources:
+        """What running tasks hold."""
+        held = (launch.resources for launch in self.running.values() for _ in (launch.node, *launch.also))
+        return sum(held, Resources())
+
+    # --- how records change it ---
+
+    def _run_started(self, record: records.RunStarted) -> None:
+        self.settings = record
+        self._session_from = record.at
+
+    def _resumed(self, record: records.Resumed) -> None:
+        self._earlier_sessions_s += max(0.0, self.last_at - self._session_from)
+        self._session_from = record.at
+        self.stopping = self.finished = None
+
+    def _limits_read(self, record: records.LimitsRead) -> None:
+        self.limits = record.limits
+
+    def _history_read(self, record: records.HistoryRead) -> None:
+        self.learned_from += len(record.observations)
+
+    def _tasks_added(self, record: records.TasksAdded) -> None:
+        for task in record.tasks:
+            figures = self.categories.get(task.category)
+            if figures is None:
+                figures = self.categories[task.category] = Figures(task.category)
+            figures.total += 1
+            self._category_of[task.id] = figures
+            self._parents[task.id] = task.parents
+            if self._children is not None:
+                self._add_child(task.id, task.parents)
+            if any(parent in self.failures or parent in self._cut_off for parent in task.parents):
+                self._cut(task.id)
+
+    def _node_up(self, record: records.NodeUp) -> None:
+        self.capacity[record.node] = (record.tag, record.capacity)
+
+    def _node_lost(self, record: records.NodeLost) -> None:
+        self.capacity.pop(record.node, None)
+        for launch in [launch for launch in self.running.values() if launch.node == record.node]:
+            del self.running[launch.task]
+            figures = self._category_of[launch.task]
+            figures.running -= 1
+            figures.lost += 1
+            self._cut_if_withdrawn(launch.task)
+
+    def _submit(self, record: records.Submit) -> None:
+        self.jobs += 1
+
+    def _calls_counted(self, record: records.CallsCounted) -> None:
+        self.calls.update(record.calls)
+
+    def _release(self, record: records.Release) -> None:
+        self.capacity = {node: held for node, held in self.capacity.items() if held[0] != record.tag}
+
+    def _launch(self, record: records.Launch) -> None:
+        self.running[record.task] = record
+        self.troubles.pop(record.task, None)
+        figures = self._category_of[record.task]
+        figures.running += 1
+        figures.attempts += 1
+        if record.attempt == 1:
+            self.reasons[figures.name, record.because] += 1
+
+    def _task_ended(self, record: records.TaskEnded) -> None:
+        outcome = record.outcome
+        launch = self.running.get(outcome.task)
+        if launch is None or launch.attempt != outcome.attempt:
+            return  # late news of an attempt that was given up for lost
+        del self.running[outcome.task]
+        figures = self._category_of[outcome.task]
+        figures.running -= 1
+        figures.ended(launch.resources, outcome)
+        if outcome.ending is not Ending.SUCCESS:
+            self.troubles[outcome.task] = outcome
+            self._cut_if_withdrawn(outcome.task)
+
+    def _reuse(self, record: records.Reuse) -> None:
+        self._category_of[record.task].reused += 1
+
+    def _give_up(self, record: records.GiveUp) -> None:
+        figures = self._category_of[record.task]
+        figures.failed += 1
+        last = self.troubles.pop(record.task, None)
+        self.failures[record.task] = Failure(record.task, figures.name, record.why, last.attempt if last else 0)
+        self._cut_all(self._children_of_all().get(record.task, ()))
+
+    def _task_withdrawn(self, record: records.TaskWithdrawn) -> None:
+        self._withdrawn.add(record.task)
+        if record.task not in self.running:
+            self._cut_if_withdrawn(record.task)
+
+    def _cut_if_withdrawn(self, task: str) -> None:
+        if task in self._withdrawn:
+            self._cut_all([task])
+
+    def _cut_all(self, tasks: Iterable[str]) -> None:
+        """Count tasks and all that depends on them as cut off."""
+        children = self._children_of_all()
+        below = deque(tasks)
+        while below:
+            task = below.popleft()
+            if self._cut(task):
+                below.extend(children.get(task, ()))
+
+    def _user_cancel(self, record: records.UserCancel) -> None:
+        self.stopping = record.mode
+
+    def _finish(self, record: records.Finish) -> None:
+        self.finished = record.status
+
+    def _cut(self, task: str) -> bool:
+        """Count a task as cut off; False if it was already."""
+        if task in self._cut_off or task in self.failures:
+            return False
+        self._cut_off.add(task)
+        self._category_of[task].cut_off += 1
+        return True
+
+    def _children_of_all(self) -> dict[str, list[str]]:
+        if self._children is None:
+            self._children = {}
+            for task, parents in self._parents.items():
+                self._add_child(task, parents)
+        return self._children
+
+    def _add_child(self, task: str, parents: Iterable[str]) -> None:
+        for parent in parents:
+            self._children_of_all().setdefault(parent, []).append(task)

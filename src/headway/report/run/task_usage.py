@@ -1,0 +1,193 @@
+"""What was asked for and what was used, by category or by task: a run's summary with a few more books."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct, structs
+
+from headway.model.outcome import Measured, Outcome, Usage
+from headway.model.records import Decision, Event, Launch, TaskEnded, TasksAdded
+from headway.model.resources import Resources
+from headway.report.run.figures import MEASURED, Figures
+from headway.report.run.summary import RunSummary
+
+By = Literal["category", "task"]
+
+
+class Last(Struct):
+    """A task's last attempt: what it was given; how it ended and what it used, once that is known."""
+
+    attempt: int
+    given: Resources
+    outcome: Outcome | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """What it used; nothing is known of one that is under way or was lost."""
+        return self.outcome.usage if self.outcome else Usage()
+
+
+class Row(Struct):
+    """A line of the answer: a category or a task.
+
+    Asked and used of a category are means, as in the table at a run's end; those of a task are its last attempt's.
+    Attempts, run time, waste and AWE are always those of all attempts.
+    """
+
+    name: str
+    category: str
+    figures: Figures
+    cpu_s: float = 0.0
+    core_s: float = 0.0  # cores given times run time, of attempts whose CPU time is known
+    last: Last | None = None
+
+    @property
+    def state(self) -> str:
+        """Where the task is; of a category, what is most worth knowing."""
+        figures = self.figures
+        counts = {
+            "failed": figures.failed,
+            "running": figures.running,
+            "to be retried": figures.waiting if figures.attempts else 0,
+            "waiting": figures.waiting,
+            "cut off": figures.cut_off,
+            "succeeded": figures.succeeded,
+        }
+        return next((state for state, number in counts.items() if number), "reused")
+
+    @property
+    def busy(self) -> float | None:
+        """CPU time over cores times run time: the share of the given cores that did something."""
+        return self.cpu_s / self.core_s if self.core_s > 0 else None
+
+    def asked(self, resource: str) -> float | None:
+        """What was given."""
+        return self.last.given[resource] if self.last else self.figures.ledgers[resource].asked_mean
+
+    def used(self, resource: str) -> float | None:
+        """What was used at the peak."""
+        if self.last:
+            peak = self.peak(resource)
+            return peak.value if peak else None
+        return self.figures.ledgers[resource].used_mean
+
+    def peak(self, resource: str) -> Measured | None:
+        """What the last attempt used, and how far that can be trusted."""
+        return self.last.usage.peak(resource) if self.last else None
+
+    def add(self, other: Row) -> None:
+        """Take over another row's figures."""
+        self.figures.add(other.figures)
+        self.cpu_s += other.cpu_s
+        self.core_s += other.core_s
+
+
+class CategoryUsage(RunSummary):
+    """A summary that also knows CPU times."""
+
+    by: By = "category"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._busy: dict[str, tuple[float, float]] = {}  # CPU and core seconds
+
+    def apply(self, record: Event | Decision) -> None:
+        if isinstance(record, TaskEnded):
+            launch = self.running.get(record.outcome.task)
+            if launch is not None and launch.attempt == record.outcome.attempt:
+                self._ended(launch, record.outcome)
+        super().apply(record)
+
+    def rows(self) -> list[Row]:
+        """A row a category, or a task, in the order of the workflow."""
+        return [self._row(figures) for figures in self.categories.values()]
+
+    def _row(self, figures: Figures) -> Row:
+        return Row(figures.name, figures.name, figures, *self._busy.get(figures.name, ()))
+
+    def _ended(self, launch: Launch, outcome: Outcome) -> None:
+        if outcome.usage.cpu_s is None:
+            return
+        wall = outcome.usage.wall_s
+        run_s = wall.value if wall else max(0.0, outcome.ended_at - outcome.started_at)
+        name = self.category_of(outcome.task)
+        cpu_s, core_s = self._busy.get(name, (0.0, 0.0))
+        self._busy[name] = cpu_s + outcome.usage.cpu_s.value, core_s + launch.resources.cores * run_s
+
+
+class TaskUsage(CategoryUsage):
+    """The same books with every task in a category of its own, and the last attempt of each."""
+
+    by: By = "task"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._real_category: dict[str, str] = {}
+        self._last: dict[str, Last] = {}
+
+    def apply(self, record: Event | Decision) -> None:
+        if isinstance(record, TasksAdded):
+            self._real_category |= {task.id: task.category for task in record.tasks}
+            record = TasksAdded(record.at, [structs.replace(task, category=task.id) for task in record.tasks])
+        elif isinstance(record, Launch):
+            self._last[record.task] = Last(record.attempt, record.resources)
+        super().apply(record)
+
+    def _row(self, figures: Figures) -> Row:
+        row = super()._row(figures)
+        row.category = self._real_category[row.name]
+        row.last = self._last.get(row.name)
+        return row
+
+    def _ended(self, launch: Launch, outcome: Outcome) -> None:
+        super()._ended(launch, outcome)
+        self._last[outcome.task].outcome = structs.replace(outcome, outputs={})  # of no use here, and large
+
+
+def total_of(rows: list[Row]) -> Row:
+    """All rows together; asked and used are means."""
+    total = Row("all", "", Figures("all"))
+    for row in rows:
+        total.add(row)
+    return total
+
+
+def flat(row: Row, by: By) -> dict[str, Any]:
+    """A row for programs: every figure in full, under a name with its unit; None where it is not known."""
+    figures, last = row.figures, row.last
+    names: dict[str, Any] = {"category": row.category}
+    if by == "task":
+        outcome = last.outcome if last else None
+        names = {
+            "task": row.name,
+            **names,
+            "state": row.state,
+            "last_attempt": last.attempt if last else None,
+            "last_ending": str(outcome.ending) if outcome else None,
+            "last_run_time_s": last.usage.wall_s.value if last and last.usage.wall_s else None,
+        }
+    counts = ("succeeded", "reused", "running", "waiting", "failed", "cut_off")
+    answer = {
+        **names,
+        "tasks": figures.total,
+        **{name: getattr(figures, name) for name in counts if by == "category"},
+        "attempts": figures.attempts,
+        "attempts_lost": figures.lost,
+        "run_time_s": figures.run_s,
+        "cpu_time_s": row.cpu_s,
+        "core_time_s": row.core_s,
+        "cores_busy": row.busy,
+    }
+    for resource in MEASURED:
+        short = resource.removesuffix("_bytes")
+        unit = resource.removeprefix(short)
+        ledger = figures.ledgers[resource]
+        answer |= {
+            f"{short}_asked{unit}": row.asked(resource),
+            f"{short}_used{unit}": row.used(resource),
+            f"{short}_most{unit}": ledger.used_max if ledger.used_count else None,
+            f"{short}_wasted_{'byte' if unit else 'core'}_s": ledger.wasted,
+            f"{short}_awe": ledger.awe,
+        }
+    return answer

@@ -1,0 +1,1 @@
+"""Agents: learners that choose the cores and the memory of a task together."""

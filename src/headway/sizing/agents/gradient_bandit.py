@@ -1,0 +1,158 @@
+"""`gradient-bandit`: a bandit for cores and one for memory (paper 003, section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil, inf
+from typing import Any
+
+from headway.model.outcome import Ending, Outcome
+from headway.model.records import Figure, Why
+from headway.model.resources import describe
+from headway.sizing.agents.agent_trace import Trace
+from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given, unused_cores
+from headway.sizing.agents.preferences import Preferences
+from headway.sizing.observing import learned_peak, run_s
+
+# The thesis leaves n open. Its bandits gave a fifth of the default's memory, so a chunk was well below a fifth of it.
+CHUNKS = 10
+MOST_OF_DEFAULT = 1.5
+# The thesis's actions are "based on the number of CPUs available". Over all of 32 cores rewards are so far apart that a
+# step of 1 / mean time settles on the second draw (its Figure 4.2 again); hence no more than twice the request, as for
+# its other agent. `gradient-bandit-all-cores` takes the thesis by its word.
+MOST_OF_DEFAULT_CORES = 2.0
+
+
+class GradientBandit(MalleableAllocator):
+    """Draws cores and memory, each from a bandit that learns which draws were worth it (003).
+
+    Whole cores from 1 to twice the workflow's request, and memory in chunks of a tenth of the request up to one and a
+    half times the request. Cores are rewarded by reward 4.1, -t (1 + cores - used), with steps of 1 / mean run time;
+    memory by the chunks that were not used, or twice all of them if the attempt was killed, with steps of 1 / n. Of an
+    attempt that was killed the cores bandit learns nothing: nobody knows how long it would have taken. After a kill a
+    draw that is not more is doubled; if that is not more either, the request counts (section 4.2.2), and where that
+    had run out, twice as much.
+    """
+
+    name = "gradient-bandit"
+
+    def new_agent(self, category: str) -> Agent:
+        return _Bandits(self.name, MOST_OF_DEFAULT_CORES)
+
+
+class GradientBanditAllCores(GradientBandit):
+    """`gradient-bandit` that may give a task all cores there are, whatever the workflow asks for (003)."""
+
+    name = "gradient-bandit-all-cores"
+
+    def new_agent(self, category: str) -> Agent:
+        return _Bandits(self.name, inf)
+
+
+class _Bandits(Agent):
+    """The two bandits of a category."""
+
+    def __init__(self, policy: str, most_of_default_cores: float) -> None:
+        super().__init__()
+        self._policy = policy
+        self._most_of_default_cores = most_of_default_cores
+        self._cores = Preferences()
+        self._memory = Preferences()
+        self._traces = {"cores": Trace(), "memory": Trace()}
+
+    def choose(self, question: Question) -> Choice:
+        most_cores = int(min(question.most_cores, self._most_of_default_cores * question.default_cores))
+        chunk_bytes = question.default_bytes / CHUNKS
+        wanted = int(MOST_OF_DEFAULT * CHUNKS)
+        most_chunks = max(1, min(wanted, int(question.limits.memory_bytes / chunk_bytes)))
+        cores = self._cores.choose(most_cores, question.draws["cores"])
+        drawn = self._memory.choose(most_chunks, question.draws["memory"])
+        chunk = _after_kill(drawn, question, chunk_bytes)
+        likely = self._cores.probabilities(most_cores)[cores - 1]
+        why = {
+            "cores": Why(
+                self._policy,
+                "drawn",
+                {"drawn": cores, "of": most_cores, "probability": likely, "runs": self._cores.rewards},
+                f"drawn with probability {likely:.2f} after {self._cores.rewards} rewards",
+            ),
+            "memory_bytes": self._why_memory(drawn, chunk, chunk_bytes, most_chunks, question),
+        }
+        learns = float(chunk) if chunk <= most_chunks else None
+        ticket: dict[str, Figure] = {
+            "cores": float(cores),
+            "most_cores": float(most_cores),
+            "chunk": learns,
+            "chunk_bytes": chunk_bytes,
+            "most_chunks": float(most_chunks),
+        }
+        return Choice(float(min(cores, question.limits.cores)), ceil(chunk * chunk_bytes), why, ticket)
+
+    def _why_memory(self, drawn: int, chunk: int, chunk_bytes: float, most: int, question: Question) -> Why:
+        likely = self._memory.probabilities(most)[drawn - 1]
+        figures: dict[str, Figure] = {
+            "drawn": drawn,
+            "of": most,
+            "chunk_bytes": chunk_bytes,
+            "probability": likely,
+            "given": question.failed_bytes,
+        }
+        size = describe("memory_bytes", chunk_bytes)
+        if chunk == drawn:
+            return Why(self._policy, "drawn", figures, f"{drawn} chunks of {size}, drawn with probability {likely:.2f}")
+        rule = "doubled-draw" if chunk == 2 * drawn else "request"
+        words = "twice the draw" if chunk == 2 * drawn else "what the workflow asks for"
+        return Why(self._policy, rule, figures, f"{drawn} chunks of {size} are not more than ran out: {words}")
+
+    def learn(self, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
+        cores, chunk, chunk_bytes = (given(ticket, name) for name in ("cores", "chunk", "chunk_bytes"))
+        most_cores, most_chunks = given(ticket, "most_cores"), given(ticket, "most_chunks")
+        memory_bytes = given(ticket, "given_memory_bytes")
+        if not (cores and chunk_bytes and most_cores and most_chunks and memory_bytes):
+            return
+        unused, seconds = unused_cores(ticket, outcome), run_s(outcome)
+        if outcome.ending is Ending.SUCCESS and unused is not None and self.mean_s > 0:
+            reward = cores_reward(seconds, unused)
+            self._cores.learn(int(cores), reward, 1.0 / self.mean_s, int(most_cores))
+            self._traces["cores"].add(f"{cores:g}", cores, memory_bytes, reward)
+        memory = memory_reward(memory_bytes, chunk_bytes, outcome)
+        if chunk and memory is not None and abs(chunk * chunk_bytes - memory_bytes) <= 1:  # not raised further
+            self._memory.learn(int(chunk), memory, 1.0 / CHUNKS, int(most_chunks))
+            self._traces["memory"].add(f"{chunk:g}", cores, memory_bytes, memory)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "cores": self._cores.state(),
+            "memory": self._memory.state(),
+            "traces": {name: trace.state() for name, trace in self._traces.items()},
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._cores.restore(state["cores"])
+        self._memory.restore(state["memory"])
+        for name, trace in self._traces.items():
+            trace.restore(state["traces"][name])
+
+
+def cores_reward(run_seconds: float, unused: float) -> float:
+    """Reward 4.1: the time it took, and the core time that was not used.
+
+    >>> cores_reward(100.0, 2.0)   # four cores, 200 % used
+    -300.0
+    """
+    return -run_seconds * (1.0 + unused)
+
+
+def memory_reward(memory_bytes: float, chunk_bytes: float, outcome: Outcome) -> float | None:
+    """Section 4.2.2: the chunks that were not used; twice all of them if there were too few."""
+    if outcome.ending is Ending.MEMORY:
+        return -2.0 * memory_bytes / chunk_bytes
+    peak = learned_peak("memory_bytes", outcome)
+    return None if peak is None else -max(0.0, memory_bytes - peak) / chunk_bytes
+
+
+def _after_kill(drawn: int, question: Question, chunk_bytes: float) -> int:
+    """The draw, if it is more than what ran out; otherwise twice the draw, otherwise the request."""
+    if drawn * chunk_bytes > question.failed_bytes:
+        return drawn
+    return 2 * drawn if 2 * drawn * chunk_bytes > question.failed_bytes else CHUNKS

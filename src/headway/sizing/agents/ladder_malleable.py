@@ -1,0 +1,118 @@
+"""`ladder-malleable`: memory as `ladder`, and as many cores as a task can keep half busy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import floor, sqrt
+from typing import Any
+
+from headway.model.outcome import Ending, Outcome
+from headway.model.records import Figure, Why
+from headway.model.resources import describe
+from headway.sizing.agents.agent_trace import Trace
+from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given
+from headway.sizing.observing import SHORTEST_S, run_s
+
+_LONGEST_MEAN = 20  # attempts: what was measured longer ago counts less and less
+_LEAST_SERIAL = 0.001
+_RARELY = 16  # attempts with one core, times the records so far, to one that is tried with two again
+
+
+class LadderMalleable(MalleableAllocator):
+    """As `ladder`, for tasks that use as many cores as they are given: as many as they keep half busy.
+
+    How busy c cores were tells which share s of the work is serial: by Amdahl's law, if work is not lost, 1 / busy is
+    s + (1 - s) / c. A task gets 1 / s cores, the limit of its speedup: of these at least half are busy. One that holds
+    much memory gets more, if that makes the shares of the machine that it holds, times its run time, smaller. From run
+    to run cores at most double, since a program that waits busily looks as if it had no serial part. A task whose
+    workflow asks for one core is first tried with two.
+
+    One core says nothing of two. So who has come down to one is tried with two again, the more rarely the more often
+    that was measured; what is found then counts as much as all that was known.
+    """
+
+    name = "ladder-malleable"
+    chosen = ("cores",)
+    choices = ("again",)
+
+    def new_agent(self, category: str) -> Agent:
+        return _Speedup()
+
+
+class _Speedup(Agent):
+    """The serial share of a category's work."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen = 0
+        self._serial = 1.0
+        self._most_cores = 0.0  # that an attempt ever had
+        self._trace = Trace()
+
+    def choose(self, question: Question) -> Choice:
+        most = question.limits.cores
+        if not self._seen:
+            cores = min(most, max(2.0, question.default_cores))
+            figures: dict[str, Figure] = {"request": question.default_cores, "limit": most}
+            text = f"nothing is known yet: {describe('cores', cores)}, and how busy they are will tell"
+            why = Why(LadderMalleable.name, "first", figures, text)
+            return Choice(cores, 0.0, {"cores": why}, {})
+        bound = min(most, 2.0 * self._most_cores)
+        memory_share = question.others.memory_bytes / max(1, question.limits.memory_bytes)
+        wanted = max(1.0 / self._serial, cheapest_cores(self._serial, memory_share, most))
+        cores = min(bound, max(1.0, floor(wanted + 0.5)))
+        figures = {
+            "serial": self._serial,
+            "memory_share": memory_share,
+            "records": self._seen,
+            "most_given": self._most_cores,
+            "limit": most,
+        }
+        chance = 1.0 / (_RARELY * min(self._seen, _LONGEST_MEAN))
+        if cores == 1 and bound >= 2 and question.draws["again"] < chance:
+            figures |= {"chance": chance, "draw": question.draws["again"]}
+            text = f"one core says nothing of two: these are tried once in {1 / chance:.0f} attempts"
+            return Choice(2.0, 0.0, {"cores": Why(LadderMalleable.name, "again", figures, text)}, {"again": 1.0})
+        text = f"{100 * self._serial:.0f}% of the work is serial, by how busy cores were in {self._seen} attempts"
+        return Choice(cores, 0.0, {"cores": Why(LadderMalleable.name, "speedup", figures, text)}, {})
+
+    def learn(self, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
+        cores, used = given(ticket, "given_cores"), outcome.usage.cores_average
+        long_enough = run_s(outcome) >= SHORTEST_S  # the kernel's clock ticks say nothing of less
+        if outcome.ending is not Ending.SUCCESS or cores is None or used is None or not long_enough:
+            return
+        self._trace.add(f"{cores:g}", cores, given(ticket, "given_memory_bytes") or 0.0, min(0.0, used.value - cores))
+        if cores < 2 or not 0 < used.value < 2.0**20:
+            return
+        self._seen += 1
+        self._most_cores = max(self._most_cores, cores)
+        found = serial_share(cores, used.value)
+        self._serial += (found - self._serial) / (2 if "again" in ticket else min(self._seen, _LONGEST_MEAN))
+
+    def state(self) -> dict[str, Any]:
+        traces = {"cores": self._trace.state()}
+        return {"seen": self._seen, "serial": self._serial, "most_cores": self._most_cores, "traces": traces}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._seen, self._serial = int(state["seen"]), float(state["serial"])
+        self._most_cores = float(state["most_cores"])
+        self._trace.restore(state["traces"]["cores"])
+
+
+def cheapest_cores(serial: float, memory_share: float, machine_cores: float) -> float:
+    """Where (cores / machine's cores + share of memory) times run time is least.
+
+    >>> cheapest_cores(0.5, 0.25, 16.0)   # sqrt(0.5 / 0.5 * 0.25 * 16)
+    2.0
+    """
+    return sqrt((1.0 - serial) / serial * memory_share * machine_cores)
+
+
+def serial_share(cores: float, busy: float) -> float:
+    """The share of the work that is serial, by Amdahl's law.
+
+    >>> serial_share(4.0, 1.0), serial_share(4.0, 4.0), serial_share(2.0, 1.6)
+    (1.0, 0.001, 0.25)
+    """
+    inside = min(max(1.0, busy), cores)
+    return max(_LEAST_SERIAL, (1.0 / inside - 1.0 / cores) / (1.0 - 1.0 / cores))

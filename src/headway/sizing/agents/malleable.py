@@ -1,0 +1,206 @@
+"""`MalleableAllocator`: the frame of allocators that choose a task's cores and memory together (paper 003).
+
+One agent a category decides; disk, time and whatever else a workflow asks for are sized as always.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from msgspec import Struct, structs
+
+from headway.model.outcome import Ending, Outcome
+from headway.model.records import Figure, Why
+from headway.model.resources import Resources
+from headway.model.task import Task
+from headway.sizing.base import Allocation, Allocator, CannotFit, Context, Prediction
+from headway.sizing.estimators.ladder import Ladder
+from headway.sizing.observing import run_s
+from headway.sizing.per_resource import LEARNED, PerResource
+from headway.sizing.rules import after_failure, without_record
+
+CHOSEN = ("cores", "memory_bytes")
+
+
+class Question(Struct, frozen=True):
+    """What an agent is asked: the workflow's own configuration, the limits, and how much memory ran out last."""
+
+    default_cores: float
+    default_bytes: float
+    limits: Resources
+    failed_bytes: float  # 0: none ran out
+    draws: Mapping[str, float]  # a number from [0, 1) for each choice
+    others: Resources  # what the attempt is given of resources that the agent does not choose
+
+    @property
+    def most_cores(self) -> int:
+        """Whole cores that there are."""
+        return max(1, int(self.limits.cores))
+
+
+class Choice(Struct, frozen=True):
+    """What an agent gives, why, and what it has to be told again with the outcome."""
+
+    cores: float
+    memory_bytes: float
+    why: dict[str, Why]
+    ticket: dict[str, Figure]
+
+
+class Agent(ABC):
+    """Learns cores and memory of one category. Asking changes nothing."""
+
+    def __init__(self) -> None:
+        self.runs = 0  # successes so far
+        self.mean_s = 0.0  # of their run times
+
+    @abstractmethod
+    def choose(self, question: Question) -> Choice:
+        """What the next attempt gets; memory that is not more than what ran out is doubled by the caller."""
+
+    @abstractmethod
+    def learn(self, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
+        """Learn from an attempt; an empty ticket: somebody else had sized it. Its time is in the mean already."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """What was learned, as JSON."""
+
+    @abstractmethod
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up where `state` left off."""
+
+    def note_time(self, outcome: Outcome) -> None:
+        """Mean run times say what is long for this category."""
+        seconds = run_s(outcome)
+        if outcome.ending is Ending.SUCCESS and seconds > 0:
+            self.runs += 1
+            self.mean_s += (seconds - self.mean_s) / self.runs
+
+
+class MalleableAllocator(Allocator):
+    """Asks a category's agent for cores and memory, within the limits; what the workflow states is only where agents
+    begin.
+
+    Draws are fixed by seed, task, attempt, and by how much had been learned when the run began: a task that waits for
+    room keeps its choice, and the same task draws anew in the next run.
+    """
+
+    name: ClassVar[str]
+    chosen: ClassVar[Sequence[str]] = CHOSEN  # the resources that agents decide
+    choices: ClassVar[Sequence[str]] = ("cores", "memory")  # what they draw for
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
+        self._agents: dict[str, Agent] = {}
+        self._others = PerResource(Ladder, seed, [name for name in LEARNED if name not in self.chosen])
+        self._outcomes = 0
+        self._outcomes_at_start = 0
+
+    @abstractmethod
+    def new_agent(self, category: str) -> Agent:
+        """One that has learned nothing."""
+
+    def chooses_for(self, task: Task) -> bool:
+        """Whether an agent decides for this task."""
+        return True
+
+    def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:
+        others = self._others.allocate(task, failures, context)
+        if isinstance(others, CannotFit) or not self.chooses_for(task):
+            return others
+        defaults = [without_record(self.name, resource, task, context) for resource in CHOSEN]
+        for answer in defaults:
+            if isinstance(answer, CannotFit):
+                return answer
+        default_cores, default_bytes = (
+            float(answer.value or 0) for answer in defaults if isinstance(answer, Prediction)
+        )
+        exhausted = failures.get("memory_bytes", ())
+        question = Question(
+            max(1.0, default_cores) if context.limits.cores >= 1 else default_cores,
+            max(1.0, default_bytes),
+            context.limits,
+            exhausted[-1] if exhausted else 0.0,
+            {choice: self._draw(choice, context) for choice in self.choices},
+            others.resources,
+        )
+        agent = self._agents.get(task.category) or self.new_agent(task.category)
+        choice = _within(agent.choose(question), context.limits)
+        given: dict[str, float | None] = {name: getattr(choice, name) for name in self.chosen}
+        why = dict(choice.why)
+        for resource in self.chosen:
+            ran_out = failures.get(resource, ())
+            if ran_out and (given[resource] or 0.0) <= ran_out[-1]:
+                answer = after_failure(self.name, resource, ran_out, context.limits)
+                if isinstance(answer, CannotFit):
+                    return answer
+                given[resource], why[resource] = answer.value, answer.why
+        resources = others.resources.replace(**given)
+        ticket = choice.ticket | {"agent": self.name} | {f"given_{name}": resources[name] for name in CHOSEN}
+        unchanged = {name: said for name, said in others.why.items() if name not in given}
+        return Allocation(resources, why | unchanged, ticket)
+
+    def _draw(self, choice: str, context: Context) -> float:
+        _, _, task, attempt = context.draw
+        policy = f"{self.name}/{choice}/{self._outcomes_at_start}"
+        return structs.replace(context, draw=(self._seed, policy, task, attempt)).uniform()
+
+    def observe(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
+        self._others.observe(task, {}, outcome)
+        if not self.chooses_for(task):
+            return
+        if outcome.ending is not Ending.SUCCESS and not outcome.ending.exhausted:
+            return  # it says nothing of what was given
+        agent = self._agents.get(task.category)
+        if agent is None:
+            agent = self._agents[task.category] = self.new_agent(task.category)
+        agent.note_time(outcome)
+        agent.learn(ticket if ticket.get("agent") == self.name else {}, outcome)
+        self._outcomes += 1
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "version": 1,
+            "outcomes": self._outcomes,
+            "agents": {
+                category: {"runs": agent.runs, "mean_s": agent.mean_s, **agent.state()}
+                for category, agent in sorted(self._agents.items())
+            },
+            "others": self._others.state(),
+        }
+
+    def kept(self) -> dict[str, Any]:
+        """What the history keeps of the state: all but what its observations teach the next run anyway."""
+        state = self.state()
+        del state["others"]
+        return state
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._outcomes = self._outcomes_at_start = int(state["outcomes"])
+        for category, learned in state["agents"].items():
+            agent = self._agents[category] = self.new_agent(category)
+            agent.runs, agent.mean_s = int(learned["runs"]), float(learned["mean_s"])
+            agent.restore(learned)
+        if "others" in state:
+            self._others.restore(state["others"])
+
+
+def _within(choice: Choice, limits: Resources) -> Choice:
+    """Whatever was learned, nobody gets more than there is."""
+    memory = max(1.0, min(choice.memory_bytes, limits.memory_bytes))
+    return structs.replace(choice, cores=min(choice.cores, limits.cores), memory_bytes=memory)
+
+
+def given(ticket: Mapping[str, Figure], name: str) -> float | None:
+    """A figure of a ticket; None where there is none."""
+    value = ticket.get(name)
+    return None if value is None or isinstance(value, str) else float(value)
+
+
+def unused_cores(ticket: Mapping[str, Figure], outcome: Outcome) -> float | None:
+    """Cores that were given and not kept busy (003: cpus - cpu_usage / 100); None where nobody measured."""
+    cores, used = given(ticket, "given_cores"), outcome.usage.cores_average
+    return None if cores is None or used is None or not 0 <= used.value < 2.0**62 else max(0.0, cores - used.value)

@@ -1,0 +1,177 @@
+"""`q-learning`: one agent walks over allocations of cores and memory (paper 003, section 4.3), and variants of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import ceil
+from typing import Any
+
+from headway.model.outcome import Ending, Outcome
+from headway.model.records import Figure, Why
+from headway.model.resources import describe
+from headway.sizing.agents.agent_trace import Trace
+from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given, unused_cores
+from headway.sizing.agents.q_rewards import (
+    UnusedShare,
+    joint_kill_reward,
+    joint_reward,
+    unused_as_printed,
+    unused_with_floor,
+)
+from headway.sizing.agents.q_values import Grid, QValues, State, epsilon_harmonic, epsilon_in_steps
+from headway.sizing.observing import learned_peak, run_s
+
+# The thesis leaves the grid open, says that it was small, and counts an example with four states of cores and three of
+# memory. That is ours: half, one, one and a half and two times the cores that the workflow asks for, and half, one and
+# one and a half times the memory.
+STEPS_OF_DEFAULT = 2
+MOST_OF_DEFAULT_CORES = 2
+MOST_MEMORY = 3
+
+
+class QLearning(MalleableAllocator):
+    """Begins with what the workflow asks for and moves by a step of cores or memory at a time (003).
+
+    Its state is the allocation; actions that it never tried in a state come first. Step size 0.1, discount 1, epsilon
+    0.5, after 50 runs of its task 0.25, after 100 0.1. The reward is 4.2 with the floor that the prose wants
+    (`q-learning-printed` has it as printed); a kill is rewarded -2 times unused cores times slowdown times memory. An
+    attempt after a kill moves up from what ran out; beyond the grid twice that is given, and not learned.
+    """
+
+    name = "q-learning"
+    choices = ("action",)
+
+    def new_agent(self, category: str) -> Agent:
+        return _Walker(self.name, unused_with_floor, epsilon_in_steps)
+
+
+class QLearningPrinted(QLearning):
+    """`q-learning` with reward 4.2 as it is printed: full memory costs nothing (003)."""
+
+    name = "q-learning-printed"
+
+    def new_agent(self, category: str) -> Agent:
+        return _Walker(self.name, unused_as_printed, epsilon_in_steps)
+
+
+class QLearningHarmonic(QLearning):
+    """`q-learning` that tries something at random with probability 1/t (003, section 6.1)."""
+
+    name = "q-learning-harmonic"
+
+    def new_agent(self, category: str) -> Agent:
+        return _Walker(self.name, unused_with_floor, epsilon_harmonic)
+
+
+class _Walker(Agent):
+    """The agent of a category."""
+
+    def __init__(self, policy: str, unused: UnusedShare, epsilon: Callable[[int], float]) -> None:
+        super().__init__()
+        self._policy = policy
+        self._unused = unused
+        self._epsilon = epsilon
+        self._values = QValues()
+        self._at: State | None = None  # where the last attempt that ended had led; None: at the default
+        self._trace = Trace()
+
+    def choose(self, question: Question) -> Choice:
+        step = cores_step(question.default_cores)
+        chunk_bytes = question.default_bytes / STEPS_OF_DEFAULT
+        grid = grid_of(question, step, chunk_bytes)
+        default = (round(question.default_cores / step), STEPS_OF_DEFAULT)
+        state = grid.nearest(self._at or default)
+        epsilon = self._epsilon(self._values.updates)
+        if question.failed_bytes:
+            state = grid.nearest((state[0], int(question.failed_bytes / chunk_bytes + 0.5)))
+            action = "more-memory" if state[1] < grid.most[1] else "stay"
+            rule = "after-kill"
+        else:
+            action, rule = self._values.choose(grid, state, epsilon, question.draws["action"])
+        cores, chunk = grid.after(state, action)
+        words = {
+            "untried": "it has not been tried here",
+            "explored": f"tried at random, as one in {1 / epsilon:.0f}",
+            "best": "the best so far",
+            "after-kill": "what was given ran out",
+        }[rule]
+        figures: dict[str, Figure] = {
+            "from_cores": state[0] * step,
+            "from_chunk": state[1],
+            "chunk_bytes": chunk_bytes,
+            "action": action,
+            "epsilon": epsilon,
+            "runs": self._values.updates,
+        }
+        text = f"{action} from {describe('cores', state[0] * step)} and {state[1]} chunks of memory: {words}"
+        why = Why(self._policy, rule, figures, text)
+        ticket: dict[str, Figure] = {
+            "from_cores": float(state[0]),
+            "from_chunk": float(state[1]),
+            "action": action,
+            "cores": float(cores),
+            "chunk": float(chunk),
+            "chunk_bytes": chunk_bytes,
+            "most_cores": float(grid.most[0]),
+            "most_chunks": float(grid.most[1]),
+        }
+        given_cores = min(float(cores * step), question.limits.cores)
+        return Choice(given_cores, ceil(chunk * chunk_bytes), {"cores": why, "memory_bytes": why}, ticket)
+
+    def learn(self, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
+        names = ("from_cores", "from_chunk", "cores", "chunk", "chunk_bytes", "most_cores", "most_chunks")
+        figures = [given(ticket, name) for name in names]
+        action, memory_bytes, cores = (
+            ticket.get("action"),
+            given(ticket, "given_memory_bytes"),
+            given(ticket, "given_cores"),
+        )
+        if None in figures or not isinstance(action, str) or memory_bytes is None or cores is None:
+            return
+        from_cores, from_chunk, cores_at, chunk, chunk_bytes, most_cores, most_chunks = (
+            value or 0.0 for value in figures
+        )
+        if abs(chunk * chunk_bytes - memory_bytes) > 1:
+            return  # it was given more than the grid has
+        reward = self._reward(ticket, memory_bytes, chunk_bytes, outcome)
+        if reward is None:
+            return
+        grid = Grid(("cores", "memory"), (int(most_cores), int(most_chunks)))
+        self._values.learn(grid, (int(from_cores), int(from_chunk)), action, reward)
+        self._at = (int(cores_at), int(chunk))
+        self._trace.add(action, cores, memory_bytes, reward)
+
+    def _reward(
+        self, ticket: Mapping[str, Figure], memory_bytes: float, chunk_bytes: float, outcome: Outcome
+    ) -> float | None:
+        unused, seconds = unused_cores(ticket, outcome), run_s(outcome)
+        if unused is None:
+            return None
+        slowdown = seconds / self.mean_s if self.mean_s > 0 else 1.0
+        chunks = memory_bytes / chunk_bytes
+        if outcome.ending is Ending.MEMORY:
+            return joint_kill_reward(unused, slowdown, chunks)
+        peak = learned_peak("memory_bytes", outcome)
+        return None if peak is None else joint_reward(unused, slowdown, chunks, peak / memory_bytes, self._unused)
+
+    def state(self) -> dict[str, Any]:
+        at = None if self._at is None else list(self._at)
+        return {"q": self._values.state(), "at": at, "traces": {"agent": self._trace.state()}}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._values.restore(state["q"])
+        self._at = None if state["at"] is None else tuple(state["at"])
+        self._trace.restore(state["traces"]["agent"])
+
+
+def cores_step(default_cores: float) -> int:
+    """Half of what the workflow asks for, in whole cores."""
+    return max(1, int(default_cores / STEPS_OF_DEFAULT))
+
+
+def grid_of(question: Question, step: int, chunk_bytes: float) -> Grid:
+    """Everything up to twice the cores and one and a half times the memory that the workflow asks for, as far as the
+    machine has it."""
+    most_cores = min(int(MOST_OF_DEFAULT_CORES * question.default_cores / step), int(question.limits.cores / step))
+    most_chunks = min(MOST_MEMORY, int(question.limits.memory_bytes / chunk_bytes))
+    return Grid(("cores", "memory"), (max(1, most_cores), max(1, most_chunks)))

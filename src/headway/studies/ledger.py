@@ -1,0 +1,108 @@
+"""`Ledger`: the results of a study as a CSV file that grows by a line a run, and is gone on with."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import TextIO
+
+from msgspec import ValidationError, convert, structs
+
+from headway.model.errors import InputError, SiteError
+from headway.studies.runs import Key, Row
+
+_FIELDS = Row.__struct_fields__
+
+
+class Ledger:
+    """Rows by key; with a file, what is in it is known from the beginning and what comes is appended at once.
+
+    A line that was cut off by a crash is dropped. `again` are plans whose rows are forgotten.
+    """
+
+    def __init__(self, path: Path | None, again: Collection[str] = ()) -> None:
+        self.rows: dict[Key, Row] = {}
+        self._path = path
+        self._file: TextIO | None = None
+        if path is not None:
+            self._open(path, again)
+
+    def _open(self, path: Path, again: Collection[str]) -> None:
+        try:
+            text = path.read_text(encoding="utf-8") if path.exists() else ""
+            whole = text[: text.rfind("\n") + 1]
+            rows = _parsed(whole, path)
+            self.rows = {row.key: row for row in rows if row.plan not in again}
+            if whole != text or len(self.rows) < len(rows) or not whole:
+                unfinished = path.with_name(f".{path.name}.unfinished")
+                unfinished.write_text("".join(_lines(self.rows.values())), encoding="utf-8")
+                unfinished.replace(path)
+            self._file = path.open("a", encoding="utf-8", newline="")
+        except OSError as error:
+            raise SiteError(f"cannot keep results here: {error.strerror}", where=str(path)) from error
+
+    def add(self, row: Row) -> None:
+        """Note a row; on return it is in the file."""
+        self.rows[row.key] = row
+        if self._file is not None:
+            try:
+                self._file.write(_line(row))
+                self._file.flush()
+            except OSError as error:
+                raise SiteError(f"cannot keep results here: {error.strerror}", where=str(self._path)) from error
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        if self._file is not None:
+            self._file.close()
+
+
+def write_parquet(rows: Iterable[Row], path: Path) -> bool:
+    """The rows as Parquet too, where pyarrow happens to be installed; whether it was."""
+    try:
+        import pyarrow  # type: ignore[import-not-found,unused-ignore]
+        import pyarrow.parquet  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return False
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([structs.asdict(row) for row in rows]), path)
+    return True
+
+
+def _lines(rows: Iterable[Row]) -> Iterable[str]:
+    yield ",".join(_FIELDS) + "\n"
+    for row in rows:
+        yield _line(row)
+
+
+def _line(row: Row) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(structs.astuple(row))
+    return line.getvalue()
+
+
+def _parsed(text: str, path: Path) -> list[Row]:
+    if not text:
+        return []
+    lines = csv.reader(io.StringIO(text))
+    if next(lines) != list(_FIELDS):
+        raise InputError(
+            "these are results of another kind, or of another version",
+            where=str(path),
+            todo="name another folder, or move this file away",
+        )
+    found = []
+    for number, fields in enumerate(lines, start=2):
+        try:
+            values = dict(zip(_FIELDS, (_value(field) for field in fields), strict=True))
+            found.append(convert(values, Row, strict=False))
+        except (ValidationError, ValueError) as error:
+            raise InputError(
+                f"this is no row of results: {error}", where=f"{path}:{number}", todo="delete the line: it is run again"
+            ) from error
+    return found
+
+
+def _value(text: str) -> str:
+    return text.lower() if text in ("True", "False") else text

@@ -1,0 +1,105 @@
+"""A comparison as one HTML page with nothing to load from elsewhere, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+
+from headway.model.units import format_duration
+from headway.report.page_style import grouped_table, page_of, quiet_paragraph, table, words_table
+from headway.report.words import NOTHING, share
+from headway.studies.charts import COLOURS_SAY, Dot, ratio_chart
+from headway.studies.plans import plan_named
+from headway.studies.summary import Standing, Summary
+from headway.studies.tables import range_words, verdict
+
+_TITLE = "Plans compared"
+
+
+def page(summary: Summary, settings: Sequence[str]) -> str:
+    """The whole page."""
+    return page_of(_TITLE, "", _body(summary, settings))
+
+
+def _body(summary: Summary, settings: Sequence[str]) -> Iterator[str]:
+    reference = summary.reference
+    yield f'<h1>{_TITLE}</h1><p class="lead">{escape(verdict(summary))}.</p>'
+    for sentence in settings:
+        yield quiet_paragraph(f"{sentence}.")
+    yield f"<h2>Makespans against those of {escape(reference)}</h2>"
+    yield quiet_paragraph(
+        "A makespan is the time from a workflow's start to the end of its last task, waits in the queue included. "
+        "Ratios are geometric means over the same workflow, queue and start; intervals are resampled by days of "
+        f"starts. {COLOURS_SAY}"
+    )
+    yield chart(summary.overall, reference)
+    yield _table(summary.overall, reference)
+    yield quiet_paragraph(
+        "Through: runs in which every task succeeded; only these have a makespan. Won and lost: by 5% or more. Busy: "
+        "the share of the nodes' time in which a task ran."
+    )
+    plans = [it.plan for it in summary.overall if it.plan != reference]
+    for title, parts in (("By log", summary.by_trace), ("By workflow", summary.by_workflow)):
+        if len(parts) > 1:
+            yield f"<h2>{title}</h2>"
+            yield quiet_paragraph(f"Ratios of makespans to those of {reference}.")
+            yield _parts(parts, plans)
+            for name, standings in parts.items():
+                yield f"<details><summary>{escape(name)}: all figures</summary>"
+                yield f"{chart(standings, reference)}{_table(standings, reference)}</details>"
+    yield "<h2>What the plans do</h2>"
+    yield words_table(("plan", ""), [(escape(it.plan), escape(plan_named(it.plan).words)) for it in summary.overall])
+
+
+def chart(standings: Sequence[Standing], reference: str) -> str:
+    """A dot a plan."""
+    dots = [Dot(it.plan, it.ratio, f"{it.ratio.mean:.3f}") for it in standings if it.ratio is not None]
+    if not dots:
+        return ""
+    axis = f"makespan, in those of {reference} (logarithmic): shorter to the left"
+    return f'<div class="wide">{ratio_chart(f"Makespans against {reference}", dots, axis)}</div>'
+
+
+def _table(standings: Sequence[Standing], reference: str) -> str:
+    makespan, against, mean = "makespan", f"against {reference}", "mean of a run"
+    heads = [
+        ("", "plan"),
+        ("", "runs"),
+        ("", "through"),
+        (makespan, "median"),
+        (makespan, "ratio"),
+        (makespan, "95%"),
+        (against, "won"),
+        (against, "tied"),
+        (against, "lost"),
+        (mean, "jobs"),
+        (mean, "node-hours"),
+        (mean, "busy"),
+    ]
+    rows = (
+        (
+            escape(it.plan),
+            f"{it.runs:,}",
+            f"{it.through:,}",
+            NOTHING if it.makespan_s is None else format_duration(it.makespan_s),
+            NOTHING if it.ratio is None else f"{it.ratio.mean:.3f}",
+            range_words(it.ratio),
+            f"{it.wins:,}",
+            f"{it.ties:,}",
+            f"{it.losses:,}",
+            f"{it.jobs:,.1f}",
+            f"{it.node_hours:,.0f}",
+            share(it.busy_share),
+        )
+        for it in standings
+    )
+    return grouped_table(heads, rows)
+
+
+def _parts(parts: Mapping[str, Sequence[Standing]], plans: Sequence[str]) -> str:
+    rows = []
+    for name, each in parts.items():
+        found = {it.plan: it.ratio for it in each}
+        ratios = [found.get(plan) for plan in plans]
+        rows.append([escape(name), *(NOTHING if it is None else f"{it.mean:.3f}" for it in ratios)])
+    return table(["", *plans], rows)

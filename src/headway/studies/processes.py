@@ -1,0 +1,94 @@
+"""Blocks of runs on all cores: each process says what came of a run as soon as it is over."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+
+from msgspec import Struct
+
+from headway.studies.runs import Row, Run, rows_of
+
+Block = Sequence[Run]  # of one queue, starts in order
+
+
+class _Over(Struct, frozen=True):
+    """A block is over; with a message, it failed."""
+
+    message: str = ""
+
+
+def cores() -> int:
+    """How many processes may work at a time."""
+    return len(os.sched_getaffinity(0))
+
+
+def carry_out(blocks: Sequence[Block], processes: int) -> Generator[Row, None, None]:
+    """The rows of all blocks, in the order in which they come. Whoever stops listening stops the work."""
+    if processes == 1 or len(blocks) == 1:
+        for block in blocks:
+            yield from rows_of(block)
+        return
+    # Processes that start anew: one copied from this, with its threads, might hang.
+    context = get_context("spawn")
+    left = iter(blocks)
+    workers = {}
+    try:
+        for _ in range(min(processes, len(blocks))):
+            ours, theirs = context.Pipe()
+            worker = context.Process(target=_work, args=(theirs,), daemon=True)
+            worker.start()
+            theirs.close()
+            workers[ours] = worker
+            ours.send(next(left))
+        while workers:
+            heard = wait(list(workers))
+            for connection in [each for each in workers if each in heard]:
+                said = _heard(connection)
+                if isinstance(said, Row):
+                    yield said
+                    continue
+                more: Block | None = next(left, None)
+                connection.send(more)
+                if more is None:
+                    workers.pop(connection).join()
+    finally:
+        for worker in workers.values():
+            worker.terminate()
+        for worker in workers.values():
+            worker.join()
+
+
+def _heard(connection: Connection) -> Row | _Over:
+    try:
+        said: Row | _Over = connection.recv()
+    except EOFError:
+        raise RuntimeError("a process of the study died; what was finished is kept") from None
+    if isinstance(said, _Over) and said.message:
+        raise RuntimeError(said.message)
+    return said
+
+
+def _work(connection: Connection) -> None:
+    """A process of the pool."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who asked; it then ends this one
+    receive: Callable[[], Block | None] = connection.recv
+    with suppress(EOFError, ConnectionError):  # whoever asked is gone
+        while (block := receive()) is not None:
+            connection.send(_Over(_carried_out(block, connection)))
+
+
+def _carried_out(block: Block, connection: Connection) -> str:
+    """What went wrong, if anything did."""
+    try:
+        for row in rows_of(block):
+            connection.send(row)
+    except ConnectionError:
+        raise
+    except Exception as error:  # so that the one who asked hears of it
+        return f"{type(error).__name__}: {error} (in {block[0].workflow}, {block[0].queue.name})"
+    return ""

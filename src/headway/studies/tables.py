@@ -1,0 +1,90 @@
+"""A comparison on a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from rich.text import Text
+
+from headway.model.units import format_duration
+from headway.report.columns import Field, table_lines
+from headway.report.words import NOTHING, share
+from headway.studies.paired import BEATS, Interval
+from headway.studies.summary import Standing, Summary
+
+Line = tuple[Text | str, bool]  # and whether it is laid out, and must not be wrapped
+
+
+def lines_of(summary: Summary, width: int) -> Iterator[Line]:
+    """The table, its parts, and a sentence."""
+    for line in overall_table(summary.overall, width):
+        yield line, True
+    for title, parts in (("by log", summary.by_trace), ("by workflow", summary.by_workflow)):
+        if len(parts) > 1:
+            yield "", False
+            yield Text(f"makespans against {summary.reference}'s, {title}", style="bold"), False
+            plans = [standing.plan for standing in summary.overall if standing.plan != summary.reference]
+            for line in parts_table(parts, plans, width):
+                yield line, True
+    yield "", False
+    yield Text(verdict(summary), style="bold"), False
+
+
+def overall_table(standings: Sequence[Standing], width: int) -> list[Text]:
+    """A line a plan, the shortest makespans first."""
+    fields = [
+        Field("makespan", "median", lambda row: _duration(row.makespan_s), 70),
+        Field("makespan", "ratio", lambda row: _ratio(row.ratio), 90),
+        Field("makespan", "95%", lambda row: range_words(row.ratio), 60),
+        Field("", "won", lambda row: f"{row.wins:,}", 80),
+        Field("", "tied", lambda row: f"{row.ties:,}", 79),
+        Field("", "lost", lambda row: f"{row.losses:,}", 78),
+        Field("", "jobs", lambda row: f"{row.jobs:,.1f}", 40),
+        Field("", "node-hours", lambda row: f"{row.node_hours:,.0f}", 75),
+        Field("", "busy", lambda row: share(row.busy_share), 30),
+    ]
+    if any(row.through < row.runs for row in standings):
+        fields.append(Field("", "not through", lambda row: f"{row.runs - row.through:,}", 85))
+    return table_lines("plan", [row.plan for row in standings], standings, fields, width, total=False)
+
+
+def parts_table(parts: Mapping[str, Sequence[Standing]], plans: Sequence[str], width: int) -> list[Text]:
+    """A line a part, a column a plan."""
+    rows = [{standing.plan: standing for standing in each} for each in parts.values()]
+
+    def value(plan: str, row: Mapping[str, Standing]) -> str:
+        return _ratio(row[plan].ratio) if plan in row else NOTHING
+
+    fields = [Field("", plan, partial(value, plan), 80 - number) for number, plan in enumerate(plans)]
+    return table_lines("", list(parts), rows, fields, width, total=False)
+
+
+def verdict(summary: Summary) -> str:
+    """Which plan is best, and against what."""
+    judged = [standing for standing in summary.overall if standing.ratio is not None]
+    if not judged or judged[0].ratio is None:
+        return "there is nothing to compare: no two plans got the same workflow through"
+    best = judged[0]
+    if best.plan == summary.reference:
+        return f"no plan is better than {summary.reference} on average"
+    pairs = best.wins + best.ties + best.losses
+    return (
+        f"{best.plan} takes {share(1 - judged[0].ratio.mean)} less time than {summary.reference} on average: "
+        f"{share(BEATS)} or more in {best.wins:,} of {pairs:,} runs, the other way round in {best.losses:,}"
+    )
+
+
+def _duration(seconds: float | None) -> str:
+    return NOTHING if seconds is None else format_duration(seconds)
+
+
+def _ratio(found: Interval | None) -> str:
+    return NOTHING if found is None else f"{found.mean:.3f}"
+
+
+def range_words(found: Interval | None) -> str:
+    """From where to where."""
+    if found is None or found.low is None or found.high is None:
+        return NOTHING
+    return f"{found.low:.2f}-{found.high:.2f}"
