@@ -22,9 +22,9 @@ ALLOWED: dict[str, set[str]] = {
     "generators": {"model", "kernels", "formats"},
     "history": {"model", "kernels", "file_systems"},
     "engine": {"model", *POLICIES},
-    "workers": {"model", "kernels", "crash_points", "locks"},
+    "workers": {"model", "kernels", "crash_points", "locks", "log_setup"},
     "journal": {"model", "kernels", "crash_points", "locks", "file_systems"},
-    "clusters": {"model", "kernels", "workers", "locks"},
+    "clusters": {"model", "kernels", "workers", "locks", "log_setup"},
     "report": {"version", "model", "journal", "history"},
     "simulation": {"model", "kernels", *POLICIES},
     "drivers": {
@@ -36,6 +36,7 @@ ALLOWED: dict[str, set[str]] = {
         "clusters",
         "workers",
         "crash_points",
+        "log_setup",
         "simulation",
         "history",
         *POLICIES,
@@ -45,6 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "version": set(),
     "file_systems": set(),
     "locks": set(),
+    "log_setup": set(),
     "__init__": {"version", "model", "integrations"},
 }
 ON_TOP = {"cli", "web", "studies", "integrations", "__main__"}
