@@ -19,10 +19,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-# Heavier proof: hundreds of kills.
+# Heavier proof: hundreds of kills, thousands of nested calls.
 chaos: $(VENV)/.dev
 	@tests/packages.sh
-	$(BIN)/python -m pytest tests/chaos -m chaos -n 2
+	$(BIN)/python -m pytest -m chaos -n 2 --dist loadgroup
 
 # Timings, as ratios against named peers in the same run.
 bench: $(VENV)/.bench

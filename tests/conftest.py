@@ -1,26 +1,54 @@
-"""For all tests: patience, since a machine may be busy, a disk that is soon full, and a history of each test's own."""
+"""For all tests: no deadlines on a busy machine, a history of each test's own, and no processes left behind."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.left_processes import SESSION, VARIABLE, end_processes, mark_environment
+
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
 
-# What is made once for many tests neither learns from anything nor teaches.
+# Runs that fixtures make for many tests read no history and write none.
 os.environ["HEADWAY_HISTORY"] = "none"
+mark_environment("fixtures of many tests")
+
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        item.stash[FAILED] = True
+    return report
+
+
+def pytest_unconfigure() -> None:
+    end_processes(SESSION)
+
+
+@pytest.fixture(autouse=True)
+def no_processes_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """End all processes of a failed test; those of tests that pass are ended with the session."""
+    before = mark_environment("fixtures of many tests")
+    mark = mark_environment(request.node.nodeid)
+    yield
+    os.environ[VARIABLE] = before
+    if request.node.stash.get(FAILED, False):
+        end_processes(mark)
 
 
 @pytest.fixture(autouse=True)
 def own_history(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where this test's runs keep what they learned; nobody's real history is read or written."""
+    """Give this test's runs a history of their own; the user's real history is neither read nor written."""
     place = tmp_path_factory.mktemp("history") / "history.db"
     monkeypatch.setenv("HEADWAY_HISTORY", str(place))
     return place
@@ -28,7 +56,7 @@ def own_history(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of three megabytes."""
+    """Mount a file system of three megabytes."""
     place = tmp_path / "small"
     place.mkdir()
     made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", place], capture_output=True, check=False)

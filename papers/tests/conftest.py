@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tests.cli.conftest import *  # noqa: F403
-from tests.conftest import own_history, small_disk
+from tests.conftest import no_processes_left, own_history, pytest_runtest_makereport, small_disk
 
-__all__ = ["own_history", "small_disk"]
+__all__ = ["no_processes_left", "own_history", "pytest_runtest_makereport", "small_disk"]

@@ -1,6 +1,48 @@
-"""`python -m headway` is the command `headway`."""
+"""The command `headway`, also as `python -m headway`.
 
-from headway.cli.main import main
+This module imports nothing that takes time: Ctrl-C has to work while the rest is being imported.
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+
+TYPE_CHECKING = False  # `typing` would be imported before Ctrl-C is safe
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+_INTERRUPTED = 130
+_RETRY_S = 0.01
+
+
+def main() -> NoReturn:
+    """Run the command line and exit."""
+    sys.unraisablehook = _repeat_lost_interrupt
+    try:
+        from headway.cli.main import main as run_command_line
+
+        run_command_line()
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+
+
+def _repeat_lost_interrupt(lost: sys.UnraisableHookArgs) -> None:
+    """Raise KeyboardInterrupt again if it was raised where Python has to ignore exceptions.
+
+    Such places are `__del__` methods and callbacks of weak references, of which each import has one. Python would print
+    "Exception ignored in ..." and the user's Ctrl-C would do nothing.
+    """
+    if lost.exc_type is not None and issubclass(lost.exc_type, KeyboardInterrupt):
+        import threading
+
+        # Not at once: the exception would be raised in this function, where it is ignored as well.
+        timer = threading.Timer(_RETRY_S, _thread.interrupt_main)
+        timer.daemon = True
+        timer.start()
+    else:
+        sys.__unraisablehook__(lost)
+
 
 if __name__ == "__main__":
     main()
