@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from tests.left_processes import VARIABLE
+
 PATIENCE_S = 120.0
 
 
@@ -21,10 +23,15 @@ def start_daemon(argv: list[str], log: Path, environment: Mapping[str, str] | No
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
-            env={**os.environ, **(environment or {})},
+            env={**_without_mark(), **(environment or {})},
             cwd="/",
             start_new_session=True,
         )
+
+
+def _without_mark() -> dict[str, str]:
+    """Our environment without the test's mark: a daemon serves many tests and survives one that fails."""
+    return {name: value for name, value in os.environ.items() if name != VARIABLE}
 
 
 def wait_until(happened: Callable[[], bool], what: str, *, patience_s: float = PATIENCE_S) -> None:
