@@ -41,12 +41,13 @@ ALLOWED: dict[str, set[str]] = {
         "history",
         *POLICIES,
     },
-    "testing": {"model", "journal", "clusters", *POLICIES},
+    "testing": {"model", "kernels", "formats", "journal", "clusters", "drivers", *POLICIES},
     "crash_points": set(),
     "version": set(),
     "file_systems": set(),
     "locks": set(),
     "log_setup": set(),
+    "registry": {"model"},
     "__init__": {"version", "model", "integrations"},
 }
 ON_TOP = {"cli", "web", "studies", "integrations", "__main__"}

@@ -13,9 +13,13 @@ from headway.journal.base import Journal
 from headway.journal.sqlite import SqliteJournal
 from headway.kernels.batch.queue import BatchQueue
 from headway.model.resources import Resources
+from headway.ordering import ORDERS
+from headway.ordering.base import Order
+from headway.planning import PLANS
+from headway.planning.base import Estimate, Planner
 from headway.sizing import SIZERS
 from headway.sizing.base import Sizer
-from headway.testing import ClusterContract, JournalContract, SizerContract
+from headway.testing import ClusterContract, JournalContract, OrderContract, PlannerContract, SizerContract
 
 
 @pytest.mark.parametrize("name", sorted(SIZERS))
@@ -26,6 +30,26 @@ class TestSizers(SizerContract):
 
     def make(self, resource: str) -> Sizer:
         return SIZERS[self.name](resource)
+
+
+@pytest.mark.parametrize("name", sorted(ORDERS))
+class TestOrders(OrderContract):
+    @pytest.fixture(autouse=True)
+    def choose(self, name: str) -> None:
+        self.name = name
+
+    def make(self) -> Order:
+        return ORDERS[self.name]()
+
+
+@pytest.mark.parametrize("name", sorted(PLANS))
+class TestPlanners(PlannerContract):
+    @pytest.fixture(autouse=True)
+    def choose(self, name: str) -> None:
+        self.name = name
+
+    def make(self, estimate: Estimate) -> Planner:
+        return PLANS[self.name](estimate)
 
 
 class TestSqliteJournal(JournalContract):

@@ -1,17 +1,29 @@
-"""Contract suites: what every Sizer, Allocator, WaitModel, Journal and Cluster must do, shipped so that plugin writers
-can run them too.
+"""Contract suites for everything that a plugin can add, shipped so that plugin authors can run them.
 
 Subclass a suite in a pytest file and say how to make the thing:
 
-    class TestMySizer(SizerContract):
-        def make(self, resource):
-            return MySizer(resource)
+    class TestMyOrder(OrderContract):
+        def make(self):
+            return MyOrder()
 """
 
 from headway.testing.allocator_contract import AllocatorContract
 from headway.testing.cluster_contract import ClusterContract
+from headway.testing.format_contract import TaskLogFormatContract, WorkflowFormatContract
 from headway.testing.journal_contract import JournalContract
+from headway.testing.order_contract import OrderContract
+from headway.testing.planner_contract import PlannerContract
 from headway.testing.sizer_contract import SizerContract
 from headway.testing.wait_contract import WaitContract
 
-__all__ = ["AllocatorContract", "ClusterContract", "JournalContract", "SizerContract", "WaitContract"]
+__all__ = [
+    "AllocatorContract",
+    "ClusterContract",
+    "JournalContract",
+    "OrderContract",
+    "PlannerContract",
+    "SizerContract",
+    "TaskLogFormatContract",
+    "WaitContract",
+    "WorkflowFormatContract",
+]
