@@ -1,4 +1,4 @@
-"""004 run again: estimates, predictors, figures and verdicts on hand-worked scenarios, and a small run of it all."""
+"""Witt et al. 2019: estimates, predictors, figures and verdicts on scenarios made by hand, and a small study."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import Context
-from headway_papers.cli.reproduce_feedback import command
-from headway_papers.feedback import bar
+from headway_papers.cli.feedback import command
+from headway_papers.feedback import verdicts
 from headway_papers.feedback.entrants import EVERY_PAIR, EXACT, FIFO, LFF, OUR_EXACT, TTFS, is_published
-from headway_papers.feedback.experiment import run_experiment
 from headway_papers.feedback.figures import (
     MAKESPAN,
     MAQ,
@@ -28,12 +27,13 @@ from headway_papers.feedback.figures import (
     pair_wins,
     places_of,
 )
-from headway_papers.feedback.ledger import Ledger
 from headway_papers.feedback.predictors import as_published
 from headway_papers.feedback.statements import statements
+from headway_papers.feedback.study import run_study
 from headway_papers.feedback.units import Done, Row, Unit, carry_out
 from headway_papers.feedback.workflows import estimated, with_estimates, workflow
 from headway_papers.fixed_pool.runs import recorded_in_pool
+from headway_papers.frame.ledger import Ledger
 
 GB = 10**9
 
@@ -66,7 +66,7 @@ def test_every_task_of_a_category_has_the_same_estimate_and_none_is_beyond_the_p
 
 
 def test_a_guess_that_failed_is_followed_by_the_prediction_and_a_prediction_by_its_double() -> None:
-    """004 section III-B."""
+    """Witt et al. 2019, section III-B."""
     sizer = as_published("percentile-95")("memory_bytes")
     context = Context(Resources(cores=8, memory_bytes=100 * GB))
     task = Task("t", "c", "true", hints={"memory_bytes": 4 * GB})
@@ -111,20 +111,20 @@ def test_to_dominate_is_to_be_better_on_both_by_group_means() -> None:
 
 
 def test_the_verdict_names_who_dominates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bar, "OURS", ("learning-rank", "ladder"))
+    monkeypatch.setattr(verdicts, "OURS", ("learning-rank", "ladder"))
     rows = {("learning-rank", "ladder"): (0.8, 5.0), (FIFO, "PC 95"): (0.9, 4.0), ("rank", "ladder"): (0.7, 4.0)}
-    published, with_our_sizer = bar.verdicts_on([place(rows)])
+    published, with_our_sizer = verdicts.verdicts_on([place(rows)])
     assert not published.passed and published.value == 1 and "FIFO + PC 95" in published.detail
     assert with_our_sizer.passed
 
 
 def test_who_knows_all_peaks_beforehand_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = ("learning-rank", "ladder")
-    monkeypatch.setattr(bar, "OURS", ours)
+    monkeypatch.setattr(verdicts, "OURS", ours)
     rows = {ours: (0.8, 5.0), (FIFO, EXACT): (0.85, 4.5), (ours[0], OUR_EXACT): (0.9, 4.0), (FIFO, "PC 95"): (0.5, 9.0)}
-    published, _ = bar.verdicts_on([place(rows)])
+    published, _ = verdicts.verdicts_on([place(rows)])
     assert published.passed
-    sentence = bar.lead([place(rows)])[1]
+    sentence = verdicts.lead([place(rows)])[1]
     assert "dominate it in 1 of 1 groups" in sentence and sentence.endswith("with the same knowledge, in 0.")
 
 
@@ -144,7 +144,7 @@ def test_a_unit_has_every_scenario_and_the_pool_is_never_more_than_full() -> Non
 def test_what_is_known_is_not_simulated_again_and_a_cut_line_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from headway_papers.feedback import experiment
+    from headway_papers.feedback import study
 
     made: list[Unit] = []
 
@@ -152,24 +152,24 @@ def test_what_is_known_is_not_simulated_again_and_a_cut_line_is(
         made.append(unit)
         return Done(unit, [Row(0.5, FIFO, "PC 50", 0.5, 1.0, 1)], 0.1)
 
-    monkeypatch.setattr(experiment, "carry_out", small)
+    monkeypatch.setattr(study, "carry_out", small)
     path = tmp_path / "workflows.jsonl"
-    first = run_experiment(2, 0, Ledger(path), processes=1)
+    first = run_study(2, 0, path, processes=1)
     assert len(made) == 10 and len(first.done) == 10
     path.write_text(path.read_text()[:-20])
     made.clear()
-    again = run_experiment(2, 0, Ledger(path), processes=1)
+    again = run_study(2, 0, path, processes=1)
     assert len(made) == 1 and again.done == first.done
     path.write_text("{}\n")
     with pytest.raises(InputError, match="no result"):
-        Ledger(path)
+        Ledger(Done, path)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of workflows of 60 tasks, as if they were of 1,000."""
     path = tmp_path_factory.mktemp("feedback") / "workflows.jsonl"
-    ledger = Ledger(path)
+    ledger: Ledger[Done] = Ledger(Done, path)
     for number in range(2):
         for family in ("cybershake", "epigenomics", "ligo", "montage", "sipht"):
             done = carry_out(Unit(family, number, tasks=60))
@@ -181,15 +181,18 @@ def test_the_whole_of_it_on_the_command_line(folder: Path) -> None:
     run = CliRunner().invoke(command, ["--workflows", "2", "--out", str(folder), "--json"], catch_exceptions=False)
     said = json.loads(run.stdout)
     assert len(said["groups"]) == 15 and len(said["scenarios"]) == 10
-    assert {it["about"].split(" in which")[0] for it in said["verdicts"]} == {"groups of 15"}
+    abouts = [it["about"] for it in said["verdicts"]]
+    assert sum("claim of Witt et al. 2019" in about for about in abouts) == 2
+    assert sum(about.startswith("groups of 15 in which") for about in abouts) == 2
     page = (folder / "feedback.html").read_text()
     assert all(f"Figure {number}" in page for number in range(3, 8)) and "http" not in page.replace("http-equiv", "")
     shown = CliRunner().invoke(command, ["--workflows", "2", "--out", str(folder)], catch_exceptions=False)
-    assert "What 004 says, and what is found here" in shown.stdout and "would take about" in shown.stdout
+    assert "What the paper says, and what is found here" in shown.stdout and "would take about" in shown.stdout
 
 
 def test_statements_hold_what_they_say(folder: Path) -> None:
-    places = places_of(list(Ledger(folder / "workflows.jsonl").found.values()))
+    known: Ledger[Done] = Ledger(Done, folder / "workflows.jsonl")
+    places = places_of(list(known.found.values()))
     found = list(statements(places))
     assert any("persevere" in it.paper for it in found) and any("PC 50 with postpone" in it.paper for it in found)
     assert all(it.ours for it in found)

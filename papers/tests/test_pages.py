@@ -16,8 +16,7 @@ from headway.studies.paired import Interval
 from headway.studies.runs import Row
 from headway.studies.summary import summary_of
 from headway_papers.asa.charts import figure_5
-from headway_papers.asa.convergence import POLICIES, trial
-from headway_papers.asa.signal import waits_s
+from headway_papers.asa.convergence import POLICIES, trial, waits_s
 from headway_papers.glume.charts import gain_chart, short_names
 
 GREEN, RED, GREY = "#2f9455", "#d1434b", "#8c959f"
@@ -102,7 +101,7 @@ def test_a_page_of_nothing_that_could_be_compared() -> None:
     assert "<svg" not in html
 
 
-# --- 002 ---
+# --- the GLUME thesis ---
 
 
 def test_names_lose_what_all_share_but_the_application() -> None:
@@ -129,7 +128,7 @@ def test_twelve_configurations_fit_a_narrow_window() -> None:
     assert picture.count("<rect") == 12 * 7
 
 
-# --- 000 ---
+# --- Souza et al. 2020 ---
 
 
 def test_figure_5_has_a_panel_for_each_policy() -> None:
@@ -137,7 +136,7 @@ def test_figure_5_has_a_panel_for_each_policy() -> None:
     picture = figure_5(trials)
     assert picture.count(">true wait</title>") == len(POLICIES)
     for policy in POLICIES:
-        assert f"{policy}: the wait it says" in picture
+        assert f"{policy}: the predicted wait" in picture
     tall = float(picture.split('viewBox="0 0 ')[1].split('"')[0].split()[1])
     heights = [float(y) for path in re.findall(r' d="([^"]*)"', picture) for y in re.findall(r"[V,]([\d.]+)", path)]
     assert heights

@@ -1,20 +1,18 @@
-"""The experiment as titled tables of words, for screen and page alike: ours beside 000's."""
+"""The study's tables: ours beside those of Souza et al. 2020."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean, median
 
-from msgspec import Struct
-
+from headway.report.page_style import legend
 from headway.report.queue.words import waited
 from headway.report.words import NOTHING
-from headway.studies.charts import Dot
-from headway.studies.paired import Interval
+from headway.studies.charts import Dot, ratio_chart
+from headway_papers.asa import charts
 from headway_papers.asa.accuracy import Accuracy
 from headway_papers.asa.comparing import Standing, pairs_of, standing
-from headway_papers.asa.convergence import DELTA, POLICIES, Recovery
-from headway_papers.asa.experiment import Results
+from headway_papers.asa.convergence import CHANGES, DELTA, POLICIES, Recovery
 from headway_papers.asa.machines import MACHINES, QUEUES, Machine
 from headway_papers.asa.published import (
     ASA,
@@ -27,20 +25,13 @@ from headway_papers.asa.published import (
     WORKFLOWS,
     Cell,
 )
-from headway_papers.asa.signal import CHANGES
+from headway_papers.asa.study import Results
 from headway_papers.asa.units import AT_ONCE, HEADWAY, NAIVE, RULES, Done, Row
+from headway_papers.frame.page import picture
+from headway_papers.frame.report import Section, columns, plus_minus
 
 _PAPER = "paper"
-
-
-class Section(Struct, frozen=True):
-    """A table and a line on it. Heads are two lines: a group, and a title. Dots are a picture of some of it."""
-
-    title: str
-    heads: list[tuple[str, str]]  # the first is that of the names
-    rows: list[list[str]]
-    note: str = ""
-    dots: list[Dot] = []
+_AXIS = "makespan, in those of Per-Stage (logarithmic): shorter to the left"
 
 
 def sections(results: Results) -> Iterator[Section]:
@@ -63,19 +54,20 @@ def sections(results: Results) -> Iterator[Section]:
 
 
 def figure_5(results: Results) -> Section:
-    """How long after each change."""
+    """Iterations after each change."""
     rows = []
     for policy in POLICIES:
         found = [it for it in results.convergence.recoveries if it.policy == policy]
         by_change = [[it for it in found if it.at == at] for at in CHANGES]
         figures = [_iterations(each) for each in by_change]
         rows.append([policy, *figures, f"{100 * fmean(it.right for it in found):.0f}%"])
-    heads = [("", "policy"), *(("change at iteration", str(at)) for at in CHANGES), ("", "right")]
+    heads = columns("policy", ("change at iteration", *map(str, CHANGES)), ("", "right"))
     note = (
-        "Iterations until the right alternative has more than half of the chances: median, and the most; 'never' is "
-        "not before the next change. Right: answers than which no alternative was nearer."
+        "Iterations until the right alternative has a probability above one half: median and maximum; 'never' means "
+        "not before the next change. Right: predictions that were the nearest alternative."
     )
-    return Section("Figure 5: how soon ASA knows a wait that has changed", heads, rows, note)
+    drawn = picture(charts.figure_5(results.convergence.shown), legend=legend(charts.COLOURS.items()))
+    return Section("Figure 5: how soon ASA knows a wait that has changed", heads, rows, note, [drawn])
 
 
 def _iterations(found: Sequence[Recovery]) -> str:
@@ -101,16 +93,8 @@ def regret(results: Results) -> Section:
         ]
         for it in results.convergence.bounds
     ]
-    at_worst = "where it is worst"
-    heads = [
-        ("", ""),
-        ("at the end", "regret"),
-        ("at the end", "bound"),
-        (at_worst, "iteration"),
-        (at_worst, "regret"),
-        (at_worst, "bound"),
-        ("", "broken"),
-    ]
+    worst = ("where it is worst", "iteration", "regret", "bound")
+    heads = columns("", ("at the end", "regret", "bound"), worst, ("", "broken"))
     note = (
         f"Appendix A, Theorem 1: loss beyond the best single alternative, and 4η + ln m + √(2t ln(m/δ)) with δ = "
         f"{DELTA:g}. Broken: the share of iterations after which the regret is beyond the bound."
@@ -122,7 +106,7 @@ def regret(results: Results) -> Section:
 
 
 def waits(results: Results) -> Section:
-    """What was matched."""
+    """The loads, and the waits that they were chosen for."""
     rows = []
     for machine in MACHINES.values():
         for queue in QUEUES:
@@ -134,10 +118,9 @@ def waits(results: Results) -> Section:
         rows.append(
             [f"{machine.name}, {_PAPER}", NOTHING, *(f"{TABLE_2[MONTAGE, it].real_h:g}" for it in machine.cores)]
         )
-    mean = "mean wait, hours"
-    heads = [("", ""), ("", "load"), (mean, "28 or 160"), (mean, "56 or 320"), (mean, "112 or 640 cores")]
-    note = "One load for each made-up log, so that jobs of the most cores, for 20 minutes, wait as long as in Table 2."
-    return Section("Loads, and what they make jobs wait", heads, rows, note)
+    heads = columns("", ("", "load"), ("mean wait, hours", "28 or 160", "56 or 320", "112 or 640 cores"))
+    note = "One load for each generated log, so that jobs of 20 minutes with the most cores wait as long as in Table 2."
+    return Section("Loads, and how long jobs wait at them", heads, rows, note)
 
 
 def summary(title: str, done: Sequence[Done]) -> Section:
@@ -147,36 +130,29 @@ def summary(title: str, done: Sequence[Done]) -> Section:
         [
             it.name,
             waited(it.makespan_s),
-            _interval(it.ratio),
+            plus_minus(it.ratio),
             NOTHING if it.closes is None else f"{100 * it.closes.mean:.0f}%",
             waited(it.total_wait_s),
             waited(it.perceived_wait_s),
             f"{it.core_hours:.0f}",
-            _interval(it.core_ratio),
+            plus_minus(it.core_ratio),
             f"{it.idle_core_hours:.1f}",
             f"{it.early}",
         ]
         for it in found
     ]
-    heads = [
-        ("", "strategy"),
-        ("makespan", "mean"),
-        ("makespan", "to Per-Stage"),
-        ("", "closes"),
-        ("wait", "total"),
-        ("wait", "perceived"),
-        ("core-hours", "mean"),
-        ("core-hours", "to Per-Stage"),
-        ("core-hours", "idle"),
-        ("", "early"),
-    ]
+    makespan, wait = ("makespan", "mean", "to Per-Stage"), ("wait", "total", "perceived")
+    heads = columns(
+        "strategy", makespan, ("", "closes"), wait, ("core-hours", "mean", "to Per-Stage", "idle"), ("", "early")
+    )
     runs = found[0].runs if found else 0
     note = (
         f"{runs} runs each. Closes: of the gap between Per-Stage and Big Job, if there is one. Early: allocations that "
-        "were given back."
+        "started too early and were released."
     )
-    dots = [Dot(it.name, it.ratio, _interval(it.ratio)) for it in found]
-    return Section(f"{title}: all strategies", heads, rows, note, dots)
+    dots = [Dot(it.name, it.ratio, plus_minus(it.ratio)) for it in found]
+    pictures = [picture(ratio_chart(title, dots, _AXIS))] if dots else []
+    return Section(f"{title}: all strategies", heads, rows, note, pictures)
 
 
 _Wanted = Callable[[Done, Row], bool]
@@ -208,19 +184,17 @@ def makespans(queue: str, done: Sequence[Done]) -> Section:
         row = [_cell(cell), NOTHING if first is None else waited(first.makespan_s), waited(paper[PER_STAGE].makespan_s)]
         for plan in (BIG_JOB, ASA, *others):
             own = by_plan.get((plan, "reserved"))
-            row.append(NOTHING if own is None else _interval(own.ratio))
+            row.append(NOTHING if own is None else plus_minus(own.ratio))
             if plan in STRATEGIES:
                 row.append(f"{paper[plan].makespan_s / paper[PER_STAGE].makespan_s:.2f}")
         rows.append(row)
-    heads = [("", ""), ("Per-Stage", "ours"), ("Per-Stage", _PAPER)]
-    for plan in (BIG_JOB, ASA):
-        heads += [(f"{plan}, of it", "ours"), (f"{plan}, of it", _PAPER)]
-    heads += [("", plan) for plan in others]
+    groups = ("Per-Stage", f"{BIG_JOB}, of it", f"{ASA}, of it")
+    heads = columns("", *((group, "ours", _PAPER) for group in groups), ("", *others))
     return Section(
         f"Table 1, {queue}: makespans",
         heads,
         rows,
-        "Others than Per-Stage as a part of its makespan, geometric means; rule reserved.",
+        "All but Per-Stage as a part of its makespan, geometric means; rule reserved.",
     )
 
 
@@ -236,8 +210,7 @@ def core_hours(queue: str, done: Sequence[Done]) -> Section:
             if plan in plans:
                 row.append(f"{TABLE_1[cell][plan].core_hours:g}")
         rows.append(row)
-    heads = [("", ""), *((plan, whose) for plan in plans for whose in ("ours", _PAPER))]
-    heads += [("", plan) for plan in (NAIVE, HEADWAY)]
+    heads = columns("", *((plan, "ours", _PAPER) for plan in plans), ("", NAIVE, HEADWAY))
     return Section(f"Table 1, {queue}: core-hours", heads, rows, "Ours are of whole nodes.")
 
 
@@ -252,12 +225,12 @@ def perceived(queue: str, done: Sequence[Done]) -> Section:
         asa = by_plan.get((ASA, "reserved"))
         row.append(NOTHING if asa is None else waited(asa.total_wait_s))
         rows.append(row)
-    heads = [("", ""), *((plan, whose) for plan in STRATEGIES for whose in ("ours", _PAPER)), (ASA, "total")]
+    heads = columns("", *((plan, "ours", _PAPER) for plan in STRATEGIES), (ASA, "total"))
     return Section(
         f"Table 1, {queue}: waits",
         heads,
         rows,
-        "Perceived: while no task runs. Total: of all jobs, also while others ran.",
+        "Ours: time in which no task runs. Total: the sum over all jobs, also while others run.",
     )
 
 
@@ -271,10 +244,10 @@ def table_2(queue: str, done: Sequence[Done]) -> Section:
         for machine in MACHINES.values():
             rows += [_accuracy(machine, done, (workflow, cores)) for cores in machine.cores]
     groups = ("real wait", "ASA says", "perceived", "hit", "overhead")
-    heads = [("", ""), *((group, whose) for group in groups for whose in ("ours", _PAPER)), ("", "nearest")]
+    heads = columns("", *((group, "ours", _PAPER) for group in groups), ("", "nearest"))
     note = (
         "Hours, and core-hours of overhead; rule reserved; means over logs and moments. Hit: not predicted more than a "
-        "minute too long. Overhead: for which nodes would be held if nobody gave them back. Nearest: no alternative "
+        "minute too long. Overhead: core-hours that would be held before they are needed. Nearest: no alternative "
         "would have been nearer."
     )
     return Section(f"Table 2, {queue}: 60 submissions, a minute apart", heads, [row for row in rows if row], note)
@@ -309,8 +282,3 @@ def _accuracy(machine: Machine, done: Sequence[Done], cell: Cell) -> list[str]:
         f"{paper.overhead_core_hours:g}",
         f"{100 * mean('nearest'):.0f}%",
     ]
-
-
-def _interval(found: Interval) -> str:
-    words = f"{found.mean:.2f}"
-    return words if found.low is None or found.high is None else f"{words} ±{(found.high - found.low) / 2:.2f}"

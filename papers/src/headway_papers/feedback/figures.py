@@ -1,4 +1,4 @@
-"""What 004's Figures 3 to 7 show, counted and averaged from the scenarios."""
+"""The figures behind the paper's Figures 3 to 7, counted and averaged from the scenarios."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Wanted = Callable[[Pair], bool]
 
 
 class Place(Struct, frozen=True):
-    """A workflow under a time to failure, and every combination there."""
+    """A workflow at a time to failure (TTF), and the scenario of every combination."""
 
     family: str
     number: int
@@ -31,12 +31,12 @@ class Place(Struct, frozen=True):
 
     @property
     def workflow(self) -> tuple[str, int]:
-        """What intervals are drawn by: one workflow's scenarios are not independent."""
+        """The unit of resampling: one workflow's scenarios are not independent."""
         return self.family, self.number
 
 
 def places_of(done: Sequence[Done]) -> list[Place]:
-    """All of them."""
+    """Every workflow at every time to failure."""
     return [
         Place(each.unit.family, each.unit.number, ttf, {row.pair: row for row in each.rows if row.ttf == ttf})
         for each in done
@@ -45,7 +45,7 @@ def places_of(done: Sequence[Done]) -> list[Place]:
 
 
 def cost(row: Row, metric: str) -> float:
-    """What is to be small."""
+    """A value that is smaller for a better scenario."""
     return row.makespan_s if metric == MAKESPAN else -row.maq
 
 
@@ -66,7 +66,8 @@ def pair_wins(
 
 def order_wins(places: Iterable[Place], metric: str, wanted: Wanted = is_published) -> Counter[str]:
     """Figure 4: for how many workflows each order is best with some predictor."""
-    return Counter(order for place in places for order in {pair[0] for pair in winners(place, metric, wanted)})
+    best = (dict.fromkeys(order for order, _ in winners(place, metric, wanted)) for place in places)
+    return Counter(order for orders in best for order in orders)
 
 
 def mean_of(places: Sequence[Place], pair: Pair, value: Callable[[Row], float]) -> Interval:
@@ -75,18 +76,18 @@ def mean_of(places: Sequence[Place], pair: Pair, value: Callable[[Row], float]) 
 
 
 def difference(places: Sequence[Place], one: Pair, other: Pair, value: Callable[[Row], float]) -> Interval:
-    """How much more the first has, in the same places."""
+    """The mean of the first combination's value less the other's, in the same places."""
     values = [value(place.rows[one]) - value(place.rows[other]) for place in places]
     return interval(values, [place.workflow for place in places])
 
 
 def days(row: Row) -> float:
-    """The makespan as the paper gives it."""
+    """The makespan in days, as the paper gives it."""
     return row.makespan_s / 86400.0
 
 
 def maq(row: Row) -> float:
-    """For `mean_of`."""
+    """Memory allocation quality."""
     return row.maq
 
 

@@ -1,4 +1,4 @@
-"""004's predictors as section III-B has them: a task whose *guess* failed gets the prediction once there is one."""
+"""The paper's rule for failures (section III-B): a task whose guess failed gets the prediction, if there is one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headway.sizing.learning import LearningSizer
 
 
 def as_published(name: str) -> Callable[[str], Sizer]:
-    """The sizer of that name; if it learns, with 004's rule for guesses that failed.
+    """The sizer of that name; if it learns, with the paper's rule for guesses that failed.
 
     Headway's own rule is to give at least twice what ran out, whatever it came from.
     """

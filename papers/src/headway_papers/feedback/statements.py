@@ -1,12 +1,10 @@
-"""What 004 says, and what is found here: each with the figures that decide, and whether they agree."""
+"""What the paper says, and what is found here: each with the figures that decide, and whether they agree."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
-
-from msgspec import Struct
 
 from headway.studies.paired import Interval
 from headway_papers.feedback.entrants import (
@@ -37,16 +35,9 @@ from headway_papers.feedback.figures import (
     spread,
 )
 from headway_papers.feedback.units import Row
+from headway_papers.frame.report import Statement, bracketed
 
-_WORST_SHARE = 0.10  # what is "among the worst"
-
-
-class Statement(Struct, frozen=True):
-    """A sentence of the paper, what we found, and whether that is the same."""
-
-    paper: str
-    ours: str
-    agrees: bool
+_WORST_SHARE = 0.10  # from here on a combination is "among the worst"
 
 
 def statements(places: Sequence[Place]) -> Iterator[Statement]:
@@ -62,12 +53,6 @@ def statements(places: Sequence[Place]) -> Iterator[Statement]:
     yield _pc_50_with_fifo(places)
     yield _over_users(places)
     yield _worst(places)
-
-
-def words(found: Interval, digits: int = 3, sign: str = "") -> str:
-    """A mean with its interval."""
-    ends = "" if found.low is None else f" [{found.low:{sign}.{digits}f}, {found.high:{sign}.{digits}f}]"
-    return f"{found.mean:{sign}.{digits}f}{ends}"
 
 
 def _at(places: Sequence[Place], ttf: float) -> list[Place]:
@@ -122,7 +107,7 @@ def _top(wins: Counter[str]) -> str:
 
 
 def _lff_against_fifo(places: Sequence[Place], ttf: float) -> Statement:
-    """Of the two that the paper goes on with: each predictor alike, all together."""
+    """The two orders that the paper goes on with, over all predictors."""
     there = _at(places, ttf)
     parts, better = [], []
     for metric, value, digits, sign in ((MAKESPAN, days, 2, -1), (MAQ, maq, 3, 1)):
@@ -140,7 +125,7 @@ def _lff_against_fifo(places: Sequence[Place], ttf: float) -> Statement:
 
 
 def _families_with_lff(there: Sequence[Place], value: Callable[[Row], float], sign: int) -> list[str]:
-    """Where LFF is better than FIFO on average: one family in which it is much slower outweighs the others."""
+    """Families in which LFF is better than FIFO on average; over all, one much slower family outweighs the others."""
     gains = {
         family: [
             sign * (value(place.rows[LFF, name]) - value(place.rows[FIFO, name]))
@@ -198,7 +183,7 @@ def _pc_50_with_fifo(places: Sequence[Place]) -> Statement:
     quality = mean_of(there, (FIFO, "PC 50"), maq)
     ours = (
         f"FIFO + PC 50 is fastest for {wins[FIFO, 'PC 50']} of {len(there)}; most often are {top}. It takes "
-        f"{failed:.2f} attempts a task, and what failed gets twice the median: MAQ {words(quality)}"
+        f"{failed:.2f} attempts a task, and what failed gets twice the median: MAQ {bracketed(quality)}"
     )
     agrees = wins[FIFO, "PC 50"] == max(wins.values())
     return Statement("TTF 0.1: FIFO is best because of PC 50 (VI-C, Figure 5)", ours, agrees)
@@ -208,8 +193,8 @@ def _over_users(places: Sequence[Place]) -> Statement:
     gain = difference(places, (LFF, "LR mean-"), (LFF, "Power 2"), maq)
     better = fmean(place.rows[LFF, "LR mean-"].maq > place.rows[LFF, "Power 2"].maq for place in places)
     ours = (
-        f"with LFF persevere LR mean- has {words(gain, sign='+')} more MAQ than Power 2, and more for {better:.0%} of "
-        "workflows"
+        f"with LFF persevere LR mean- has {bracketed(gain, sign='+')} more MAQ than Power 2, and more for "
+        f"{better:.0%} of workflows"
     )
     return Statement("regression gives better MAQ than users' estimates (Figure 6)", ours, _above(gain))
 
