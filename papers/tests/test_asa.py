@@ -76,7 +76,7 @@ def test_a_stage_waits_for_all_of_the_one_before() -> None:
     assert {seen.cores for seen in made.recorded.values()} == {28.0}
 
 
-def test_longest_never_changes_its_mind() -> None:
+def test_the_model_longest_always_predicts_the_longest_wait() -> None:
     model, shape = Longest(), Shape(4, 600.0)
     model.observe(shape, {}, 5.0)
     assert model.predict(shape).wait_s == model.quantiles(shape, [0.5])[0] == ALTERNATIVES_S[-1]
@@ -98,7 +98,7 @@ def test_a_load_is_found_that_makes_jobs_wait_as_long_as_wanted() -> None:
     assert list(found.waits_h) == [160, 320, 640]
 
 
-def test_strategies_differ_by_rule_only_where_it_matters() -> None:
+def test_rules_for_dependent_jobs_are_tried_only_in_queues_with_reservations() -> None:
     assert ("asa", "slurm") in strategies("conservative")
     assert {rule for _, rule in strategies("fcfs")} == {"reserved"}
     assert {plan for plan, _ in strategies("fcfs")} == {plan for plan, _ in strategies("conservative")}
@@ -204,7 +204,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Results, Path]:
         return run_study(Size(1, 1, 2), 0, file, processes=1), file
 
 
-def test_everything_once(results: tuple[Results, Path]) -> None:
+def test_a_whole_small_study(results: tuple[Results, Path]) -> None:
     found, _ = results
     assert len(found.calibrated) == len(QUEUES) * len(MACHINES)
     assert {row.status for done in found.done for row in done.rows} == {"succeeded"}

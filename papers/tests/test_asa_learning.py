@@ -1,4 +1,4 @@
-"""000's Figure 5 and the appendix's bound: the learner alone."""
+"""Souza et al. 2020: Figure 5 and the appendix's bound, the learner alone."""
 
 from __future__ import annotations
 

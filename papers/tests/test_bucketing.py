@@ -90,7 +90,7 @@ def test_several_seeds_are_averaged_and_processes_change_nothing() -> None:
         assert list(by_seed) == ([0] if once else [0, 1]), cell.allocator
 
 
-def test_a_workflow_of_which_nobody_knows_when_attempts_fail() -> None:
+def test_a_workflow_without_observed_failures_is_replayed_at_full_cost_only() -> None:
     log = synthetic_log("Normal", 0, 20)
     log.failed_after_s = {}
     found = Found([Workflow("coffea", "stand-in", {0: log})], None, None, [])
@@ -121,7 +121,7 @@ def test_a_folder_without_the_papers_logs(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "text", ["[]", "{", json.dumps(FIGURE | {"mem": [[0.1]]}), json.dumps(FIGURE | {"disk": "much"})]
 )
-def test_published_figures_that_are_none(tmp_path: Path, text: str) -> None:
+def test_a_file_without_the_published_figures_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "figure.json"
     path.write_text(text)
     with pytest.raises(InputError, match=re.escape(str(path))):
@@ -209,7 +209,7 @@ def test_what_a_log_says_of_its_run(tmp_path: Path) -> None:
     assert run.cores_used == 1.5
 
 
-def test_whether_first_amounts_ever_fall(tmp_path: Path) -> None:
+def test_lowered_first_amounts_are_counted(tmp_path: Path) -> None:
     """Two that explore do not count; after them memory rises and falls, disk rises, cores stay as they are."""
     head, first = ATTEMPTS.splitlines()[0], "default,1,SUCCESS"
     rows = [

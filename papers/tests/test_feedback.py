@@ -96,7 +96,7 @@ def test_wins_count_ties_for_each_and_an_order_once() -> None:
     assert pair_wins([place(rows)], MAQ, worst=True) == {(FIFO, "PC 50"): 1}
 
 
-def test_ours_is_no_winner_among_the_paper_s() -> None:
+def test_our_combinations_do_not_count_among_the_papers_winners() -> None:
     rows = {(FIFO, "PC 50"): (0.5, 7.0), (FIFO, "ladder"): (0.9, 4.0), ("learning-rank", "PC 95"): (0.8, 5.0)}
     assert pair_wins([place(rows)], MAKESPAN) == {(FIFO, "PC 50"): 1}
     assert is_published((FIFO, "PC 50")) and not is_published((FIFO, "ladder"))
@@ -118,7 +118,7 @@ def test_the_verdict_names_who_dominates(monkeypatch: pytest.MonkeyPatch) -> Non
     assert with_our_sizer.passed
 
 
-def test_who_knows_all_peaks_beforehand_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_who_know_all_peaks_are_not_among_the_papers_combinations(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = ("learning-rank", "ladder")
     monkeypatch.setattr(verdicts, "OURS", ours)
     rows = {ours: (0.8, 5.0), (FIFO, EXACT): (0.85, 4.5), (ours[0], OUR_EXACT): (0.9, 4.0), (FIFO, "PC 95"): (0.5, 9.0)}
@@ -177,7 +177,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path.parent
 
 
-def test_the_whole_of_it_on_the_command_line(folder: Path) -> None:
+def test_the_command_prints_and_writes_everything(folder: Path) -> None:
     run = CliRunner().invoke(command, ["--workflows", "2", "--out", str(folder), "--json"], catch_exceptions=False)
     said = json.loads(run.stdout)
     assert len(said["groups"]) == 15 and len(said["scenarios"]) == 10
@@ -190,7 +190,7 @@ def test_the_whole_of_it_on_the_command_line(folder: Path) -> None:
     assert "What the paper says, and what is found here" in shown.stdout and "would take about" in shown.stdout
 
 
-def test_statements_hold_what_they_say(folder: Path) -> None:
+def test_every_statement_has_what_was_found(folder: Path) -> None:
     known: Ledger[Done] = Ledger(Done, folder / "workflows.jsonl")
     places = places_of(list(known.found.values()))
     found = list(statements(places))
@@ -198,6 +198,6 @@ def test_statements_hold_what_they_say(folder: Path) -> None:
     assert all(it.ours for it in found)
 
 
-def test_full_and_a_number_are_one_too_many() -> None:
+def test_full_and_a_number_of_workflows_exclude_each_other() -> None:
     with pytest.raises(InputError, match="own number"):
         CliRunner().invoke(command, ["--full", "--workflows", "3"], catch_exceptions=False)

@@ -82,7 +82,7 @@ def test_one_cell_may_be_five_percent_behind_and_no_more() -> None:
     assert [verdict.passed for verdict in verdicts_of(goal)][:2] == [True, False]
 
 
-def test_ahead_over_all_of_each_rival() -> None:
+def test_ours_must_be_ahead_of_each_rival_over_all_cells() -> None:
     """Nowhere behind by 5% is not enough."""
     goal = judged(dict.fromkeys(RIVALS, 100.0) | {OURS: 101.0})
     assert not goal.passed
@@ -201,11 +201,11 @@ def test_another_seed_other_weeks() -> None:
     assert seeded_weeks("KTH", 300 * DAY_S, 0) != seeded_weeks("SDSC", 300 * DAY_S, 0)
 
 
-# --- the whole experiment, on logs and workflows made up ---
+# --- the whole study, on logs and workflows that are generated ---
 
 
 @pytest.fixture(scope="module")
-def made_up(tmp_path_factory: pytest.TempPathFactory) -> Found:
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Found:
     folder = tmp_path_factory.mktemp("glume")
     logs = {name: write_trace(folder / f"{name}.swf", 2500, seed) for seed, name in enumerate(LOGS)}
     workflows = [
@@ -215,8 +215,8 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Found:
     return Found(logs, workflows, [])
 
 
-def test_the_runs_of_each_mode(made_up: Found) -> None:
-    asked = Asked(made_up, Size(1, 4, 1))
+def test_the_runs_of_each_mode(generated: Found) -> None:
+    asked = Asked(generated, Size(1, 4, 1))
     clean = list(clean_runs(asked))
     assert len(clean) == 2 * 2 * 3 * 4 * 8
     assert {run.queue.cancelled for run in clean} == {"drop"}
@@ -229,8 +229,8 @@ def test_the_runs_of_each_mode(made_up: Found) -> None:
     assert len(list(enhancement_runs(asked))) == 2 * 8 * 2 * 3
 
 
-def test_everything_once(made_up: Found) -> None:
-    asked = Asked(made_up, Size(1, 1, 1), plans=("one-job", "zhang", "glume", "zhang-as-coded", "glume-as-coded"))
+def test_a_whole_small_study(generated: Found) -> None:
+    asked = Asked(generated, Size(1, 1, 1), plans=("one-job", "zhang", "glume", "zhang-as-coded", "glume-as-coded"))
     results = run_study(asked, MODES, Ledger(None), processes=1)
     assert set(results.modes) == {AS_PUBLISHED, CLEAN}
     assert results.full_runs > 289 * 10
@@ -265,7 +265,7 @@ def test_without_data_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 @pytest.mark.skipif(not DATA, reason="HEADWAY_DATA does not say where the real logs are")
-def test_the_real_thing() -> None:
+def test_a_small_study_on_the_real_logs() -> None:
     assert len(find().workflows) == 33
     assert {it.name for it in find(["M-50-*"]).workflows} == {f"MONTAGE_50_{it}" for it in DURATIONS}
     with pytest.raises(InputError, match="no workflow"):

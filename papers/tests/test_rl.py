@@ -25,7 +25,7 @@ from headway_papers.frame.text import lines_of
 from headway_papers.rl import courses, pipelines, units
 from headway_papers.rl.courses import APPROACHES, DEFAULT, LOOP, OURS, STATED, Approach, course, figures_of
 from headway_papers.rl.figures import added, ratio, totals
-from headway_papers.rl.pipelines import NAMES, find_pipelines, made_up
+from headway_papers.rl.pipelines import NAMES, find_pipelines, generated
 from headway_papers.rl.report import document, report
 from headway_papers.rl.statements import ABSTRACT, CLAIMS, CPU, GOALS, Claim, Statement, statements
 from headway_papers.rl.study import MAIN, Asked, Results, run_study
@@ -45,17 +45,17 @@ def no_traces(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three processes a pipeline, and short courses."""
-    monkeypatch.setattr(pipelines, "_MADE_UP", 3)
+    monkeypatch.setattr(pipelines, "_GENERATED", 3)
     monkeypatch.setattr(units, "COUNTED", 2)
     for name, approach in APPROACHES.items():
         monkeypatch.setitem(APPROACHES, name, Approach(name, 3, approach.allocator))
 
 
 def world(seed: int = 0, requests: float = 1.0) -> World:
-    return world_of(made_up("eager"), SPREAD, seed, requests)
+    return world_of(generated("eager"), SPREAD, seed, requests)
 
 
-def test_without_traces_pipelines_are_made_up_and_say_so() -> None:
+def test_without_traces_pipelines_are_generated_and_a_sentence_says_so() -> None:
     found = find_pipelines()
     assert [pipeline.name for pipeline in found.pipelines] == list(NAMES)
     assert not any(pipeline.measured for pipeline in found.pipelines)
@@ -97,7 +97,7 @@ def test_requests_are_multiplied_as_far_as_the_machine_goes() -> None:
 
 def test_fractions_are_shares() -> None:
     for fractions in FRACTIONS:
-        works = world_of(made_up("sarek"), fractions, 3).works.values()
+        works = world_of(generated("sarek"), fractions, 3).works.values()
         assert all(0 <= work.parallel < 1 for work in works)
 
 

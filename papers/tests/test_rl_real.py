@@ -1,4 +1,4 @@
-"""003 for real, on an example that takes no time: courses, and when choices have settled."""
+"""Zunker 2021 on this machine, with an example that takes no time: courses, and when choices have settled."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _TRACE = "sizey-nextflow-traces/trace_{}.csv.gz"
 _SAREK = "ksegments-traces/tasks.csv.gz"
 _MB = 2.0**20
 _SHORTEST_S = 0.5  # traces have whole seconds: 0 means less than one
-_MADE_UP = 12  # processes of a generated pipeline
+_GENERATED = 12  # processes of a generated pipeline
 _GB = 1e9
 
 
@@ -76,7 +76,7 @@ def find_pipelines() -> Found:
         if data and path.is_file():
             pipelines.append(_pipeline(name, _sarek_rows(path) if name == "sarek" else _trace_rows(path)))
         else:
-            pipelines.append(made_up(name))
+            pipelines.append(generated(name))
             missing.append(name)
     if not missing:
         return Found(pipelines, [])
@@ -84,12 +84,12 @@ def find_pipelines() -> Found:
     return Found(pipelines, [f"{why}: {', '.join(missing)} are generated, and say nothing about the real ones"])
 
 
-def made_up(name: str) -> Pipeline:
+def generated(name: str) -> Pipeline:
     """A generated pipeline: run times and peaks over three orders of magnitude, and requests of two to ten times the
     need."""
     draw = drawing("made up", name)
     processes = []
-    for number in range(_MADE_UP):
+    for number in range(_GENERATED):
         cores = int(draw.choice([1, 1, 2, 4, 6, 12]))
         seconds, peak = exp(draw.normal(log(100.0), 1.3)), exp(draw.normal(log(1.5 * _GB), 1.2))
         asked = min(64 * _GB, max(_GB, peak * exp(draw.uniform(log(2.0), log(10.0)))))
