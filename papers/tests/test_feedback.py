@@ -27,13 +27,13 @@ from headway_papers.feedback.figures import (
     pair_wins,
     places_of,
 )
-from headway_papers.feedback.predictors import as_published
 from headway_papers.feedback.statements import statements
 from headway_papers.feedback.study import run_study
 from headway_papers.feedback.units import Done, Row, Unit, carry_out
 from headway_papers.feedback.workflows import estimated, with_estimates, workflow
 from headway_papers.fixed_pool.runs import recorded_in_pool
 from headway_papers.frame.ledger import Ledger
+from paper_rule import as_published
 
 GB = 10**9
 

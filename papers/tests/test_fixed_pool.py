@@ -12,12 +12,12 @@ from headway.model.records import Decision, Event, Finish
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.workflow import Workflow
-from headway_papers.feedback.predictors import as_published
 from headway_papers.feedback.workflows import TERABYTE_WEEK, with_estimates, workflow
 from headway_papers.fixed_pool.compiled_runs import ORDERS, PREDICTORS, compiled_in_pool, prepared
 from headway_papers.fixed_pool.pool import scaled
 from headway_papers.fixed_pool.runs import recorded_in_pool, run_in_pool
 from headway_papers.malleable_work import MalleableWork, malleable_outcome
+from paper_rule import as_published
 
 GB = 10**9
 SMALL = Resources(cores=4, memory_bytes=10 * GB)

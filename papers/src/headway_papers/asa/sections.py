@@ -24,13 +24,16 @@ from headway_papers.asa.published import (
     TABLE_2,
     WORKFLOWS,
     Cell,
+    Measured,
 )
 from headway_papers.asa.study import Results
-from headway_papers.asa.units import AT_ONCE, HEADWAY, NAIVE, RULES, Done, Row
+from headway_papers.asa.units import AT_ONCE, HEADWAY, NAIVE, RULES, Done
 from headway_papers.frame.page import picture
 from headway_papers.frame.report import Section, columns, plus_minus
 
 _PAPER = "paper"
+# A plan, our figure of it, and the paper's.
+_Column = tuple[str, Callable[[Standing], str], Callable[[dict[str, Measured]], str] | None]
 _AXIS = "makespan, in those of Per-Stage (logarithmic): shorter to the left"
 
 
@@ -44,9 +47,7 @@ def sections(results: Results) -> Iterator[Section]:
         if done:
             for machine in MACHINES.values():
                 yield summary(f"{queue}, {machine.name}", [it for it in done if it.unit.machine == machine.name])
-            yield makespans(queue, done)
-            yield core_hours(queue, done)
-            yield perceived(queue, done)
+            yield from table_1(queue, done)
             yield table_2(queue, done)
 
 
@@ -155,83 +156,63 @@ def summary(title: str, done: Sequence[Done]) -> Section:
     return Section(f"{title}: all strategies", heads, rows, note, pictures)
 
 
-_Wanted = Callable[[Done, Row], bool]
+def table_1(queue: str, done: Sequence[Done]) -> Iterator[Section]:
+    """Makespans, core-hours and waits, under rule `reserved`."""
+    by_cell = {cell: _standings(done, cell) for cell in TABLE_1}
+
+    def section(what: str, note: str, heads: list[tuple[str, str]], shown: Sequence[_Column]) -> Section:
+        rows = []
+        for cell, by_plan in by_cell.items():
+            row = [_cell(cell)]
+            for plan, ours, paper in shown:
+                row.append(ours(by_plan[plan]) if plan in by_plan else NOTHING)
+                row += [paper(TABLE_1[cell])] if paper else []
+            rows.append(row)
+        return Section(f"Table 1, {queue}: {what}", heads, rows, note)
+
+    def ratio(it: Standing) -> str:
+        return plus_minus(it.ratio)
+
+    def part(plan: str) -> Callable[[dict[str, Measured]], str]:
+        return lambda row: f"{row[plan].makespan_s / row[PER_STAGE].makespan_s:.2f}"
+
+    first: _Column = (PER_STAGE, lambda it: waited(it.makespan_s), lambda row: waited(row[PER_STAGE].makespan_s))
+    shown = [
+        first,
+        *((it, ratio, part(it)) for it in (BIG_JOB, ASA)),
+        *((it, ratio, None) for it in (AT_ONCE, HEADWAY)),
+    ]
+    groups = ("Per-Stage", f"{BIG_JOB}, of it", f"{ASA}, of it")
+    heads = columns("", *((group, "ours", _PAPER) for group in groups), ("", AT_ONCE, HEADWAY))
+    yield section("makespans", "All but Per-Stage as a part of its makespan, geometric means.", heads, shown)
+
+    def hours(it: Standing) -> str:
+        return f"{it.core_hours:.0f}"
+
+    def figure(plan: str, of: Callable[[Measured], str]) -> Callable[[dict[str, Measured]], str]:
+        return lambda row: of(row[plan])
+
+    shown = [(it, hours, figure(it, lambda measured: f"{measured.core_hours:g}")) for it in STRATEGIES]
+    heads = columns("", *((plan, "ours", _PAPER) for plan in STRATEGIES), ("", NAIVE, HEADWAY))
+    more = [(it, hours, None) for it in (NAIVE, HEADWAY)]
+    yield section("core-hours", "Ours are of whole nodes.", heads, [*shown, *more])
+
+    def no_task(it: Standing) -> str:
+        return waited(it.perceived_wait_s)
+
+    shown = [(it, no_task, figure(it, lambda measured: waited(measured.wait_s))) for it in STRATEGIES]
+    heads = columns("", *((plan, "ours", _PAPER) for plan in STRATEGIES), (ASA, "total"))
+    note = "Ours: time in which no task runs. Total: the sum over all jobs, also while others run."
+    yield section("waits", note, heads, [*shown, (ASA, lambda it: waited(it.total_wait_s), None)])
 
 
-def _of(cell: Cell) -> _Wanted:
-    return lambda done, row: (row.workflow, row.cores) == cell
-
-
-def _by_cell(done: Sequence[Done]) -> dict[Cell, dict[tuple[str, str], Standing]]:
-    found = {}
-    for cell in TABLE_1:
-        pairs = pairs_of(done, _of(cell))
-        found[cell] = {(it.plan, it.dependency): standing(it) for it in pairs}
-    return found
+def _standings(done: Sequence[Done], cell: Cell) -> dict[str, Standing]:
+    found = pairs_of(done, lambda done, row: (row.workflow, row.cores) == cell)
+    return {it.plan: standing(it) for it in found if it.dependency == "reserved"}
 
 
 def _cell(cell: Cell) -> str:
     return f"{cell[0]} {cell[1]}"
-
-
-def makespans(queue: str, done: Sequence[Done]) -> Section:
-    """Table 1's makespans."""
-    others = (AT_ONCE, HEADWAY)
-    rows = []
-    for cell, by_plan in _by_cell(done).items():
-        paper = TABLE_1[cell]
-        first = by_plan.get((PER_STAGE, "reserved"))
-        row = [_cell(cell), NOTHING if first is None else waited(first.makespan_s), waited(paper[PER_STAGE].makespan_s)]
-        for plan in (BIG_JOB, ASA, *others):
-            own = by_plan.get((plan, "reserved"))
-            row.append(NOTHING if own is None else plus_minus(own.ratio))
-            if plan in STRATEGIES:
-                row.append(f"{paper[plan].makespan_s / paper[PER_STAGE].makespan_s:.2f}")
-        rows.append(row)
-    groups = ("Per-Stage", f"{BIG_JOB}, of it", f"{ASA}, of it")
-    heads = columns("", *((group, "ours", _PAPER) for group in groups), ("", *others))
-    return Section(
-        f"Table 1, {queue}: makespans",
-        heads,
-        rows,
-        "All but Per-Stage as a part of its makespan, geometric means; rule reserved.",
-    )
-
-
-def core_hours(queue: str, done: Sequence[Done]) -> Section:
-    """Table 1's core-hours."""
-    plans = (BIG_JOB, PER_STAGE, ASA)
-    rows = []
-    for cell, by_plan in _by_cell(done).items():
-        row = [_cell(cell)]
-        for plan in (*plans, NAIVE, HEADWAY):
-            own = by_plan.get((plan, "reserved"))
-            row.append(NOTHING if own is None else f"{own.core_hours:.0f}")
-            if plan in plans:
-                row.append(f"{TABLE_1[cell][plan].core_hours:g}")
-        rows.append(row)
-    heads = columns("", *((plan, "ours", _PAPER) for plan in plans), ("", NAIVE, HEADWAY))
-    return Section(f"Table 1, {queue}: core-hours", heads, rows, "Ours are of whole nodes.")
-
-
-def perceived(queue: str, done: Sequence[Done]) -> Section:
-    """Table 1's waits."""
-    rows = []
-    for cell, by_plan in _by_cell(done).items():
-        row = [_cell(cell)]
-        for plan in STRATEGIES:
-            own = by_plan.get((plan, "reserved"))
-            row += [NOTHING if own is None else waited(own.perceived_wait_s), waited(TABLE_1[cell][plan].wait_s)]
-        asa = by_plan.get((ASA, "reserved"))
-        row.append(NOTHING if asa is None else waited(asa.total_wait_s))
-        rows.append(row)
-    heads = columns("", *((plan, "ours", _PAPER) for plan in STRATEGIES), (ASA, "total"))
-    return Section(
-        f"Table 1, {queue}: waits",
-        heads,
-        rows,
-        "Ours: time in which no task runs. Total: the sum over all jobs, also while others run.",
-    )
 
 
 # --- §4.8 ---
