@@ -1,4 +1,4 @@
-"""How fast a pool is simulated: scenarios a second, by the engine and by the compiled simulator; and as workflows grow."""
+"""How fast a pool is simulated: scenarios a second, by the engine and compiled; and how time grows with workflows."""
 
 from __future__ import annotations
 

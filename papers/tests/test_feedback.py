@@ -19,13 +19,13 @@ from headway_papers.feedback.entrants import EVERY_PAIR, EXACT, FIFO, LFF, OUR_E
 from headway_papers.feedback.figures import (
     MAKESPAN,
     MAQ,
-    Place,
+    Case,
+    cases_of,
     dominators,
     group_means,
     in_use,
     order_wins,
     pair_wins,
-    places_of,
 )
 from headway_papers.feedback.statements import statements
 from headway_papers.feedback.study import run_study
@@ -78,9 +78,9 @@ def test_a_guess_that_failed_is_followed_by_the_prediction_and_a_prediction_by_i
     assert sizer.predict(task, [4 * GB, 8 * GB], context).value == 16 * GB  # the prediction would be no more
 
 
-def place(rows: dict[tuple[str, str], tuple[float, float]], number: int = 0, ttf: float = 0.5) -> Place:
+def case(rows: dict[tuple[str, str], tuple[float, float]], number: int = 0, ttf: float = 0.5) -> Case:
     found = {pair: Row(ttf, *pair, quality, length * 86400.0, 1000) for pair, (quality, length) in rows.items()}
-    return Place("montage", number, ttf, found)
+    return Case("montage", number, ttf, found)
 
 
 def test_wins_count_ties_for_each_and_an_order_once() -> None:
@@ -90,22 +90,22 @@ def test_wins_count_ties_for_each_and_an_order_once() -> None:
         (LFF, "PC 95"): (0.7, 6.0),
         (LFF, "LR"): (0.6, 8.0),
     }
-    assert pair_wins([place(rows)], MAKESPAN) == {(FIFO, "PC 95"): 1, (LFF, "PC 95"): 1}
-    assert order_wins([place(rows), place(rows, 1)], MAQ) == {FIFO: 2, LFF: 2}
-    assert pair_wins([place(rows)], MAKESPAN, worst=True) == {(LFF, "LR"): 1}
-    assert pair_wins([place(rows)], MAQ, worst=True) == {(FIFO, "PC 50"): 1}
+    assert pair_wins([case(rows)], MAKESPAN) == {(FIFO, "PC 95"): 1, (LFF, "PC 95"): 1}
+    assert order_wins([case(rows), case(rows, 1)], MAQ) == {FIFO: 2, LFF: 2}
+    assert pair_wins([case(rows)], MAKESPAN, worst=True) == {(LFF, "LR"): 1}
+    assert pair_wins([case(rows)], MAQ, worst=True) == {(FIFO, "PC 50"): 1}
 
 
 def test_our_combinations_do_not_count_among_the_papers_winners() -> None:
     rows = {(FIFO, "PC 50"): (0.5, 7.0), (FIFO, "ladder"): (0.9, 4.0), ("learning-rank", "PC 95"): (0.8, 5.0)}
-    assert pair_wins([place(rows)], MAKESPAN) == {(FIFO, "PC 50"): 1}
+    assert pair_wins([case(rows)], MAKESPAN) == {(FIFO, "PC 50"): 1}
     assert is_published((FIFO, "PC 50")) and not is_published((FIFO, "ladder"))
 
 
 def test_to_dominate_is_to_be_better_on_both_by_group_means() -> None:
     ours = ("learning-rank", "ladder")
-    first = place({ours: (0.8, 5.0), (FIFO, "PC 95"): (0.9, 4.0), (LFF, "PC 95"): (0.85, 6.0)})
-    second = place({ours: (0.8, 5.0), (FIFO, "PC 95"): (0.6, 4.0), (LFF, "PC 95"): (0.85, 6.0)}, 1)
+    first = case({ours: (0.8, 5.0), (FIFO, "PC 95"): (0.9, 4.0), (LFF, "PC 95"): (0.85, 6.0)})
+    second = case({ours: (0.8, 5.0), (FIFO, "PC 95"): (0.6, 4.0), (LFF, "PC 95"): (0.85, 6.0)}, 1)
     assert dominators(group_means([first])["montage", 0.5], ours, is_published) == [(FIFO, "PC 95")]
     assert dominators(group_means([first, second])["montage", 0.5], ours, is_published) == []
 
@@ -113,7 +113,7 @@ def test_to_dominate_is_to_be_better_on_both_by_group_means() -> None:
 def test_the_verdict_names_who_dominates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdicts, "OURS", ("learning-rank", "ladder"))
     rows = {("learning-rank", "ladder"): (0.8, 5.0), (FIFO, "PC 95"): (0.9, 4.0), ("rank", "ladder"): (0.7, 4.0)}
-    published, with_our_sizer = verdicts.verdicts_on([place(rows)])
+    published, with_our_sizer = verdicts.verdicts_on([case(rows)])
     assert not published.passed and published.value == 1 and "FIFO + PC 95" in published.detail
     assert with_our_sizer.passed
 
@@ -122,9 +122,9 @@ def test_users_who_know_all_peaks_are_not_among_the_papers_combinations(monkeypa
     ours = ("learning-rank", "ladder")
     monkeypatch.setattr(verdicts, "OURS", ours)
     rows = {ours: (0.8, 5.0), (FIFO, EXACT): (0.85, 4.5), (ours[0], OUR_EXACT): (0.9, 4.0), (FIFO, "PC 95"): (0.5, 9.0)}
-    published, _ = verdicts.verdicts_on([place(rows)])
+    published, _ = verdicts.verdicts_on([case(rows)])
     assert published.passed
-    sentence = verdicts.lead([place(rows)])[1]
+    sentence = verdicts.lead([case(rows)])[1]
     assert "dominate it in 1 of 1 groups" in sentence and sentence.endswith("with the same knowledge, in 0.")
 
 
@@ -192,8 +192,8 @@ def test_the_command_prints_and_writes_everything(folder: Path) -> None:
 
 def test_every_statement_has_what_was_found(folder: Path) -> None:
     known: Ledger[Done] = Ledger(Done, folder / "workflows.jsonl")
-    places = places_of(list(known.found.values()))
-    found = list(statements(places))
+    cases = cases_of(list(known.found.values()))
+    found = list(statements(cases))
     assert any("persevere" in it.paper for it in found) and any("PC 50 with postpone" in it.paper for it in found)
     assert all(it.ours for it in found)
 

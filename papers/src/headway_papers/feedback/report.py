@@ -11,11 +11,11 @@ from headway_papers.feedback.differences import differences
 from headway_papers.feedback.entrants import EVERY_ORDER, FIRST_GUESS, PUBLISHED_ORDERS, TTFS, is_published
 from headway_papers.feedback.figures import (
     METRICS,
+    cases_of,
     dominators,
     group_means,
     order_wins,
     pair_wins,
-    places_of,
     spread,
 )
 from headway_papers.feedback.sections import FIGURE_3, sections
@@ -27,7 +27,7 @@ from headway_papers.frame.report import Report, verdicts_json
 
 def report(results: Results) -> Report:
     """Everything to show."""
-    places = places_of(results.done)
+    cases = cases_of(results.done)
     scenarios = sum(len(done.rows) for done in results.done)
     ending = f"This took {format_duration(results.took_s)}."
     if results.workflows < FULL:
@@ -38,30 +38,30 @@ def report(results: Results) -> Report:
         about=f"{results.workflows} workflows of 1,000 tasks of each of five families, {scenarios:,} scenarios in a "
         f"pool of 128 cores and 1,952 GB; predictors start with the estimate {FIRST_GUESS}. Seed {results.seed}; "
         "intervals are 95%, resampled by workflow.",
-        sections=list(sections(places, results.seed)),
-        verdicts=verdicts_on(places),
+        sections=list(sections(cases, results.seed)),
+        verdicts=verdicts_on(cases),
         seed=results.seed,
-        statements=list(statements(places)),
-        findings=[*differences(places), *lead(places)],
+        statements=list(statements(cases)),
+        findings=[*differences(cases), *lead(cases)],
         ending=ending,
     )
 
 
 def document(results: Results) -> dict[str, Any]:
     """All figures, and each scenario, as JSON."""
-    places = places_of(results.done)
-    by_ttf = {ttf: [place for place in places if place.ttf == ttf] for ttf in TTFS}
+    cases = cases_of(results.done)
+    by_ttf = {ttf: [case for case in cases if case.ttf == ttf] for ttf in TTFS}
     return {
         "experiment": "feedback",
         "seed": results.seed,
         "workflows_a_family": results.workflows,
         "default": {"order": OURS[0], "sizer": OURS[1]},
-        "verdicts": verdicts_json(verdicts_on(places)),
-        "statements": to_builtins(list(statements(places))),
-        "differences": list(differences(places)),
-        "lead": lead(places),
+        "verdicts": verdicts_json(verdicts_on(cases)),
+        "statements": to_builtins(list(statements(cases))),
+        "differences": list(differences(cases)),
+        "lead": lead(cases),
         "figure_3": [
-            to_builtins(spread(places, name, EVERY_ORDER if name == OURS[1] else PUBLISHED_ORDERS)) for name in FIGURE_3
+            to_builtins(spread(cases, name, EVERY_ORDER if name == OURS[1] else PUBLISHED_ORDERS)) for name in FIGURE_3
         ],
         "figure_4": [
             {"ttf": ttf, "metric": metric, "order": order, "workflows": count}
@@ -90,7 +90,7 @@ def document(results: Results) -> dict[str, Any]:
                     for (order, name), (quality, length) in means.items()
                 ],
             }
-            for (family, ttf), means in group_means(places).items()
+            for (family, ttf), means in group_means(cases).items()
         ],
         "scenarios": to_builtins(results.done),
         "took_s": results.took_s,

@@ -29,7 +29,7 @@ from headway_papers.feedback.entrants import (
 )
 from headway_papers.feedback.figures import (
     METRICS,
-    Place,
+    Case,
     days,
     difference,
     dominators,
@@ -54,29 +54,29 @@ _TTF_LEGEND = legend((f"TTF {ttf:g}", colour) for ttf, colour in zip(TTFS, _BY_T
 _MOST_DOTS = 1500  # of each colour
 
 
-def sections(places: Sequence[Place], seed: int) -> Iterator[Section]:
+def sections(cases: Sequence[Case], seed: int) -> Iterator[Section]:
     """In the paper's order, then ours."""
-    yield figure_3(places, seed)
-    yield figure_4(places)
-    yield pairs_table("Figure 5", "best", places)
-    yield figure_6(places)
-    yield pairs_table("Figure 7", "worst", places)
-    yield orders_table(places)
-    yield groups_table(places)
-    yield combinations(places)
-    yield our_order(places)
+    yield figure_3(cases, seed)
+    yield figure_4(cases)
+    yield pairs_table("Figure 5", "best", cases)
+    yield figure_6(cases)
+    yield pairs_table("Figure 7", "worst", cases)
+    yield orders_table(cases)
+    yield groups_table(cases)
+    yield combinations(cases)
+    yield our_order(cases)
 
 
-def figure_3(places: Sequence[Place], seed: int) -> Section:
+def figure_3(cases: Sequence[Case], seed: int) -> Section:
     """MAQ and makespan, every order."""
     rows, clouds = [], []
     draw = np.random.Generator(np.random.Philox(key=[seed, 3]))
     for name in FIGURE_3:
         orders = PUBLISHED_ORDERS if ENTRANTS[name].published else EVERY_ORDER
-        every = [place.rows[order, name] for place in places for order in orders]
+        every = [case.rows[order, name] for case in cases for order in orders]
         chosen = draw.choice(len(every), min(_MOST_DOTS, len(every)), replace=False).tolist()
         clouds.append(Cloud(name, _COLOURS[name], [(every[at].maq, days(every[at])) for at in chosen]))
-        found = spread(places, name, orders)
+        found = spread(cases, name, orders)
         rows.append(
             [
                 name,
@@ -105,9 +105,9 @@ def figure_3(places: Sequence[Place], seed: int) -> Section:
 
 
 def _by_metric_and_ttf(
-    places: Sequence[Place], count: Callable[[list[Place], str], Counter[Key]]
+    cases: Sequence[Case], count: Callable[[list[Case], str], Counter[Key]]
 ) -> dict[tuple[str, float], Counter[Key]]:
-    return {(metric, ttf): count([it for it in places if it.ttf == ttf], metric) for metric in METRICS for ttf in TTFS}
+    return {(metric, ttf): count([it for it in cases if it.ttf == ttf], metric) for metric in METRICS for ttf in TTFS}
 
 
 def _counts(figure: str, wins: Mapping[tuple[str, float], Counter[Key]], named: Mapping[Key, str]) -> list[str]:
@@ -126,9 +126,9 @@ def _counts(figure: str, wins: Mapping[tuple[str, float], Counter[Key]], named: 
     ]
 
 
-def figure_4(places: Sequence[Place]) -> Section:
+def figure_4(cases: Sequence[Case]) -> Section:
     """How often each order is best."""
-    wins = _by_metric_and_ttf(places, order_wins)
+    wins = _by_metric_and_ttf(cases, order_wins)
     rows = [[SHORT_ORDERS[order], *(str(found[order]) for found in wins.values())] for order in PUBLISHED_ORDERS]
     heads = [("", "order"), *((metric, f"TTF {ttf:g}") for metric, ttf in wins)]
     note = "Of the paper's combinations, the best one for each workflow; ties count for each order in them."
@@ -136,9 +136,9 @@ def figure_4(places: Sequence[Place]) -> Section:
     return Section("Figure 4: number of workflows for which each order is best", heads, rows, note, pictures)
 
 
-def pairs_table(figure: str, which: str, places: Sequence[Place]) -> Section:
+def pairs_table(figure: str, which: str, cases: Sequence[Case]) -> Section:
     """Combinations by how often they are best, or worst."""
-    wins = _by_metric_and_ttf(places, partial(pair_wins, worst=which == "worst"))
+    wins = _by_metric_and_ttf(cases, partial(pair_wins, worst=which == "worst"))
     total: Counter[Pair] = sum(wins.values(), Counter())
     chosen = sorted(total, key=lambda pair: -total[pair])[:_MOST_PAIRS]
     rows = [[said(pair), *(str(found[pair]) for found in wins.values())] for pair in chosen]
@@ -148,15 +148,15 @@ def pairs_table(figure: str, which: str, places: Sequence[Place]) -> Section:
     return Section(f"{figure}: number of workflows for which a combination is {which}", heads, rows, note, pictures)
 
 
-def figure_6(places: Sequence[Place]) -> Section:
+def figure_6(cases: Sequence[Case]) -> Section:
     """Regression against users' estimates, LFF persevere."""
     rows = []
     for ttf in TTFS:
-        there = [place for place in places if place.ttf == ttf]
+        there = [case for case in cases if case.ttf == ttf]
         for user in USERS:
             gain = difference(there, (LFF, "LR mean-"), (LFF, user), maq)
             shorter = difference(there, (LFF, "LR mean-"), (LFF, user), days)
-            more = sum(place.rows[LFF, "LR mean-"].maq > place.rows[LFF, user].maq for place in there)
+            more = sum(case.rows[LFF, "LR mean-"].maq > case.rows[LFF, user].maq for case in there)
             rows.append(
                 [f"TTF {ttf:g}, {user}", bracketed(gain, 3, "+"), f"{more} of {len(there)}", bracketed(shorter, 2, "+")]
             )
@@ -165,7 +165,7 @@ def figure_6(places: Sequence[Place]) -> Section:
         Cloud(
             f"TTF {ttf:g}",
             colour,
-            [(it.rows[LFF, "Power 2"].maq, it.rows[LFF, "LR mean-"].maq) for it in places if it.ttf == ttf],
+            [(it.rows[LFF, "Power 2"].maq, it.rows[LFF, "LR mean-"].maq) for it in cases if it.ttf == ttf],
         )
         for ttf, colour in zip(TTFS, _BY_TTF, strict=True)
     ]
@@ -174,25 +174,25 @@ def figure_6(places: Sequence[Place]) -> Section:
     return Section("Figure 6: regression against users' estimates, both LFF persevere", heads, rows, "", pictures)
 
 
-def orders_table(places: Sequence[Place]) -> Section:
+def orders_table(cases: Sequence[Case]) -> Section:
     """Why one order is faster than another with the same predictor: MAQ, and how full the pool is."""
     rows = []
     for order in EVERY_ORDER:
         row = [SHORT_ORDERS.get(order, order)]
         for entrant in ("LR mean-", OUR_SIZER):
             pair = (order, entrant)
-            row += [bracketed(mean_of(places, pair, value), digits) for value, digits in ((maq, 3), (days, 2))]
-            row.append(f"{mean_of(places, pair, in_use).mean:.1%}")
+            row += [bracketed(mean_of(cases, pair, value), digits) for value, digits in ((maq, 3), (days, 2))]
+            row.append(f"{mean_of(cases, pair, in_use).mean:.1%}")
         rows.append(row)
     heads = columns("order", *((entrant, "MAQ", "days", "pool in use") for entrant in ("LR mean-", OUR_SIZER)))
     note = "Pool in use: the share of its memory that was given to tasks, over the whole run."
     return Section("Orders with one predictor, over all workflows and TTFs", heads, rows, note)
 
 
-def groups_table(places: Sequence[Place]) -> Section:
+def groups_table(cases: Sequence[Case]) -> Section:
     """Our default in each group, beside the best of the paper's combinations."""
     rows = []
-    for (family, ttf), means in sorted(group_means(places).items(), key=lambda item: (item[0][1], item[0][0])):
+    for (family, ttf), means in sorted(group_means(cases).items(), key=lambda item: (item[0][1], item[0][0])):
         published = [pair for pair in means if is_published(pair)]
         fastest = min(published, key=lambda pair: means[pair][1])
         finest = max(published, key=lambda pair: means[pair][0])
@@ -216,22 +216,22 @@ def groups_table(places: Sequence[Place]) -> Section:
     return Section("The 15 groups: means over their workflows", heads, rows, note)
 
 
-def combinations(places: Sequence[Place]) -> Section:
+def combinations(cases: Sequence[Case]) -> Section:
     """Every combination over everything."""
-    length = {pair: mean_of(places, pair, days) for pair in EVERY_PAIR}
+    length = {pair: mean_of(cases, pair, days) for pair in EVERY_PAIR}
     rows = [
-        [said(pair), bracketed(mean_of(places, pair, maq), 3), bracketed(length[pair], 2)]
-        + [f"{mean_of([it for it in places if it.ttf == ttf], pair, days).mean:.2f}" for ttf in TTFS]
+        [said(pair), bracketed(mean_of(cases, pair, maq), 3), bracketed(length[pair], 2)]
+        + [f"{mean_of([it for it in cases if it.ttf == ttf], pair, days).mean:.2f}" for ttf in TTFS]
         for pair in sorted(EVERY_PAIR, key=lambda pair: length[pair].mean)
     ]
     heads = [("", "combination"), ("", "MAQ"), ("", "days"), *(("days at TTF", f"{ttf:g}") for ttf in TTFS)]
     return Section("All combinations, over all workflows", heads, rows)
 
 
-def our_order(places: Sequence[Place]) -> Section:
+def our_order(cases: Sequence[Case]) -> Section:
     """With our sizer: is another order better than our default?"""
     orders = [*PUBLISHED_ORDERS, OUR_ORDER, CAUTIOUS]
-    rows = [[SHORT_ORDERS.get(order, order), *rest] for order, *rest in against_other_orders(places, orders)]
+    rows = [[SHORT_ORDERS.get(order, order), *rest] for order, *rest in against_other_orders(cases, orders)]
     heads = [("", "order, with our sizer"), ("", "days more"), ("", "MAQ more")]
     note = (
         f"Less our default's, {said(OURS)}, for the same workflow and TTF; intervals are 95%. {CAUTIOUS} is section "
