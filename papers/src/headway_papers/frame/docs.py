@@ -93,6 +93,6 @@ def _shown(report: Report, pattern: str) -> Iterator[str]:
         yield "\n".join(f"- {sentence}" for sentence in report.findings)
     else:
         for section in report.sections:
-            if section.heads and fnmatchcase(section.title, pattern):
+            if section.heads and not section.only_on_page and fnmatchcase(section.title, pattern):
                 lines = [str(line).rstrip() for line in table_of(section, WIDTH)]
                 yield "\n".join([section.title, *lines])
