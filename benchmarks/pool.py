@@ -1,4 +1,4 @@
-"""How fast a pool is simulated: scenarios a second, by the engine and by its compiled twin; and as workflows grow."""
+"""How fast a pool is simulated: scenarios a second, by the engine and compiled; and how time grows with workflows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 
 from headway.model.instance import Instance
 from headway_papers.feedback.workflows import with_estimates, workflow
-from headway_papers.fixed_pool.compiled_runs import prepared, twin_in_pool
+from headway_papers.fixed_pool.compiled_runs import compiled_in_pool, prepared
 from headway_papers.fixed_pool.runs import recorded_in_pool
 
 PAIRS = (
@@ -20,7 +20,7 @@ PAIRS = (
 )
 SIZES = (1_000, 10_000, 100_000)
 TTF = 0.5
-ROUNDS = 20  # of the twin, which is over too soon to be timed once
+ROUNDS = 20  # of the compiled simulator, which is too fast to be timed once
 MOST_GROWTH = 2.0  # times the cost of a task, from the smallest to the largest: near linear
 
 
@@ -42,17 +42,17 @@ def main() -> None:
     instance = made(SIZES[0])
     numbers = prepared(instance)
     table = Table(title=f"Scenarios a second, {SIZES[0]:,} tasks, one core")
-    for head in ("order", "sizer", "engine", "twin", "ratio"):
+    for head in ("order", "sizer", "engine", "compiled", "ratio"):
         table.add_column(head, justify="left" if head in ("order", "sizer") else "right")
     for order, sizer in PAIRS:
-        twin_in_pool(numbers, order, sizer, TTF)  # compiles
+        compiled_in_pool(numbers, order, sizer, TTF)  # compiles
         recorded_in_pool(instance, order, sizer, TTF)
         engine_s = cpu_s(lambda order=order, sizer=sizer: recorded_in_pool(instance, order, sizer, TTF))
-        twin_s = cpu_s(
-            lambda order=order, sizer=sizer: [twin_in_pool(numbers, order, sizer, TTF) for _ in range(ROUNDS)]
+        compiled_s = cpu_s(
+            lambda order=order, sizer=sizer: [compiled_in_pool(numbers, order, sizer, TTF) for _ in range(ROUNDS)]
         )
-        twin_s /= ROUNDS
-        table.add_row(order, sizer, f"{1 / engine_s:.2f}", f"{1 / twin_s:,.0f}", f"{engine_s / twin_s:,.0f}")
+        compiled_s /= ROUNDS
+        table.add_row(order, sizer, f"{1 / engine_s:.2f}", f"{1 / compiled_s:,.0f}", f"{engine_s / compiled_s:,.0f}")
     console.print(table)
     console.print(growth())
 

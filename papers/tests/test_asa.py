@@ -1,4 +1,4 @@
-"""000's Tables 1 and 2 in simulated queues."""
+"""Souza et al. 2020: Tables 1 and 2 in simulated queues."""
 
 from __future__ import annotations
 
@@ -15,18 +15,28 @@ from headway.waiting.base import Shape
 from headway_papers.asa import machines
 from headway_papers.asa.accuracy import MOMENTS, SUBMISSIONS, accuracy_of
 from headway_papers.asa.comparing import Pairs, pairs_of, published_closing, share_closed, standing
-from headway_papers.asa.document import document
-from headway_papers.asa.experiment import Results, Size, run_experiment
-from headway_papers.asa.ledger import Ledger
-from headway_papers.asa.longest import Longest
-from headway_papers.asa.machines import HPC2N, MACHINES, QUEUES, UPPMAX, Calibrated, calibrate, fresh
-from headway_papers.asa.page import page
+from headway_papers.asa.machines import HPC2N, MACHINES, QUEUES, UPPMAX, Calibrated, Calibration, calibrate, fresh
 from headway_papers.asa.published import BIG_JOB, BLAST, MONTAGE, PER_STAGE, TABLE_1, TABLE_2, WORKFLOWS
+from headway_papers.asa.report import document, report
 from headway_papers.asa.shapes import instance, stages
-from headway_papers.asa.tables import lines_of
-from headway_papers.asa.units import AT_ONCE, NAIVE, Row, Unit, carry_out, covered_s, starts_s, strategies
+from headway_papers.asa.study import Results, Size, run_study
+from headway_papers.asa.units import (
+    AT_ONCE,
+    NAIVE,
+    Done,
+    Longest,
+    Row,
+    Unit,
+    carry_out,
+    covered_s,
+    starts_s,
+    strategies,
+)
 from headway_papers.asa.verdicts import JUDGED, skipped, verdicts_on
 from headway_papers.cli.reproduce import command as reproduce
+from headway_papers.frame.ledger import Ledger
+from headway_papers.frame.page import page
+from headway_papers.frame.text import lines_of
 
 CELLS = [(workflow, cores, it) for workflow in WORKFLOWS for it in MACHINES.values() for cores in it.cores]
 
@@ -66,7 +76,7 @@ def test_a_stage_waits_for_all_of_the_one_before() -> None:
     assert {seen.cores for seen in made.recorded.values()} == {28.0}
 
 
-def test_longest_never_changes_its_mind() -> None:
+def test_the_model_longest_always_predicts_the_longest_wait() -> None:
     model, shape = Longest(), Shape(4, 600.0)
     model.observe(shape, {}, 5.0)
     assert model.predict(shape).wait_s == model.quantiles(shape, [0.5])[0] == ALTERNATIVES_S[-1]
@@ -82,13 +92,13 @@ def short_logs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("short_logs")
 def test_a_load_is_found_that_makes_jobs_wait_as_long_as_wanted() -> None:
-    found = calibrate(UPPMAX, 0, "fcfs")
-    assert found == calibrate(UPPMAX, 0, "fcfs")
+    found = calibrate(Calibration("UPPMAX", 0, "fcfs"))
+    assert found == calibrate(Calibration("UPPMAX", 0, "fcfs"))
     assert found.waits_h[640] == pytest.approx(UPPMAX.wanted_h, rel=0.3)
     assert list(found.waits_h) == [160, 320, 640]
 
 
-def test_strategies_differ_by_rule_only_where_it_matters() -> None:
+def test_rules_for_dependent_jobs_are_tried_only_in_queues_with_reservations() -> None:
     assert ("asa", "slurm") in strategies("conservative")
     assert {rule for _, rule in strategies("fcfs")} == {"reserved"}
     assert {plan for plan, _ in strategies("fcfs")} == {plan for plan, _ in strategies("conservative")}
@@ -191,26 +201,27 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Results, Path]:
     file = tmp_path_factory.mktemp("asa") / "units.jsonl"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(machines, "JOBS", 1000)
-        return run_experiment(Size(1, 1, 2), 0, Ledger(file), processes=1), file
+        return run_study(Size(1, 1, 2), 0, file, processes=1), file
 
 
-def test_everything_once(results: tuple[Results, Path]) -> None:
+def test_a_whole_small_study(results: tuple[Results, Path]) -> None:
     found, _ = results
     assert len(found.calibrated) == len(QUEUES) * len(MACHINES)
     assert {row.status for done in found.done for row in done.rows} == {"succeeded"}
     told = verdicts_on(found)
+    assert sum("claim of Souza et al. 2020" in it.about for it in told) == 2 * (1 + len(QUEUES))
     assert told[0].passed
-    assert len(told) + len(JUDGED) * len(skipped(found)) == 1 + 2 * len(JUDGED) * (1 + len(QUEUES))
+    assert len(told) + len(JUDGED) * len(skipped(found)) == 1 + 2 * (len(JUDGED) + 1) * (1 + len(QUEUES))
     for pairs in pairs_of(found.done):
         assert len(pairs.rows) == len(TABLE_1) * (len(QUEUES) if pairs.dependency == "reserved" else 1)
 
 
 def test_words_page_and_document(results: tuple[Results, Path]) -> None:
     found, _ = results
-    text = "\n".join(str(line) for line, _ in lines_of(found, 150))
+    text = "\n".join(str(line) for line, _ in lines_of(report(found), 150))
     for words in ("Figure 5", "Theorem 1", "UPPMAX, fcfs", "Table 1, conservative", "Statistics 640", "Table 2, fcfs"):
         assert words in text
-    html = page(found)
+    html = page(report(found))
     assert html.startswith("<!DOCTYPE html>")
     assert "http" not in html
     answer = document(found)
@@ -222,8 +233,9 @@ def test_what_is_known_is_not_run_again(results: tuple[Results, Path], monkeypat
     found, file = results
     text = file.read_text()
     file.write_text(text + '{"type":"Done","un')  # as a crash leaves it
-    monkeypatch.setattr("headway_papers.asa.experiment._one", None)
-    again = run_experiment(found.size, 0, Ledger(file), processes=1)
+    monkeypatch.setattr("headway_papers.asa.study.carry_out", None)
+    monkeypatch.setattr("headway_papers.asa.study.calibrate", None)
+    again = run_study(found.size, 0, file, processes=1)
     assert (again.done, again.calibrated) == (found.done, found.calibrated)
     assert file.read_text() == text
 
@@ -232,11 +244,12 @@ def test_a_ledger_of_something_else_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "units.jsonl"
     file.write_text('{"type":"Row"}\n')
     with pytest.raises(InputError, match="no result"):
-        Ledger(file)
+        Ledger(Calibrated | Done, file)
 
 
 def test_results_go_into_the_ledger_as_they_come(tmp_path: Path) -> None:
     file = tmp_path / "units.jsonl"
     known = Calibrated("HPC2n", 0, "fcfs", 0.4, {28: 1.0})
-    Ledger(file).add(known)
-    assert list(Ledger(file).found.values()) == [known]
+    Ledger(Calibrated | Done, file).add(known)
+    ledger: Ledger[Calibrated | Done] = Ledger(Calibrated | Done, file)
+    assert ledger.found == {Calibration("HPC2n", 0, "fcfs"): known}

@@ -1,4 +1,4 @@
-"""000's Figure 5 and the appendix's bound: the learner alone."""
+"""Souza et al. 2020: Figure 5 and the appendix's bound, the learner alone."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from hypothesis import strategies as st
 from headway.waiting.asa import ALTERNATIVES_S
 from headway_papers.asa.convergence import (
     CHANGES,
+    ITERATIONS,
     POLICIES,
     Step,
     Trial,
     bound,
+    nearest,
     recoveries,
     regrets,
     trial,
+    waits_s,
 )
-from headway_papers.asa.experiment import convergence
-from headway_papers.asa.signal import ITERATIONS, nearest, waits_s
+from headway_papers.asa.study import convergence
 
 
 @given(st.integers(0, 1000))

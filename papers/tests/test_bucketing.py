@@ -1,4 +1,4 @@
-"""The experiment in small: what is replayed, that figures add up, and what becomes of them on a page."""
+"""Phung and Thain 2024 in small: what is replayed, that figures add up, and the report."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from headway.model.errors import InputError
 from headway.report.words import NOTHING
 from headway_papers.bucketing.allocators import ENTRANTS, RIVALS
 from headway_papers.bucketing.cells import NEAREST, PLAIN, Cell, Job, Setting, _replay, run_cells
-from headway_papers.bucketing.document import document
-from headway_papers.bucketing.experiment import Results, run_experiment
 from headway_papers.bucketing.own_runs import own_run
-from headway_papers.bucketing.page import page
 from headway_papers.bucketing.published import Figure5, read_figure_5
-from headway_papers.bucketing.tables import lines_of
+from headway_papers.bucketing.report import document, report
+from headway_papers.bucketing.study import Results, run_study
 from headway_papers.bucketing.times import RECORDS, TIMED, Timing
-from headway_papers.bucketing.verdicts import verdicts_on
 from headway_papers.bucketing.workflows import GENERATED, LOGS, Found, Workflow, find_workflows
+from headway_papers.frame.page import page
+from headway_papers.frame.text import lines_of
 from headway_papers.synthetic_logs import synthetic_log
 from paper_cells import all_cells, generated_cells
 
@@ -47,7 +46,7 @@ def few(tasks: int = 40, seeds: tuple[int, ...] = (0,)) -> list[Workflow]:
 def results() -> Results:
     times = [Timing(name, records, 12.5, None) for name in TIMED for records in RECORDS]
     cells = [*all_cells(), *generated_cells()]
-    return Results([0], False, ["<nothing> is missing"], cells, [], times, verdicts_on(cells), 1.0)
+    return Results([0], False, ["<nothing> is missing"], cells, [], times, 1.0)
 
 
 def test_every_allocator_of_the_paper_is_in_it() -> None:
@@ -64,7 +63,7 @@ def test_a_cell_is_what_the_replay_says(tmp_path: Path) -> None:
     cells = run_cells([(workflow, [PLAIN]) for workflow in workflows], [0], figure, processes=1)
     assert len(cells) == len(ENTRANTS) * len(workflows)
     for cell in cells:
-        job = Job(f"{cell.workflow} (generated)", cell.allocator, PLAIN, 0)
+        job = Job(f"{cell.workflow} (generated)", cell.allocator, PLAIN, 0, 40)
         log = next(workflow for workflow in workflows if workflow.name == cell.workflow).logs[0]
         replayed = _replay(log, job)
         memory = cell.resources["memory"]
@@ -91,11 +90,11 @@ def test_several_seeds_are_averaged_and_processes_change_nothing() -> None:
         assert list(by_seed) == ([0] if once else [0, 1]), cell.allocator
 
 
-def test_a_workflow_of_which_nobody_knows_when_attempts_fail() -> None:
+def test_a_workflow_without_observed_failures_is_replayed_at_full_cost_only() -> None:
     log = synthetic_log("Normal", 0, 20)
     log.failed_after_s = {}
     found = Found([Workflow("coffea", "stand-in", {0: log})], None, None, [])
-    cells = run_experiment(found, [0], full=True, processes=1).cells
+    cells = run_study(found, [0], full=True, processes=1).cells
     assert {cell.setting.ttf for cell in cells} == {"end"}
     assert {cell.setting.lag for cell in cells} == {0, 20, 100}
 
@@ -104,12 +103,12 @@ def test_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HEADWAY_DATA", raising=False)
     found = find_workflows([0], tasks=12)
     assert "HEADWAY_DATA is not set" in found.missing[0]
-    quick = run_experiment(found, [0], full=False, processes=1)
+    quick = run_study(found, [0], full=False, processes=1)
     assert quick.settings(GENERATED) == [PLAIN, NEAREST]
-    full = run_experiment(found, [0], full=True, processes=1)
+    full = run_study(found, [0], full=True, processes=1)
     lags = {(setting.lag, setting.ttf) for setting in full.settings(GENERATED)}
     assert lags == {(lag, ttf) for lag in (0, 20, 100) for ttf in ("end", "observed")} | {(60, "observed")}
-    assert quick.verdicts == full.verdicts == []
+    assert document(quick)["verdicts"] == document(full)["verdicts"] == []
 
 
 def test_a_folder_without_the_papers_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +121,7 @@ def test_a_folder_without_the_papers_logs(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "text", ["[]", "{", json.dumps(FIGURE | {"mem": [[0.1]]}), json.dumps(FIGURE | {"disk": "much"})]
 )
-def test_published_figures_that_are_none(tmp_path: Path, text: str) -> None:
+def test_a_file_without_the_published_figures_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "figure.json"
     path.write_text(text)
     with pytest.raises(InputError, match=re.escape(str(path))):
@@ -141,15 +140,15 @@ def test_the_document_has_every_cell_and_verdict(results: Results) -> None:
     assert (first["workflow"], first["allocator"], first["lag"], first["ttf"]) == ("Normal", "whole-machine", 0, "end")
     assert first["resources"]["memory"]["awe"] == 0.4
     assert first["resources"]["memory"]["awe_by_seed"] == {"0": 0.4}
-    assert [verdict["passed"] for verdict in found["verdicts"]] == [True] * 8
+    assert [verdict["passed"] for verdict in found["verdicts"]] == [True] * 12
     assert found["nearest"] == {"lag": 60, "ttf": "observed"}
 
 
 def test_the_page_stands_alone_and_holds_the_figures(results: Results) -> None:
-    text = page(results)
+    text = page(report(results))
     assert not re.search(r"https?:|src=|href=|@import|url\(|<script|<link", text)
     assert "&lt;nothing&gt; is missing" in text
-    assert text.count('class="pass"') == 8
+    assert text.count('class="pass"') == 12
     charts = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
     assert len(charts) == 12, "three resources in four figures"
     for chart in charts:
@@ -161,21 +160,22 @@ def test_the_page_stands_alone_and_holds_the_figures(results: Results) -> None:
     assert heights == {80.0, 100.0, 140.0}, "0.4, 0.5 and 0.7 of 200 pixels"
     assert len(first.findall("g/line")) == len(LOGS) * len(RIVALS), "what the paper published"
     split = ElementTree.fromstring(charts[3])
-    assert {sum(float(rect.attrib["height"]) for rect in bar.findall("rect")) for bar in split.findall("g")} == {200.0}
+    heights = {sum(float(rect.attrib["height"]) for rect in bar.findall("rect")) for bar in split.findall("g")}
+    assert all(abs(height - 200.0) < 0.2 for height in heights)
 
 
 def test_a_failed_verdict_is_seen(results: Results) -> None:
     cells = [*all_cells(ours=0.3), *generated_cells()]
-    worse = msgspec.structs.replace(results, cells=cells, verdicts=verdicts_on(cells))
+    worse = report(msgspec.structs.replace(results, cells=cells))
     text = "\n".join(str(line) for line, _ in lines_of(worse, 100))
-    assert "FAIL  -0.200 ≥ 0.08" in text
-    assert "pass  0.050 ≤ 0.10" in text
+    assert "FAIL  -0.2 ≥ 0.08" in text
+    assert "pass  0.05 ≤ 0.1" in text
     assert 'class="fail"' in page(worse)
 
 
 @pytest.mark.parametrize("width", [60, 100, 160])
 def test_tables_fit_their_screen(results: Results, width: int) -> None:
-    lines = [str(line) for line, laid_out in lines_of(results, width) if laid_out]
+    lines = [str(line) for line, laid_out in lines_of(report(results), width) if laid_out]
     assert len(lines) > 50
     assert max(map(len, lines)) <= width
     ladder = next(line for line in lines if line.startswith("ladder"))
@@ -209,7 +209,7 @@ def test_what_a_log_says_of_its_run(tmp_path: Path) -> None:
     assert run.cores_used == 1.5
 
 
-def test_whether_first_amounts_ever_fall(tmp_path: Path) -> None:
+def test_lowered_first_amounts_are_counted(tmp_path: Path) -> None:
     """Two that explore do not count; after them memory rises and falls, disk rises, cores stay as they are."""
     head, first = ATTEMPTS.splitlines()[0], "default,1,SUCCESS"
     rows = [

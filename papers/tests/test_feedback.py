@@ -1,4 +1,4 @@
-"""004 run again: estimates, predictors, figures and verdicts on hand-worked scenarios, and a small run of it all."""
+"""Witt et al. 2019: estimates, predictors, figures and verdicts on scenarios made by hand, and a small study."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import Context
-from headway_papers.cli.reproduce_feedback import command
-from headway_papers.feedback import bar
+from headway_papers.cli.feedback import command
+from headway_papers.feedback import verdicts
 from headway_papers.feedback.entrants import EVERY_PAIR, EXACT, FIFO, LFF, OUR_EXACT, TTFS, is_published
-from headway_papers.feedback.experiment import run_experiment
 from headway_papers.feedback.figures import (
     MAKESPAN,
     MAQ,
-    Place,
+    Case,
+    cases_of,
     dominators,
     group_means,
     in_use,
     order_wins,
     pair_wins,
-    places_of,
 )
-from headway_papers.feedback.ledger import Ledger
-from headway_papers.feedback.predictors import as_published
 from headway_papers.feedback.statements import statements
+from headway_papers.feedback.study import run_study
 from headway_papers.feedback.units import Done, Row, Unit, carry_out
 from headway_papers.feedback.workflows import estimated, with_estimates, workflow
 from headway_papers.fixed_pool.runs import recorded_in_pool
+from headway_papers.frame.ledger import Ledger
+from paper_rule import as_published
 
 GB = 10**9
 
@@ -66,7 +66,7 @@ def test_every_task_of_a_category_has_the_same_estimate_and_none_is_beyond_the_p
 
 
 def test_a_guess_that_failed_is_followed_by_the_prediction_and_a_prediction_by_its_double() -> None:
-    """004 section III-B."""
+    """Witt et al. 2019, section III-B."""
     sizer = as_published("percentile-95")("memory_bytes")
     context = Context(Resources(cores=8, memory_bytes=100 * GB))
     task = Task("t", "c", "true", hints={"memory_bytes": 4 * GB})
@@ -78,9 +78,9 @@ def test_a_guess_that_failed_is_followed_by_the_prediction_and_a_prediction_by_i
     assert sizer.predict(task, [4 * GB, 8 * GB], context).value == 16 * GB  # the prediction would be no more
 
 
-def place(rows: dict[tuple[str, str], tuple[float, float]], number: int = 0, ttf: float = 0.5) -> Place:
+def case(rows: dict[tuple[str, str], tuple[float, float]], number: int = 0, ttf: float = 0.5) -> Case:
     found = {pair: Row(ttf, *pair, quality, length * 86400.0, 1000) for pair, (quality, length) in rows.items()}
-    return Place("montage", number, ttf, found)
+    return Case("montage", number, ttf, found)
 
 
 def test_wins_count_ties_for_each_and_an_order_once() -> None:
@@ -90,41 +90,41 @@ def test_wins_count_ties_for_each_and_an_order_once() -> None:
         (LFF, "PC 95"): (0.7, 6.0),
         (LFF, "LR"): (0.6, 8.0),
     }
-    assert pair_wins([place(rows)], MAKESPAN) == {(FIFO, "PC 95"): 1, (LFF, "PC 95"): 1}
-    assert order_wins([place(rows), place(rows, 1)], MAQ) == {FIFO: 2, LFF: 2}
-    assert pair_wins([place(rows)], MAKESPAN, worst=True) == {(LFF, "LR"): 1}
-    assert pair_wins([place(rows)], MAQ, worst=True) == {(FIFO, "PC 50"): 1}
+    assert pair_wins([case(rows)], MAKESPAN) == {(FIFO, "PC 95"): 1, (LFF, "PC 95"): 1}
+    assert order_wins([case(rows), case(rows, 1)], MAQ) == {FIFO: 2, LFF: 2}
+    assert pair_wins([case(rows)], MAKESPAN, worst=True) == {(LFF, "LR"): 1}
+    assert pair_wins([case(rows)], MAQ, worst=True) == {(FIFO, "PC 50"): 1}
 
 
-def test_ours_is_no_winner_among_the_paper_s() -> None:
+def test_our_combinations_do_not_count_among_the_papers_winners() -> None:
     rows = {(FIFO, "PC 50"): (0.5, 7.0), (FIFO, "ladder"): (0.9, 4.0), ("learning-rank", "PC 95"): (0.8, 5.0)}
-    assert pair_wins([place(rows)], MAKESPAN) == {(FIFO, "PC 50"): 1}
+    assert pair_wins([case(rows)], MAKESPAN) == {(FIFO, "PC 50"): 1}
     assert is_published((FIFO, "PC 50")) and not is_published((FIFO, "ladder"))
 
 
 def test_to_dominate_is_to_be_better_on_both_by_group_means() -> None:
     ours = ("learning-rank", "ladder")
-    first = place({ours: (0.8, 5.0), (FIFO, "PC 95"): (0.9, 4.0), (LFF, "PC 95"): (0.85, 6.0)})
-    second = place({ours: (0.8, 5.0), (FIFO, "PC 95"): (0.6, 4.0), (LFF, "PC 95"): (0.85, 6.0)}, 1)
+    first = case({ours: (0.8, 5.0), (FIFO, "PC 95"): (0.9, 4.0), (LFF, "PC 95"): (0.85, 6.0)})
+    second = case({ours: (0.8, 5.0), (FIFO, "PC 95"): (0.6, 4.0), (LFF, "PC 95"): (0.85, 6.0)}, 1)
     assert dominators(group_means([first])["montage", 0.5], ours, is_published) == [(FIFO, "PC 95")]
     assert dominators(group_means([first, second])["montage", 0.5], ours, is_published) == []
 
 
 def test_the_verdict_names_who_dominates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bar, "OURS", ("learning-rank", "ladder"))
+    monkeypatch.setattr(verdicts, "OURS", ("learning-rank", "ladder"))
     rows = {("learning-rank", "ladder"): (0.8, 5.0), (FIFO, "PC 95"): (0.9, 4.0), ("rank", "ladder"): (0.7, 4.0)}
-    published, with_our_sizer = bar.verdicts_on([place(rows)])
+    published, with_our_sizer = verdicts.verdicts_on([case(rows)])
     assert not published.passed and published.value == 1 and "FIFO + PC 95" in published.detail
     assert with_our_sizer.passed
 
 
-def test_who_knows_all_peaks_beforehand_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_who_know_all_peaks_are_not_among_the_papers_combinations(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = ("learning-rank", "ladder")
-    monkeypatch.setattr(bar, "OURS", ours)
+    monkeypatch.setattr(verdicts, "OURS", ours)
     rows = {ours: (0.8, 5.0), (FIFO, EXACT): (0.85, 4.5), (ours[0], OUR_EXACT): (0.9, 4.0), (FIFO, "PC 95"): (0.5, 9.0)}
-    published, _ = bar.verdicts_on([place(rows)])
+    published, _ = verdicts.verdicts_on([case(rows)])
     assert published.passed
-    sentence = bar.lead([place(rows)])[1]
+    sentence = verdicts.lead([case(rows)])[1]
     assert "dominate it in 1 of 1 groups" in sentence and sentence.endswith("with the same knowledge, in 0.")
 
 
@@ -144,7 +144,7 @@ def test_a_unit_has_every_scenario_and_the_pool_is_never_more_than_full() -> Non
 def test_what_is_known_is_not_simulated_again_and_a_cut_line_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from headway_papers.feedback import experiment
+    from headway_papers.feedback import study
 
     made: list[Unit] = []
 
@@ -152,24 +152,24 @@ def test_what_is_known_is_not_simulated_again_and_a_cut_line_is(
         made.append(unit)
         return Done(unit, [Row(0.5, FIFO, "PC 50", 0.5, 1.0, 1)], 0.1)
 
-    monkeypatch.setattr(experiment, "carry_out", small)
+    monkeypatch.setattr(study, "carry_out", small)
     path = tmp_path / "workflows.jsonl"
-    first = run_experiment(2, 0, Ledger(path), processes=1)
+    first = run_study(2, 0, path, processes=1)
     assert len(made) == 10 and len(first.done) == 10
     path.write_text(path.read_text()[:-20])
     made.clear()
-    again = run_experiment(2, 0, Ledger(path), processes=1)
+    again = run_study(2, 0, path, processes=1)
     assert len(made) == 1 and again.done == first.done
     path.write_text("{}\n")
     with pytest.raises(InputError, match="no result"):
-        Ledger(path)
+        Ledger(Done, path)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of workflows of 60 tasks, as if they were of 1,000."""
     path = tmp_path_factory.mktemp("feedback") / "workflows.jsonl"
-    ledger = Ledger(path)
+    ledger: Ledger[Done] = Ledger(Done, path)
     for number in range(2):
         for family in ("cybershake", "epigenomics", "ligo", "montage", "sipht"):
             done = carry_out(Unit(family, number, tasks=60))
@@ -177,24 +177,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path.parent
 
 
-def test_the_whole_of_it_on_the_command_line(folder: Path) -> None:
+def test_the_command_prints_and_writes_everything(folder: Path) -> None:
     run = CliRunner().invoke(command, ["--workflows", "2", "--out", str(folder), "--json"], catch_exceptions=False)
     said = json.loads(run.stdout)
     assert len(said["groups"]) == 15 and len(said["scenarios"]) == 10
-    assert {it["about"].split(" in which")[0] for it in said["verdicts"]} == {"groups of 15"}
+    abouts = [it["about"] for it in said["verdicts"]]
+    assert sum("claim of Witt et al. 2019" in about for about in abouts) == 2
+    assert sum(about.startswith("groups of 15 in which") for about in abouts) == 2
     page = (folder / "feedback.html").read_text()
     assert all(f"Figure {number}" in page for number in range(3, 8)) and "http" not in page.replace("http-equiv", "")
     shown = CliRunner().invoke(command, ["--workflows", "2", "--out", str(folder)], catch_exceptions=False)
-    assert "What 004 says, and what is found here" in shown.stdout and "would take about" in shown.stdout
+    assert "What the paper says, and what is found here" in shown.stdout and "would take about" in shown.stdout
 
 
-def test_statements_hold_what_they_say(folder: Path) -> None:
-    places = places_of(list(Ledger(folder / "workflows.jsonl").found.values()))
-    found = list(statements(places))
+def test_every_statement_has_what_was_found(folder: Path) -> None:
+    known: Ledger[Done] = Ledger(Done, folder / "workflows.jsonl")
+    cases = cases_of(list(known.found.values()))
+    found = list(statements(cases))
     assert any("persevere" in it.paper for it in found) and any("PC 50 with postpone" in it.paper for it in found)
     assert all(it.ours for it in found)
 
 
-def test_full_and_a_number_are_one_too_many() -> None:
+def test_full_and_a_number_of_workflows_exclude_each_other() -> None:
     with pytest.raises(InputError, match="own number"):
         CliRunner().invoke(command, ["--full", "--workflows", "3"], catch_exceptions=False)

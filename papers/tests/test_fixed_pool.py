@@ -1,4 +1,4 @@
-"""A pool in simulation: what attempts cost, the measure of 004, and the compiled twin beside the engine."""
+"""A fixed pool in simulation: what attempts cost, the measure of Witt et al. 2019, and the compiled simulator."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from headway.model.records import Decision, Event, Finish
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.workflow import Workflow
-from headway_papers.feedback.predictors import as_published
 from headway_papers.feedback.workflows import TERABYTE_WEEK, with_estimates, workflow
-from headway_papers.fixed_pool.compiled_runs import ORDERS, PREDICTORS, prepared, twin_in_pool
+from headway_papers.fixed_pool.compiled_runs import ORDERS, PREDICTORS, compiled_in_pool, prepared
 from headway_papers.fixed_pool.pool import scaled
 from headway_papers.fixed_pool.runs import recorded_in_pool, run_in_pool
 from headway_papers.malleable_work import MalleableWork, malleable_outcome
+from paper_rule import as_published
 
 GB = 10**9
 SMALL = Resources(cores=4, memory_bytes=10 * GB)
@@ -46,12 +46,12 @@ def test_memory_and_cores_are_both_a_limit() -> None:
     assert by_memory.maq == by_cores.maq == 1.0
 
 
-def test_what_is_larger_than_the_pool_fails_the_run_and_the_twin_says_so() -> None:
+def test_a_task_larger_than_the_pool_fails_the_run_and_the_compiled_simulator_refuses_it() -> None:
     large = flow({"a": 12.0}, hint_gb=8.0)
     result = recorded_in_pool(large, "fifo", "user", 0.5, SMALL)
     assert result.status == "failed"
     with pytest.raises(ValueError, match="larger than the pool"):
-        twin_in_pool(prepared(large), "fifo", "user", 0.5, SMALL)
+        compiled_in_pool(prepared(large), "fifo", "user", 0.5, SMALL)
 
 
 @pytest.mark.parametrize("family", ["cybershake", "epigenomics", "ligo", "montage", "sipht"])
@@ -78,8 +78,8 @@ def test_the_same_seed_gives_the_same_journal(sizer: str) -> None:
     assert first == journal() and isinstance(first[-1], Finish)
 
 
-def test_the_twin_equals_the_engine_on_200_random_scenarios() -> None:
-    """Families, sizes, pools, orders, predictors, estimates and times to failure: all drawn."""
+def test_the_compiled_simulator_equals_the_engine_on_200_random_scenarios() -> None:
+    """Families, sizes, pools, orders, predictors, estimates and times to failure are all drawn."""
     draw = random.Random(4)
     for _ in range(200):
         family = draw.choice(["cybershake", "epigenomics", "ligo", "montage", "sipht"])
@@ -90,9 +90,9 @@ def test_the_twin_equals_the_engine_on_200_random_scenarios() -> None:
         ttf = draw.choice([0.1, 0.5, 0.9, 1.0])
         pool = Resources(cores=draw.choice([4, 16, 128]), memory_bytes=draw.choice([1_952, 3_000, 10_000]) * GB)
         said = recorded_in_pool(made, order, as_published(sizer), ttf, pool)
-        twin = twin_in_pool(prepared(made), order, sizer, ttf, pool)
+        compiled = compiled_in_pool(prepared(made), order, sizer, ttf, pool)
         scenario = f"{made.workflow.name} {estimate} {order} {sizer} {ttf} {pool}"
-        assert (twin.status, twin.attempts) == (said.status, said.attempts), scenario
-        assert twin.memory.failures == said.memory.failures, scenario
-        assert twin.makespan_s == pytest.approx(said.makespan_s, rel=1e-9), scenario
-        assert twin.maq == pytest.approx(said.maq, rel=1e-9), scenario
+        assert (compiled.status, compiled.attempts) == (said.status, said.attempts), scenario
+        assert compiled.memory.failures == said.memory.failures, scenario
+        assert compiled.makespan_s == pytest.approx(said.makespan_s, rel=1e-9), scenario
+        assert compiled.maq == pytest.approx(said.maq, rel=1e-9), scenario

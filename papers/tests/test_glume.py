@@ -1,4 +1,4 @@
-"""002 run again: the verdicts follow from rows made by hand, the starts from the seed, and the real thing runs."""
+"""The GLUME thesis: verdicts from rows made by hand, starts from the seed, and small studies."""
 
 from __future__ import annotations
 
@@ -12,25 +12,37 @@ from hypothesis import strategies as st
 from tests.studies.small_study import row, write_trace, write_workflow
 
 from headway.model.errors import InputError
+from headway.planning import PLANS
 from headway.studies.ledger import Ledger
+from headway.studies.plans import plan_named, plan_names
 from headway.studies.runs import Row
-from headway_papers.glume.bar import CELLS, OURS, RIVALS, Bar, bar_of
+from headway_papers.frame.page import page
+from headway_papers.frame.text import lines_of
 from headway_papers.glume.chapter_5 import PLAIN_ZHANG, enhancements, fallbacks, pictures
 from headway_papers.glume.chapter_7 import table_7_1
-from headway_papers.glume.document import document
-from headway_papers.glume.experiment import AS_PUBLISHED, CLEAN, MODES, run_experiment
-from headway_papers.glume.modes import Asked, Size, clean_runs, enhancement_runs, published_runs
-from headway_papers.glume.page import page
+from headway_papers.glume.goal import CELLS, OURS, RIVALS, Goal, goal_of, verdicts_of
+from headway_papers.glume.modes import (
+    AS_PUBLISHED,
+    CLEAN,
+    MODES,
+    Asked,
+    Size,
+    clean_runs,
+    enhancement_runs,
+    published_runs,
+)
+from headway_papers.glume.plans import VARIANTS
 from headway_papers.glume.published import TABLE_7_1
+from headway_papers.glume.report import document, report
 from headway_papers.glume.starts import DAY_S, SLOTS, THESIS_WEEK, WARM_UP_S, seeded_weeks, starts_of
-from headway_papers.glume.tables import lines_of
+from headway_papers.glume.study import run_study
 from headway_papers.glume.workflows import DURATIONS, LOGS, Found, Workflow, find
 
 TRACES = {"kth": "KTH", "sdsc": "SDSC"}
 WORKFLOWS = {f"w-{it}": Workflow("", f"w-{it}", "MONTAGE", 250, it) for it in DURATIONS.values()}
 
 
-def bar_rows(spans: dict[str, float], worse: dict[tuple[str, str, str, str], float] | None = None) -> list[Row]:
+def goal_rows(spans: dict[str, float], worse: dict[tuple[str, str, str, str], float] | None = None) -> list[Row]:
     """Two starts in each of the twelve cells."""
     found = []
     for trace in TRACES:
@@ -44,53 +56,57 @@ def bar_rows(spans: dict[str, float], worse: dict[tuple[str, str, str, str], flo
     return found
 
 
-def judged(spans: dict[str, float], worse: dict[tuple[str, str, str, str], float] | None = None) -> Bar:
-    return bar_of(bar_rows(spans, worse), TRACES, WORKFLOWS)
+def judged(spans: dict[str, float], worse: dict[tuple[str, str, str, str], float] | None = None) -> Goal:
+    return goal_of(goal_rows(spans, worse), TRACES, WORKFLOWS)
 
 
 def test_ahead_everywhere() -> None:
-    bar = judged(dict.fromkeys(RIVALS, 100.0) | {OURS: 90.0})
-    assert bar.passed
-    assert bar.complete
-    assert [standing.rival for standing in bar.standings] == list(RIVALS)
-    assert {standing.pairs for standing in bar.standings} == {24}
-    assert set(bar.standings[0].cells) == set(CELLS)
+    goal = judged(dict.fromkeys(RIVALS, 100.0) | {OURS: 90.0})
+    assert goal.passed
+    assert goal.complete
+    assert [standing.rival for standing in goal.standings] == list(RIVALS)
+    assert {standing.pairs for standing in goal.standings} == {24}
+    assert set(goal.standings[0].cells) == set(CELLS)
+    told = list(verdicts_of(goal))
+    assert len(told) == 2 * len(RIVALS) and all(verdict.passed for verdict in told)
+    assert told[0].value == pytest.approx(-0.1)
 
 
 def test_one_cell_may_be_five_percent_behind_and_no_more() -> None:
     spans = dict.fromkeys(RIVALS, 100.0) | {OURS: 90.0}
     cell = ("sdsc", "real", "long", OURS)
     assert judged(spans, {cell: 1.049 / 0.9}).passed
-    bar = judged(spans, {cell: 1.051 / 0.9})
-    assert not bar.passed
-    assert str(bar.standings[0].worst) == "SDSC, real requests, long"
+    goal = judged(spans, {cell: 1.051 / 0.9})
+    assert not goal.passed
+    assert str(goal.standings[0].worst) == "SDSC, real requests, long"
+    assert [verdict.passed for verdict in verdicts_of(goal)][:2] == [True, False]
 
 
-def test_ahead_over_all_of_each_rival() -> None:
+def test_ours_must_be_ahead_of_each_rival_over_all_cells() -> None:
     """Nowhere behind by 5% is not enough."""
-    bar = judged(dict.fromkeys(RIVALS, 100.0) | {OURS: 101.0})
-    assert not bar.passed
-    bar = judged(dict.fromkeys(RIVALS, 100.0) | {OURS: 90.0, "glume": 89.0})
-    assert [standing.rival for standing in bar.standings if not standing.passed] == ["glume"]
+    goal = judged(dict.fromkeys(RIVALS, 100.0) | {OURS: 101.0})
+    assert not goal.passed
+    goal = judged(dict.fromkeys(RIVALS, 100.0) | {OURS: 90.0, "glume": 89.0})
+    assert [standing.rival for standing in goal.standings if not standing.passed] == ["glume"]
 
 
 def test_what_was_not_run_is_skipped_and_not_passed() -> None:
-    bar = judged({OURS: 90.0, "one-job": 100.0})
-    assert [standing.rival for standing in bar.standings] == ["one-job"]
-    assert bar.skipped == [rival for rival in RIVALS if rival != "one-job"]
-    assert not bar.complete
+    goal = judged({OURS: 90.0, "one-job": 100.0})
+    assert [standing.rival for standing in goal.standings] == ["one-job"]
+    assert goal.skipped == [rival for rival in RIVALS if rival != "one-job"]
+    assert not goal.complete
     assert not judged({"one-job": 100.0}).passed
 
 
 def test_cells_count_the_same_however_many_pairs_they_have() -> None:
-    rows = bar_rows({OURS: 100.0, "one-job": 100.0}, {("kth", "real", "long", OURS): 0.5})
+    rows = goal_rows({OURS: 100.0, "one-job": 100.0}, {("kth", "real", "long", OURS): 0.5})
     extra = [
         row(plan, 100.0, "w-short", DAY_S * number, trace="kth", requests="real")
         for number in range(2, 50)
         for plan in (OURS, "one-job")
     ]
     for each in (rows, [*rows, *extra]):
-        assert bar_of(each, TRACES, WORKFLOWS).standings[0].overall.mean == pytest.approx(-0.6931 / 12, abs=1e-4)
+        assert goal_of(each, TRACES, WORKFLOWS).standings[0].overall.mean == pytest.approx(-0.6931 / 12, abs=1e-4)
 
 
 # --- the thesis's tables ---
@@ -148,6 +164,14 @@ def test_enhancements_are_counted() -> None:
     assert found.mean_gain == pytest.approx(0.1)
 
 
+def test_zhangs_variants_are_plans_of_headway() -> None:
+    """The entry points of this distribution make them known."""
+    assert len({plan.name for plan in VARIANTS}) == 8
+    assert {"glume-as-coded", *(plan.name for plan in VARIANTS)} <= set(plan_names())
+    assert plan_named("zhang-enhanced-1+2+3").name == "zhang-enhanced-1+2+3"
+    assert "zhang-as-coded" not in PLANS
+
+
 # --- starts ---
 
 
@@ -177,11 +201,11 @@ def test_another_seed_other_weeks() -> None:
     assert seeded_weeks("KTH", 300 * DAY_S, 0) != seeded_weeks("SDSC", 300 * DAY_S, 0)
 
 
-# --- the whole experiment, on logs and workflows made up ---
+# --- the whole study, on logs and workflows that are generated ---
 
 
 @pytest.fixture(scope="module")
-def made_up(tmp_path_factory: pytest.TempPathFactory) -> Found:
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Found:
     folder = tmp_path_factory.mktemp("glume")
     logs = {name: write_trace(folder / f"{name}.swf", 2500, seed) for seed, name in enumerate(LOGS)}
     workflows = [
@@ -191,8 +215,8 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Found:
     return Found(logs, workflows, [])
 
 
-def test_the_runs_of_each_mode(made_up: Found) -> None:
-    asked = Asked(made_up, Size(1, 4, 1))
+def test_the_runs_of_each_mode(generated: Found) -> None:
+    asked = Asked(generated, Size(1, 4, 1))
     clean = list(clean_runs(asked))
     assert len(clean) == 2 * 2 * 3 * 4 * 8
     assert {run.queue.cancelled for run in clean} == {"drop"}
@@ -205,9 +229,9 @@ def test_the_runs_of_each_mode(made_up: Found) -> None:
     assert len(list(enhancement_runs(asked))) == 2 * 8 * 2 * 3
 
 
-def test_everything_once(made_up: Found) -> None:
-    asked = Asked(made_up, Size(1, 1, 1), plans=("one-job", "zhang", "glume", "zhang-as-coded", "glume-as-coded"))
-    results = run_experiment(asked, MODES, Ledger(None), processes=1)
+def test_a_whole_small_study(generated: Found) -> None:
+    asked = Asked(generated, Size(1, 1, 1), plans=("one-job", "zhang", "glume", "zhang-as-coded", "glume-as-coded"))
+    results = run_study(asked, MODES, Ledger(None), processes=1)
     assert set(results.modes) == {AS_PUBLISHED, CLEAN}
     assert results.full_runs > 289 * 10
     assert results.full_s > 0
@@ -215,10 +239,11 @@ def test_everything_once(made_up: Found) -> None:
     assert len(answer["modes"][AS_PUBLISHED]["table_7_1"]) == 2 * 12
     assert answer["modes"][CLEAN]["bar"]["skipped"] == list(RIVALS)
     assert all(run["status"] == "succeeded" for mode in answer["modes"].values() for run in mode["runs"])
-    text = "\n".join(str(line) for line, _ in lines_of(results, 100))
-    for words in ("Table 7.1, after the simulator's code", "Figure 5.2, KTH", "Figure A.1, SDSC", "skip  big-job"):
+    text = "\n".join(str(line) for line, _ in lines_of(report(results), 100))
+    shown = ("Table 7.1, after the simulator's code", "Figure 5.2, KTH", "Figure A.1, SDSC", "skip  big-job")
+    for words in (*shown, "claim of the GLUME thesis"):
         assert words in text
-    html = page(results)
+    html = page(report(results))
     assert html.startswith("<!DOCTYPE html>")
     assert "http" not in html
 
@@ -240,16 +265,16 @@ def test_without_data_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 @pytest.mark.skipif(not DATA, reason="HEADWAY_DATA does not say where the real logs are")
-def test_the_real_thing() -> None:
+def test_a_small_study_on_the_real_logs() -> None:
     assert len(find().workflows) == 33
     assert {it.name for it in find(["M-50-*"]).workflows} == {f"MONTAGE_50_{it}" for it in DURATIONS}
     with pytest.raises(InputError, match="no workflow"):
         find(["NOPE*"])
     found = find(["c-50-short"], ["KTH"])
     asked = Asked(found, Size(1, 1, 1), plans=("headway", "one-job", "glume"))
-    results = run_experiment(asked, [CLEAN], Ledger(None), processes=1)
-    bar = results.modes[CLEAN].bar
-    assert bar is not None
-    assert [standing.rival for standing in bar.standings] == ["one-job", "glume"]
+    results = run_study(asked, [CLEAN], Ledger(None), processes=1)
+    goal = results.modes[CLEAN].goal
+    assert goal is not None
+    assert [standing.rival for standing in goal.standings] == ["one-job", "glume"]
     assert all(row.through for row in results.modes[CLEAN].rows)
     assert len(results.modes[CLEAN].rows) == 2 * 3

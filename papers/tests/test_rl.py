@@ -1,4 +1,4 @@
-"""003 run again: worlds, courses, figures, statements; on small worlds, and on the traces where they are."""
+"""Zunker 2021: worlds, courses, figures and statements, on small worlds, and on the traces where they are."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from headway.model.resources import Resources
 from headway.sizing import DEFAULT_SIZER
 from headway.sizing.agents.ladder_malleable import LadderMalleable
 from headway.studies.paired import Interval
-from headway_papers.cli.reproduce_rl import command
+from headway_papers.cli.rl import command
+from headway_papers.frame.ledger import Ledger
+from headway_papers.frame.page import page
+from headway_papers.frame.text import lines_of
 from headway_papers.rl import courses, pipelines, units
 from headway_papers.rl.courses import APPROACHES, DEFAULT, LOOP, OURS, STATED, Approach, course, figures_of
-from headway_papers.rl.document import document
-from headway_papers.rl.experiment import MAIN, Asked, Results, run_experiment
 from headway_papers.rl.figures import added, ratio, totals
-from headway_papers.rl.ledger import Ledger
-from headway_papers.rl.page import page
-from headway_papers.rl.pipelines import NAMES, find_pipelines, made_up
-from headway_papers.rl.statements import BAR, CLAIMS, CPU, Claim, Statement, statements
-from headway_papers.rl.tables import lines_of
+from headway_papers.rl.pipelines import NAMES, find_pipelines, generated
+from headway_papers.rl.report import document, report
+from headway_papers.rl.statements import ABSTRACT, CLAIMS, CPU, GOALS, Claim, Statement, statements
+from headway_papers.rl.study import MAIN, Asked, Results, run_study
 from headway_papers.rl.units import AS_THESIS, Done, Unit, carry_out
 from headway_papers.rl.worlds import FRACTIONS, MACHINE, World, world_of
 
@@ -37,7 +37,7 @@ SPREAD = "evenly spread"
 
 @pytest.fixture(autouse=True)
 def no_traces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is there, these are made up; and what was read is forgotten."""
+    """Pipelines are generated, whatever traces there are."""
     monkeypatch.delenv("HEADWAY_DATA", raising=False)
     units._pipelines.cache_clear()
 
@@ -45,17 +45,17 @@ def no_traces(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three processes a pipeline, and short courses."""
-    monkeypatch.setattr(pipelines, "_MADE_UP", 3)
+    monkeypatch.setattr(pipelines, "_GENERATED", 3)
     monkeypatch.setattr(units, "COUNTED", 2)
     for name, approach in APPROACHES.items():
         monkeypatch.setitem(APPROACHES, name, Approach(name, 3, approach.allocator))
 
 
 def world(seed: int = 0, requests: float = 1.0) -> World:
-    return world_of(made_up("eager"), SPREAD, seed, requests)
+    return world_of(generated("eager"), SPREAD, seed, requests)
 
 
-def test_without_traces_pipelines_are_made_up_and_say_so() -> None:
+def test_without_traces_pipelines_are_generated_and_a_sentence_says_so() -> None:
     found = find_pipelines()
     assert [pipeline.name for pipeline in found.pipelines] == list(NAMES)
     assert not any(pipeline.measured for pipeline in found.pipelines)
@@ -97,7 +97,7 @@ def test_requests_are_multiplied_as_far_as_the_machine_goes() -> None:
 
 def test_fractions_are_shares() -> None:
     for fractions in FRACTIONS:
-        works = world_of(made_up("sarek"), fractions, 3).works.values()
+        works = world_of(generated("sarek"), fractions, 3).works.values()
         assert all(0 <= work.parallel < 1 for work in works)
 
 
@@ -152,11 +152,11 @@ def test_ratios_and_statements_by_hand() -> None:
 @pytest.fixture
 def results(small: None, tmp_path: Path) -> Results:
     path = tmp_path / "courses.jsonl"
-    found = run_experiment(Asked(1), Ledger(path), processes=1)
+    found = run_study(Asked(1), path, processes=1)
     text = path.read_text()
     path.write_text(text + '{"unit": {"cut off')
-    again = Ledger(path)
-    assert again.found == {done.unit.key: done for done in found.done}
+    again: Ledger[Done] = Ledger(Done, path)
+    assert again.found == {done.unit: done for done in found.done}
     assert path.read_text() == text
     return found
 
@@ -165,7 +165,7 @@ def test_the_whole_experiment_in_small(results: Results) -> None:
     assert len(results.done) == 2 * len(FRACTIONS) * len(NAMES) * len(MAIN)
     found = totals(results.done, AS_THESIS, SPREAD)
     assert list(found) and set(found) == set(MAIN)
-    tables = "\n".join(str(line) for line, _ in lines_of(results, 150))
+    tables = "\n".join(str(line) for line, _ in lines_of(report(results), 150))
     for words in (
         "Figures 5.1 and 5.2",
         "Figure 5.3",
@@ -174,10 +174,11 @@ def test_the_whole_experiment_in_small(results: Results) -> None:
     ):
         assert words in tables
     told = json.loads(json.dumps(document(results)))
-    assert len(told["statements"]) == 2 * len(CLAIMS) and len(told["bar"]) == 2 * len(BAR)
+    assert len(told["statements"]) == 2 * len(CLAIMS) and len(told["bar"]) == 2 * len(GOALS)
     assert all(statement["held"] == all(statement["holds"].values()) for statement in told["statements"])
     assert len(statements(results.done, AS_THESIS)) == len(CLAIMS)
-    shown = page(results)
+    assert len(told["verdicts"]) == ABSTRACT + 2 * len(GOALS)
+    shown = page(report(results))
     assert shown.count("<svg") == 2 * (3 + 3 * len(FRACTIONS)) and "<script" not in shown
 
 
@@ -185,7 +186,7 @@ def test_a_unit_is_the_same_wherever_it_is_carried_out(small: None) -> None:
     unit = Unit(AS_THESIS, SPREAD, "eager", 0, DEFAULT)
     done = carry_out(unit)
     assert structs.replace(done, cpu_s=0.0) == structs.replace(carry_out(unit), cpu_s=0.0)
-    assert unit.key != Unit(AS_THESIS, SPREAD, "eager", 0, DEFAULT, measured=False).key, "results are not mixed up"
+    assert unit != Unit(AS_THESIS, SPREAD, "eager", 0, DEFAULT, measured=False), "results are not mixed up"
     assert isinstance(done, Done) and len(done.counted) == 2 and len(done.training) == 1
 
 

@@ -1,4 +1,4 @@
-"""003 for real, on an example that takes no time: courses, and when choices have settled."""
+"""Zunker 2021 on this machine, with an example that takes no time: courses, and when choices have settled."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from headway.model.errors import SiteError
+from headway_papers.frame.text import lines_of
 from headway_papers.rl import real
-from headway_papers.rl.real import RealCourse, real_document, real_lines, real_runs
+from headway_papers.rl.real import RealCourse, real_document, real_report, real_runs
 
 WORKFLOW = """
 name: {name}
@@ -44,7 +45,7 @@ def test_a_course_ends_when_choices_have_settled(examples: Path) -> None:
     assert all(run.tasks == 2 for course in found for run in course.runs), "small ones check nothing"
     assert len(told) == sum(len(course.runs) for course in found)
     assert not list(examples.glob("*/.headway")), "nothing is left behind"
-    shown = "\n".join(str(line) for line, _ in real_lines(found, 120))
+    shown = "\n".join(str(line) for line, _ in lines_of(real_report(found, 0), 120))
     assert "user (settled after 1 run)" in shown and "CPU seconds" in shown
     assert len(real_document(found)["courses"]) == 4
 

@@ -1,4 +1,4 @@
-"""Made-up logs: the distributions that they are named for, the same again for the same seed."""
+"""Generated logs: they have the distributions of their names, and the same seed gives the same log."""
 
 from __future__ import annotations
 

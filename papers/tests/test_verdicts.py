@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 
 from headway_papers.bucketing.allocators import OURS, RECOMMENDED
 from headway_papers.bucketing.cells import NEAREST, PLAIN
-from headway_papers.bucketing.verdicts import Verdict, differences_of, verdicts_on
+from headway_papers.bucketing.times import Timing
+from headway_papers.bucketing.verdicts import differences_of, verdicts_on
+from headway_papers.bucketing.workflows import LOGS
+from headway_papers.frame.report import Verdict
 from paper_cells import all_cells, cell
 
 
@@ -66,10 +69,22 @@ def test_what_is_not_in_the_paper_is_no_rival() -> None:
     assert all(verdict.passed for verdict in verdicts)
 
 
+def test_the_papers_own_claims() -> None:
+    """Exhaustive bucketing has 0.5 on all workflows, the five others 0.4; then one of the five is better."""
+    slow = [Timing("greedy-bucketing", 5_000, 1_700.0, None), Timing("ladder", 5_000, 9_000.0, None)]
+    *ahead, slowest = by_words(verdicts_on(all_cells(), slow), "claim of Phung and Thain")
+    assert [verdict.value for verdict in ahead] == [pytest.approx(0.1)] * 3
+    assert "exhaustive-bucketing" in ahead[0].detail and "6 of 6 workflows" in ahead[0].detail
+    assert (slowest.value, slowest.passed) == (1.7, False)
+    better = dict.fromkeys(((workflow, "min-waste") for workflow in LOGS), 0.6)
+    assert not any(it.passed for it in by_words(verdicts_on(all_cells(instead=better)), "best of five others"))
+
+
 def test_no_verdict_without_the_papers_logs() -> None:
     assert verdicts_on([]) == []
     nearest_only = [it for it in all_cells() if it.setting == NEAREST]
-    assert len(verdicts_on(nearest_only)) == 1
+    assert len(by_words(verdicts_on(nearest_only), "claim of Phung and Thain")) == 3
+    assert len(verdicts_on(nearest_only)) == 3 + 1
     assert differences_of([cell("Normal", OURS, PLAIN, 0.5)], PLAIN) == {}
 
 

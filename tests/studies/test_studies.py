@@ -17,14 +17,14 @@ from headway.drivers.simulated import simulate
 from headway.drivers.through_queue import Through, run_through
 from headway.model.errors import InputError
 from headway.model.records import SeenWait
-from headway.planning import Plan
+from headway.planning import PLANS, Plan
 from headway.planning.base import Estimate
 from headway.planning.one_job_per_task import OneJobPerTask
 from headway.report.queue.through_queue import passage_of
 from headway.simulation.batch import seen_waits
 from headway.studies.ledger import Ledger
 from headway.studies.paired import interval, pairs_of, places_of, ratio
-from headway.studies.plans import CODED, VARIANTS, plan_named
+from headway.studies.plans import plan_named
 from headway.studies.queues import Queue, named
 from headway.studies.runs import Row, Run, instance_of
 from headway.studies.starts import bounds, every, spread
@@ -77,7 +77,7 @@ class _Listening(OneJobPerTask):
 def test_a_plan_hears_of_the_waits_that_are_known_at_its_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those who have started by then, and nobody else, whatever ran before it from the same queue."""
     heard: list[list[SeenWait]] = []
-    monkeypatch.setitem(CODED, "listening", Plan("listening", "", lambda estimate: _Listening(estimate, heard)))
+    monkeypatch.setitem(PLANS, "listening", Plan("listening", "", lambda estimate: _Listening(estimate, heard)))
     runs = small_runs(tmp_path, ("listening",))[:6]
     assert len({run.queue for run in runs}) == 1
     study(runs, Ledger(None), processes=1)
@@ -253,12 +253,6 @@ def test_every_so_often() -> None:
     assert bounds("log", 10 * DAY_S, 2 * DAY_S) == (2 * DAY_S, 8 * DAY_S)
     with pytest.raises(InputError, match="too little"):
         bounds("log", 10 * DAY_S, 5 * DAY_S)
-
-
-def test_zhang_has_eight_variants() -> None:
-    assert len({plan.name for plan in VARIANTS}) == 8
-    assert "zhang-enhanced-not" in CODED
-    assert "zhang-enhanced-1+2+3" in CODED
 
 
 # --- figures ---

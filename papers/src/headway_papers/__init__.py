@@ -1,1 +1,1 @@
-"""Papers' experiments run again, their figures beside ours."""
+"""The papers' experiments run again: adds `headway reproduce`."""

@@ -1,7 +1,7 @@
-"""Tasks that use as many cores as they are given, as far as it helps: run time by Amdahl's law, and how attempts end.
+"""Malleable tasks: run time by Amdahl's law, and how attempts end.
 
-With c cores, a task that takes t seconds on one and can share out a fraction p of its work takes t (1 - p + p / c).
-What c cores do meanwhile is the work, and a little more for each core beyond the first, which splitting the work costs.
+A task that takes t seconds on one core, of which a fraction p can be parallel, takes t (1 - p + p / c) on c cores. Each
+core beyond the first adds a little work, the cost of dividing it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from headway.model.records import Launch
 
 
 class MalleableWork(Struct, frozen=True):
-    """What a task takes.
+    """The work of a task.
 
     >>> work = MalleableWork(one_core_s=100.0, parallel=0.8, memory_bytes=10**9)
     >>> work.run_s(1), work.run_s(4), round(work.busy_cores(4), 2)
@@ -21,25 +21,25 @@ class MalleableWork(Struct, frozen=True):
     """
 
     one_core_s: float
-    parallel: float  # the fraction of the work that can be shared out
+    parallel: float  # the fraction of the work that can be parallel
     memory_bytes: int
     overhead: float = 0.0  # additional work for each core beyond the first, as a share of the work
-    fails_after: float = 0.5  # the share of its run time after which too little memory ends it
+    fails_after: float = 0.5  # the share of its run time after which it fails with too little memory
 
     def run_s(self, cores: float) -> float:
-        """Amdahl's law; fewer than one core are a share of one."""
+        """Seconds on that many cores, by Amdahl's law; less than one core is a share of one."""
         if cores < 1:
             return self.one_core_s / max(cores, 1e-9)
         return self.one_core_s * (1.0 - self.parallel + self.parallel / cores)
 
     def busy_cores(self, cores: float) -> float:
-        """How many of the cores work on average."""
+        """Mean number of busy cores."""
         work_s = self.one_core_s * (1.0 + self.overhead * max(0.0, cores - 1.0))
         return min(cores, work_s / self.run_s(cores))
 
 
 def malleable_outcome(launch: Launch, work: MalleableWork, started_at: float) -> Outcome:
-    """How an attempt with what it was given ends: too little memory ends it, fewer cores make it last longer."""
+    """How an attempt ends with its resources: too little memory makes it fail, fewer cores make it last longer."""
     given = launch.resources
     run_s, busy = work.run_s(given.cores), work.busy_cores(given.cores)
     ending, lasted_s = Ending.SUCCESS, run_s

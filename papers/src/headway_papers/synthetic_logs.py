@@ -1,8 +1,8 @@
-"""Logs of made-up tasks in five distributions: the synthetic workflows of paper 001, section V-B, drawn anew.
+"""Logs of generated tasks: the five synthetic workflows of Phung and Thain 2024, section V-B.
 
-The paper names the distributions and shows 1,000 tasks of each (Figure 4); the figures here are read off what its
-tasks were measured to use. Memory and disk have the same distribution, cores a similar one in whole numbers. Only in
-the trimodal workflow do the three go together: there all of them move from phase to phase.
+The paper names the distributions and shows 1,000 tasks of each (Figure 4); the parameters here are fitted to the
+measured use of the paper's tasks. Memory and disk have the same distribution, cores a similar one in whole numbers.
+Only in the trimodal workflow do the three change together, from phase to phase.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FAILED_AFTER_S = {"memory_bytes": 5.0, "disk_bytes": 35.0, "cores": 118.0}
 _LEAST_BYTES = 10e6
 _GB = 1e9
 
-# Draws for so many tasks: an amount in GB or in cores, from a low, a high or a middling mode.
+# Draws an amount in GB, or in cores, for each of a number of tasks.
 Draw = Callable[["Generator", int], "Numbers"]
 
 
@@ -65,7 +65,7 @@ def _exponential(mean: float) -> Draw:
 
 
 def _bimodal(low: Draw, high: Draw) -> Draw:
-    """Half of the tasks of each kind, in no order."""
+    """Half of the tasks of each kind, mixed."""
 
     def either(draw: Generator, tasks: int) -> Numbers:
         is_high = draw.random(tasks) < 0.5
@@ -75,7 +75,7 @@ def _bimodal(low: Draw, high: Draw) -> Draw:
 
 
 def _in_phases(*phases: Draw) -> Draw:
-    """One kind after the other, each an equal part of the tasks."""
+    """One kind after the other, each for an equal part of the tasks."""
 
     def one_by_one(draw: Generator, tasks: int) -> Numbers:
         import numpy as np
@@ -88,7 +88,7 @@ def _in_phases(*phases: Draw) -> Draw:
     return one_by_one
 
 
-# By the paper's names: what memory and disk are drawn from in GB, and what cores are.
+# By the paper's names: the distributions of memory and disk in GB, and of cores.
 DISTRIBUTIONS: dict[str, tuple[Draw, Draw]] = {
     "Normal": (_normal(8, 1), _normal(4, 1)),
     "Uniform": (_uniform(6, 10), _uniform(2, 5)),

@@ -141,13 +141,13 @@ def command(out: Path, as_json: bool, **options: Any) -> int:
 def _plans(options: dict[str, Any]) -> tuple[list[str], str]:
     """The plans that take part, and the one that the others are measured by."""
     from headway.planning import PLANS
-    from headway.studies.plans import CODED
+    from headway.studies.plans import plan_names
 
     for name in (*options["plans"], *options["again"], *filter(None, [options["reference"]])):
-        if name not in PLANS and name not in CODED:
+        if name not in plan_names():
             from headway.cli.nearest import nearest
 
-            todo = nearest(name, sorted([*PLANS, *CODED]), otherwise="there are")
+            todo = nearest(name, sorted(plan_names()), otherwise="there are")
             raise InputError(f"there is no plan called {name!r}", where="--plans", todo=todo)
     plans = list(options["plans"] or PLANS)
     usual = _USUAL_REFERENCE if _USUAL_REFERENCE in plans else plans[0]

@@ -1,1 +1,1 @@
-"""000's experiments again: how fast ASA learns, and workflows asked for stage by stage, ahead of time."""
+"""Souza et al. 2020 (ASA): how fast ASA learns queue waits, and workflows whose stages are submitted ahead of time."""

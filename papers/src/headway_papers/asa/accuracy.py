@@ -1,4 +1,4 @@
-"""§4.8 and Table 2: each geometry sixty times, a minute apart, what ASA says beside how long it was."""
+"""§4.8 and Table 2: sixty jobs of each size, a minute apart; ASA's predictions beside the actual waits."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from headway.kernels.batch.queue import BatchQueue
 from headway.planning.requested_time import requested_s
 from headway.waiting.asa import Asa
 from headway.waiting.base import Shape, Wait
+from headway_papers.asa.convergence import nearest
 from headway_papers.asa.machines import Machine
 from headway_papers.asa.published import WORKFLOWS
 from headway_papers.asa.shapes import stages
-from headway_papers.asa.signal import nearest
 
 SUBMISSIONS = 60
 APART_S = 60.0
-MOMENTS = 4  # at which this is done; the paper has one
+MOMENTS = 4  # times at which this is done; the paper has one
 _LATER_S = 2 * 86400.0
-EARLY_S = 60.0  # an allocation that comes no more than that too soon is no miss
+EARLY_S = 60.0  # a prediction that is too long by no more than this still counts as a hit
 
 
 class Accuracy(Struct, frozen=True):
@@ -31,17 +31,17 @@ class Accuracy(Struct, frozen=True):
     real_spread_h: float
     said_h: float
     said_spread_h: float
-    perceived_h: float  # of the real wait, what is beyond the predicted one
-    hit: float  # share that was not predicted too long: whoever submits that much ahead is not given nodes too early
-    nearest: float  # share for which no alternative would have been nearer
-    overhead_core_hours: float  # for which nodes would be held too early, a submission
+    perceived_h: float  # the part of the real wait beyond the predicted one
+    hit: float  # share of predictions that are not too long: submitted ahead by them, a job does not start too early
+    nearest: float  # share of predictions that are the nearest alternative
+    overhead_core_hours: float  # held too early, per submission
 
 
 def accuracy_of(machine: Machine, queue: BatchQueue, model: Asa, seed: int) -> list[Accuracy]:
-    """All geometries, each in a copy of the queue, now and every other day from then on.
+    """All numbers of cores, each in a copy of the queue, now and every other day from then on.
 
-    Each begins with what the workflows' runs have taught the one model that they share, and goes on learning from its
-    own sixty: another geometry's, which wait at the same time in another copy, are not known to it.
+    Each begins with what the shared model has learned from the workflows' runs, and learns from its own sixty jobs
+    only.
     """
     found = []
     first = queue.now
@@ -57,7 +57,7 @@ def accuracy_of(machine: Machine, queue: BatchQueue, model: Asa, seed: int) -> l
 
 
 def _accuracy(machine: Machine, queue: BatchQueue, model: Asa, workflow: str, cores: int, moment: int) -> Accuracy:
-    """Jobs are gone as soon as they have started. A job that waits for long teaches nothing until then."""
+    """Sixty jobs that end as soon as they have started. A wait is learned when it is over."""
     widest = max(stages(workflow, cores, machine.cores_of_node), key=lambda stage: (stage.nodes, stage.run_s))
     shape = Shape(widest.nodes, requested_s(widest.run_s))
     first = queue.now

@@ -1,4 +1,4 @@
-"""Strategies compared: each run with Per-Stage's of the same workflow, geometry, log and start."""
+"""Strategies compared: each run with Per-Stage's run of the same workflow, cores, log and start."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Standing(Struct, frozen=True):
     through: int
     makespan_s: float  # means
     ratio: Interval  # of makespans, geometric mean
-    gap: Interval  # mean logarithm of Per-Stage's makespan over Big Job's: what there is to close
+    gap: Interval  # mean logarithm of Per-Stage's makespan over Big Job's: the gap that ASA is to close
     closes: Interval | None  # share of that gap; None where Per-Stage is as fast as Big Job
     core_hours: float
     core_ratio: Interval  # of core-hours, mean
@@ -38,12 +38,12 @@ class Standing(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """With the rule, if it matters."""
+        """The plan, with the rule for dependent jobs where that matters."""
         return f"{self.plan}, {self.dependency}" if self.plan in DEPENDENT else self.plan
 
 
 class Pairs(Struct, frozen=True):
-    """The rows of one strategy beside those of the two that it lies between."""
+    """The rows of one strategy, and those of Per-Stage and Big Job for the same runs."""
 
     plan: str
     dependency: str
@@ -54,7 +54,7 @@ class Pairs(Struct, frozen=True):
 
 
 def pairs_of(done: Iterable[Done], wanted: Callable[[Done, Row], bool] = lambda done, row: True) -> list[Pairs]:
-    """By strategy, where all three got through."""
+    """By strategy, the runs in which all three succeeded."""
     by_place: dict[Place, dict[tuple[str, str], Row]] = {}
     for each in done:
         unit = each.unit
@@ -79,7 +79,7 @@ def pairs_of(done: Iterable[Done], wanted: Callable[[Done, Row], bool] = lambda 
 
 
 def standing(pairs: Pairs) -> Standing:
-    """What they come to. Runs of one time around meet the same queue: intervals are resampled by those."""
+    """Summarize them. Runs of one repetition share a queue, so intervals resample whole repetitions."""
     rows, clusters = pairs.rows, pairs.clusters
     gained = [log(other.makespan_s / row.makespan_s) for row, other in zip(rows, pairs.per_stage, strict=True)]
     gaps = [log(a.makespan_s / b.makespan_s) for a, b in zip(pairs.per_stage, pairs.big_job, strict=True)]
@@ -105,7 +105,7 @@ def standing(pairs: Pairs) -> Standing:
 
 
 def share_closed(gained: Sequence[float], gaps: Sequence[float], clusters: Sequence[object]) -> Interval:
-    """What was gained as a share of the gap, over all; a bootstrap of both together."""
+    """The gain as a share of the gap, over all runs, with a bootstrap of both together."""
     whole = sum(gained) / sum(gaps)
     names = list(dict.fromkeys(clusters))
     if len(names) < 2:
@@ -121,7 +121,7 @@ def share_closed(gained: Sequence[float], gaps: Sequence[float], clusters: Seque
 
 
 def published_closing() -> tuple[float, float, float]:
-    """The same of Table 1: which share of the gap ASA closes, and its and Big Job's core-hours against Per-Stage's."""
+    """From Table 1: the share of the gap that ASA closes, and ASA's and Big Job's core-hours against Per-Stage's."""
     gained = [log(row[PER_STAGE].makespan_s / row[ASA].makespan_s) for row in TABLE_1.values()]
     gaps = [log(row[PER_STAGE].makespan_s / row[BIG_JOB].makespan_s) for row in TABLE_1.values()]
     ours, most = (

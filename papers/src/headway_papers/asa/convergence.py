@@ -1,4 +1,4 @@
-"""Figure 5: the learner alone, told of a wait that changes five times."""
+"""Figure 5: the learner alone, on a wait that changes five times."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from math import log, sqrt
 from statistics import fmean
 
+import numpy as np
 from msgspec import Struct
 
 from headway.waiting.asa import ALTERNATIVES_S, Asa, Policy
 from headway.waiting.base import Shape
-from headway_papers.asa.signal import CHANGES, nearest, waits_s
+
+ITERATIONS = 1000
+CHANGES = (0, 200, 400, 600, 800)  # §4.4: the iterations at which the wait changes
+_SHORTEST_S = 5.0
 
 POLICIES: tuple[Policy, ...] = ("default", "tuned", "greedy")
-SURE = 0.5  # the right alternative has more chances than all others together
+SURE = 0.5  # the right alternative has a higher probability than all others together
 DELTA = 0.05  # the bound holds with probability 1 - delta
 _SHAPE = Shape(nodes=4, asked_s=3600.0)
 
@@ -24,9 +28,9 @@ class Step(Struct, frozen=True):
     wait_s: float
     said_s: float
     best: int  # the alternative that is nearest to the wait
-    right: bool  # it was the one
-    chance: float  # of the right alternative, after it was told; a greedy learner has 0 or 1
-    rounds: int  # that were over then
+    right: bool  # the prediction was that one
+    chance: float  # probability of the right alternative after the wait was observed; 0 or 1 for a greedy learner
+    rounds: int  # completed so far
 
 
 class Trial(Struct, frozen=True):
@@ -39,17 +43,17 @@ class Trial(Struct, frozen=True):
 
 
 class Recovery(Struct, frozen=True):
-    """What followed a change."""
+    """How fast a policy followed one change of the wait."""
 
     policy: Policy
     seed: int
     at: int
-    iterations: int | None  # until the right alternative was the likeliest by far; None: not before the next change
+    iterations: int | None  # until the right alternative had probability > SURE; None: not before the next change
     right: float  # share of answers until the next change
 
 
 class Regret(Struct, frozen=True):
-    """What was lost beyond the best single alternative, and the appendix's bound, over the first `iterations`."""
+    """Loss beyond that of the best single alternative in the first `iterations`, and the appendix's bound."""
 
     policy: Policy
     iterations: int
@@ -65,14 +69,37 @@ class Regret(Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether the theorem is true here."""
+        """Whether the regret keeps the bound."""
         return self.regret <= self.bound
+
+
+def waits_s(seed: int, changes: Sequence[int] = CHANGES, iterations: int = ITERATIONS) -> list[float]:
+    """The wait at each iteration: constant, with another value after each change.
+
+    The paper draws the values at random and does not say how. Ours are log-uniform from 5 s to 100,000 s, so that short
+    waits are as frequent as long ones; after each change another alternative is the nearest.
+    """
+    draw = np.random.Generator(np.random.Philox(key=[seed, 5]))
+    levels: list[float] = []
+    for _ in changes:
+        while True:
+            level = float(round(_SHORTEST_S * (ALTERNATIVES_S[-1] / _SHORTEST_S) ** draw.random()))
+            if not levels or nearest(level) != nearest(levels[-1]):
+                levels.append(level)
+                break
+    ends = [*changes[1:], iterations]
+    return [level for level, begin, end in zip(levels, changes, ends, strict=True) for _ in range(end - begin)]
+
+
+def nearest(wait_s: float, alternatives_s: Sequence[float] = ALTERNATIVES_S) -> int:
+    """The number of the alternative that is nearest to a wait."""
+    return int(np.abs(np.asarray(alternatives_s) - wait_s).argmin())
 
 
 def trial(
     policy: Policy, signal_s: Sequence[float], seed: int = 0, alternatives_s: Sequence[float] = ALTERNATIVES_S
 ) -> Trial:
-    """Ask, tell the truth, ask again."""
+    """Let a policy predict each wait of a signal and observe it."""
     model = Asa(policy, alternatives_s=alternatives_s, seed=seed)
     steps = []
     for number, wait_s in enumerate(signal_s):
@@ -89,12 +116,12 @@ def trial(
 
 
 def trials(seeds: Sequence[int]) -> list[Trial]:
-    """Every policy on every signal."""
+    """Every policy on the signal of every seed."""
     return [trial(policy, waits_s(seed), seed) for policy in POLICIES for seed in seeds]
 
 
 def recoveries(found: Trial, changes: Sequence[int] = CHANGES) -> list[Recovery]:
-    """How long it took after each change; an answer right from the first told wait on counts as one iteration."""
+    """How long the policy took after each change, counted from one."""
     ends = [*changes[1:], len(found.steps)]
     answers = []
     for begin, end in zip(changes, ends, strict=True):

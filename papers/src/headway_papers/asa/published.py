@@ -1,4 +1,4 @@
-"""000's Tables 1 and 2, as printed."""
+"""Tables 1 and 2 of Souza et al. 2020, as printed."""
 
 from __future__ import annotations
 

@@ -1,20 +1,18 @@
-"""The experiment as titled tables of words, for screen and page alike: ours beside 000's."""
+"""The study's tables: ours beside those of Souza et al. 2020."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean, median
 
-from msgspec import Struct
-
+from headway.report.page_style import legend
 from headway.report.queue.words import waited
 from headway.report.words import NOTHING
-from headway.studies.charts import Dot
-from headway.studies.paired import Interval
+from headway.studies.charts import Dot, ratio_chart
+from headway_papers.asa import charts
 from headway_papers.asa.accuracy import Accuracy
 from headway_papers.asa.comparing import Standing, pairs_of, standing
-from headway_papers.asa.convergence import DELTA, POLICIES, Recovery
-from headway_papers.asa.experiment import Results
+from headway_papers.asa.convergence import CHANGES, DELTA, POLICIES, Recovery
 from headway_papers.asa.machines import MACHINES, QUEUES, Machine
 from headway_papers.asa.published import (
     ASA,
@@ -26,21 +24,17 @@ from headway_papers.asa.published import (
     TABLE_2,
     WORKFLOWS,
     Cell,
+    Measured,
 )
-from headway_papers.asa.signal import CHANGES
-from headway_papers.asa.units import AT_ONCE, HEADWAY, NAIVE, RULES, Done, Row
+from headway_papers.asa.study import Results
+from headway_papers.asa.units import AT_ONCE, HEADWAY, NAIVE, RULES, Done
+from headway_papers.frame.page import picture
+from headway_papers.frame.report import Section, columns, plus_minus
 
 _PAPER = "paper"
-
-
-class Section(Struct, frozen=True):
-    """A table and a line on it. Heads are two lines: a group, and a title. Dots are a picture of some of it."""
-
-    title: str
-    heads: list[tuple[str, str]]  # the first is that of the names
-    rows: list[list[str]]
-    note: str = ""
-    dots: list[Dot] = []
+# A plan, our figure of it, and the paper's.
+_Column = tuple[str, Callable[[Standing], str], Callable[[dict[str, Measured]], str] | None]
+_AXIS = "makespan, in those of Per-Stage (logarithmic): shorter to the left"
 
 
 def sections(results: Results) -> Iterator[Section]:
@@ -53,9 +47,7 @@ def sections(results: Results) -> Iterator[Section]:
         if done:
             for machine in MACHINES.values():
                 yield summary(f"{queue}, {machine.name}", [it for it in done if it.unit.machine == machine.name])
-            yield makespans(queue, done)
-            yield core_hours(queue, done)
-            yield perceived(queue, done)
+            yield from table_1(queue, done)
             yield table_2(queue, done)
 
 
@@ -63,19 +55,20 @@ def sections(results: Results) -> Iterator[Section]:
 
 
 def figure_5(results: Results) -> Section:
-    """How long after each change."""
+    """Iterations after each change."""
     rows = []
     for policy in POLICIES:
         found = [it for it in results.convergence.recoveries if it.policy == policy]
         by_change = [[it for it in found if it.at == at] for at in CHANGES]
         figures = [_iterations(each) for each in by_change]
         rows.append([policy, *figures, f"{100 * fmean(it.right for it in found):.0f}%"])
-    heads = [("", "policy"), *(("change at iteration", str(at)) for at in CHANGES), ("", "right")]
+    heads = columns("policy", ("change at iteration", *map(str, CHANGES)), ("", "right"))
     note = (
-        "Iterations until the right alternative has more than half of the chances: median, and the most; 'never' is "
-        "not before the next change. Right: answers than which no alternative was nearer."
+        "Iterations until the right alternative has a probability above one half: median and maximum; 'never' means "
+        "not before the next change. Right: predictions that were the nearest alternative."
     )
-    return Section("Figure 5: how soon ASA knows a wait that has changed", heads, rows, note)
+    drawn = picture(charts.figure_5(results.convergence.shown), legend=legend(charts.COLOURS.items()))
+    return Section("Figure 5: how soon ASA knows a wait that has changed", heads, rows, note, [drawn])
 
 
 def _iterations(found: Sequence[Recovery]) -> str:
@@ -101,16 +94,8 @@ def regret(results: Results) -> Section:
         ]
         for it in results.convergence.bounds
     ]
-    at_worst = "where it is worst"
-    heads = [
-        ("", ""),
-        ("at the end", "regret"),
-        ("at the end", "bound"),
-        (at_worst, "iteration"),
-        (at_worst, "regret"),
-        (at_worst, "bound"),
-        ("", "broken"),
-    ]
+    worst = ("where it is worst", "iteration", "regret", "bound")
+    heads = columns("", ("at the end", "regret", "bound"), worst, ("", "broken"))
     note = (
         f"Appendix A, Theorem 1: loss beyond the best single alternative, and 4η + ln m + √(2t ln(m/δ)) with δ = "
         f"{DELTA:g}. Broken: the share of iterations after which the regret is beyond the bound."
@@ -122,7 +107,7 @@ def regret(results: Results) -> Section:
 
 
 def waits(results: Results) -> Section:
-    """What was matched."""
+    """The loads, and the waits that they were chosen for."""
     rows = []
     for machine in MACHINES.values():
         for queue in QUEUES:
@@ -134,10 +119,9 @@ def waits(results: Results) -> Section:
         rows.append(
             [f"{machine.name}, {_PAPER}", NOTHING, *(f"{TABLE_2[MONTAGE, it].real_h:g}" for it in machine.cores)]
         )
-    mean = "mean wait, hours"
-    heads = [("", ""), ("", "load"), (mean, "28 or 160"), (mean, "56 or 320"), (mean, "112 or 640 cores")]
-    note = "One load for each made-up log, so that jobs of the most cores, for 20 minutes, wait as long as in Table 2."
-    return Section("Loads, and what they make jobs wait", heads, rows, note)
+    heads = columns("", ("", "load"), ("mean wait, hours", "28 or 160", "56 or 320", "112 or 640 cores"))
+    note = "One load for each generated log, so that jobs of 20 minutes with the most cores wait as long as in Table 2."
+    return Section("Loads, and how long jobs wait at them", heads, rows, note)
 
 
 def summary(title: str, done: Sequence[Done]) -> Section:
@@ -147,118 +131,88 @@ def summary(title: str, done: Sequence[Done]) -> Section:
         [
             it.name,
             waited(it.makespan_s),
-            _interval(it.ratio),
+            plus_minus(it.ratio),
             NOTHING if it.closes is None else f"{100 * it.closes.mean:.0f}%",
             waited(it.total_wait_s),
             waited(it.perceived_wait_s),
             f"{it.core_hours:.0f}",
-            _interval(it.core_ratio),
+            plus_minus(it.core_ratio),
             f"{it.idle_core_hours:.1f}",
             f"{it.early}",
         ]
         for it in found
     ]
-    heads = [
-        ("", "strategy"),
-        ("makespan", "mean"),
-        ("makespan", "to Per-Stage"),
-        ("", "closes"),
-        ("wait", "total"),
-        ("wait", "perceived"),
-        ("core-hours", "mean"),
-        ("core-hours", "to Per-Stage"),
-        ("core-hours", "idle"),
-        ("", "early"),
-    ]
+    makespan, wait = ("makespan", "mean", "to Per-Stage"), ("wait", "total", "perceived")
+    heads = columns(
+        "strategy", makespan, ("", "closes"), wait, ("core-hours", "mean", "to Per-Stage", "idle"), ("", "early")
+    )
     runs = found[0].runs if found else 0
     note = (
         f"{runs} runs each. Closes: of the gap between Per-Stage and Big Job, if there is one. Early: allocations that "
-        "were given back."
+        "started too early and were released."
     )
-    dots = [Dot(it.name, it.ratio, _interval(it.ratio)) for it in found]
-    return Section(f"{title}: all strategies", heads, rows, note, dots)
+    dots = [Dot(it.name, it.ratio, plus_minus(it.ratio)) for it in found]
+    pictures = [picture(ratio_chart(title, dots, _AXIS))] if dots else []
+    return Section(f"{title}: all strategies", heads, rows, note, pictures)
 
 
-_Wanted = Callable[[Done, Row], bool]
+def table_1(queue: str, done: Sequence[Done]) -> Iterator[Section]:
+    """Makespans, core-hours and waits, under rule `reserved`."""
+    by_cell = {cell: _standings(done, cell) for cell in TABLE_1}
+
+    def section(what: str, note: str, heads: list[tuple[str, str]], shown: Sequence[_Column]) -> Section:
+        rows = []
+        for cell, by_plan in by_cell.items():
+            row = [_cell(cell)]
+            for plan, ours, paper in shown:
+                row.append(ours(by_plan[plan]) if plan in by_plan else NOTHING)
+                row += [paper(TABLE_1[cell])] if paper else []
+            rows.append(row)
+        return Section(f"Table 1, {queue}: {what}", heads, rows, note)
+
+    def ratio(it: Standing) -> str:
+        return plus_minus(it.ratio)
+
+    def part(plan: str) -> Callable[[dict[str, Measured]], str]:
+        return lambda row: f"{row[plan].makespan_s / row[PER_STAGE].makespan_s:.2f}"
+
+    first: _Column = (PER_STAGE, lambda it: waited(it.makespan_s), lambda row: waited(row[PER_STAGE].makespan_s))
+    shown = [
+        first,
+        *((it, ratio, part(it)) for it in (BIG_JOB, ASA)),
+        *((it, ratio, None) for it in (AT_ONCE, HEADWAY)),
+    ]
+    groups = ("Per-Stage", f"{BIG_JOB}, of it", f"{ASA}, of it")
+    heads = columns("", *((group, "ours", _PAPER) for group in groups), ("", AT_ONCE, HEADWAY))
+    yield section("makespans", "All but Per-Stage as a part of its makespan, geometric means.", heads, shown)
+
+    def hours(it: Standing) -> str:
+        return f"{it.core_hours:.0f}"
+
+    def figure(plan: str, of: Callable[[Measured], str]) -> Callable[[dict[str, Measured]], str]:
+        return lambda row: of(row[plan])
+
+    shown = [(it, hours, figure(it, lambda measured: f"{measured.core_hours:g}")) for it in STRATEGIES]
+    heads = columns("", *((plan, "ours", _PAPER) for plan in STRATEGIES), ("", NAIVE, HEADWAY))
+    more = [(it, hours, None) for it in (NAIVE, HEADWAY)]
+    yield section("core-hours", "Ours are of whole nodes.", heads, [*shown, *more])
+
+    def no_task(it: Standing) -> str:
+        return waited(it.perceived_wait_s)
+
+    shown = [(it, no_task, figure(it, lambda measured: waited(measured.wait_s))) for it in STRATEGIES]
+    heads = columns("", *((plan, "ours", _PAPER) for plan in STRATEGIES), (ASA, "total"))
+    note = "Ours: time in which no task runs. Total: the sum over all jobs, also while others run."
+    yield section("waits", note, heads, [*shown, (ASA, lambda it: waited(it.total_wait_s), None)])
 
 
-def _of(cell: Cell) -> _Wanted:
-    return lambda done, row: (row.workflow, row.cores) == cell
-
-
-def _by_cell(done: Sequence[Done]) -> dict[Cell, dict[tuple[str, str], Standing]]:
-    found = {}
-    for cell in TABLE_1:
-        pairs = pairs_of(done, _of(cell))
-        found[cell] = {(it.plan, it.dependency): standing(it) for it in pairs}
-    return found
+def _standings(done: Sequence[Done], cell: Cell) -> dict[str, Standing]:
+    found = pairs_of(done, lambda done, row: (row.workflow, row.cores) == cell)
+    return {it.plan: standing(it) for it in found if it.dependency == "reserved"}
 
 
 def _cell(cell: Cell) -> str:
     return f"{cell[0]} {cell[1]}"
-
-
-def makespans(queue: str, done: Sequence[Done]) -> Section:
-    """Table 1's makespans."""
-    others = (AT_ONCE, HEADWAY)
-    rows = []
-    for cell, by_plan in _by_cell(done).items():
-        paper = TABLE_1[cell]
-        first = by_plan.get((PER_STAGE, "reserved"))
-        row = [_cell(cell), NOTHING if first is None else waited(first.makespan_s), waited(paper[PER_STAGE].makespan_s)]
-        for plan in (BIG_JOB, ASA, *others):
-            own = by_plan.get((plan, "reserved"))
-            row.append(NOTHING if own is None else _interval(own.ratio))
-            if plan in STRATEGIES:
-                row.append(f"{paper[plan].makespan_s / paper[PER_STAGE].makespan_s:.2f}")
-        rows.append(row)
-    heads = [("", ""), ("Per-Stage", "ours"), ("Per-Stage", _PAPER)]
-    for plan in (BIG_JOB, ASA):
-        heads += [(f"{plan}, of it", "ours"), (f"{plan}, of it", _PAPER)]
-    heads += [("", plan) for plan in others]
-    return Section(
-        f"Table 1, {queue}: makespans",
-        heads,
-        rows,
-        "Others than Per-Stage as a part of its makespan, geometric means; rule reserved.",
-    )
-
-
-def core_hours(queue: str, done: Sequence[Done]) -> Section:
-    """Table 1's core-hours."""
-    plans = (BIG_JOB, PER_STAGE, ASA)
-    rows = []
-    for cell, by_plan in _by_cell(done).items():
-        row = [_cell(cell)]
-        for plan in (*plans, NAIVE, HEADWAY):
-            own = by_plan.get((plan, "reserved"))
-            row.append(NOTHING if own is None else f"{own.core_hours:.0f}")
-            if plan in plans:
-                row.append(f"{TABLE_1[cell][plan].core_hours:g}")
-        rows.append(row)
-    heads = [("", ""), *((plan, whose) for plan in plans for whose in ("ours", _PAPER))]
-    heads += [("", plan) for plan in (NAIVE, HEADWAY)]
-    return Section(f"Table 1, {queue}: core-hours", heads, rows, "Ours are of whole nodes.")
-
-
-def perceived(queue: str, done: Sequence[Done]) -> Section:
-    """Table 1's waits."""
-    rows = []
-    for cell, by_plan in _by_cell(done).items():
-        row = [_cell(cell)]
-        for plan in STRATEGIES:
-            own = by_plan.get((plan, "reserved"))
-            row += [NOTHING if own is None else waited(own.perceived_wait_s), waited(TABLE_1[cell][plan].wait_s)]
-        asa = by_plan.get((ASA, "reserved"))
-        row.append(NOTHING if asa is None else waited(asa.total_wait_s))
-        rows.append(row)
-    heads = [("", ""), *((plan, whose) for plan in STRATEGIES for whose in ("ours", _PAPER)), (ASA, "total")]
-    return Section(
-        f"Table 1, {queue}: waits",
-        heads,
-        rows,
-        "Perceived: while no task runs. Total: of all jobs, also while others ran.",
-    )
 
 
 # --- §4.8 ---
@@ -271,10 +225,10 @@ def table_2(queue: str, done: Sequence[Done]) -> Section:
         for machine in MACHINES.values():
             rows += [_accuracy(machine, done, (workflow, cores)) for cores in machine.cores]
     groups = ("real wait", "ASA says", "perceived", "hit", "overhead")
-    heads = [("", ""), *((group, whose) for group in groups for whose in ("ours", _PAPER)), ("", "nearest")]
+    heads = columns("", *((group, "ours", _PAPER) for group in groups), ("", "nearest"))
     note = (
         "Hours, and core-hours of overhead; rule reserved; means over logs and moments. Hit: not predicted more than a "
-        "minute too long. Overhead: for which nodes would be held if nobody gave them back. Nearest: no alternative "
+        "minute too long. Overhead: core-hours that would be held before they are needed. Nearest: no alternative "
         "would have been nearer."
     )
     return Section(f"Table 2, {queue}: 60 submissions, a minute apart", heads, [row for row in rows if row], note)
@@ -309,8 +263,3 @@ def _accuracy(machine: Machine, done: Sequence[Done], cell: Cell) -> list[str]:
         f"{paper.overhead_core_hours:g}",
         f"{100 * mean('nearest'):.0f}%",
     ]
-
-
-def _interval(found: Interval) -> str:
-    words = f"{found.mean:.2f}"
-    return words if found.low is None or found.high is None else f"{words} ±{(found.high - found.low) / 2:.2f}"

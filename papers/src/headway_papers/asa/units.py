@@ -1,4 +1,4 @@
-"""`Unit`: all workflows of a machine, again and again, through one queue under one strategy, which may learn."""
+"""`Unit`: all workflows of a machine, several times, through one queue under one strategy, which may learn."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from headway.kernels.batch.queue import Backfill, Dependency
 from headway.model import records
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
-from headway.model.records import Decision, Event
+from headway.model.records import Decision, Event, Figure
 from headway.planning import PLANS
 from headway.planning.base import Estimate, Planner
 from headway.planning.staged import StagedPlanner
 from headway.timing.ahead import Ahead
-from headway.waiting.asa import Asa
+from headway.waiting.asa import ALTERNATIVES_S, Asa
+from headway.waiting.base import Draw, Shape, Wait, WaitModel
 from headway_papers.asa.accuracy import Accuracy, accuracy_of
-from headway_papers.asa.longest import Longest
 from headway_papers.asa.machines import MACHINES, fresh, jobs_of, window_s
 from headway_papers.asa.published import ASA, BIG_JOB, PER_STAGE, WORKFLOWS
 from headway_papers.asa.shapes import instance
 
 NAIVE, AT_ONCE, HEADWAY = "asa-naive", "all-at-once", "headway"
 DEPENDENT = (ASA, AT_ONCE)  # tell the scheduler which job waits for which
-# Which rule for dependencies matters only to those who tell the scheduler of them.
+# The rule for dependent jobs matters only to strategies that tell the scheduler of dependencies.
 RULES: tuple[Dependency, ...] = ("reserved", "slurm")
 STRATEGIES: tuple[tuple[str, Dependency], ...] = (
     (BIG_JOB, "reserved"),
@@ -42,12 +42,29 @@ _MINUTE_S = 60.0
 
 
 def strategies(backfill: Backfill) -> tuple[tuple[str, Dependency], ...]:
-    """With `fcfs` nobody has a reservation: a job that depends on another keeps its place in line, by either rule."""
+    """The strategies for a queue. `fcfs` has no reservations, so both rules for dependent jobs are the same there."""
     return tuple(each for each in STRATEGIES if backfill != "fcfs" or each[1] == "reserved")
 
 
+class Longest(WaitModel):
+    """Always predicts the longest wait, so that all stages are submitted at once: shows the most that being early can
+    gain."""
+
+    name = "longest"
+    learns = False
+
+    def predict(self, shape: Shape, draw: Draw = (0, "", "", 0)) -> Wait:
+        return Wait(ALTERNATIVES_S[-1])
+
+    def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
+        return [ALTERNATIVES_S[-1]] * len(shares)
+
+    def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
+        """Nothing is learned."""
+
+
 class Unit(Struct, frozen=True):
-    """What is simulated in one go."""
+    """What one process simulates at a time."""
 
     machine: str
     trace: int
@@ -57,14 +74,9 @@ class Unit(Struct, frozen=True):
     dependency: Dependency
     repeats: int
 
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What its results are found by."""
-        return self.machine, self.trace, self.backfill, self.load, self.plan, self.dependency, self.repeats
-
 
 class Row(Struct, frozen=True):
-    """One workflow's way through the queue."""
+    """One workflow's run through the queue."""
 
     workflow: str
     cores: int
@@ -72,16 +84,16 @@ class Row(Struct, frozen=True):
     start_s: float
     status: str
     makespan_s: float
-    total_wait_s: float  # of its jobs, each from its submission on
+    total_wait_s: float  # sum over its jobs, each from its submission
     perceived_wait_s: float  # time in which none of its tasks ran
-    core_hours: float  # that its jobs held
-    idle_core_hours: float  # of them, in which no task ran: the overhead
+    core_hours: float  # held by its jobs
+    idle_core_hours: float  # of these, the ones in which no task ran: the overhead
     jobs: int
-    early: int  # jobs that came too early and were given back
+    early: int  # jobs that started too early and were released
 
 
 class Done(Struct, frozen=True, tag=True):
-    """What came of a unit."""
+    """The results of a unit."""
 
     unit: Unit
     rows: list[Row]
@@ -90,7 +102,7 @@ class Done(Struct, frozen=True, tag=True):
 
 
 def starts_s(unit: Unit) -> list[tuple[str, int, int, float]]:
-    """Workflow, cores, repeat and start of each run: spread over the window, in another order each time around."""
+    """Workflow, cores, repetition and start of each run: spread over the window, shuffled anew for each repetition."""
     machine = MACHINES[unit.machine]
     cells = [(workflow, cores) for workflow in WORKFLOWS for cores in machine.cores]
     draw = np.random.Generator(np.random.Philox(key=[unit.trace, 48]))
@@ -102,7 +114,7 @@ def starts_s(unit: Unit) -> list[tuple[str, int, int, float]]:
 
 
 def carry_out(unit: Unit) -> Done:
-    """One queue, all runs in it side by side, as 000 §4.3 has them; what is learned from one helps the next."""
+    """Simulate one queue with all runs in it at once (§4.3); what ASA learns from one run helps the next."""
     began = time.process_time()
     machine = MACHINES[unit.machine]
     queue = fresh(machine, unit.trace, unit.load, unit.backfill, unit.dependency)
@@ -123,7 +135,7 @@ def carry_out(unit: Unit) -> Done:
 
 
 def planner_of(plan: str, model: Asa) -> Callable[[Estimate], Planner]:
-    """A planner for each run; those of ASA share what they know."""
+    """A planner for each run; those of ASA share one model of waits."""
     if plan not in (*DEPENDENT, NAIVE):
         return PLANS[plan]
 
@@ -135,7 +147,7 @@ def planner_of(plan: str, model: Asa) -> Callable[[Estimate], Planner]:
 
 
 def row_of(journal: Sequence[Event | Decision], workflow: str, cores: int, repeat: int, cores_of_node: int) -> Row:
-    """Fold a run's records. A node has one task at a time, so busy tasks are busy nodes."""
+    """Sum up a run's records. A node has one task at a time, so busy tasks are busy nodes."""
     began = journal[0].at
     submitted: dict[str, records.Submit] = {}
     started: dict[str, float] = {}
@@ -177,7 +189,7 @@ def row_of(journal: Sequence[Event | Decision], workflow: str, cores: int, repea
 
 
 def covered_s(spans: Sequence[tuple[float, float]]) -> float:
-    """How long at least one of them lasts.
+    """The length of the union of time spans.
 
     >>> covered_s([(0, 10), (5, 12), (20, 21)])
     13.0

@@ -1,1 +1,1 @@
-"""Figures 5 and 6 and Table I of paper 001 (Phung and Thain, IPDPS 2024), run again with the allocators of `sizing`."""
+"""Phung and Thain 2024: Figures 5 and 6 and Table I, run again with Headway's sizers."""

@@ -1,4 +1,4 @@
-"""The seven allocators as paper 001 ran them (section V-A), and ours."""
+"""The seven allocators of Phung and Thain 2024 (section V-A), and ours."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Entrant(Struct, frozen=True):
 
     name: str
     make: Callable[[str], Sizer]
-    column: str | None = None  # its name in the published figures; None: it is not in the paper
-    draws: bool = False  # another seed, another result
+    column: str | None = None  # its name in the published figures; None if the paper does not have it
+    draws: bool = False  # whether its results depend on the seed
 
     @property
     def is_rival(self) -> bool:
@@ -40,8 +40,8 @@ def _max_seen(resource: str) -> Sizer:
 
 
 def _exact(resource: str) -> Sizer:
-    """What the two bucketing algorithms did in the paper's own runs, as its logs show: the greatest peak so far, from a
-    small start."""
+    """The greatest peak so far, from a small start: what both bucketing algorithms did in the paper's own runs, by its
+    logs."""
     return MaxSeen(resource, bucket_bytes=1)
 
 

@@ -1,11 +1,9 @@
-"""The comparison's cells: every allocator on every workflow in every setting, replayed on all cores of this machine."""
+"""The comparison's cells: every allocator on every workflow in every setting."""
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
@@ -14,22 +12,25 @@ from msgspec import Struct
 from headway.model.task_log import TaskLog
 from headway.simulation.replay import Replay, World, replay
 from headway.sizing.per_resource import PerResource
+from headway.studies.processes import cores
+from headway.studies.study import Tell
 from headway_papers.bucketing.allocators import ENTRANTS
 from headway_papers.bucketing.published import Figure5
 from headway_papers.bucketing.workflows import Workflow
+from headway_papers.frame.ledger import Ledger
+from headway_papers.frame.runner import Runner
 
-# What people call a resource, the unit of its waste, and how many amount-seconds that is.
+# By the name of a resource: its field, the unit of its waste, and how many amount-seconds that unit is.
 RESOURCES = {
     "memory": ("memory_bytes", "GB·h", 3600e9),
     "disk": ("disk_bytes", "GB·h", 3600e9),
     "cores": ("cores", "core·h", 3600.0),
 }
 _MOST_PROCESSES = 8  # there are some hundred replays of less than a second each
-Told = Callable[[int, int], None]  # how many replays are done, of how many
 
 
 class Setting(Struct, frozen=True, order=True):
-    """How a log is replayed: tasks in flight before one's outcome is known, and when attempts fail."""
+    """How a log is replayed: the tasks in flight before an outcome is known, and when attempts fail."""
 
     lag: int
     ttf: Literal["end", "observed"]
@@ -38,13 +39,13 @@ class Setting(Struct, frozen=True, order=True):
         return f"lag {self.lag}, failures {'at full cost' if self.ttf == 'end' else 'as observed'}"
 
 
-# What the verdicts on ours are about, and what comes nearest to the paper's own runs: see docs/reproduce.md.
+# The setting of our verdicts, and the one nearest to the paper's own runs: see docs/reproduce-bucketing.md.
 PLAIN = Setting(0, "end")
 NEAREST = Setting(60, "observed")
 
 
 class Share(Struct, frozen=True):
-    """What became of one resource, the mean over seeds; waste in the resource's unit."""
+    """The figures of one resource, means over seeds; waste in the resource's unit."""
 
     awe: float
     published: float | None
@@ -63,7 +64,7 @@ class Cell(Struct, frozen=True):
     allocator: str
     setting: Setting
     attempts_per_task: float
-    impossible: float  # tasks that the machine is too small for
+    impossible: float  # tasks that are too large for the machine
     resources: dict[str, Share]
 
 
@@ -74,10 +75,18 @@ class Job(Struct, frozen=True):
     allocator: str
     setting: Setting
     seed: int
+    tasks: int  # in the workflow
+
+
+class Replayed(Struct, frozen=True):
+    """The result of one replay."""
+
+    unit: Job
+    replay: Replay
 
 
 def settings_of(workflow: Workflow, settings: Sequence[Setting]) -> list[Setting]:
-    """Those that can be replayed: as observed only where something was."""
+    """The settings in which a workflow can be replayed: failures as observed need observations."""
     return [setting for setting in settings if setting.ttf == "end" or workflow.fails_as_observed]
 
 
@@ -85,26 +94,30 @@ def run_cells(
     workflows: Sequence[tuple[Workflow, Sequence[Setting]]],
     seeds: Sequence[int],
     figure_5: Figure5 | None,
-    told: Told | None = None,
+    path: Path | None = None,
     processes: int | None = None,
+    tell: Tell | None = None,
 ) -> list[Cell]:
-    """All cells, in the order of workflows, settings, allocators. What no seed can change is replayed once."""
-    jobs = [
-        Job(workflow.key, entrant.name, setting, seed)
+    """All cells, by workflow, setting and allocator. Where the seed changes nothing, only the first one is replayed."""
+    jobs = {
+        (workflow.key, setting, entrant.name): [
+            Job(workflow.key, entrant.name, setting, seed, len(workflow.logs[seed].tasks))
+            for seed in (seeds if entrant.draws or _differs(workflow) else seeds[:1])
+        ]
         for workflow, settings in workflows
         for setting in settings
         for entrant in ENTRANTS.values()
-        for seed in (seeds if entrant.draws or _differs(workflow) else seeds[:1])
-    ]
+    }
     logs = {(workflow.key, seed): log for workflow, _ in workflows for seed, log in workflow.logs.items()}
-    processes = processes or min(_MOST_PROCESSES, len(os.sched_getaffinity(0)))
-    found = dict(zip(jobs, _replays(jobs, logs, told, processes), strict=True))
+    every = [job for each in jobs.values() for job in each]
+    ledger: Ledger[Replayed] = Ledger(Replayed, path)
+    runner = Runner(ledger, len(every), processes or min(_MOST_PROCESSES, cores()), tell)
+    found = {it.unit: it.replay for it in runner.run(every, _replay_here, prepare=_begin, prepared=(logs,))}
     return [
-        _cell(workflow, name, setting, figure_5, [(job.seed, found[job]) for job in jobs_of])
+        _cell(workflow, name, setting, figure_5, {job.seed: found[job] for job in jobs[workflow.key, setting, name]})
         for workflow, settings in workflows
         for setting in settings
         for name in ENTRANTS
-        if (jobs_of := [job for job in (Job(workflow.key, name, setting, seed) for seed in seeds) if job in found])
     ]
 
 
@@ -113,11 +126,11 @@ def _differs(workflow: Workflow) -> bool:
 
 
 def _cell(
-    workflow: Workflow, allocator: str, setting: Setting, figure_5: Figure5 | None, found: list[tuple[int, Replay]]
+    workflow: Workflow, allocator: str, setting: Setting, figure_5: Figure5 | None, found: Mapping[int, Replay]
 ) -> Cell:
     shares = {}
     for shown, (name, unit, factor) in RESOURCES.items():
-        costs = {seed: replayed.costs[name] for seed, replayed in found}
+        costs = {seed: replayed.costs[name] for seed, replayed in found.items()}
         awe = {seed: cost.awe or 0.0 for seed, cost in costs.items()}
         published = figure_5.awe(shown, workflow.row, ENTRANTS[allocator].column) if figure_5 else None
         shares[shown] = Share(
@@ -129,52 +142,20 @@ def _cell(
             unit,
             awe,
         )
-    attempts = fmean(replayed.attempts / replayed.tasks for _, replayed in found)
-    impossible = fmean(replayed.impossible for _, replayed in found)
+    attempts = fmean(replayed.attempts / replayed.tasks for replayed in found.values())
+    impossible = fmean(replayed.impossible for replayed in found.values())
     return Cell(workflow.name, workflow.kind, allocator, setting, attempts, impossible, shares)
 
 
-# --- the work, spread over processes ---
-
-
-def _replays(
-    jobs: Sequence[Job], logs: Mapping[tuple[str, int], TaskLog], told: Told | None, processes: int
-) -> Iterator[Replay]:
-    with _many(logs, processes) as each:
-        for done, replayed in enumerate(each(jobs)):
-            if told:
-                told(done, len(jobs))
-            yield replayed
-
-
-@contextmanager
-def _many(
-    logs: Mapping[tuple[str, int], TaskLog], processes: int
-) -> Iterator[Callable[[Sequence[Job]], Iterator[Replay]]]:
-    if processes == 1:
-        yield lambda jobs: (_replay(logs[job.workflow, job.seed], job) for job in jobs)
-        return
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    # Processes that start anew: one copied from this, with its threads, might hang.
-    pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (logs,))
-    try:
-        yield lambda jobs: pool.map(_replay_here, jobs)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-_here: dict[tuple[str, int], TaskLog] = {}  # the logs, in a process of the pool
+_logs: dict[tuple[str, int], TaskLog] = {}  # by workflow and seed, in each process
 
 
 def _begin(logs: Mapping[tuple[str, int], TaskLog]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who asked; it then ends this one
-    _here.update(logs)
+    _logs.update(logs)
 
 
-def _replay_here(job: Job) -> Replay:
-    return _replay(_here[job.workflow, job.seed], job)
+def _replay_here(job: Job) -> Replayed:
+    return Replayed(job, _replay(_logs[job.workflow, job.seed], job))
 
 
 def _replay(log: TaskLog, job: Job) -> Replay:

@@ -1,4 +1,4 @@
-"""What the paper's own runs did, from the log of each: the same formula must give the published figures."""
+"""The paper's own runs, from their logs: the same formula must give the published figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headway_papers.bucketing.allocators import ENTRANTS
 from headway_papers.bucketing.published import Figure5
 from headway_papers.bucketing.workflows import LOGS
 
-# What people call a resource, its columns, and how many of their amount-seconds are a GB·h or core·h.
+# By the name of a resource: its columns, and how many of their amount-seconds are a GB·h or core·h.
 _COLUMNS = {"memory": ("memory_mb", 3600e3), "disk": ("disk_mb", 3600e3), "cores": ("cores", 3600.0)}
 _EXPLORING = {"memory": 1000.0, "disk": 1000.0, "cores": 1.0}  # what the bucketing algorithms start with
 
@@ -33,13 +33,13 @@ class OwnRun(Struct, frozen=True):
     published: dict[str, float | None]
     fragmentation: dict[str, float]  # given to attempts that succeeded, and not used
     failed: dict[str, float]  # given to attempts that failed
-    cores_used: float  # by attempts that succeeded, the mean weighed by run time
-    first_amounts: int  # that have one before them, of all resources, once it did not explore any more
-    lowered: int  # of these, lower than the one before: drawn among several buckets, they would go up and down
+    cores_used: float  # by attempts that succeeded, mean weighted by run time
+    first_amounts: int  # of first attempts after exploration, over all resources, without the first one
+    lowered: int  # of these, the ones lower than the one before; draws from several buckets would go up and down
 
 
 class _Attempt(Struct, frozen=True):
-    """A row of the log. One that was lost with its worker has no run time: it was not measured."""
+    """A row of the log. An attempt that was lost with its worker has no run time."""
 
     task: str
     is_first: bool
@@ -52,7 +52,7 @@ class _Attempt(Struct, frozen=True):
 
 
 def own_runs(folder: Path, figure_5: Figure5) -> list[OwnRun]:
-    """All of which the log is there."""
+    """All runs whose log is there."""
     return [
         own_run(path, workflow, entrant.name, figure_5)
         for workflow, stem in LOGS.items()
@@ -62,7 +62,7 @@ def own_runs(folder: Path, figure_5: Figure5) -> list[OwnRun]:
 
 
 def own_run(path: Path, workflow: str, allocator: str, figure_5: Figure5) -> OwnRun:
-    """What the log of one run tells."""
+    """The figures of one run, from its log."""
     attempts = sorted(_attempts(path), key=lambda attempt: attempt.begun_us)
     measured = [attempt for attempt in attempts if attempt.run_s is not None]
     good = [attempt for attempt in measured if attempt.succeeded]

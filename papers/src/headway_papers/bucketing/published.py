@@ -1,4 +1,4 @@
-"""What paper 001 published: Figure 5's efficiencies (a file beside its logs) and Table I."""
+"""The published figures: the efficiencies of Figure 5 (a file beside the logs) and Table I."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Figure5(msgspec.Struct, frozen=True):
 
 
 def read_figure_5(path: Path) -> Figure5:
-    """The figure's values, as they were read off or worked out by others."""
+    """Read the values of Figure 5."""
     try:
         figure = msgspec.json.decode(path.read_bytes(), type=Figure5)
     except OSError as error:
@@ -42,5 +42,5 @@ def read_figure_5(path: Path) -> Figure5:
         raise InputError(f"these are not the published efficiencies ({error})", where=str(path)) from None
     for table in (figure.memory, figure.disk, figure.cores):
         if len(table) != len(figure.rows) or any(len(row) != len(figure.columns) for row in table):
-            raise InputError("a table has not as many figures as rows and columns", where=str(path))
+            raise InputError("a table does not have a figure for each row and column", where=str(path))
     return figure

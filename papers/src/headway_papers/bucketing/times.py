@@ -1,4 +1,4 @@
-"""Table I: how long it takes to learn one outcome and answer one question. The figures are this machine's."""
+"""Table I: the time to learn one outcome and answer one question, on this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROUNDS = 50
 
 
 class Timing(Struct, frozen=True):
-    """The median time of an outcome and a question, with so many records; and the paper's average."""
+    """The median time of an outcome and a question with that many records, and the paper's average."""
 
     allocator: str
     records: int
@@ -29,9 +29,9 @@ class Timing(Struct, frozen=True):
 
 
 def table_i(rounds: int = _ROUNDS) -> list[Timing]:
-    """The two that the paper timed, and ours, on memory of its Normal workflow.
+    """Time the two algorithms of the paper's table, and ours, on the memory of the Normal workflow.
 
-    The largest first: by then everything that is compiled in a long run is.
+    The largest number of records comes first, so that everything is compiled before the smaller ones.
     """
     peaks = [task.used["memory_bytes"] for task in synthetic_log("Normal", 0, RECORDS[-1] + rounds).tasks]
     found = []
@@ -46,7 +46,7 @@ def _median_us(sizer: Sizer, peaks: list[float], records: int, rounds: int) -> f
     for number in range(records):
         sizer.observe(*_happened(number, peaks[number]))
     spans_s = []
-    for number in range(records, records + min(rounds, records)):  # so that there are still about so many
+    for number in range(records, records + min(rounds, records)):  # so that there are still about that many records
         task, outcome = _happened(number, peaks[number])
         context = Context(MACHINE, (0, sizer.name, task.id, 1))
         began = time.perf_counter()

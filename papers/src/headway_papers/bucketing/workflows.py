@@ -1,8 +1,7 @@
-"""The workflows of the comparison: the paper's logs, a stand-in for one that is not to be had, and generated ones."""
+"""The workflows of the comparison: the paper's logs, a stand-in for one that is not available, and generated ones."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from msgspec import Struct, structs
 from headway.formats.read_task_log import failures_beside, read_task_log
 from headway.model.task_log import TaskLog
 from headway_papers.bucketing.published import Figure5, read_figure_5
+from headway_papers.frame.data import VARIABLE, data_folder
 from headway_papers.synthetic_logs import DISTRIBUTIONS, TASKS, synthetic_log
 
-DATA_VARIABLE = "HEADWAY_DATA"
 FOLDER = "ipdps2024-bucketing"
 _FIGURE_5 = "published_awe_fig5.json"
 _COFFEA = "ccl-task-resources/coffea_2021_attempts.csv.gz"
@@ -30,7 +29,7 @@ LOG, GENERATED, STAND_IN = "log", "generated", "stand-in"
 
 
 class Workflow(Struct, frozen=True):
-    """One workflow, and the log that it is replayed from for each seed; a log that was measured is always the same."""
+    """A workflow, and its log for each seed; a measured log is the same for all."""
 
     name: str
     kind: str
@@ -39,7 +38,7 @@ class Workflow(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Tells a log from the generated workflow of the same distribution."""
+        """The name and kind, since a log and a generated workflow may have the same name."""
         return f"{self.name} ({self.kind})"
 
     @property
@@ -49,7 +48,7 @@ class Workflow(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """What there is to compare with, and what is missing, in a sentence each."""
+    """The workflows that were found, and a sentence for each thing that is missing."""
 
     workflows: list[Workflow]
     figure_5: Figure5 | None
@@ -62,15 +61,15 @@ def find_workflows(seeds: Sequence[int], tasks: int = TASKS) -> Found:
     generated = [
         Workflow(name, GENERATED, {seed: synthetic_log(name, seed, tasks) for seed in seeds}) for name in DISTRIBUTIONS
     ]
-    data = os.environ.get(DATA_VARIABLE)
-    if not data:
-        return Found(generated, None, None, [_missing(f"{DATA_VARIABLE} is not set")])
-    folder = Path(data) / FOLDER
+    data = data_folder()
+    if data is None:
+        return Found(generated, None, None, [_missing(f"{VARIABLE} is not set")])
+    folder = data / FOLDER
     if not folder.is_dir():
         return Found(generated, None, None, [_missing(f"there is no folder {FOLDER} in {data}")])
     logs = [Workflow(name, LOG, dict.fromkeys(seeds, _read(folder, stem)), name) for name, stem in LOGS.items()]
     missing = []
-    coffea = Path(data) / _COFFEA
+    coffea = data / _COFFEA
     if coffea.is_file():
         logs.append(Workflow("coffea", STAND_IN, dict.fromkeys(seeds, _unasked(read_task_log(coffea))), "TopEFT"))
     else:
@@ -81,7 +80,7 @@ def find_workflows(seeds: Sequence[int], tasks: int = TASKS) -> Found:
 def _missing(why: str) -> str:
     return (
         f"{why}, so the logs of the paper are missing and only generated workflows are compared; "
-        f"set {DATA_VARIABLE} to the folder that {FOLDER} lies in"
+        f"set {VARIABLE} to the folder that {FOLDER} lies in"
     )
 
 
@@ -93,6 +92,6 @@ def _read(folder: Path, stem: str) -> TaskLog:
 
 
 def _unasked(log: TaskLog) -> TaskLog:
-    """The log without its users' requests: in the paper nobody asks for anything."""
+    """The log without its users' requests: the paper's tasks have none."""
     log.tasks = [structs.replace(task, asked={}) for task in log.tasks]
     return log

@@ -1,1 +1,1 @@
-"""The verb `headway reproduce`."""
+"""The command `headway reproduce`."""

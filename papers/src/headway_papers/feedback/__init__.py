@@ -1,1 +1,1 @@
-"""004 run again: feedback-based resource allocation, its orders and predictors, and ours."""
+"""Witt et al. 2019: feedback between the order of tasks and the prediction of their memory, and ours."""

@@ -1,4 +1,4 @@
-"""What is compared: 004's orders and predictors under the names that the paper gives them, and ours."""
+"""What is compared: the paper's orders and predictors under the paper's names, and ours."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from headway.ordering.learning_rank import LearningRank
 from headway.sizing.estimators.ladder import Ladder
 
 TTFS = (0.1, 0.5, 0.9)
-FAMILIES = ("cybershake", "epigenomics", "ligo", "montage", "sipht")  # 004 calls epigenomics Genome
+FAMILIES = ("cybershake", "epigenomics", "ligo", "montage", "sipht")  # the paper calls epigenomics Genome
 
 FIFO, LFF, LFF_POSTPONE = "fifo", "least-finished-first", "least-finished-first-postpone"
 OUR_ORDER = LearningRank.name
-CAUTIOUS = (
-    LearningRankCautious.name
-)  # section VII: more memory for tasks on which many wait; a matter of our sizer only
+CAUTIOUS = LearningRankCautious.name  # section VII: more memory for tasks on which many depend; for our sizer only
 PUBLISHED_ORDERS = tuple(name for name in ORDERS if name not in (OUR_ORDER, CAUTIOUS))
 EVERY_ORDER = (*PUBLISHED_ORDERS, OUR_ORDER)
 SHORT_ORDERS = {
@@ -32,20 +30,20 @@ SHORT_ORDERS = {
     LFF_POSTPONE: "LFF postpone",
 }
 
-FIRST_GUESS = "power-2"  # what predictors that know nothing yet start with; 004 does not say which
-# A user who knows the greatest peak of each kind beforehand: 004 does not name this x, and nobody has it. Beside it our
-# default with the same knowledge.
+FIRST_GUESS = "power-2"  # what predictors start with before their first record; the paper does not say which
+# A user who knows each category's greatest peak beforehand, which no user does; and our default with that knowledge.
+# The paper has neither.
 EXACT, OUR_EXACT = "Max +0%", "ladder, Max +0% first"
 
 
 class Entrant(Struct, frozen=True):
-    """A predictor in the comparison: a sizer, and the user's estimates that it starts with or lives by."""
+    """A predictor in the comparison: a sizer, and the user's estimates that it starts with, or always uses."""
 
     name: str
     sizer: str
     estimate: str = FIRST_GUESS
     published: bool = True
-    orders: tuple[str, ...] = EVERY_ORDER  # that it is tried with
+    orders: tuple[str, ...] = EVERY_ORDER  # with which it is combined
 
 
 ENTRANTS: dict[str, Entrant] = {
@@ -78,17 +76,17 @@ EVERY_PAIR: tuple[Pair, ...] = (
 
 
 def is_published(pair: Pair) -> bool:
-    """Whether 004 has it."""
+    """Whether the paper has this combination."""
     return pair[0] in PUBLISHED_ORDERS and ENTRANTS[pair[1]].published
 
 
 def said(pair: Pair) -> str:
-    """For people."""
+    """The combination in words."""
     return f"{SHORT_ORDERS.get(pair[0], pair[0])} + {pair[1]}"
 
 
 def handling(order: str) -> str:
-    """What becomes of failed tasks."""
+    """How an order treats failed tasks."""
     if order == Fifo.name:
         return "time of arrival"
     return "postpone" if order.endswith("-postpone") else "persevere"

@@ -1,4 +1,4 @@
-"""What 004's Figures 3 to 7 show, counted and averaged from the scenarios."""
+"""The figures behind the paper's Figures 3 to 7, counted and averaged from the scenarios."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ LEAST_DAYS = TERABYTE_WEEK / POOL.memory_bytes / 86400.0  # section V-D: with a 
 Wanted = Callable[[Pair], bool]
 
 
-class Place(Struct, frozen=True):
-    """A workflow under a time to failure, and every combination there."""
+class Case(Struct, frozen=True):
+    """A workflow at a time to failure (TTF), and the scenario of every combination."""
 
     family: str
     number: int
@@ -31,62 +31,63 @@ class Place(Struct, frozen=True):
 
     @property
     def workflow(self) -> tuple[str, int]:
-        """What intervals are drawn by: one workflow's scenarios are not independent."""
+        """The unit of resampling: one workflow's scenarios are not independent."""
         return self.family, self.number
 
 
-def places_of(done: Sequence[Done]) -> list[Place]:
-    """All of them."""
+def cases_of(done: Sequence[Done]) -> list[Case]:
+    """Every workflow at every time to failure."""
     return [
-        Place(each.unit.family, each.unit.number, ttf, {row.pair: row for row in each.rows if row.ttf == ttf})
+        Case(each.unit.family, each.unit.number, ttf, {row.pair: row for row in each.rows if row.ttf == ttf})
         for each in done
         for ttf in TTFS
     ]
 
 
 def cost(row: Row, metric: str) -> float:
-    """What is to be small."""
+    """A value that is smaller for a better scenario."""
     return row.makespan_s if metric == MAKESPAN else -row.maq
 
 
-def winners(place: Place, metric: str, wanted: Wanted = is_published, *, worst: bool = False) -> list[Pair]:
+def winners(case: Case, metric: str, wanted: Wanted = is_published, *, worst: bool = False) -> list[Pair]:
     """The best combinations, or the worst; several if they tie."""
     sign = -1.0 if worst else 1.0
-    costs = {pair: sign * cost(row, metric) for pair, row in place.rows.items() if wanted(pair)}
+    costs = {pair: sign * cost(row, metric) for pair, row in case.rows.items() if wanted(pair)}
     least = min(costs.values())
     return [pair for pair, value in costs.items() if value == least]
 
 
 def pair_wins(
-    places: Iterable[Place], metric: str, wanted: Wanted = is_published, *, worst: bool = False
+    cases: Iterable[Case], metric: str, wanted: Wanted = is_published, *, worst: bool = False
 ) -> Counter[Pair]:
     """Figures 5 and 7: for how many workflows each combination is best, or worst."""
-    return Counter(pair for place in places for pair in winners(place, metric, wanted, worst=worst))
+    return Counter(pair for case in cases for pair in winners(case, metric, wanted, worst=worst))
 
 
-def order_wins(places: Iterable[Place], metric: str, wanted: Wanted = is_published) -> Counter[str]:
+def order_wins(cases: Iterable[Case], metric: str, wanted: Wanted = is_published) -> Counter[str]:
     """Figure 4: for how many workflows each order is best with some predictor."""
-    return Counter(order for place in places for order in {pair[0] for pair in winners(place, metric, wanted)})
+    best = (dict.fromkeys(order for order, _ in winners(case, metric, wanted)) for case in cases)
+    return Counter(order for orders in best for order in orders)
 
 
-def mean_of(places: Sequence[Place], pair: Pair, value: Callable[[Row], float]) -> Interval:
-    """The mean over places, with a bootstrap over workflows."""
-    return interval([value(place.rows[pair]) for place in places], [place.workflow for place in places])
+def mean_of(cases: Sequence[Case], pair: Pair, value: Callable[[Row], float]) -> Interval:
+    """The mean over cases, with a bootstrap over workflows."""
+    return interval([value(case.rows[pair]) for case in cases], [case.workflow for case in cases])
 
 
-def difference(places: Sequence[Place], one: Pair, other: Pair, value: Callable[[Row], float]) -> Interval:
-    """How much more the first has, in the same places."""
-    values = [value(place.rows[one]) - value(place.rows[other]) for place in places]
-    return interval(values, [place.workflow for place in places])
+def difference(cases: Sequence[Case], one: Pair, other: Pair, value: Callable[[Row], float]) -> Interval:
+    """The mean of the first combination's value less the other's, in the same cases."""
+    values = [value(case.rows[one]) - value(case.rows[other]) for case in cases]
+    return interval(values, [case.workflow for case in cases])
 
 
 def days(row: Row) -> float:
-    """The makespan as the paper gives it."""
+    """The makespan in days, as the paper gives it."""
     return row.makespan_s / 86400.0
 
 
 def maq(row: Row) -> float:
-    """For `mean_of`."""
+    """Memory allocation quality."""
     return row.maq
 
 
@@ -109,9 +110,9 @@ class Spread(Struct, frozen=True):
     least_slack: float  # how near a makespan comes to what its MAQ allows; never below 1
 
 
-def spread(places: Iterable[Place], entrant: str, orders: Sequence[str]) -> Spread:
+def spread(cases: Iterable[Case], entrant: str, orders: Sequence[str]) -> Spread:
     """Every order with that predictor."""
-    rows = [place.rows[order, entrant] for place in places for order in orders]
+    rows = [case.rows[order, entrant] for case in cases for order in orders]
     quality = np.array([row.maq for row in rows])
     length = np.array([days(row) for row in rows])
     by_quality, by_length = (np.argsort(np.argsort(values)).astype(float) for values in (quality, length))
@@ -136,11 +137,11 @@ def _quartiles(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[fl
 Group = tuple[str, float]  # family and TTF
 
 
-def group_means(places: Sequence[Place]) -> dict[Group, dict[Pair, tuple[float, float]]]:
+def group_means(cases: Sequence[Case]) -> dict[Group, dict[Pair, tuple[float, float]]]:
     """Mean MAQ and mean makespan in days of every combination in each of the 15 groups."""
-    members: dict[Group, list[Place]] = {}
-    for place in places:
-        members.setdefault((place.family, place.ttf), []).append(place)
+    members: dict[Group, list[Case]] = {}
+    for case in cases:
+        members.setdefault((case.family, case.ttf), []).append(case)
     return {
         group: {
             pair: (fmean(it.rows[pair].maq for it in each), fmean(days(it.rows[pair]) for it in each))

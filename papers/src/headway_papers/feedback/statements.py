@@ -1,12 +1,10 @@
-"""What 004 says, and what is found here: each with the figures that decide, and whether they agree."""
+"""What the paper says, and what is found here: each with the figures that decide, and whether they agree."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
-
-from msgspec import Struct
 
 from headway.studies.paired import Interval
 from headway_papers.feedback.entrants import (
@@ -26,7 +24,7 @@ from headway_papers.feedback.figures import (
     MAKESPAN,
     MAQ,
     METRICS,
-    Place,
+    Case,
     days,
     difference,
     in_use,
@@ -37,61 +35,48 @@ from headway_papers.feedback.figures import (
     spread,
 )
 from headway_papers.feedback.units import Row
+from headway_papers.frame.report import Statement, bracketed
 
-_WORST_SHARE = 0.10  # what is "among the worst"
-
-
-class Statement(Struct, frozen=True):
-    """A sentence of the paper, what we found, and whether that is the same."""
-
-    paper: str
-    ours: str
-    agrees: bool
+_WORST_SHARE = 0.10  # from here on a combination is "among the worst"
 
 
-def statements(places: Sequence[Place]) -> Iterator[Statement]:
+def statements(cases: Sequence[Case]) -> Iterator[Statement]:
     """In the paper's order."""
-    yield _bound(places)
-    yield _highest(places)
-    yield _mean_minus(places)
-    yield _best_order(places, 0.1, FIFO, "FIFO")
-    yield from (_best_order(places, ttf, LFF, "LFF") for ttf in TTFS[1:])
-    yield from (_lff_against_fifo(places, ttf) for ttf in TTFS)
-    yield _persevere(places)
-    yield _topology(places)
-    yield _pc_50_with_fifo(places)
-    yield _over_users(places)
-    yield _worst(places)
+    yield _bound(cases)
+    yield _highest(cases)
+    yield _mean_minus(cases)
+    yield _best_order(cases, 0.1, FIFO, "FIFO")
+    yield from (_best_order(cases, ttf, LFF, "LFF") for ttf in TTFS[1:])
+    yield from (_lff_against_fifo(cases, ttf) for ttf in TTFS)
+    yield _persevere(cases)
+    yield _topology(cases)
+    yield _pc_50_with_fifo(cases)
+    yield _over_users(cases)
+    yield _worst(cases)
 
 
-def words(found: Interval, digits: int = 3, sign: str = "") -> str:
-    """A mean with its interval."""
-    ends = "" if found.low is None else f" [{found.low:{sign}.{digits}f}, {found.high:{sign}.{digits}f}]"
-    return f"{found.mean:{sign}.{digits}f}{ends}"
+def _at(cases: Sequence[Case], ttf: float) -> list[Case]:
+    return [case for case in cases if case.ttf == ttf]
 
 
-def _at(places: Sequence[Place], ttf: float) -> list[Place]:
-    return [place for place in places if place.ttf == ttf]
-
-
-def _bound(places: Sequence[Place]) -> Statement:
-    slack = min(in_use(row) for place in places for row in place.rows.values())
-    most = max(in_use(row) for place in places for row in place.rows.values())
+def _bound(cases: Sequence[Case]) -> Statement:
+    slack = min(in_use(row) for case in cases for row in case.rows.values())
+    most = max(in_use(row) for case in cases for row in case.rows.values())
     paper = f"MAQ limits the execution time from below: {LEAST_DAYS:.1f} days divided by it (VI-A)"
     ours = f"the pool's memory is given to tasks for {slack:.0%} to {most:.0%} of a run, never for more than all of it"
     return Statement(paper, ours, most <= 1.0 + 1e-9)
 
 
-def _highest(places: Sequence[Place]) -> Statement:
-    rows = [row for place in places for pair, row in place.rows.items() if is_published(pair)]
+def _highest(cases: Sequence[Case]) -> Statement:
+    rows = [row for case in cases for pair, row in case.rows.items() if is_published(pair)]
     above = fmean(row.maq > 0.8 for row in rows)
     highest = max(row.maq for row in rows)
     paper = "few scenarios exceed a MAQ of 80%; the highest is 87.1% (VI-A)"
     return Statement(paper, f"{above:.0%} of {len(rows):,} exceed it; the highest is {highest:.1%}", above < 0.25)
 
 
-def _mean_minus(places: Sequence[Place]) -> Statement:
-    found = {name: spread(places, name, PUBLISHED_ORDERS) for name in ("LR mean-", "Power 2", "PC 50")}
+def _mean_minus(cases: Sequence[Case]) -> Statement:
+    found = {name: spread(cases, name, PUBLISHED_ORDERS) for name in ("LR mean-", "Power 2", "PC 50")}
     ours = "; ".join(
         f"{name}: median MAQ {it.maq_quartiles[1]:.3f}, median {it.days_quartiles[1]:.2f} days"
         for name, it in found.items()
@@ -106,8 +91,8 @@ def _mean_minus(places: Sequence[Place]) -> Statement:
     )
 
 
-def _best_order(places: Sequence[Place], ttf: float, order: str, name: str) -> Statement:
-    there = _at(places, ttf)
+def _best_order(cases: Sequence[Case], ttf: float, order: str, name: str) -> Statement:
+    there = _at(cases, ttf)
     parts, agrees = [], True
     for metric in METRICS:
         wins = order_wins(there, metric)
@@ -121,9 +106,9 @@ def _top(wins: Counter[str]) -> str:
     return ", ".join(f"{SHORT_ORDERS.get(order, order)} {count}" for order, count in wins.most_common(3))
 
 
-def _lff_against_fifo(places: Sequence[Place], ttf: float) -> Statement:
-    """Of the two that the paper goes on with: each predictor alike, all together."""
-    there = _at(places, ttf)
+def _lff_against_fifo(cases: Sequence[Case], ttf: float) -> Statement:
+    """The two orders that the paper goes on with, over all predictors."""
+    there = _at(cases, ttf)
     parts, better = [], []
     for metric, value, digits, sign in ((MAKESPAN, days, 2, -1), (MAQ, maq, 3, 1)):
         found = [difference(there, (LFF, name), (FIFO, name), value) for name in PREDICTORS]
@@ -139,16 +124,16 @@ def _lff_against_fifo(places: Sequence[Place], ttf: float) -> Statement:
     return Statement(paper, ours, not any(better) if ttf == TTFS[0] else all(better))
 
 
-def _families_with_lff(there: Sequence[Place], value: Callable[[Row], float], sign: int) -> list[str]:
-    """Where LFF is better than FIFO on average: one family in which it is much slower outweighs the others."""
+def _families_with_lff(there: Sequence[Case], value: Callable[[Row], float], sign: int) -> list[str]:
+    """Families in which LFF is better than FIFO on average; over all, one much slower family outweighs the others."""
     gains = {
         family: [
-            sign * (value(place.rows[LFF, name]) - value(place.rows[FIFO, name]))
-            for place in there
-            if place.family == family
+            sign * (value(case.rows[LFF, name]) - value(case.rows[FIFO, name]))
+            for case in there
+            if case.family == family
             for name in PREDICTORS
         ]
-        for family in dict.fromkeys(place.family for place in there)
+        for family in dict.fromkeys(case.family for case in there)
     }
     return [family for family, each in gains.items() if fmean(each) > 0]
 
@@ -161,16 +146,16 @@ def _above(found: Interval) -> bool:
     return found.low is not None and found.low > 0
 
 
-def _persevere(places: Sequence[Place]) -> Statement:
+def _persevere(cases: Sequence[Case]) -> Statement:
     counts = []
     for metric in METRICS:
         by = Counter[str]()
-        for order, wins in order_wins(places, metric).items():
+        for order, wins in order_wins(cases, metric).items():
             by[handling(order)] += wins
         counts.append((metric, by["persevere"], by["postpone"]))
     means = []
     for order in (order for order in PUBLISHED_ORDERS if f"{order}-postpone" in PUBLISHED_ORDERS):
-        found = [difference(places, (order, name), (f"{order}-postpone", name), maq).mean for name in PREDICTORS]
+        found = [difference(cases, (order, name), (f"{order}-postpone", name), maq).mean for name in PREDICTORS]
         means.append(fmean(found))
     ours = "; ".join(f"best on {metric}: {one} times, {other} with postpone" for metric, one, other in counts)
     ours += f"; with the same order and predictor MAQ is {fmean(means):+.3f} higher on average"
@@ -178,11 +163,11 @@ def _persevere(places: Sequence[Place]) -> Statement:
     return Statement("persevere is better than postpone over all (VI-B)", ours, agrees)
 
 
-def _topology(places: Sequence[Place]) -> Statement:
+def _topology(cases: Sequence[Case]) -> Statement:
     by_graph = [order for order in PUBLISHED_ORDERS if order.startswith(("bfs", "dfs", "rank"))]
     parts, agrees = [], True
     for metric in METRICS:
-        wins = order_wins(places, metric)
+        wins = order_wins(cases, metric)
         most = max(by_graph, key=lambda order: wins[order])
         others = max(wins[order] for order in PUBLISHED_ORDERS if order not in by_graph)
         parts.append(f"{metric}: {SHORT_ORDERS[most]} {wins[most]}, the best of FIFO and LFF {others}")
@@ -190,32 +175,32 @@ def _topology(places: Sequence[Place]) -> Statement:
     return Statement("none of BFS, DFS and TR is competitive (VI-B)", "; ".join(parts), agrees)
 
 
-def _pc_50_with_fifo(places: Sequence[Place]) -> Statement:
-    there = _at(places, 0.1)
+def _pc_50_with_fifo(cases: Sequence[Case]) -> Statement:
+    there = _at(cases, 0.1)
     wins = pair_wins(there, MAKESPAN)
     top = ", ".join(f"{said(pair)} {count}" for pair, count in wins.most_common(3))
     failed = mean_of(there, (FIFO, "PC 50"), lambda row: row.attempts / 1000).mean
     quality = mean_of(there, (FIFO, "PC 50"), maq)
     ours = (
         f"FIFO + PC 50 is fastest for {wins[FIFO, 'PC 50']} of {len(there)}; most often are {top}. It takes "
-        f"{failed:.2f} attempts a task, and what failed gets twice the median: MAQ {words(quality)}"
+        f"{failed:.2f} attempts a task, and what failed gets twice the median: MAQ {bracketed(quality)}"
     )
     agrees = wins[FIFO, "PC 50"] == max(wins.values())
     return Statement("TTF 0.1: FIFO is best because of PC 50 (VI-C, Figure 5)", ours, agrees)
 
 
-def _over_users(places: Sequence[Place]) -> Statement:
-    gain = difference(places, (LFF, "LR mean-"), (LFF, "Power 2"), maq)
-    better = fmean(place.rows[LFF, "LR mean-"].maq > place.rows[LFF, "Power 2"].maq for place in places)
+def _over_users(cases: Sequence[Case]) -> Statement:
+    gain = difference(cases, (LFF, "LR mean-"), (LFF, "Power 2"), maq)
+    better = fmean(case.rows[LFF, "LR mean-"].maq > case.rows[LFF, "Power 2"].maq for case in cases)
     ours = (
-        f"with LFF persevere LR mean- has {words(gain, sign='+')} more MAQ than Power 2, and more for {better:.0%} of "
-        "workflows"
+        f"with LFF persevere LR mean- has {bracketed(gain, sign='+')} more MAQ than Power 2, and more for "
+        f"{better:.0%} of workflows"
     )
     return Statement("regression gives better MAQ than users' estimates (Figure 6)", ours, _above(gain))
 
 
-def _worst(places: Sequence[Place]) -> Statement:
-    there = [place for place in places if place.ttf > TTFS[0]]
+def _worst(cases: Sequence[Case]) -> Statement:
+    there = [case for case in cases if case.ttf > TTFS[0]]
     parts, agrees = [], False
     for metric in METRICS:
         wins = pair_wins(there, metric, worst=True)

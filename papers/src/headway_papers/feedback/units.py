@@ -1,4 +1,4 @@
-"""`Unit`: one workflow under all orders, predictors and times to failure; it is simulated in one go."""
+"""`Unit`: one workflow with all orders, predictors and times to failure."""
 
 from __future__ import annotations
 
@@ -8,21 +8,16 @@ from msgspec import Struct
 
 from headway_papers.feedback.entrants import ENTRANTS, EVERY_PAIR, TTFS, Pair
 from headway_papers.feedback.workflows import TASKS, with_estimates, workflow
-from headway_papers.fixed_pool.compiled_runs import prepared, twin_in_pool
+from headway_papers.fixed_pool.compiled_runs import compiled_in_pool, prepared
 
 
 class Unit(Struct, frozen=True):
-    """What is simulated in one go."""
+    """What one process simulates at a time."""
 
     family: str
     number: int
     seed: int = 0
     tasks: int = TASKS
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What its results are found by."""
-        return self.family, self.number, self.seed, self.tasks
 
 
 class Row(Struct, frozen=True, array_like=True, gc=False):
@@ -42,7 +37,7 @@ class Row(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Done(Struct, frozen=True):
-    """What came of a unit."""
+    """The results of a unit."""
 
     unit: Unit
     rows: list[Row]
@@ -50,7 +45,7 @@ class Done(Struct, frozen=True):
 
 
 def carry_out(unit: Unit) -> Done:
-    """Every scenario of a workflow, by the compiled twin."""
+    """Simulate every scenario of a workflow."""
     began = time.process_time()
     made = workflow(unit.family, unit.number, unit.seed, unit.tasks)
     by_estimate = {
@@ -61,7 +56,7 @@ def carry_out(unit: Unit) -> Done:
     for order, name in EVERY_PAIR:
         entrant = ENTRANTS[name]
         for ttf in TTFS:
-            result = twin_in_pool(by_estimate[entrant.estimate], order, entrant.sizer, ttf)
+            result = compiled_in_pool(by_estimate[entrant.estimate], order, entrant.sizer, ttf)
             if result.status != "succeeded":
                 raise RuntimeError(f"{unit.family} {unit.number}: {order} with {name} did not finish")
             rows.append(Row(ttf, order, name, result.maq, result.makespan_s, result.attempts))

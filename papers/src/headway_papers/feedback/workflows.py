@@ -1,4 +1,4 @@
-"""004's workflows (section V-B and Table II) and its users' estimates (section V-C)."""
+"""The paper's workflows (section V-B and Table II) and users' estimates (section V-C)."""
 
 from __future__ import annotations
 

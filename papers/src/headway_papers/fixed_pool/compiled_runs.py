@@ -1,4 +1,5 @@
-"""A workflow through a fixed pool by the compiled twin: what `recorded_in_pool` says, a hundred times as fast."""
+"""A workflow through a fixed pool by the compiled simulator: the results of `recorded_in_pool`, hundreds of times as
+fast."""
 
 from __future__ import annotations
 
@@ -14,22 +15,22 @@ from headway.ordering.cautious import CAUTION, LearningRankCautious, waiting_bel
 from headway.ordering.learning_rank import GROWTH, STEPS_A_DOUBLING, LearningRank
 from headway.simulation.replay import Cost
 from headway.sizing.estimators import ladder
-from headway_papers.fixed_pool import state as twin
+from headway_papers.fixed_pool import state
 from headway_papers.fixed_pool.kernel import through_pool
 from headway_papers.fixed_pool.pool import POOL, PoolResult
 
-# Sizers that the twin knows, and the percentile where there is one.
+# The sizers that the compiled simulator has, and the percentile where there is one.
 PREDICTORS: dict[str, tuple[int, int]] = {
-    "user": (twin.USER, 0),
-    "percentile-50": (twin.PERCENTILE, 50),
-    "percentile-95": (twin.PERCENTILE, 95),
-    "linear-regression-none": (twin.LINE, 0),
-    "linear-regression-mean": (twin.LINE_MEAN, 0),
-    "linear-regression-mean-minus": (twin.LINE_MEAN_MINUS, 0),
-    "linear-regression-max": (twin.LINE_MAX, 0),
-    "ladder": (twin.LADDER, 0),
+    "user": (state.USER, 0),
+    "percentile-50": (state.PERCENTILE, 50),
+    "percentile-95": (state.PERCENTILE, 95),
+    "linear-regression-none": (state.LINE, 0),
+    "linear-regression-mean": (state.LINE_MEAN, 0),
+    "linear-regression-mean-minus": (state.LINE_MEAN_MINUS, 0),
+    "linear-regression-max": (state.LINE_MAX, 0),
+    "ladder": (state.LADDER, 0),
 }
-# Orders that it knows: what of the graph comes first, and what becomes of failures.
+# The orders that it has: the key by the graph, and the sign of failures in a key.
 ORDERS: dict[str, tuple[str, int]] = {
     "fifo": ("", 0),
     LearningRank.name: ("rank", -1),
@@ -43,15 +44,15 @@ ORDERS: dict[str, tuple[str, int]] = {
 
 
 class Prepared(Struct, frozen=True):
-    """A workflow as numbers; many runs share it."""
+    """A workflow as arrays, which many runs share."""
 
-    tasks: twin.Tasks
-    first: dict[str, twin.Ints]  # by what of the graph comes first
+    tasks: state.Tasks
+    first: dict[str, state.Ints]  # keys of the tasks, by kind of order
     categories: int
 
 
 def prepared(instance: Instance) -> Prepared:
-    """Number everything. All tasks have a memory hint, and a peak."""
+    """Turn a workflow into arrays. All tasks must have a memory hint and a peak."""
     workflow = instance.workflow
     ids = {task_id: number for number, task_id in enumerate(workflow.tasks)}
     categories = {name: number for number, name in enumerate(dict.fromkeys(task.category for task in workflow))}
@@ -63,7 +64,7 @@ def prepared(instance: Instance) -> Prepared:
     rank = np.array([ranks[task_id] for task_id in ids], np.int64)
     none = np.zeros(len(ids), np.int64)
     below = waiting_below(workflow)
-    tasks = twin.Tasks(
+    tasks = state.Tasks(
         category=np.array([categories[task.category] for task in workflow], np.int64),
         run_s=np.array([seen.run_s for seen in recorded], np.float64),
         peak=np.array([seen.memory_bytes for seen in recorded], np.int64),
@@ -81,14 +82,14 @@ def prepared(instance: Instance) -> Prepared:
     return Prepared(tasks, first, len(categories))
 
 
-def twin_in_pool(workflow: Prepared, order: str, sizer: str, ttf: float, pool: Resources = POOL) -> PoolResult:
-    """One run."""
+def compiled_in_pool(workflow: Prepared, order: str, sizer: str, ttf: float, pool: Resources = POOL) -> PoolResult:
+    """Simulate one run."""
     tasks = workflow.tasks
     if tasks.peak.max() > pool.memory_bytes or tasks.guess.max() > pool.memory_bytes:
-        raise ValueError("the twin knows no task that is larger than the pool")
+        raise ValueError("the compiled simulator cannot run a task that is larger than the pool")
     by, handling = ORDERS[order]
     predictor, percent = PREDICTORS[sizer]
-    rules = twin.Rules(
+    rules = state.Rules(
         first=workflow.first[by],
         by_finished=int(by == "least-finished-first"),
         learning=int(order in (LearningRank.name, LearningRankCautious.name)),
@@ -113,18 +114,18 @@ def twin_in_pool(workflow: Prepared, order: str, sizer: str, ttf: float, pool: R
         shortest_s=ladder.SHORTEST_S,
         caution=CAUTION if order == LearningRankCautious.name else 0.0,
     )
-    run = _room(len(tasks.category), workflow.categories, int(pool.cores))
+    run = _empty_run(len(tasks.category), workflow.categories, int(pool.cores))
     through_pool(tasks, rules, run)
     used, unused, lost, makespan_s = (float(total) for total in run.totals)
-    cost = Cost(used, unused, lost, int(run.counts[twin.FAILURES_ALL]))
-    done = run.counts[twin.DONE] == len(tasks.category)
+    cost = Cost(used, unused, lost, int(run.counts[state.FAILURES_ALL]))
+    done = run.counts[state.DONE] == len(tasks.category)
     status = "succeeded" if done else "unfinished"
-    return PoolResult(status, makespan_s, int(run.counts[twin.ATTEMPTS]), cost)
+    return PoolResult(status, makespan_s, int(run.counts[state.ATTEMPTS]), cost)
 
 
-def _room(tasks: int, categories: int, cores: int) -> twin.Run:
+def _empty_run(tasks: int, categories: int, cores: int) -> state.Run:
     whole, numbers = np.int64, np.float64
-    return twin.Run(
+    return state.Run(
         task=np.zeros((tasks, 12), whole),
         category=np.zeros((categories, 5), whole),
         unread=np.zeros((categories, tasks), whole),
@@ -149,7 +150,7 @@ def _room(tasks: int, categories: int, cores: int) -> twin.Run:
     )
 
 
-def _empty_ladders(categories: int) -> twin.Floats:
+def _empty_ladders(categories: int) -> state.Floats:
     rows = np.zeros((categories, 10))
-    rows[:, twin.FAILED_SHARE] = 1.0
+    rows[:, state.FAILED_SHARE] = 1.0
     return rows

@@ -1,7 +1,7 @@
-"""A workflow through a fixed pool, in machine code.
+"""A workflow through a fixed pool, in machine code, for studies of tens of thousands of runs.
 
-A twin of engine, placer, orders and sizers, for studies of tens of thousands of runs: what it does is stated there, and
-a test holds it to their results. It knows one node, tasks of one core each, and memory.
+Re-implements the engine, the placer, the orders and the sizers for one node, tasks of one core each, and memory. A test
+compares it with the engine on 200 random scenarios.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from headway_papers.fixed_pool.state import (
 
 @compiled
 def through_pool(tasks: Tasks, rules: Rules, run: Run) -> None:
-    """From the first task to the last; `run` is empty before and tells all afterwards."""
+    """Simulate the whole workflow; the results are in `run`, which is empty before."""
     now = 0.0
     for task in range(len(tasks.category)):
         run.task[task, LEFT] = tasks.parents[task]
@@ -82,12 +82,12 @@ def through_pool(tasks: Tasks, rules: Rules, run: Run) -> None:
     run.totals[MAKESPAN] = now
 
 
-# --- who stands where in line ---
+# --- the order of ready tasks ---
 
 
 @inner
 def _arrive(tasks: Tasks, rules: Rules, run: Run, task: int) -> None:
-    """It gets its key."""
+    """Give a task that became ready its key."""
     run.counts[ARRIVALS] += 1
     run.task[task, ARRIVAL] = run.counts[ARRIVALS]
     run.task[task, FIRST] = rules.first[task]
@@ -106,7 +106,7 @@ def _arrive(tasks: Tasks, rules: Rules, run: Run, task: int) -> None:
 
 @inner
 def _rank(tasks: Tasks, run: Run) -> None:
-    """The longest path to an exit, by what is known of categories' run times."""
+    """Compute the longest path to an exit for each task, from the known mean run times of categories."""
     run.counts[FRESH_RANKS] = 1
     run.counts[KNOWN_THEN] = run.counts[MET]
     every_s = run.seconds[len(run.category)]
@@ -124,7 +124,7 @@ def _rank(tasks: Tasks, run: Run) -> None:
 
 @inner
 def _know_times(tasks: Tasks, rules: Rules, run: Run, task: int) -> None:
-    """One success more; now and then ranks are due for another computation."""
+    """Record the run time of a success; from time to time the ranks must be computed again."""
     run.seconds[tasks.category[task]] += tasks.run_s[task]
     run.seconds[len(run.category)] += tasks.run_s[task]
     done = run.counts[DONE]
@@ -134,7 +134,7 @@ def _know_times(tasks: Tasks, rules: Rules, run: Run, task: int) -> None:
 
 @inner
 def _before(rules: Rules, run: Run, one: int, other: int) -> bool:
-    """Whether one goes before the other, of one category or as if they were."""
+    """Whether one task goes before the other, apart from the keys of their categories."""
     if run.task[one, LATER] != run.task[other, LATER]:
         return bool(run.task[one, LATER] < run.task[other, LATER])
     if run.task[one, FIRST] != run.task[other, FIRST]:
@@ -149,7 +149,7 @@ def _before(rules: Rules, run: Run, one: int, other: int) -> bool:
 
 @inner
 def _insert(rules: Rules, run: Run, rows: Ints, category: int, size: int, task: int) -> None:
-    """Where it belongs by its key; newcomers mostly belong near the end."""
+    """Insert a task by its key, searching from the end, where most new tasks belong."""
     place = run.category[category, size]
     run.category[category, size] += 1
     while place > 0 and _before(rules, run, task, rows[category, place - 1]):
@@ -167,7 +167,7 @@ def _remove(run: Run, rows: Ints, category: int, size: int, place: int) -> None:
 
 @inner
 def _read(rules: Rules, run: Run) -> None:
-    """Of each category, so many of the first unread want to run now that not too many have been looked at."""
+    """Make the first unread tasks of each category placeable, up to `read_ahead` of them."""
     for category in range(len(run.category)):
         room = rules.read_ahead - run.category[category, FRESH] - run.category[category, FAILED]
         count = max(0, min(room, run.category[category, UNREAD]))
@@ -183,7 +183,7 @@ def _read(rules: Rules, run: Run) -> None:
 
 @inner
 def _place(tasks: Tasks, rules: Rules, run: Run, now: float, free_cores: int, free_bytes: int) -> tuple[int, int]:
-    """First fit in order; lanes are categories, those that failed before apart. Returns what is left."""
+    """Place tasks by first fit, in order. A lane is a category, or the failed tasks of one. Returns what is left."""
     blocked = -1
     for lane in range(2 * len(run.category)):
         for column in range(3):

@@ -1,4 +1,4 @@
-"""The sizer `ladder` for the twin of a pool: what it does is stated there; records are rows of the run."""
+"""The sizer `ladder` for the compiled simulator; see `headway.sizing.estimators.ladder` for what it does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from headway_papers.fixed_pool.state import (
 
 _price = inner(price)
 _rungs_of = rungs_of.compile_now()
-# It allocates, which functions here may not, so it has to be there before they are compiled: hence the first call.
+# `_rungs_of` allocates memory, so it must be compiled before the functions that call it: hence this call.
 _ONE = np.ones(1)
 _rungs_of(_ONE, _ONE, _ONE, 0.0, 0.0, 0.0, 1.0, 0.0, 0.1, np.zeros(MOST_RUNGS))
 
@@ -119,7 +119,7 @@ def _from_hint(tasks: Tasks, rules: Rules, run: Run, task: int, above: int) -> i
 
 @inner
 def ladder_learn_failure(tasks: Tasks, rules: Rules, run: Run, task: int) -> None:
-    """How long the attempt lasted is kept until the task succeeds; of too many, the oldest is dropped."""
+    """Keep how long the failed attempt lasted until the task succeeds; if there are too many, drop the oldest."""
     category = tasks.category[task]
     run.lasted_s[task] = tasks.run_s[task] * rules.ttf
     if run.task[task, PUT_DOWN]:

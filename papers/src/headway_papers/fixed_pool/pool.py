@@ -1,8 +1,8 @@
 """A fixed pool of cores and memory without a batch queue, and how attempts end there.
 
 Witt, Wagner, Leser, "Feedback-Based Resource Allocation for Batch Scheduling of Scientific Workflows" (HPCS 2019),
-section V: a task that was given less memory than its peak dies after a fixed share of its run time, the relative time
-to failure (TTF); memory given to it until then is lost.
+section V: a task that is given less memory than its peak fails after a fixed share of its run time, the relative time
+to failure (TTF); the memory given to it until then is wasted.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from headway.model.records import Decision, Event
 from headway.model.resources import Resources
 from headway.simulation.replay import Cost
 
-# 004, table II.
+# Witt et al. 2019, table II.
 POOL = Resources(cores=128, memory_bytes=1_952 * 10**9)
 
 
 class PoolResult(Struct, frozen=True):
-    """What became of a run in a pool. Memory is in byte-seconds, as 004 section V-A adds it up."""
+    """The results of a run in a fixed pool. Memory is in byte-seconds, as in section V-A."""
 
     status: str
     makespan_s: float
@@ -37,7 +37,7 @@ class PoolResult(Struct, frozen=True):
 
 
 def pool_outcome(launch: records.Launch, recorded: Recorded, started_at: float, ttf: float) -> Outcome:
-    """It takes what was recorded; with less memory than that it dies after `ttf` of its run time."""
+    """How an attempt ends: as recorded, or after `ttf` of its run time if it has less memory than its peak."""
     given, run_s, peak = launch.resources, recorded.run_s or 0.0, recorded.memory_bytes or 0
     fails = peak > given.memory_bytes
     lasted_s = run_s * ttf if fails else run_s
@@ -53,7 +53,7 @@ def pool_outcome(launch: records.Launch, recorded: Recorded, started_at: float, 
 
 
 def pool_result(journal: Iterable[Event | Decision], instance: Instance) -> PoolResult:
-    """Fold a run's records."""
+    """Sum up a run's records."""
     given: dict[str, Resources] = {}
     cost, attempts, status, ended = Cost(), 0, "unfinished", 0.0
     for record in journal:
@@ -75,7 +75,7 @@ def pool_result(journal: Iterable[Event | Decision], instance: Instance) -> Pool
 
 
 def scaled(instance: Instance, byte_seconds: float) -> Instance:
-    """The instance with run times stretched, all alike, until its tasks' peaks times run times add up to that."""
+    """The instance with run times multiplied by one factor, so that peaks times run times sum up to `byte_seconds`."""
     total = sum((seen.memory_bytes or 0) * (seen.run_s or 0.0) for seen in instance.recorded.values())
     factor = byte_seconds / total
     longer = {

@@ -1,4 +1,4 @@
-"""How much: what a run's predictor says, of those of paper 004 (sections III-B and IV), and what it learns."""
+"""The predictors of Witt et al. 2019 (sections III-B and IV): how much memory a task gets, and what is learned."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ FEWEST_FOR_A_LINE = 2
 
 @inner
 def amount_for(tasks: Tasks, rules: Rules, run: Run, task: int) -> int:
-    """What the next attempt gets. It is worked out once for what is known."""
+    """The memory of the next attempt; computed once for each state of knowledge."""
     known = 1 + run.category[tasks.category[task], FINISHED]
-    if known == 1:  # then other categories matter
+    if known == 1:  # then the records of other categories matter
         known = -1 - run.counts[MET]
     if run.task[task, KNOWING] != known:
         run.task[task, KNOWING] = known
@@ -59,8 +59,8 @@ def learn_failure(tasks: Tasks, rules: Rules, run: Run, task: int) -> None:
 
 @inner
 def _amount(tasks: Tasks, rules: Rules, run: Run, task: int) -> int:
-    """The prediction, before there is one the user's guess; after a failure twice as much, unless it was a guess that
-    failed and there is a greater prediction now."""
+    """The prediction, or the user's guess before there is one. After a failure, twice the amount that failed, unless
+    that was a guess and there is a greater prediction now."""
     limit = rules.memory_bytes
     given = int(run.task[task, GIVEN])
     known = learned(tasks, rules, run, task)
@@ -73,7 +73,7 @@ def _amount(tasks: Tasks, rules: Rules, run: Run, task: int) -> int:
 
 @inner
 def learned(tasks: Tasks, rules: Rules, run: Run, task: int) -> int:
-    """What the records say it will need; 0: they are too few."""
+    """The prediction from the records; 0 if there are too few."""
     category = tasks.category[task]
     records = run.category[category, FINISHED]
     if (
@@ -103,7 +103,7 @@ def _slope(run: Run, category: int) -> float:
 
 @inner
 def learn(tasks: Tasks, rules: Rules, run: Run, task: int) -> None:
-    """A success: its category has one record more."""
+    """Add the record of a success to its category."""
     category = tasks.category[task]
     records = run.category[category, FINISHED]
     run.counts[MET] += records == 0
@@ -136,7 +136,7 @@ def learn(tasks: Tasks, rules: Rules, run: Run, task: int) -> None:
 
 @inner
 def _offset(rules: Rules, run: Run, category: int, records: int) -> float:
-    """Section IV-B: equation 1, 2 or 3, over all records against the line of now."""
+    """Section IV-B: equation 1, 2 or 3, over the errors of all records against the current line."""
     if rules.predictor == LINE or records < FEWEST_FOR_A_LINE:
         return 0.0
     line = run.line

@@ -1,4 +1,4 @@
-"""A workflow through a fixed pool in virtual time: one allocation of everything, granted at once."""
+"""A workflow through a fixed pool in virtual time, by the engine: one allocation of everything, granted at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headway.sizing.per_resource import PerResource
 from headway.version import __version__
 from headway_papers.fixed_pool.pool import POOL, PoolResult, pool_outcome, pool_result
 
-SIZED = ("cores", "memory_bytes")  # all that a pool has
+SIZED = ("cores", "memory_bytes")  # the resources of a fixed pool
 
 
 def run_in_pool(
@@ -42,7 +42,7 @@ def run_in_pool(
 def recorded_in_pool(
     instance: Instance, order: str, sizer: str | Callable[[str], Sizer], ttf: float, pool: Resources = POOL
 ) -> PoolResult:
-    """A recorded workflow; short of memory, tasks die after `ttf` of their time. `twin_in_pool` is held to this."""
+    """Run a recorded workflow; tasks with too little memory fail after `ttf` of their run time."""
     make = known("sizer", sizer, sizers()) if isinstance(sizer, str) else sizer
     journal = run_in_pool(
         list(instance.workflow),

@@ -1,4 +1,4 @@
-"""What the compiled twin of a pool knows: a workflow as numbers, the rules of a run, and all that changes."""
+"""The arrays of the compiled simulator: a workflow, the rules of a run, and the state of a run."""
 
 from __future__ import annotations
 
@@ -12,29 +12,28 @@ Ints = NDArray[np.int64]
 
 # Predictors.
 USER, PERCENTILE, LINE, LINE_MEAN, LINE_MEAN_MINUS, LINE_MAX, LADDER = range(7)
-# Columns of `Run.task`: how many parents it waits for; failures; arrival; given; whether that was the user's guess;
-# how often it was overtaken; the amount that was worked out for it last, and from how much knowledge; when it was put
-# down as failed; its key by topology, and by learned run times; whether it is not the one of its kind that is to
-# teach.
+# Columns of `Run.task`: unfinished parents; failures; number of its arrival; memory given; whether that was the user's
+# guess; how often it was overtaken; the amount computed last, and from how many records; when it was recorded as
+# failed; its key by topology, and by learned run times; 0 if a new category is to be learned by this task, else 1.
 LEFT, FAILURES, ARRIVAL, GIVEN, GUESSED, OVERTAKEN, AMOUNT, KNOWING, PUT_DOWN, FIRST, LAST, LATER = range(12)
-# Columns of `Run.category`: successes; how many tasks are unread, placeable, placeable again; the
-# task that is to teach, counted from 1.
+# Columns of `Run.category`: successes; tasks that are unread, placeable, placeable after a failure; the task by
+# which it is to be learned, counted from 1.
 FINISHED, UNREAD, FRESH, FAILED, PROBE = range(5)
 # Columns of `Run.line`: means of inputs and peaks, sums of squares and products about them, the least peak, the offset.
 MEAN_X, MEAN_Y, XX, XY, YY, SMALLEST, OFFSET = range(7)
 # `Run.totals`: byte-seconds used, not used, failed; and the makespan.
 USED, UNUSED, LOST, MAKESPAN = range(4)
-# `Run.counts`: attempts, failures, arrivals so far, tasks running, tasks done, categories with a success, tasks that
-# were put down as failed; of `learning-rank`: categories with a success when ranks were computed, whether they stand.
+# `Run.counts`: attempts, failures, arrivals, tasks running, tasks done, categories with a success, tasks recorded as
+# failed; for `learning-rank`: categories with a success when ranks were computed, whether the ranks are still valid.
 ATTEMPTS, FAILURES_ALL, ARRIVALS, RUNNING, DONE, MET, PUT_DOWN_ALL, KNOWN_THEN, FRESH_RANKS = range(9)
-# Columns of `Run.ladder`: what each expert is charged; the share of a run time after which attempts fail, and how often
-# that was seen; what the first task used of its hint; whether inputs are known; tasks put down as failed; the others'
-# share of a node.
+# Columns of `Run.ladder`: the cost of each expert; the share of a run time after which attempts fail, and how often
+# that was observed; the share of its hint that the first task used; whether input sizes are known; tasks recorded
+# as failed; the share of a node that its tasks hold besides memory.
 CHARGED, FAILED_SHARE, SEEN, OF_HINT, INPUTS_KNOWN, PUT_DOWNS, HELD = 0, 4, 5, 6, 7, 8, 9
 
 
 class Tasks(NamedTuple):
-    """What does not change: a workflow with its memory. Categories and tasks are numbers."""
+    """A workflow. Categories and tasks are numbered."""
 
     category: Ints
     run_s: Floats
@@ -45,11 +44,11 @@ class Tasks(NamedTuple):
     first_child: Ints
     children: Ints
     topological: Ints  # parents first
-    below: Floats  # the share of all tasks that wait for it
+    below: Floats  # the share of all tasks that depend on it
 
 
 class Rules(NamedTuple):
-    """How it is run: `first` is each task's key by topology, `by_finished` whether categories have one, `learning`
+    """The rules of a run: `first` is each task's key by topology, `by_finished` whether categories have one, `learning`
     whether the order is `learning-rank`, `handling` the sign of failures in a key (0: they do not count)."""
 
     first: Ints
@@ -78,7 +77,7 @@ class Rules(NamedTuple):
 
 
 class Run(NamedTuple):
-    """All that changes, with room for it."""
+    """The state of a run."""
 
     task: Ints  # a row a task
     category: Ints  # a row a category
@@ -94,10 +93,10 @@ class Run(NamedTuple):
     scratch: Floats
     rank: Floats  # of each task, as `learning-rank` has it
     seconds: Floats  # of each category's successes together, at last of all
-    lasted_s: Floats  # of a task's last failed attempt; nothing: there is none to compare with
-    running: Ints  # tasks, as they were launched
+    lasted_s: Floats  # of a task's last failed attempt
+    running: Ints  # tasks, in the order of their launches
     ends: Floats
-    tried: Ints  # a row a lane: amounts that found no room
-    cursors: Ints  # a row a lane: how far a walk is, how many were tried, whether it is skipped
+    tried: Ints  # a row a lane: amounts that did not fit
+    cursors: Ints  # a row a lane: position, number of amounts tried, whether the lane is skipped
     totals: Floats
     counts: Ints

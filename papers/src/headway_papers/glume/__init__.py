@@ -1,1 +1,1 @@
-"""Chapters 5 and 7 of paper 002 (GLUME, a thesis of 2020) run again, and whether ours is ahead of all of it."""
+"""The GLUME thesis (2020): which levels of a workflow share a job; chapters 5 and 7 run again, and ours."""

@@ -8,10 +8,10 @@ from statistics import fmean
 from msgspec import Struct
 
 from headway.studies.paired import Interval, interval, pairs_of, places_of
-from headway.studies.plans import VARIANTS, ZHANG_AS_CODED, variant
 from headway.studies.runs import PER_TASK_WAY, THEN_PER_TASK, WHOLE, Row
 from headway_papers.glume.chapter_7 import Gains, gains_over
 from headway_papers.glume.modes import CAP, CHAPTER_5_PLANS, OTHER_CAP
+from headway_papers.glume.plans import VARIANTS, ZHANG_AS_CODED, variant
 from headway_papers.glume.published import (
     NOT_ONE_JOB_AT_16_BETTER,
     NOT_PER_TASK_AT_128_BETTER,
@@ -20,25 +20,25 @@ from headway_papers.glume.published import (
 )
 from headway_papers.glume.workflows import DURATIONS, LOGS, Workflow
 
-_SAME = 1e-3  # makespans nearer than this are the same
+_SAME = 1e-3  # makespans that differ by a smaller share count as equal
 PLAIN_ZHANG = variant(everywhere=False, best_nodes=False, binary_search=False)
 
 
 class Fallback(Struct, frozen=True):
-    """How often Zhang's algorithm is like a simple one; where not, how often it is better than that one."""
+    """How often Zhang's algorithm falls back to a simple one; and where it does not, how often it is better."""
 
     log: str
     cap: int
     to: str
-    share: Interval  # from the beginning
-    sometime: float  # or later, for what remains
+    share: Interval  # of runs that fall back at the start
+    sometime: float  # share that does so at the start or later, for the remaining levels
     published: float | None
-    better: float | None  # None: it always falls back
+    better: float | None  # None if it always falls back
     published_better: float | None
 
 
 class Picture(Struct, frozen=True):
-    """A figure: how much shorter makespans are than Zhang's."""
+    """A figure of the thesis: by how much makespans are shorter than Zhang's."""
 
     log: str
     cap: int

@@ -1,4 +1,4 @@
-"""Table 7.1, and the figures behind it: by how much each plan is better than Zhang's for each configuration."""
+"""Table 7.1, and Figures 7.1 to 7.4: the gain of each plan over Zhang's for each configuration."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from headway.studies.paired import BEATS, Interval, Pair, gain, pairs_of, places_of
-from headway.studies.plans import GLUME_AS_CODED, ZHANG_AS_CODED
 from headway.studies.runs import Row
-from headway_papers.glume.bar import CELLS, Cell, cell_of
+from headway_papers.glume.goal import CELLS, Cell, cell_of
+from headway_papers.glume.plans import GLUME_AS_CODED, ZHANG_AS_CODED
 from headway_papers.glume.published import TABLE_7_1
 from headway_papers.glume.workflows import Workflow
 
@@ -18,7 +18,7 @@ Gains = dict[str, dict[str, Interval]]  # by configuration, then by plan
 
 
 class Wins(Struct, frozen=True):
-    """A cell of Table 7.1: in how many configurations GLUME beats Zhang, and the other way round."""
+    """A cell of Table 7.1: the configurations in which GLUME beats Zhang, and those in which Zhang beats GLUME."""
 
     glume: int
     zhang: int
@@ -28,7 +28,7 @@ class Wins(Struct, frozen=True):
 
     @property
     def agrees(self) -> bool:
-        """Whether the same one has more wins as in the thesis."""
+        """Whether the same algorithm has more wins as in the thesis."""
         ours, theirs = self.glume - self.zhang, self.published[0] - self.published[1]
         return (ours > 0) == (theirs > 0) and (ours < 0) == (theirs < 0)
 
@@ -36,7 +36,7 @@ class Wins(Struct, frozen=True):
 def table_7_1(
     rows: Sequence[Row], logs: Mapping[str, str], workflows: Mapping[str, Workflow], glume: str, zhang: str
 ) -> dict[Cell, Wins]:
-    """The table, cell by cell, as far as there are rows."""
+    """The cells of the table that have rows."""
     by_cell: dict[Cell, dict[str, list[Pair]]] = {}
     for pair in pairs_of(places_of(rows), glume, zhang):
         cell = cell_of(pair.row, logs, workflows)
@@ -56,7 +56,7 @@ def table_7_1(
 
 
 def gains_over(rows: Sequence[Row], base: str, plans: Sequence[str], workflows: Mapping[str, Workflow]) -> Gains:
-    """How much shorter makespans are than under `base`, for each configuration and plan that there are rows of."""
+    """By how much makespans are shorter than under `base`, for each configuration and plan with rows."""
     places = places_of(rows)
     found: Gains = {}
     for plan in plans:

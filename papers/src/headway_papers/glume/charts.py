@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 
 from headway.studies.charts import LETTER, WIDTH
 from headway.studies.paired import Interval
+from headway_papers.frame.svg import FAINT, STRONG, drawing, hinted, line, rectangle, text
 from headway_papers.glume.chapter_7 import Gains
 
 COLOURS = ("#2f6fb5", "#e8762d", "#57a773", "#9b7fd1", "#d1434b", "#6cb0e8", "#8c959f", "#b08800", "#c97fa8")
 _LEFT, _TOP, _HEIGHT, _BOTTOM, _GROUP_GAP = 64, 12, 180, 28, 18  # pixels
-_WIDEST, _NARROWEST = 16.0, 3.0  # a bar, with the pixel after it
-_REACHES = (0.1, 0.25, 0.5, 1.0)  # of the scale, up and down; what is further out is at the border
-_TEXT = 'font-size="12" fill="currentColor"'
+_WIDEST, _NARROWEST = 16.0, 3.0  # of a bar, with a pixel after it
+_REACHES = (0.1, 0.25, 0.5, 1.0)  # of the scale, up and down; values beyond it are drawn at the border
 _Height = Callable[[float], float]
 
 
 def plans_in(gains: Gains) -> list[str]:
-    """In order."""
+    """The plans, in order."""
     return list(dict.fromkeys(plan for found in gains.values() for plan in found))
 
 
 def gain_chart(title: str, gains: Gains) -> str:
-    """Up is better than Zhang's."""
+    """One chart; up is better than Zhang's."""
     plans = plans_in(gains)
     reach = _reach([found for by_plan in gains.values() for found in by_plan.values()])
 
@@ -44,16 +43,17 @@ def gain_chart(title: str, gains: Gains) -> str:
                 lines.append(_bar(f"{name}, {plan}", found[plan], x, step - 1, y, colour))
             x += step
         x = max(x, begin + label)
-        middle, below = f"{(begin + x) / 2:.1f}", _TOP + _HEIGHT + 18
-        lines.append(f'<text x="{middle}" y="{below}" text-anchor="middle" {_TEXT}>{escape(names[name])}</text>')
+        lines.append(text((begin + x) / 2, _TOP + _HEIGHT + 18, names[name]))
         x += _GROUP_GAP
-    width, height = max(x, 300.0), _TOP + _HEIGHT + _BOTTOM
-    head = f'<svg viewBox="0 0 {width:g} {height}" width="{width:g}" role="img" aria-label="{escape(title)}">'
-    return head + _scale(width, reach, y) + "".join(lines) + "</svg>"
+    width = max(x, 300.0)
+    for mark in (-reach, -reach / 2, 0.0, reach / 2, reach):
+        lines.append(line(_LEFT - 6, width, y(mark), y(mark), FAINT if mark else STRONG))
+        lines.append(text(_LEFT - 10, y(mark) + 4, f"{100 * mark:+g}%" if mark else "0%", "end"))
+    return drawing(title, width, _TOP + _HEIGHT + _BOTTOM, "".join(lines))
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Without what all have in common behind the application: `M-50` if all are medium, `M-medium` if all have 250."""
+    """Names without the parts that all share: `M-50` if all are medium, `M-medium` if all have 250 tasks."""
     parts = [name.split("-") for name in names]
     different = [number for number, found in enumerate(zip(*parts, strict=True)) if number == 0 or len(set(found)) > 1]
     if len(names) == 1:
@@ -62,19 +62,9 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
 
 
 def _reach(found: Sequence[Interval]) -> float:
-    """How far the scale has to go for all bars and, if there is a scale that does, their intervals."""
+    """The smallest scale that holds all bars and intervals, or the largest scale."""
     furthest = max(abs(end) for it in found for end in (it.mean, it.low, it.high) if end is not None)
     return next((reach for reach in _REACHES if furthest <= reach), _REACHES[-1])
-
-
-def _scale(width: float, reach: float, y: _Height) -> str:
-    parts = []
-    for mark in (-reach, -reach / 2, 0.0, reach / 2, reach):
-        stroke = 'stroke="currentColor"' if mark == 0 else 'stroke="#8c959f" stroke-opacity=".3"'
-        words = f"{100 * mark:+g}%" if mark else "0%"
-        parts.append(f'<line x1="{_LEFT - 6}" x2="{width:g}" y1="{y(mark):g}" y2="{y(mark):g}" {stroke}/>')
-        parts.append(f'<text x="{_LEFT - 10}" y="{y(mark) + 4:g}" text-anchor="end" {_TEXT}>{words}</text>')
-    return "".join(parts)
 
 
 def _bar(name: str, found: Interval, x: float, wide: float, y: _Height, colour: str) -> str:
@@ -83,9 +73,6 @@ def _bar(name: str, found: Interval, x: float, wide: float, y: _Height, colour: 
     whisker = ""
     if found.low is not None and found.high is not None:
         words += f" ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
-        middle = f"{x + wide / 2:.1f}"
-        ends = f'x1="{middle}" x2="{middle}" y1="{y(found.low):.1f}" y2="{y(found.high):.1f}"'
-        whisker = f'<line {ends} stroke="currentColor" stroke-opacity=".5"/>'
-    height = max(1.0, bottom - top)
-    bar = f'<rect x="{x:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{height:.1f}" fill="{colour}"/>'
-    return f"<g><title>{escape(words)}</title>{bar}{whisker}</g>"
+        middle = x + wide / 2
+        whisker = line(middle, middle, y(found.low), y(found.high), f'{STRONG} stroke-opacity=".5"')
+    return hinted(words, rectangle(x, top, wide, max(1.0, bottom - top), colour) + whisker)

@@ -1,4 +1,4 @@
-"""The two ways in which the thesis is run again: as its simulator did, and clean. Which runs each of them needs."""
+"""The two modes, as published and clean, and the runs that each of them needs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, structs
 
-from headway.studies.plans import GLUME_AS_CODED, VARIANTS, ZHANG_AS_CODED
 from headway.studies.queues import Queue
 from headway.studies.runs import Run
-from headway_papers.glume.bar import OURS, REQUESTS, RIVALS
+from headway_papers.glume.goal import OURS, REQUESTS, RIVALS
+from headway_papers.glume.plans import GLUME_AS_CODED, VARIANTS, ZHANG_AS_CODED
 from headway_papers.glume.starts import SLOTS, THESIS_WEEK, WEEKS, Week, seeded_weeks, starts_of
 from headway_papers.glume.workflows import Found, Workflow
 
-CAP = 16  # 002, chapter 7: jobs that a user may have in the system
+AS_PUBLISHED, CLEAN = "as-published", "clean"
+MODES = (AS_PUBLISHED, CLEAN)
+CAP = 16  # chapter 7: jobs that a user may have in the queue
 CAPS = (8, 16, 32, 64, 128)
 OTHER_CAP = 128
 _SIMPLE = ("one-job", "one-job-per-task", "level-by-level")
@@ -22,12 +24,12 @@ CHAPTER_5_PLANS = (*_SIMPLE, ZHANG_AS_CODED)
 CLEAN_PLANS = (OURS, *RIVALS)
 CHAPTER_5_TASKS = 250
 
-AS_PUBLISHED = Queue("", cancelled="full-request", nodes="contiguous", rules="batsched")
-CLEAN = Queue("", cancelled="drop", nodes="counts")
+_PUBLISHED_QUEUE = Queue("", cancelled="full-request", nodes="contiguous", rules="batsched")
+_CLEAN_QUEUE = Queue("", cancelled="drop", nodes="counts")
 
 
 class Size(Struct, frozen=True):
-    """How much of everything: starts of a workflow, and the caps under which Zhang's variants are compared."""
+    """How much to run: starts of a workflow, and the caps on jobs under which Zhang's variants are compared."""
 
     as_published: int
     clean: int
@@ -40,24 +42,24 @@ FULL = Size(as_published=SLOTS, clean=WEEKS * -(-SLOTS // WEEKS), enhancements=S
 
 
 class Asked(Struct, frozen=True):
-    """What is to be run."""
+    """What to run."""
 
     found: Found
     size: Size
     seed: int = 0
-    plans: tuple[str, ...] = ()  # only these; none: all
+    plans: tuple[str, ...] = ()  # only these; empty means all
     cap: int = CAP
 
     def of(self, plans: Iterable[str]) -> list[str]:
-        """Those of `plans` that were asked for."""
+        """Those of `plans` that are to be run."""
         return [plan for plan in plans if not self.plans or plan in self.plans]
 
 
 def clean_runs(asked: Asked) -> Iterator[Run]:
-    """Four seeded weeks of each log after seven days of warm-up; only the number of nodes counts."""
+    """Four seeded weeks of each log after seven days of warm-up; nodes are only counted."""
     named = [plan for plan in asked.plans if plan not in CLEAN_PLANS]
     for log, trace in asked.found.logs.items():
-        queue = structs.replace(CLEAN, trace=trace, most_jobs=asked.cap)
+        queue = structs.replace(_CLEAN_QUEUE, trace=trace, most_jobs=asked.cap)
         weeks = seeded_weeks(log, float(queue.jobs().submit_s[-1]), asked.seed)
         for requests in REQUESTS:
             here = structs.replace(queue, requests=requests)
@@ -81,7 +83,7 @@ def chapter_5_runs(asked: Asked) -> Iterator[Run]:
 
 
 def enhancement_runs(asked: Asked) -> Iterator[Run]:
-    """002 §5.3: Zhang's algorithm in eight variants under several caps, all five with --full."""
+    """§5.3: Zhang's algorithm in eight variants under several caps, all five with --full."""
     chosen = [it for it in asked.found.workflows if it.tasks == CHAPTER_5_TASKS]
     plans = [plan.name for plan in VARIANTS if not asked.plans or plan.name in asked.plans]
     for cap in asked.size.caps:
@@ -93,7 +95,7 @@ def _thesis_runs(
 ) -> Iterator[Run]:
     for log, trace in asked.found.logs.items():
         minutes = requests == "accurate"
-        queue = structs.replace(AS_PUBLISHED, trace=trace, requests=requests, whole_minutes=minutes, most_jobs=cap)
+        queue = structs.replace(_PUBLISHED_QUEUE, trace=trace, requests=requests, whole_minutes=minutes, most_jobs=cap)
         yield from _runs(queue, [THESIS_WEEK], log, workflows, asked, count, plans)
 
 

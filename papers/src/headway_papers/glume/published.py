@@ -1,8 +1,8 @@
-"""What the thesis says in figures: Table 7.1, and what its text tells of pictures without data."""
+"""The thesis's figures: Table 7.1, and what its text says about pictures without data."""
 
 from __future__ import annotations
 
-from headway_papers.glume.bar import Cell
+from headway_papers.glume.goal import Cell
 
 # Table 7.1: configurations for which GLUME beats Zhang, and for which Zhang beats GLUME, of 12.
 TABLE_7_1: dict[Cell, tuple[int, int]] = {
@@ -24,7 +24,7 @@ CONFIGURATIONS = 12
 # §5.2, KTH: how often Zhang's algorithm falls back to a simple one, by cap.
 PER_TASK_AT_128 = 0.2379
 ONE_JOB_AT_16 = 0.4832
-# Where it does not, it beats the simple one in so many cases (below 30% against one-job-per-task).
+# Where it does not, the share of cases in which it beats the simple one (below 30% against one-job-per-task).
 NOT_PER_TASK_AT_128_BETTER = 0.30
 NOT_ONE_JOB_AT_16_BETTER = 0.5253
 # Figures 5.2 and 5.3, KTH: configurations of 12 in which a plan is better than, or similar to, Zhang's.

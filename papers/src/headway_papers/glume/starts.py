@@ -1,4 +1,4 @@
-"""When workflows begin: the half-hours of the thesis's one week, or of four seeded weeks."""
+"""When workflows begin: at half-hours of the thesis's one week, or of four weeks drawn from the seed."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from msgspec import Struct
 
 DAY_S = 86400.0
 _STEP_S = 1800.0
-SLOTS = 48 * 6 + 1  # 002 §4.3: half-hours from the end of the first day to the end of the week
+SLOTS = 48 * 6 + 1  # §4.3: half-hours from the end of the first day to the end of the week
 WEEKS = 4
 WARM_UP_S = 7 * DAY_S
-_AFTERWARDS_S = 14 * DAY_S  # the log goes on for so long after the last start of a week
+_AFTERWARDS_S = 14 * DAY_S  # of the log that must follow the last start of a week
 
 
 class Week(Struct, frozen=True):
-    """A time of the log: from when on its jobs are simulated, and when the first workflow may begin."""
+    """A part of the log: when its simulation begins, and when the first workflow may begin."""
 
     begins_s: float
     first_s: float
 
     def slot_s(self, slot: int) -> float:
-        """A start, half an hour after the one before it."""
+        """The start of that number; starts are half an hour apart."""
         return self.first_s + slot * _STEP_S
 
 
@@ -39,10 +39,9 @@ def seeded_weeks(log: str, last_submit_s: float, seed: int) -> list[Week]:
 
 
 def starts_of(weeks: list[Week], log: str, workflow: str, count: int, seed: int) -> list[tuple[Week, float]]:
-    """So many starts for a workflow, in turn in each week; with a greater `count`, the same and more.
+    """`count` starts of a workflow, taken from the weeks in turn; a greater `count` has the same starts and more.
 
-    Each workflow has starts of its own, and a week of its own to begin with: queues that differ say more about plans
-    than the same few again and again.
+    Each workflow has starts of its own, so that plans meet many different queues.
     """
     first = int(_generator(seed, log, workflow).integers(len(weeks)))
     slots = [_generator(seed, log, workflow, str(number)).permutation(SLOTS) for number in range(len(weeks))]

@@ -1,8 +1,7 @@
-"""The thesis's logs and workflows, as far as they are there."""
+"""The thesis's logs and workflows."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -10,12 +9,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from headway.model.errors import InputError
+from headway_papers.frame.data import VARIABLE, data_folder
 
-DATA_VARIABLE = "HEADWAY_DATA"
 _LOGS = {"KTH": "KTH-SP2-1996-2.1-cln.swf.gz", "SDSC": "SDSC-SP2-1998-4.2-cln.swf.gz"}
 _LOG_FOLDER, _WORKFLOW_FOLDER = "pwa-swf", "glume-dax"
 LOGS = tuple(_LOGS)
-# 002 §4.2: 100, 500 and 1000 hours of work in a workflow.
+# §4.2: 100, 500 and 1000 hours of work in a workflow.
 DURATIONS = {"360000": "short", "1800000": "medium", "3600000": "long"}
 EXPECTED = 36
 
@@ -36,7 +35,7 @@ class Workflow(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """What there is, and what is missing, in a sentence each."""
+    """The logs and workflows that were found, and a sentence for each thing that is missing."""
 
     logs: dict[str, str]  # files by name
     workflows: list[Workflow]
@@ -48,19 +47,17 @@ def find(wanted: Sequence[str] = (), only_logs: Sequence[str] = ()) -> Found:
     for name in only_logs:
         if name not in _LOGS:
             raise InputError(f"the thesis has no log {name!r}", where="--logs", todo=f"there are {' and '.join(LOGS)}")
-    data = os.environ.get(DATA_VARIABLE)
-    if not data:
+    data = data_folder()
+    if data is None:
         raise InputError(
-            f"{DATA_VARIABLE} is not set, so the thesis's logs and workflows are missing",
-            todo=f"let it name a folder with {_LOG_FOLDER} and {_WORKFLOW_FOLDER} in it; docs/reproduce.md has more",
+            f"{VARIABLE} is not set, so the thesis's logs and workflows are missing",
+            todo=f"set it to a folder with {_LOG_FOLDER} and {_WORKFLOW_FOLDER} in it; see docs/reproduce.md",
         )
-    logs = {
-        name: str(Path(data) / _LOG_FOLDER / file) for name, file in _LOGS.items() if not only_logs or name in only_logs
-    }
+    logs = {name: str(data / _LOG_FOLDER / file) for name, file in _LOGS.items() if not only_logs or name in only_logs}
     for file in logs.values():
         if not Path(file).is_file():
             raise InputError("this log of the thesis is missing", where=file, todo="get it from the Workloads Archive")
-    folder = Path(data) / _WORKFLOW_FOLDER
+    folder = data / _WORKFLOW_FOLDER
     workflows = [found for path in sorted(folder.glob("*.dax*")) if (found := _workflow(path)) is not None]
     if not workflows:
         raise InputError("there is no workflow of the thesis here", where=str(folder))

@@ -1,1 +1,1 @@
-"""003: reinforcement learning sizes tasks, run again on made-up runs of measured pipelines, and for real."""
+"""Zunker 2021: reinforcement learning sizes tasks, on simulated runs of measured pipelines, and on this machine."""

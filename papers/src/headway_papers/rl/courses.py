@@ -25,12 +25,12 @@ from headway_papers.fixed_pool.runs import SIZED, run_in_pool
 from headway_papers.malleable_work import malleable_outcome
 from headway_papers.rl.worlds import MACHINE, World
 
-COUNTED = 10  # 003, section 5.1: the last runs of each approach
+COUNTED = 10  # section 5.1: the last runs of each approach count
 _GB_HOURS = 3600.0 * 1e9
 
 
 class Approach(Struct, frozen=True):
-    """How tasks are sized, and for how many runs."""
+    """A way of sizing tasks, and the number of its runs."""
 
     name: str
     runs: int
@@ -38,7 +38,7 @@ class Approach(Struct, frozen=True):
 
 
 class RunFigures(Struct, frozen=True):
-    """What one run took, as 003 section 5.2 adds it up, failed attempts included."""
+    """The figures of one run, summed up as in section 5.2, with failed attempts."""
 
     cpu_hours: float  # cores given, times run time
     effective_cpu_hours: float  # cores kept busy, times run time
@@ -60,7 +60,7 @@ def _agents(make: type[MalleableAllocator]) -> Callable[[World], Allocator]:
 
 
 DEFAULT, BANDIT, Q, LOOP = "default", GradientBandit.name, QLearning.name, FeedbackLoop.name
-OURS, STATED = Ladders.name, "ladder-stated-cores"  # the latter: the same, if tasks did not say that they are malleable
+OURS, STATED = Ladders.name, "ladder-stated-cores"  # the latter: ours if tasks were not declared malleable
 APPROACHES = {
     approach.name: approach
     for approach in (
@@ -79,7 +79,7 @@ APPROACHES = {
 
 
 def course(world: World, approach: Approach) -> list[RunFigures]:
-    """All runs; what was learned in one is there in the next. Agents begin with the default's ten runs in mind."""
+    """All runs; each begins with what was learned before. Agents begin with observations of the default's ten runs."""
     allocator = approach.allocator(world)
     if isinstance(allocator, MalleableAllocator):
         for task, outcome in _default_runs(world):
@@ -87,13 +87,13 @@ def course(world: World, approach: Approach) -> list[RunFigures]:
     found = []
     for number in range(approach.runs):
         if isinstance(allocator, MalleableAllocator):
-            allocator.restore(allocator.state())  # a run of its own, which draws anew
+            allocator.restore(allocator.state())  # as in a new process: random draws start anew
         found.append(figures_of(_run(world, allocator, number)))
     return found
 
 
 def _default_runs(world: World) -> Iterator[tuple[Task, Outcome]]:
-    """What the ten runs with the workflow's own configuration taught: times, above all."""
+    """The outcomes of the ten runs with the workflow's own configuration."""
     allocator = APPROACHES[DEFAULT].allocator(world)
     tasks = {task.id: task for task in world.tasks}
     for number in range(APPROACHES[DEFAULT].runs):
@@ -110,7 +110,7 @@ def _run(world: World, allocator: Allocator, number: int) -> list[Event | Decisi
 
 
 def figures_of(journal: Iterable[Event | Decision]) -> RunFigures:
-    """Fold a run's records."""
+    """Sum up a run's records."""
     given: dict[str, Resources] = {}
     cpu = effective = memory = used = use = end = 0.0
     attempts = killed = done = 0

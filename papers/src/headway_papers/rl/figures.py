@@ -1,4 +1,4 @@
-"""What courses come to: sums over the counted runs, and ratios between approaches with their intervals."""
+"""Sums over the counted runs of courses, and ratios between approaches with intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headway_papers.rl.units import Done
 _RESAMPLES = 2000
 
 Cell = tuple[int, str]  # a world and a pipeline
-Cells = Mapping[Cell, RunFigures]  # their counted runs, in sum
+Cells = Mapping[Cell, RunFigures]  # the sum of their counted runs
 
 
 class Total(Struct, frozen=True):
@@ -36,7 +36,7 @@ def totals(done: Iterable[Done], requests: str, fractions: str) -> dict[str, Tot
 
 
 def added(runs: Sequence[RunFigures]) -> RunFigures:
-    """The sum; of the use of memory the mean, each task the same."""
+    """The sum; for the use of memory, the mean over tasks."""
     sums = {name: sum(getattr(run, name) for run in runs) for name in RunFigures.__struct_fields__}
     tasks = max(1, sums["tasks"])
     sums["memory_use"] = sum(run.memory_use * run.tasks for run in runs) / tasks
@@ -44,7 +44,7 @@ def added(runs: Sequence[RunFigures]) -> RunFigures:
 
 
 def ratio(metric: str, one: Cells, other: Cells) -> Interval:
-    """The sum of one over that of the other, and a bootstrap over worlds and pipelines. Drawn the same each time."""
+    """The sum of one over the sum of the other, with a bootstrap over worlds and pipelines."""
     both = sorted(cell for cell in one if cell in other)
     over = np.array([getattr(one[cell], metric) for cell in both])
     under = np.array([getattr(other[cell], metric) for cell in both])
@@ -58,7 +58,7 @@ def ratio(metric: str, one: Cells, other: Cells) -> Interval:
 
 
 def by_pipeline(total: Total) -> dict[str, RunFigures]:
-    """The same, pipeline by pipeline (Figures 5.3 and 5.4)."""
+    """The figures of each pipeline (Figures 5.3 and 5.4)."""
     found: dict[str, list[RunFigures]] = {}
     for (_, pipeline), figures in total.cells.items():
         found.setdefault(pipeline, []).append(figures)
@@ -66,5 +66,5 @@ def by_pipeline(total: Total) -> dict[str, RunFigures]:
 
 
 def as_dict(figures: RunFigures) -> dict[str, float]:
-    """For JSON."""
+    """The figures for JSON."""
     return structs.asdict(figures)

@@ -1,38 +1,44 @@
-"""The five pipelines: what their processes asked for and used, from Nextflow traces, or made up without them."""
+"""The five pipelines: what their processes asked for and used, from Nextflow traces, or generated without them."""
 
 from __future__ import annotations
 
-import os
+import hashlib
 from collections.abc import Iterable
 from math import exp, log
 from pathlib import Path
 from statistics import median
 
 from msgspec import Struct
+from numpy.random import Generator, Philox
 
 from headway.formats.log_table import LogTable
 from headway.formats.safe_yaml import shown
 from headway.formats.unpacked_lines import unpacked_lines
-from headway_papers.rl.draws import drawing
+from headway_papers.frame.data import VARIABLE, data_folder
 
-DATA_VARIABLE = "HEADWAY_DATA"
 NAMES = ("eager", "chipseq", "rnaseq", "methylseq", "sarek")
 _TRACE = "sizey-nextflow-traces/trace_{}.csv.gz"
 _SAREK = "ksegments-traces/tasks.csv.gz"
 _MB = 2.0**20
-_SHORTEST_S = 0.5  # traces count in whole seconds: 0 is less than one
-_MADE_UP = 12  # processes of a pipeline without a trace
+_SHORTEST_S = 0.5  # traces have whole seconds: 0 means less than one
+_GENERATED = 12  # processes of a generated pipeline
 _GB = 1e9
 
 
+def drawing(*question: object) -> Generator:
+    """A random generator for this question; the same question draws the same numbers."""
+    digest = hashlib.blake2b(repr(question).encode(), digest_size=16).digest()
+    return Generator(Philox(key=int.from_bytes(digest)))
+
+
 class Process(Struct, frozen=True):
-    """A category: what the pipeline's developers ask for, how often it runs, and what runs of it took and used."""
+    """A category: the developers' requests, the number of tasks, and the run times and peaks that were measured."""
 
     name: str
     cores: int
     memory_bytes: float
     tasks: int
-    runs: list[tuple[float, float]]  # seconds with these cores, and the peak of memory in bytes
+    runs: list[tuple[float, float]]  # seconds with these cores, and peak memory in bytes
 
 
 class Pipeline(Struct, frozen=True):
@@ -44,7 +50,7 @@ class Pipeline(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """The pipelines, and what is missing, in a sentence each."""
+    """The pipelines, and a sentence for each thing that is missing."""
 
     pipelines: list[Pipeline]
     missing: list[str]
@@ -62,28 +68,28 @@ class _Row(Struct, frozen=True):
 
 
 def find_pipelines() -> Found:
-    """Those whose trace lies under the folder that HEADWAY_DATA names; the others are made up, with the same names."""
-    data = os.environ.get(DATA_VARIABLE)
+    """Those whose trace lies under the folder that HEADWAY_DATA names; the others are generated."""
+    data = data_folder()
     pipelines, missing = [], []
     for name in NAMES:
-        path = Path(data or "") / (_SAREK if name == "sarek" else _TRACE.format(name))
+        path = (data or Path()) / (_SAREK if name == "sarek" else _TRACE.format(name))
         if data and path.is_file():
             pipelines.append(_pipeline(name, _sarek_rows(path) if name == "sarek" else _trace_rows(path)))
         else:
-            pipelines.append(made_up(name))
+            pipelines.append(generated(name))
             missing.append(name)
     if not missing:
         return Found(pipelines, [])
-    why = f"there is no trace of {', '.join(missing)} in {data}" if data else f"{DATA_VARIABLE} is not set"
-    return Found(pipelines, [f"{why}: {', '.join(missing)} are made up, and say nothing of the real ones"])
+    why = f"there is no trace of {', '.join(missing)} in {data}" if data else f"{VARIABLE} is not set"
+    return Found(pipelines, [f"{why}: {', '.join(missing)} are generated, and say nothing about the real ones"])
 
 
-def made_up(name: str) -> Pipeline:
-    """A pipeline of no particular science: run times and peaks over three orders of magnitude, and developers who ask
-    for two to ten times what is needed."""
+def generated(name: str) -> Pipeline:
+    """A generated pipeline: run times and peaks over three orders of magnitude, and requests of two to ten times the
+    need."""
     draw = drawing("made up", name)
     processes = []
-    for number in range(_MADE_UP):
+    for number in range(_GENERATED):
         cores = int(draw.choice([1, 1, 2, 4, 6, 12]))
         seconds, peak = exp(draw.normal(log(100.0), 1.3)), exp(draw.normal(log(1.5 * _GB), 1.2))
         asked = min(64 * _GB, max(_GB, peak * exp(draw.uniform(log(2.0), log(10.0)))))
@@ -102,7 +108,7 @@ def _pipeline(name: str, rows: Iterable[_Row]) -> Pipeline:
     processes = []
     for process in sorted(by_process, key=lambda each: (begins[each], each)):
         own = by_process[process]
-        asked = min(row.asked_bytes for row in own)  # more was asked for only after failures
+        asked = min(row.asked_bytes for row in own)  # more was requested only after failures
         runs = [(row.run_s, row.peak_bytes) for row in own]
         processes.append(Process(process, round(median(row.cores for row in own)), asked, len(own), runs))
     return Pipeline(name, processes, measured=True)

@@ -1,15 +1,14 @@
-"""003 for real: two examples repeated on this machine under each approach, until its choices settle."""
+"""Two examples repeated on this machine under each approach, until its choices settle."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs, to_builtins
-from rich.text import Text
 
 from headway.drivers.runs import Options, start
 from headway.formats.headway_yaml import read_workflow
@@ -21,22 +20,23 @@ from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.report.words import count
 from headway.sizing.agents.ladder_malleable import LadderMalleable
+from headway_papers.frame.report import Report
 from headway_papers.rl.courses import OURS, RunFigures, figures_of
 from headway_papers.rl.figures import added
-from headway_papers.rl.tables import Line, total_table
+from headway_papers.rl.sections import total_section
 
 EXAMPLES = ("match", "power")
-# The last takes every task for malleable, ours those that say so.
+# The last treats every task as malleable; ours, those that are declared so.
 REAL_APPROACHES = ("user", "gradient-bandit", "q-learning", "feedback-loop", OURS, LadderMalleable.name)
 MOST_RUNS = 20
 _COUNTED = 3
 _ABOUT = 0.1
-_ALIKE, _IN_A_ROW = 0.9, 3  # settled: nine in ten tasks were given what they were given the run before, three times
-# Less data, for whom a run shall take seconds; then nothing is checked or painted, since that needs all of it.
+_ALIKE, _IN_A_ROW = 0.9, 3  # settled: three times in a row, nine in ten tasks got what they got in the run before
+# --small: less data. The tasks that check and draw the results need all of it, and are left out.
 _SMALL = {"MATCH_VOLUME_MB": "1", "MATCH_QUERIES": "360", "POWER_DAYS": "60"}
 _NOT_WHEN_SMALL = ("check", "picture")
 
-Choices = dict[str, tuple[float, int]]  # what each task's first attempt was given
+Choices = dict[str, tuple[float, int]]  # cores and bytes of each task's first attempt
 
 
 class RealCourse(Struct, frozen=True):
@@ -49,14 +49,14 @@ class RealCourse(Struct, frozen=True):
 
     @property
     def counted(self) -> list[RunFigures]:
-        """The last ones."""
+        """The last runs, which count."""
         return self.runs[-_COUNTED:]
 
 
 def real_runs(
     examples: Path, most: int, *, small: bool = False, seed: int = 0, tell: Callable[[str], None] = lambda words: None
 ) -> list[RealCourse]:
-    """Every approach on every example; each has a folder and a history of its own, and leaves nothing behind."""
+    """Run every approach on every example, each in a temporary folder with a history of its own."""
     found = []
     for example in EXAMPLES:
         for approach in REAL_APPROACHES:
@@ -99,12 +99,12 @@ def _course(
 
 
 def _alike(one: tuple[float, int], other: tuple[float, int]) -> bool:
-    """As many cores, and about as much memory: what is learned from measured peaks moves by a little for ever."""
+    """Whether cores are equal and memory is about equal: amounts learned from measured peaks keep changing a little."""
     return one[0] == other[0] and abs(one[1] - other[1]) <= _ABOUT * max(one[1], other[1])
 
 
 def _copied(source: Path, example: str, folder: Path, small: bool) -> Workflow:
-    """The example's own code in a folder where it may leave what it makes."""
+    """Copy an example into a folder, and read its workflow."""
     if not (source / "workflow.yaml").is_file():
         raise InputError(f"there is no example {example} here", where=str(source), todo="name its folder by --examples")
     there = folder / example
@@ -123,7 +123,7 @@ def _smaller(task: Task) -> Task:
 
 
 def _told(folder: RunFolder) -> tuple[RunFigures, Choices]:
-    """What a run took, and what it gave."""
+    """The figures of a run, and what its tasks were given."""
     journal = SqliteJournal(folder.journal, read_only=True)
     try:
         kept = list(journal.replay(kinds=("launch", "task-ended")))
@@ -138,7 +138,7 @@ def _told(folder: RunFolder) -> tuple[RunFigures, Choices]:
 
 
 def _trouble(folder: RunFolder) -> str:
-    """Which task was given up first, and why."""
+    """The first task that was given up, and why."""
     journal = SqliteJournal(folder.journal, read_only=True)
     try:
         for record in journal.replay(kinds=("give-up",)):
@@ -146,22 +146,18 @@ def _trouble(folder: RunFolder) -> str:
                 return f"task {record.task}: {record.why.text}"
     finally:
         journal.close()
-    return "nobody says why"
+    return "the journal does not say why"
 
 
-def real_lines(found: list[RealCourse], width: int) -> Iterator[Line]:
-    """The same table as of simulated runs, from measured ones."""
-    yield Text("003 for real: examples repeated on this machine", style="bold"), False
-    yield Text(f"Means of the last {_COUNTED} runs of each approach.", style="dim"), False
+def real_report(found: list[RealCourse], seed: int) -> Report:
+    """The same table as for simulated runs, from measured ones."""
+    sections = []
     for example in dict.fromkeys(course.example for course in found):
         own = [course for course in found if course.example == example]
-        yield "", False
-        yield Text(example, style="bold"), False
-        yield "", False
-        rows = [_mean(course.counted) for course in own]
         names = [f"{course.approach} ({_words(course)})" for course in own]
-        for line in total_table(names, rows, width, seconds=True):
-            yield line, True
+        sections.append(total_section(example, names, [_mean(course.counted) for course in own], seconds=True))
+    title = "Zunker 2021 on this machine: examples repeated under each approach"
+    return Report(title, f"Means of the last {_COUNTED} runs of each approach.", sections, [], seed)
 
 
 def _words(course: RealCourse) -> str:
@@ -178,5 +174,5 @@ def _mean(runs: list[RunFigures]) -> RunFigures:
 
 
 def real_document(found: list[RealCourse]) -> dict[str, Any]:
-    """As JSON."""
+    """The results as JSON."""
     return {"experiment": "rl-real", "courses": to_builtins(found)}

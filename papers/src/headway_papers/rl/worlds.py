@@ -1,7 +1,7 @@
-"""`World`: one pipeline's workflow as a machine of 32 cores and 125 GB would meet it, again and again.
+"""`World`: one pipeline's workflow that a machine of 32 cores and 125 GB runs repeatedly.
 
-A world draws once which tasks there are, how much work each is and which part of it can be shared out; its runs repeat
-the same work, as the thesis repeated the same inputs, with a little noise.
+A world draws once its tasks, the work of each, and which fraction of it can be parallel. Its runs repeat the same work
+with a little noise, as the thesis repeated the same inputs.
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ from msgspec import Struct
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway_papers.malleable_work import MalleableWork
-from headway_papers.rl.draws import drawing
-from headway_papers.rl.pipelines import Pipeline, Process
+from headway_papers.rl.pipelines import Pipeline, Process, drawing
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-MACHINE = Resources(cores=32, memory_bytes=125 * 10**9, disk_bytes=10**15)  # 003, section 5.1
-SAMPLES = 2  # that a run works on: a process that comes once a sample has so many tasks
+MACHINE = Resources(cores=32, memory_bytes=125 * 10**9, disk_bytes=10**15)  # section 5.1
+SAMPLES = 2  # of a run: a process that runs once a sample has this many tasks
 _MOST_TASKS = 12  # of one process
-_STAGE = 4  # processes that wait for the same ones
-# The thesis cut inputs down until runs took 10 to 40 minutes. Ours keep the machine's cores that long, all together.
+_STAGE = 4  # processes that depend on the same ones
+# The thesis reduced its inputs until runs took 10 to 40 minutes. Ours hold all cores of the machine for ten.
 _CORES_BUSY_S = 600.0
-_TIME_NOISE, _MEMORY_NOISE = 0.05, 0.02  # deviations of logarithms between runs of the same task
+_TIME_NOISE, _MEMORY_NOISE = 0.05, 0.02  # standard deviations of logarithms between runs of the same task
 OVERHEAD = 0.01
 
-# Which part of the work of a process can be shared out: three distributions, of each process's own draw.
+# The fraction of a process's work that can be parallel: three distributions, drawn for each process.
 FRACTIONS: dict[str, Callable[[Generator], float]] = {
     "mostly serial": lambda draw: float(draw.beta(2, 5)),
     "evenly spread": lambda draw: float(draw.uniform(0, 1)),
@@ -39,7 +38,7 @@ FRACTIONS: dict[str, Callable[[Generator], float]] = {
 
 
 class World(Struct, frozen=True):
-    """Tasks, parents before children, and what each takes."""
+    """Tasks, parents before children, and the work of each."""
 
     pipeline: str
     fractions: str
@@ -48,7 +47,7 @@ class World(Struct, frozen=True):
     works: dict[str, MalleableWork]
 
     def works_of_run(self, run: int) -> dict[str, MalleableWork]:
-        """What tasks take in that run: the same, with a little noise."""
+        """The work of the tasks in that run: the same, with a little noise."""
         draw = drawing("run", self.pipeline, self.fractions, self.seed, run)
         noise = draw.normal(size=(len(self.works), 2))
         return {
@@ -70,9 +69,9 @@ class World(Struct, frozen=True):
 
 
 def world_of(pipeline: Pipeline, fractions: str, seed: int, requests: float = 1.0, overhead: float = OVERHEAD) -> World:
-    """Tasks of stages that wait for one another, with work and memory drawn from what was measured.
+    """Draw a world: stages of tasks that depend on the stage before, with measured work and memory.
 
-    `requests` multiplies the memory that the developers ask for.
+    `requests` multiplies the memory that the developers request.
     """
     draw = drawing("world", pipeline.name, seed)
     counts = sorted(process.tasks for process in pipeline.processes if process.tasks > 1)
@@ -100,7 +99,7 @@ def _task(task: str, process: Process, parents: tuple[str, ...], requests: float
 
 
 def _parents(before: list[list[str]], index: int, many: int) -> tuple[str, ...]:
-    """What it waits for: its own sample's tasks, or all of them if it comes once a run."""
+    """The tasks that it depends on: those of its own sample, or all of them if it runs once."""
     if many == 1:
         return tuple(task for tasks in before for task in tasks)
     return tuple(tasks[index % len(tasks)] for tasks in before)
@@ -114,7 +113,7 @@ def _work(process: Process, parallel: float, overhead: float, draw: Generator) -
 
 
 def _stretched(tasks: list[Task], works: dict[str, MalleableWork]) -> dict[str, MalleableWork]:
-    """Times, all alike, such that the requested cores are held as long as is wanted."""
+    """The works with all times multiplied by one factor, so that the requested cores are held for ten minutes."""
     held_s = sum(task.hints["cores"] * works[task.id].run_s(task.hints["cores"]) for task in tasks)
     factor = _CORES_BUSY_S * MACHINE.cores / held_s
     return {
