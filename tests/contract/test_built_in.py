@@ -9,23 +9,23 @@ import pytest
 from headway.clusters.base import Cluster
 from headway.clusters.local import LocalMachine, Site
 from headway.clusters.simulated import SimulatedCluster
+from headway.drivers.assemble import sizers
 from headway.journal.base import Journal
 from headway.journal.sqlite import SqliteJournal
 from headway.kernels.batch.queue import BatchQueue
 from headway.model.resources import Resources
-from headway.sizing import SIZERS
 from headway.sizing.base import Sizer
 from headway.testing import ClusterContract, JournalContract, SizerContract
 
 
-@pytest.mark.parametrize("name", sorted(SIZERS))
+@pytest.mark.parametrize("name", sorted(sizers()))
 class TestSizers(SizerContract):
     @pytest.fixture(autouse=True)
     def choose(self, name: str) -> None:
         self.name = name
 
     def make(self, resource: str) -> Sizer:
-        return SIZERS[self.name](resource)
+        return sizers()[self.name](resource)
 
 
 class TestSqliteJournal(JournalContract):

@@ -8,8 +8,9 @@ import pytest
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.sizing.base import CannotFit, Context, Prediction
-from headway.sizing.estimators.ladder import REMEMBERED, Ladder
+from headway.sizing.base import CannotFit, Context, Prediction, Sizer
+from headway.sizing.estimators.ladder import REMEMBERED
+from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.per_resource import PerResource
 
 GB = 1e9
@@ -34,24 +35,24 @@ def out_of_memory(memory_bytes: float, seconds: float) -> Outcome:
     return Outcome("t", 1, Ending.MEMORY, 0.0, seconds, usage)
 
 
-def asked(sizer: Ladder, about: Task | None = None, failures: tuple[float, ...] = (), context: Context = HERE) -> float:
+def asked(sizer: Sizer, about: Task | None = None, failures: tuple[float, ...] = (), context: Context = HERE) -> float:
     answer = sizer.predict(about or task(), failures, context)
     assert isinstance(answer, Prediction), answer
     assert answer.value is not None
     return answer.value
 
 
-def trained(*peaks: float) -> Ladder:
-    sizer = Ladder("memory_bytes")
+def trained(*peaks: float) -> Sizer:
+    sizer = ladder_sizer("memory_bytes")
     for peak in peaks:
         sizer.observe(task(), success(peak))
     return sizer
 
 
 def test_it_learns_from_the_first_record() -> None:
-    assert asked(Ladder("memory_bytes")) == 4 * GB  # a share of the machine
+    assert asked(ladder_sizer("memory_bytes")) == 4 * GB  # a share of the machine
     assert 1.0 * GB < asked(trained(1 * GB)) < 1.5 * GB
-    assert asked(Ladder("memory_bytes"), context=Context(HERE.limits, start={"memory_bytes": 2 * GB})) == 2 * GB
+    assert asked(ladder_sizer("memory_bytes"), context=Context(HERE.limits, start={"memory_bytes": 2 * GB})) == 2 * GB
 
 
 def test_a_task_climbs_until_there_is_no_more() -> None:
@@ -77,7 +78,7 @@ def test_drift_is_followed() -> None:
 
 
 def test_inputs_are_used_where_they_tell_something() -> None:
-    sizer, draw = Ladder("memory_bytes"), np.random.default_rng(1)
+    sizer, draw = ladder_sizer("memory_bytes"), np.random.default_rng(1)
     for _ in range(150):
         size = int(np.exp(draw.uniform(18, 22)))
         sizer.observe(task(input_bytes=size), success(2.0 * size))
@@ -87,7 +88,7 @@ def test_inputs_are_used_where_they_tell_something() -> None:
 
 
 def test_inputs_are_not_used_where_they_tell_nothing() -> None:
-    sizer, draw = Ladder("memory_bytes"), np.random.default_rng(2)
+    sizer, draw = ladder_sizer("memory_bytes"), np.random.default_rng(2)
     for _ in range(200):
         sizer.observe(task(input_bytes=int(draw.integers(1, 10**9))), success(draw.choice([1.0, 1.01, 1.02]) * GB))
     assert asked(sizer, task(input_bytes=5 * 10**8)) == pytest.approx(1.03 * GB, rel=0.02)
@@ -95,7 +96,7 @@ def test_inputs_are_not_used_where_they_tell_nothing() -> None:
 
 def test_when_failures_come_early_rungs_are_lower() -> None:
     def after(failing_share: float) -> float:
-        sizer = Ladder("memory_bytes")
+        sizer = ladder_sizer("memory_bytes")
         for number in range(200):
             large = number % 10 != 0
             peak = 9 * GB if large else 1 * GB
@@ -125,7 +126,7 @@ def test_other_resources_that_a_failure_would_waste_make_it_careful() -> None:
 
 
 def test_cores_are_whole_where_too_few_only_slow_it_down() -> None:
-    sizer = Ladder("cores")
+    sizer = ladder_sizer("cores")
     for busy in (2.9, 3.1, 3.0, 2.95):
         sizer.observe(task(), success(1 * GB, cores=busy))
     assert asked(sizer) == 3.0
@@ -135,7 +136,7 @@ def test_cores_are_whole_where_too_few_only_slow_it_down() -> None:
 
 
 def test_what_hints_are_worth_is_learned_from_other_categories() -> None:
-    allocator = PerResource(Ladder)
+    allocator = PerResource(ladder_sizer)
 
     def first_of(category: str) -> float:
         answer = allocator.allocate(task("n", category, hints={"memory_bytes": 40 * GB}), {}, HERE)
@@ -146,7 +147,7 @@ def test_what_hints_are_worth_is_learned_from_other_categories() -> None:
         about = task(f"{number}", f"c{number}", hints={"memory_bytes": 40 * GB})
         allocator.observe(about, {}, success(2 * GB))
     assert first_of("new") < 5 * GB
-    restored = PerResource(Ladder)
+    restored = PerResource(ladder_sizer)
     restored.restore(allocator.state())
     assert restored.allocate(task("n", "new", hints={"memory_bytes": 40 * GB}), {}, HERE) == allocator.allocate(
         task("n", "new", hints={"memory_bytes": 40 * GB}), {}, HERE
@@ -154,10 +155,10 @@ def test_what_hints_are_worth_is_learned_from_other_categories() -> None:
 
 
 def test_memory_is_bounded() -> None:
-    sizer = Ladder("memory_bytes")
+    sizer = ladder_sizer("memory_bytes")
     for number in range(3 * REMEMBERED):
         sizer.observe(task(f"{number}"), out_of_memory(1 * GB, 1.0))
-        sizer._remember(20.0, 1.0, 0.0)
+        sizer.observe(task(f"other{number}"), success(5e8, seconds=1.0))
     state = sizer.state()
     assert len(state["log_peaks"]) == REMEMBERED
     assert len(state["failed_after"]) <= REMEMBERED
@@ -165,7 +166,7 @@ def test_memory_is_bounded() -> None:
 
 def test_time_is_asked_for_where_a_queue_wants_to_know() -> None:
     limited = Context(Resources(cores=4, memory_bytes=10**9, walltime_s=86_400.0))
-    sizer = Ladder("walltime_s")
+    sizer = ladder_sizer("walltime_s")
     assert asked(sizer, context=limited) == 86_400  # nothing is known: as long as is allowed
     for _ in range(50):
         sizer.observe(task(), success(1 * GB, seconds=600.0))
@@ -181,7 +182,7 @@ def test_time_is_asked_for_where_a_queue_wants_to_know() -> None:
 
 @pytest.mark.parametrize("first", [None, 0, 10**8])
 def test_one_task_of_unknown_input_does_not_spoil_what_inputs_tell(first: int | None) -> None:
-    sizer, draw = Ladder("memory_bytes"), np.random.default_rng(3)
+    sizer, draw = ladder_sizer("memory_bytes"), np.random.default_rng(3)
     sizer.observe(task("first", input_bytes=first), success(5e7))
     too_small = 0
     for number in range(200):

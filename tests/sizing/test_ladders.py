@@ -17,7 +17,7 @@ from headway.model.task import Task
 from headway.sizing.agents.ladder_malleable import LadderMalleable
 from headway.sizing.agents.ladders import Ladders
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
-from headway.sizing.estimators.ladder import Ladder
+from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.per_resource import PerResource
 from headway.testing.allocator_contract import AllocatorContract
 from headway_papers.malleable_work import MalleableWork
@@ -65,7 +65,7 @@ def lived(allocator: Allocator, task: Task, attempts: int, begin: int = 0) -> li
 
 @given(st.lists(st.sampled_from([TASK, OTHER]), max_size=12), st.integers(0, 3))
 def test_who_says_nothing_is_sized_as_before(tasks: list[Task], seed: int) -> None:
-    ours, before = Ladders(seed), PerResource(Ladder, seed)
+    ours, before = Ladders(seed), PerResource(ladder_sizer, seed)
     for number, task in enumerate(tasks):
         assert lived(ours, task, 1, number) == lived(before, task, 1, number)
     assert ours.state()["others"] == before.state() and not ours.state()["agents"]

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.sizing.base import CannotFit, Context, Prediction, Sizer
+from headway.sizing.base import CannotFit, Context, Prediction
+from headway.sizing.estimated import EstimatedSizer
 from headway.sizing.estimators import linear_regression
+from headway.sizing.estimators.base import Query
 from headway.sizing.estimators.linear_regression import (
     LinearRegression,
     LinearRegressionMax,
@@ -21,7 +23,7 @@ from headway.sizing.estimators.linear_regression import (
     LinearRegressionMeanMinus,
     LinearRegressionNone,
 )
-from headway.testing import SizerContract
+from tests.sizing.made import sizer_of
 
 GB = 10**9
 CONTEXT = Context(Resources(cores=4, memory_bytes=16 * GB, disk_bytes=100 * GB), start={"memory_bytes": GB})
@@ -36,16 +38,6 @@ ALL = [
 POINTS = [(0, 100.0), (1, 230.0), (2, 240.0), (3, 330.0)]
 
 
-@pytest.mark.parametrize("sizer", ALL)
-class TestContract(SizerContract):
-    @pytest.fixture(autouse=True)
-    def choose(self, sizer: type[LinearRegression]) -> None:
-        self.sizer = sizer
-
-    def make(self, resource: str) -> Sizer:
-        return self.sizer(resource)
-
-
 def task(size: int | None) -> Task:
     return Task("t", "c", "true", outputs=("o",), input_bytes=size)
 
@@ -56,16 +48,16 @@ def success(peak: float) -> Outcome:
 
 def taught(
     kind: type[LinearRegression], points: list[tuple[int, float]] | list[tuple[int | None, float]]
-) -> LinearRegression:
-    sizer = kind("memory_bytes")
+) -> EstimatedSizer:
+    sizer = sizer_of(kind)
     for size, peak in points:
         sizer.observe(task(size), success(peak))
     return sizer
 
 
-def predicted(sizer: LinearRegression, size: int | None) -> float:
-    learned = sizer.learned(task(size))
-    assert learned is not None
+def predicted(sizer: EstimatedSizer, size: int | None) -> float:
+    learned = sizer.estimator.estimate(Query(input_bytes=size))
+    assert learned is not None and isinstance(learned.value, float)
     return learned.value
 
 
@@ -188,12 +180,13 @@ def test_a_state_taken_up_in_the_middle_learns_on(points: list[tuple[int | None,
     middle = len(points) // 2
     for kind in ALL:
         first = taught(kind, points[:middle])
-        second = kind("memory_bytes")
+        second = sizer_of(kind)
         second.restore(first.state())
         for sizer in (first, second):
             for each, peak in points[middle:]:
                 sizer.observe(task(each), success(peak))
-        assert second.learned(task(size)) == first.learned(task(size))
+        query = Query(input_bytes=size)
+        assert second.estimator.estimate(query) == first.estimator.estimate(query)
 
 
 def test_without_offset_nothing_is_kept_of_a_record() -> None:

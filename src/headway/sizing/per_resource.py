@@ -10,9 +10,9 @@ from headway.model.records import Figure, Why
 from headway.model.resources import HELD, Resources
 from headway.model.task import Task
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context, Sizer
+from headway.sizing.observing import ABSURD
 
 LEARNED = ("cores", "memory_bytes", "disk_bytes", "walltime_s")
-_ABSURD = 2.0**62
 
 
 class PerResource(Allocator):
@@ -57,7 +57,7 @@ class PerResource(Allocator):
     def _question(self, sizer: Sizer, resource: str, context: Context, held: float) -> Context:
         _, _, task, attempt = context.draw
         draw = (self._seed, f"{sizer.name}/{resource}", task, attempt)
-        return Context(context.limits, draw, context.start, context.kills, held, context.requeue_s)
+        return Context(context.limits, draw, context.start, context.kills, held)
 
     def observe(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
         for resource in self._sizers:
@@ -65,7 +65,7 @@ class PerResource(Allocator):
         if outcome.ending is Ending.SUCCESS:
             found = {name: outcome.usage.peak(name) for name in HELD}
             self._peaks[task.category] = {
-                name: peak.value for name, peak in found.items() if peak and 0 < peak.value < _ABSURD
+                name: peak.value for name, peak in found.items() if peak and 0 < peak.value < ABSURD
             }
 
     def state(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from headway.model.records import Figure, Why
 from headway.model.resources import describe
 from headway.sizing.agents.agent_trace import Trace
 from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given
-from headway.sizing.observing import learned_peak
+from headway.sizing.resource_rules import MEMORY
 
 TRAINING_RUNS = 10
 
@@ -80,7 +80,7 @@ class _Loop(Agent):
         return Choice(cores, ceil(amount), {"cores": why_cores, "memory_bytes": why_memory}, {})
 
     def learn(self, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
-        peak, cores = learned_peak("memory_bytes", outcome), outcome.usage.cores_average
+        peak, cores = MEMORY.peak(outcome), outcome.usage.cores_average
         given_bytes = given(ticket, "given_memory_bytes")
         if given_bytes is None:
             return  # somebody else's attempt did not have all that there is

@@ -12,7 +12,8 @@ from headway.model.resources import describe
 from headway.sizing.agents.agent_trace import Trace
 from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given, unused_cores
 from headway.sizing.agents.preferences import Preferences
-from headway.sizing.observing import learned_peak, run_s
+from headway.sizing.observing import run_s
+from headway.sizing.resource_rules import MEMORY
 
 # The thesis leaves n open. Its bandits gave a fifth of the default's memory, so a chunk was well below a fifth of it.
 CHUNKS = 10
@@ -147,7 +148,7 @@ def memory_reward(memory_bytes: float, chunk_bytes: float, outcome: Outcome) -> 
     """Section 4.2.2: the chunks that were not used; twice all of them if there were too few."""
     if outcome.ending is Ending.MEMORY:
         return -2.0 * memory_bytes / chunk_bytes
-    peak = learned_peak("memory_bytes", outcome)
+    peak = MEMORY.peak(outcome)
     return None if peak is None else -max(0.0, memory_bytes - peak) / chunk_bytes
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from headway.model.task import Task
 from headway.sizing.agents.ladder_malleable import LadderMalleable
 from headway.sizing.estimators.ladder import Ladder
+from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.per_resource import PerResource
 
 
@@ -19,7 +20,7 @@ class Ladders(LadderMalleable):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
-        self._others = PerResource(Ladder, seed)
+        self._others = PerResource(ladder_sizer, seed)
 
     def chooses_for(self, task: Task) -> bool:
         return task.malleable

@@ -16,10 +16,10 @@ from headway.model.records import Figure, Why
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context, Prediction
-from headway.sizing.estimators.ladder import Ladder
-from headway.sizing.observing import run_s
+from headway.sizing.ladder_sizer import ladder_sizer
+from headway.sizing.observing import ABSURD, run_s
 from headway.sizing.per_resource import LEARNED, PerResource
-from headway.sizing.rules import after_failure, without_record
+from headway.sizing.resource_rules import RULES
 
 CHOSEN = ("cores", "memory_bytes")
 
@@ -95,7 +95,7 @@ class MalleableAllocator(Allocator):
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
         self._agents: dict[str, Agent] = {}
-        self._others = PerResource(Ladder, seed, [name for name in LEARNED if name not in self.chosen])
+        self._others = PerResource(ladder_sizer, seed, [name for name in LEARNED if name not in self.chosen])
         self._outcomes = 0
         self._outcomes_at_start = 0
 
@@ -111,7 +111,7 @@ class MalleableAllocator(Allocator):
         others = self._others.allocate(task, failures, context)
         if isinstance(others, CannotFit) or not self.chooses_for(task):
             return others
-        defaults = [without_record(self.name, resource, task, context) for resource in CHOSEN]
+        defaults = [RULES[resource].cold_start(self.name, task, context) for resource in CHOSEN]
         for answer in defaults:
             if isinstance(answer, CannotFit):
                 return answer
@@ -134,7 +134,7 @@ class MalleableAllocator(Allocator):
         for resource in self.chosen:
             ran_out = failures.get(resource, ())
             if ran_out and (given[resource] or 0.0) <= ran_out[-1]:
-                answer = after_failure(self.name, resource, ran_out, context.limits)
+                answer = RULES[resource].retry(self.name, ran_out, context.limits)
                 if isinstance(answer, CannotFit):
                     return answer
                 given[resource], why[resource] = answer.value, answer.why
@@ -203,4 +203,4 @@ def given(ticket: Mapping[str, Figure], name: str) -> float | None:
 def unused_cores(ticket: Mapping[str, Figure], outcome: Outcome) -> float | None:
     """Cores that were given and not kept busy (003: cpus - cpu_usage / 100); None where nobody measured."""
     cores, used = given(ticket, "given_cores"), outcome.usage.cores_average
-    return None if cores is None or used is None or not 0 <= used.value < 2.0**62 else max(0.0, cores - used.value)
+    return None if cores is None or used is None or not 0 <= used.value < ABSURD else max(0.0, cores - used.value)

@@ -19,7 +19,8 @@ from headway.sizing.agents.q_rewards import (
     unused_with_floor,
 )
 from headway.sizing.agents.q_values import Grid, QValues, State, epsilon_harmonic, epsilon_in_steps
-from headway.sizing.observing import learned_peak, run_s
+from headway.sizing.observing import run_s
+from headway.sizing.resource_rules import MEMORY
 
 # The thesis leaves the grid open, says that it was small, and counts an example with four states of cores and three of
 # memory. That is ours: half, one, one and a half and two times the cores that the workflow asks for, and half, one and
@@ -151,7 +152,7 @@ class _Walker(Agent):
         chunks = memory_bytes / chunk_bytes
         if outcome.ending is Ending.MEMORY:
             return joint_kill_reward(unused, slowdown, chunks)
-        peak = learned_peak("memory_bytes", outcome)
+        peak = MEMORY.peak(outcome)
         return None if peak is None else joint_reward(unused, slowdown, chunks, peak / memory_bytes, self._unused)
 
     def state(self) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from headway.sizing.agents.agent_trace import Trace
 from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given, unused_cores
 from headway.sizing.agents.q_rewards import cores_only_reward, memory_only_reward, unused_with_floor
 from headway.sizing.agents.q_values import Grid, QValues, State, epsilon_in_steps
-from headway.sizing.observing import learned_peak, run_s
+from headway.sizing.observing import run_s
+from headway.sizing.resource_rules import MEMORY
 
 CHUNKS = 10
 MOST_OF_DEFAULT_MEMORY = 1.5
@@ -126,7 +127,7 @@ class _TwoWalkers(Agent):
         if outcome.ending is Ending.SUCCESS and unused is not None and self.mean_s > 0:
             self._walkers["cores"].learn(ticket, cores_only_reward(unused, run_s(outcome) / self.mean_s))
         chunks = memory_bytes / chunk_bytes
-        peak = learned_peak("memory_bytes", outcome)
+        peak = MEMORY.peak(outcome)
         on_grid = abs((given(ticket, "memory_to") or 0.0) * chunk_bytes - memory_bytes) <= 1
         if on_grid and (killed or peak is not None):
             share = 0.0 if peak is None else peak / memory_bytes
