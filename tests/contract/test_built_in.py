@@ -1,4 +1,4 @@
-"""Everything that is built in keeps its contract."""
+"""Every built-in policy, journal and cluster keeps its contract."""
 
 from __future__ import annotations
 
@@ -15,7 +15,25 @@ from headway.journal.sqlite import SqliteJournal
 from headway.kernels.batch.queue import BatchQueue
 from headway.model.resources import Resources
 from headway.sizing.base import Sizer
-from headway.testing import ClusterContract, JournalContract, SizerContract
+from headway.sizing.estimated import EstimatedSizer
+from headway.sizing.estimators.base import Estimator
+from headway.testing import ClusterContract, EstimatorContract, JournalContract, SizerContract
+
+ESTIMATORS = {
+    name: sizer.estimator
+    for name, make in sizers().items()
+    if isinstance(sizer := make("memory_bytes"), EstimatedSizer)
+}
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+class TestEstimators(EstimatorContract):
+    @pytest.fixture(autouse=True)
+    def choose(self, name: str) -> None:
+        self.name = name
+
+    def make(self) -> Estimator:
+        return type(ESTIMATORS[self.name])()
 
 
 @pytest.mark.parametrize("name", sorted(sizers()))
@@ -39,14 +57,14 @@ class TestLocalMachine(ClusterContract):
 
 
 class TestSimulatedCluster(ClusterContract):
-    """Time stands still while the contract looks: a job of one node starts at once on an idle machine."""
+    """Virtual time does not pass during a test: on an idle machine a job of one node starts at once."""
 
     @pytest.fixture(autouse=True)
     def begin(self) -> None:
         self.clusters: dict[Path, Cluster] = {}
 
     def make(self, path: Path) -> Cluster:
-        """Whoever comes to the same place meets the same cluster: its queue and its jobs are in memory."""
+        """Return the same cluster for the same path, since its queue and its jobs are in memory."""
         if path not in self.clusters:
             node = Resources(cores=4, memory_bytes=16 * 10**9, disk_bytes=10**12)
             self.clusters[path] = SimulatedCluster(BatchQueue(8), node)

@@ -58,7 +58,7 @@ class Ladder(Estimator):
     >>> round(estimator.estimate(Query(limit=64e9)).value / 1e9, 2)
     1.0
     >>> round(estimator.estimate(Query(failures=[1.1e9], limit=64e9)).value / 1e9, 2)
-    8.0
+    8.54
     """
 
     name = "ladder"

@@ -1,0 +1,34 @@
+"""Every example in the docstrings of sizing, ordering and kernels is true, and every estimator has one."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import headway.kernels
+import headway.ordering
+import headway.sizing
+from headway.drivers.assemble import sizers
+from headway.sizing.estimated import EstimatedSizer
+
+MODULES = sorted(
+    found.name
+    for package in (headway.sizing, headway.ordering, headway.kernels)
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    if ".batch" not in found.name
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_are_true(name: str) -> None:
+    assert not doctest.testmod(importlib.import_module(name)).failed
+
+
+@pytest.mark.parametrize("name", sorted(sizers()))
+def test_every_estimator_has_an_example(name: str) -> None:
+    sizer = sizers()[name]("memory_bytes")
+    assert isinstance(sizer, EstimatedSizer)
+    assert any(">>>" in (kind.__doc__ or "") for kind in type(sizer.estimator).__mro__)
