@@ -1,4 +1,4 @@
-"""`dfs`, `dfs-postpone`: deep tasks first (paper 004, section III-A and Table I)."""
+"""`dfs`, `dfs-postpone`: deep tasks first (Witt et al. 2019, section III-A and Table I)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway.ordering.topology import Depths
 
 
 class Dfs(Order):
-    """Deep tasks first: new kinds of tasks are met early; of equals, those that have failed most often (004)."""
+    """Deep tasks first, so that every category is met early; of equals, those that have failed most often."""
 
     name = "dfs"
     failed: ClassVar[FailureHandling] = "persevere"

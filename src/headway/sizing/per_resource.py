@@ -16,16 +16,16 @@ LEARNED = ("cores", "memory_bytes", "disk_bytes", "walltime_s")
 
 
 class PerResource(Allocator):
-    """Asks a sizer of its own for each of cores, memory, disk and time; nodes, GPUs and named extras are as hinted.
+    """Asks one sizer for each of cores, memory, disk and walltime; nodes, GPUs and named extras are as hinted.
 
-    A simulation that has figures of some resources only asks for these.
+    `sizer` makes a sizer for a resource. `resources`: those to size, where a simulation has figures of some only.
     """
 
     def __init__(self, sizer: Callable[[str], Sizer], seed: int = 0, resources: Sequence[str] = LEARNED) -> None:
         self._make = sizer
         self._seed = seed
-        self._sizers: dict[str, dict[str, Sizer]] = {resource: {} for resource in resources}  # then by category
-        self._peaks: dict[str, dict[str, float]] = {}  # what the last success of a category used
+        self._sizers: dict[str, dict[str, Sizer]] = {resource: {} for resource in resources}  # by resource and category
+        self._peaks: dict[str, dict[str, float]] = {}  # by category: what its last success used
 
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:
         amounts: dict[str, float | None] = {}
@@ -51,7 +51,7 @@ class PerResource(Allocator):
         return Allocation(Resources.of(amounts), why)
 
     def _shares(self, category: str, limits: Resources) -> dict[str, float]:
-        """The shares of a node that an attempt takes: as far as is known, what the last one used."""
+        """Return the shares of a node that an attempt takes, by what the last one used."""
         return {name: peak / (limits[name] or peak) for name, peak in self._peaks.get(category, {}).items()}
 
     def _question(self, sizer: Sizer, resource: str, context: Context, held: float) -> Context:

@@ -1,4 +1,4 @@
-"""`q-learning-separate`: one agent for cores and one for memory, with finer steps (paper 003, section 6.1)."""
+"""`q-learning-separate`: one agent for cores and one for memory, with finer steps."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MOST_OF_DEFAULT_CORES = 2
 
 
 class QLearningSeparate(MalleableAllocator):
-    """As `q-learning`, with an agent for cores and one for memory, and finer steps (003, section 6.1).
+    """As `q-learning`, with one agent for cores and one for memory, and finer steps (Zunker 2021, section 6.1).
 
-    Single cores up to twice, and tenths of the memory up to one and a half times what the workflow asks for. The cores
-    agent is rewarded -max(0.1, unused cores) times slowdown, the memory agent by its unused chunks, with the floor,
-    and with twice all chunks for a kill. Of a killed attempt the cores agent learns nothing.
+    Single cores up to twice, and tenths of the memory up to 1.5 times what the workflow asks for. The cores agent is
+    rewarded -max(0.1, unused cores) times slowdown, the memory agent by its unused chunks, as the prose describes them,
+    and by twice all chunks for a kill. A killed attempt teaches the cores agent nothing.
     """
 
     name = "q-learning-separate"
@@ -35,7 +35,7 @@ class QLearningSeparate(MalleableAllocator):
 
 
 class _Walker:
-    """One of the two."""
+    """The agent of one of the two resources."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -44,7 +44,7 @@ class _Walker:
         self.trace = Trace()
 
     def choose(self, most: int, default: int, failed: int, draw: float) -> tuple[int, int, str, Why]:
-        """From where, to where, by which action."""
+        """Return the state it moves from, the state it moves to, the action, and why."""
         grid = Grid((self.name,), (most,))
         state = grid.nearest(self.at or (default,))
         epsilon = epsilon_in_steps(self.values.updates)
@@ -84,7 +84,7 @@ class _Walker:
 
 
 class _TwoWalkers(Agent):
-    """The agents of a category."""
+    """The two agents of a category."""
 
     def __init__(self) -> None:
         super().__init__()
