@@ -1,4 +1,4 @@
-"""Sizers for the tests: those that the table of ways of sizing makes."""
+"""Sizers as the table of ways of sizing makes them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from headway.sizing.estimators.base import Estimator
 
 
 def sizer_of(estimator: type[Estimator], resource: str = "memory_bytes") -> EstimatedSizer:
-    """Make a sizer of the way that is named as the estimator."""
+    """Make the sizer of an estimator for a resource."""
     sizer = maker_of(estimator)(resource)
     assert isinstance(sizer, EstimatedSizer)
     return sizer
 
 
 def maker_of(estimator: type[Estimator]) -> Callable[[str], Sizer]:
-    """What makes such sizers."""
+    """Return the function that makes the sizers of an estimator, by resource."""
     make = SIZERS[estimator.name].sizer
     assert make is not None
     return make

@@ -1,4 +1,4 @@
-"""Every allocator of the table keeps the contract, and can be named in a run."""
+"""Every way of sizing with agents keeps the contract of allocators, and a run can name it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bucketing sizers of 001: what they explore with, what they draw, what they do after a failure."""
+"""Bucketing (Phung and Thain 2024): what it explores with, what it draws, what it gives after a failure."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def predicted(answer: Prediction | CannotFit) -> Prediction:
 
 
 def drawn(sizer: Sizer, failures: Sequence[float] = (), draws: int = 2_000) -> Counter[float | None]:
-    """What so many tasks get."""
+    """Count the amounts that `draws` tasks get."""
     contexts = (Context(LIMITS, (1, "p", f"task {number}", 1)) for number in range(draws))
     return Counter(predicted(sizer.predict(TASK, failures, context)).value for context in contexts)
 
@@ -101,7 +101,7 @@ def test_after_a_failure_the_buckets_above_keep_their_proportions() -> None:
 
 
 @pytest.mark.parametrize("make", BUCKETING)
-def test_the_draw_can_be_done_again_from_the_figures(make: Callable[[str], Sizer]) -> None:
+def test_the_draw_can_be_recomputed_from_the_figures(make: Callable[[str], Sizer]) -> None:
     sizer = trained(make("memory_bytes"), [GB] * 10 + [10 * GB + 0.5] * 5)
     for number in range(50):
         context = Context(LIMITS, (1, "p", f"task {number}", 1))
@@ -121,7 +121,7 @@ def test_task_numbers_as_significance() -> None:
 
 
 @pytest.mark.parametrize("make", BUCKETING)
-def test_equal_peaks_give_just_that(make: Callable[[str], Sizer]) -> None:
+def test_equal_peaks_give_that_peak(make: Callable[[str], Sizer]) -> None:
     sizer = trained(make("disk_bytes"), [306 * MB] * 30, "disk_bytes")
     assert drawn(sizer, draws=50) == {306 * MB: 50}
     in_place = Task("t", "c", "true")
@@ -129,7 +129,7 @@ def test_equal_peaks_give_just_that(make: Callable[[str], Sizer]) -> None:
 
 
 @pytest.mark.parametrize("make", [*BUCKETING, maker_of(QuantizedBucketing)])
-def test_cores_are_exact_only_where_they_kill(make: Callable[[str], Sizer]) -> None:
+def test_cores_are_exact_only_where_too_few_end_a_task(make: Callable[[str], Sizer]) -> None:
     sizer = trained(make("cores"), [0.3] * 20, "cores_peak")
     stated = Task("t", "c", "true", hints={"cores": 4})
     assert predicted(sizer.predict(TASK, [], CORES_KILL)).value == 0.3
@@ -140,14 +140,14 @@ def test_cores_are_exact_only_where_they_kill(make: Callable[[str], Sizer]) -> N
 
 @pytest.mark.parametrize("make", [*BUCKETING, maker_of(QuantizedBucketing)])
 def test_nothing_above_the_machine_is_given(make: Callable[[str], Sizer]) -> None:
-    """Records of a greater machine."""
+    """The records come from a larger machine."""
     sizer = trained(make("memory_bytes"), [100 * GB] * 12)
     assert predicted(sizer.predict(TASK, [], CONTEXT)).value == 64 * GB
     assert isinstance(sizer.predict(TASK, [64 * GB], CONTEXT), CannotFit)
 
 
 @pytest.mark.parametrize("make", BUCKETING)
-def test_a_restored_sizer_goes_on_as_the_first(make: Callable[[str], Sizer]) -> None:
+def test_a_restored_sizer_continues_as_the_original(make: Callable[[str], Sizer]) -> None:
     peaks = [GB * (1 + (7 * number) % 13) / 3 for number in range(40)]
     first, second = trained(make("memory_bytes"), peaks), make("memory_bytes")
     drawn(second, draws=1)

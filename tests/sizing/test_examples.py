@@ -1,10 +1,12 @@
-"""Every example in the docstrings of sizing, ordering and kernels is true, and every estimator has one."""
+"""The examples in docstrings and in docs/sizing.md are true, and every estimator has one."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
 import pkgutil
+import re
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,8 @@ import headway.ordering
 import headway.sizing
 from headway.drivers.assemble import sizers
 from headway.sizing.estimated import EstimatedSizer
+from headway.sizing.estimators.base import Estimator
+from headway.testing import EstimatorContract
 
 MODULES = sorted(
     found.name
@@ -32,3 +36,14 @@ def test_every_estimator_has_an_example(name: str) -> None:
     sizer = sizers()[name]("memory_bytes")
     assert isinstance(sizer, EstimatedSizer)
     assert any(">>>" in (kind.__doc__ or "") for kind in type(sizer.estimator).__mro__)
+
+
+class TestTheEstimatorOfThePage(EstimatorContract):
+    """The estimator that docs/sizing.md shows."""
+
+    def make(self) -> Estimator:
+        page = (Path(__file__).parents[2] / "docs" / "sizing.md").read_text()
+        (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+        names: dict[str, type[Estimator]] = {}
+        exec(code, names)
+        return names["MeanAndAHalf"]()

@@ -1,4 +1,4 @@
-"""min-waste, max-throughput, and max-seen as 001's experiments had it: the whole machine first."""
+"""min-waste, max-throughput, and max-seen with the whole machine first, as in Phung and Thain 2024."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_first_the_best_peak_then_the_greatest_then_everything(make: Callable[[s
 
 
 def test_run_times_count() -> None:
-    """Those that need more take so long that their failures cost more than the room saved on the others."""
+    """Large tasks run so long that their failures cost more memory than is saved on the others."""
     sizer = trained(sizer_of(MinWaste), [6 * GB] * 5, run_s=1)
     trained(sizer, [10 * GB] * 5, run_s=99)
     assert predicted(sizer.predict(TASK, [], CONTEXT)).value == 10 * GB
@@ -76,19 +76,19 @@ def test_run_times_count() -> None:
 
 
 @pytest.mark.parametrize("make", FIRST)
-def test_runs_that_took_no_time_are_no_trouble(make: Callable[[str], Sizer]) -> None:
+def test_runs_that_took_no_time(make: Callable[[str], Sizer]) -> None:
     sizer = trained(make("memory_bytes"), [GB] * 9 + [10 * GB], run_s=0)
     assert predicted(sizer.predict(TASK, [], CONTEXT)).value == GB
 
 
 @pytest.mark.parametrize(("bucket", "expected"), [(250 * MB, 500 * MB), (1, 306 * MB), (1_000 * MB, GB)])
-def test_max_seen_rounds_to_what_it_is_told(bucket: int, expected: int) -> None:
+def test_max_seen_rounds_up_to_its_step(bucket: int, expected: int) -> None:
     sizer = trained(EstimatedSizer(MaxSeen(bucket), "memory_bytes"), [306 * MB, 10 * MB])
     answer = predicted(sizer.predict(TASK, [], CONTEXT))
     assert (answer.value, answer.why.figures["bucket"]) == (expected, bucket)
 
 
-def test_max_seen_needs_a_positive_bucket() -> None:
+def test_max_seen_needs_a_positive_step() -> None:
     with pytest.raises(InputError, match="use 1 for no rounding"):
         MaxSeen(step=0)
 
@@ -104,7 +104,7 @@ def test_max_seen_with_the_whole_machine_first() -> None:
     assert isinstance(sizer.predict(TASK, [64 * GB], CONTEXT), CannotFit)
 
 
-def test_max_seen_rounds_cores_up_where_they_kill() -> None:
+def test_max_seen_rounds_cores_up_where_too_few_end_a_task() -> None:
     sizer = trained(sizer_of(MaxSeen, "cores"), [2.3], field="cores_peak")
     task = Task("t", "c", "true")
     assert predicted(sizer.predict(task, [], CONTEXT)).value == 2

@@ -1,4 +1,4 @@
-"""`ladder` learns: from peaks, failures, inputs, drift, and other tasks' hints."""
+"""`ladder` learns from peaks, failures, input sizes, drift, and the hints of other categories."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_it_learns_from_the_first_record() -> None:
     assert asked(ladder_sizer("memory_bytes"), context=Context(HERE.limits, start={"memory_bytes": 2 * GB})) == 2 * GB
 
 
-def test_a_task_climbs_until_there_is_no_more() -> None:
+def test_a_task_climbs_up_to_the_limit() -> None:
     sizer, failures = trained(1 * GB, 1.1 * GB, 20 * GB), []
     while isinstance(answer := sizer.predict(task(), failures, HERE), Prediction):
         assert answer.value is not None and (not failures or answer.value > failures[-1])
@@ -64,7 +64,7 @@ def test_a_task_climbs_until_there_is_no_more() -> None:
     assert isinstance(answer, CannotFit)
 
 
-def test_the_answer_says_what_comes_next_and_why() -> None:
+def test_the_answer_is_explained() -> None:
     answer = trained(*[1 * GB] * 50, *[9 * GB] * 50).predict(task(), (), HERE)
     assert isinstance(answer, Prediction)
     assert answer.why.figures["rung"] == answer.value
@@ -77,7 +77,7 @@ def test_drift_is_followed() -> None:
     assert 2 * GB <= asked(sizer) < 3 * GB
 
 
-def test_inputs_are_used_where_they_tell_something() -> None:
+def test_input_sizes_are_used_where_they_explain_peaks() -> None:
     sizer, draw = ladder_sizer("memory_bytes"), np.random.default_rng(1)
     for _ in range(150):
         size = int(np.exp(draw.uniform(18, 22)))
@@ -87,7 +87,7 @@ def test_inputs_are_used_where_they_tell_something() -> None:
     assert asked(sizer, task(input_bytes=None)) > 0
 
 
-def test_inputs_are_not_used_where_they_tell_nothing() -> None:
+def test_input_sizes_are_not_used_where_they_explain_nothing() -> None:
     sizer, draw = ladder_sizer("memory_bytes"), np.random.default_rng(2)
     for _ in range(200):
         sizer.observe(task(input_bytes=int(draw.integers(1, 10**9))), success(draw.choice([1.0, 1.01, 1.02]) * GB))
@@ -117,7 +117,7 @@ def test_a_failed_attempt_is_no_peak() -> None:
     assert asked(sizer) == before
 
 
-def test_other_resources_that_a_failure_would_waste_make_it_careful() -> None:
+def test_it_gives_more_where_a_failure_wastes_other_resources() -> None:
     sizer = trained(*[1 * GB] * 60, *[2 * GB] * 5)
     alone = asked(sizer)
     with_others = asked(sizer, context=Context(HERE.limits, held=2.0))
@@ -135,7 +135,7 @@ def test_cores_are_whole_where_too_few_only_slow_it_down() -> None:
     assert 3.1 <= killed < 4.0
 
 
-def test_what_hints_are_worth_is_learned_from_other_categories() -> None:
+def test_hints_are_scaled_by_what_other_categories_used_of_theirs() -> None:
     allocator = PerResource(ladder_sizer)
 
     def first_of(category: str) -> float:
@@ -164,7 +164,7 @@ def test_memory_is_bounded() -> None:
     assert len(state["failed_after"]) <= REMEMBERED
 
 
-def test_time_is_asked_for_where_a_queue_wants_to_know() -> None:
+def test_walltime_is_requested_where_there_is_a_limit() -> None:
     limited = Context(Resources(cores=4, memory_bytes=10**9, walltime_s=86_400.0))
     sizer = ladder_sizer("walltime_s")
     assert asked(sizer, context=limited) == 86_400  # nothing is known: as long as is allowed
@@ -177,11 +177,11 @@ def test_time_is_asked_for_where_a_queue_wants_to_know() -> None:
     assert asked(sizer, failures=(first, 2 * first), context=limited) == 86_400
     assert isinstance(sizer.predict(task(), [first, 2 * first, 86_400.0], limited), CannotFit)
     here = sizer.predict(task(), [], HERE)
-    assert isinstance(here, Prediction) and here.value is None, "nobody has to be asked on one's own machine"
+    assert isinstance(here, Prediction) and here.value is None, "on the user's own machine nothing limits time"
 
 
 @pytest.mark.parametrize("first", [None, 0, 10**8])
-def test_one_task_of_unknown_input_does_not_spoil_what_inputs_tell(first: int | None) -> None:
+def test_one_task_of_unknown_input_size_does_no_harm(first: int | None) -> None:
     sizer, draw = ladder_sizer("memory_bytes"), np.random.default_rng(3)
     sizer.observe(task("first", input_bytes=first), success(5e7))
     too_small = 0
@@ -193,7 +193,7 @@ def test_one_task_of_unknown_input_does_not_spoil_what_inputs_tell(first: int | 
     assert too_small < 20
 
 
-def test_running_out_of_time_says_nothing_about_memory() -> None:
+def test_a_time_out_teaches_nothing_about_memory() -> None:
     sizer = trained(*[1 * GB] * 5)
     bound = Quality.LOWER_BOUND
     usage = Usage(wall_s=Measured(3.0, bound), memory_bytes=Measured(1 * GB, bound))
@@ -201,7 +201,7 @@ def test_running_out_of_time_says_nothing_about_memory() -> None:
     assert sizer.state()["failed_after"] == {}
 
 
-def test_tasks_that_were_given_up_make_room_for_others() -> None:
+def test_tasks_that_were_given_up_are_forgotten() -> None:
     sizer = trained(1 * GB)
     for number in range(2 * REMEMBERED):
         sizer.observe(task(f"lost{number}"), out_of_memory(1 * GB, 1.0))

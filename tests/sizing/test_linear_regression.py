@@ -1,4 +1,4 @@
-"""Least squares of peak on input size, with the offsets of 004 section IV-B."""
+"""Least squares of peak on input size, with the offsets of Witt et al. 2019, section IV-B."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ def test_a_size_that_is_not_known_gives_the_mean_of_all() -> None:
     assert predicted(nothing_but_unknown, 7) == 300
 
 
-def test_a_late_predictor_gives_the_greater_of_prediction_and_twice_what_failed() -> None:
-    """004 section III-B: a guess failed, and meanwhile there are records."""
+def test_after_a_failure_the_greater_of_twice_and_learned() -> None:
+    """Witt et al. 2019, section III-B: a guess failed, and meanwhile there are records."""
     sizer = taught(LinearRegressionNone, [(1, 3.0 * GB), (2, 4.0 * GB)])
     assert value(sizer.predict(task(3), [GB], CONTEXT)) == 5 * GB
     assert value(sizer.predict(task(3), [4 * GB], CONTEXT)) == 8 * GB
@@ -135,7 +135,7 @@ CLOUD = st.lists(st.tuples(SIZES, st.floats(1e3, 1e12)), min_size=2, max_size=40
 
 
 @given(CLOUD, SIZES)
-def test_one_after_the_other_as_all_at_once(points: list[tuple[int, float]], size: int) -> None:
+def test_incremental_equals_batch(points: list[tuple[int, float]], size: int) -> None:
     sizes, peaks = (numpy.array(each, dtype=float) for each in zip(*points, strict=True))
     centred = sizes - sizes.mean()
     slope = (centred @ peaks) / (centred @ centred) if centred.any() else 0.0
@@ -176,7 +176,7 @@ def test_offsets_are_never_negative_and_the_greatest_covers_every_record(
 
 
 @given(st.lists(st.tuples(st.none() | SIZES, st.floats(1e3, 1e12)), min_size=2, max_size=30), st.none() | SIZES)
-def test_a_state_taken_up_in_the_middle_learns_on(points: list[tuple[int | None, float]], size: int | None) -> None:
+def test_a_restored_state_continues_to_learn(points: list[tuple[int | None, float]], size: int | None) -> None:
     middle = len(points) // 2
     for kind in ALL:
         first = taught(kind, points[:middle])
@@ -189,12 +189,12 @@ def test_a_state_taken_up_in_the_middle_learns_on(points: list[tuple[int | None,
         assert second.estimator.estimate(query) == first.estimator.estimate(query)
 
 
-def test_without_offset_nothing_is_kept_of_a_record() -> None:
+def test_records_are_kept_only_where_the_offset_needs_them() -> None:
     for kind in (LinearRegressionNone, LinearRegressionMean):
         assert taught(kind, POINTS).state()["peaks"] == []
 
 
-def test_beyond_very_many_records_the_offset_is_that_of_a_moment_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_very_many_records_the_offset_is_computed_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear_regression, "ALWAYS_UP_TO", 4)
     sizer = taught(LinearRegressionMax, [*POINTS, (1, 190.0)])
     assert sizer.state()["offsets_at"] == 5, "a thousandth of four is less than one record"

@@ -54,7 +54,7 @@ def test_by_hand(sizer: type[Percentile], peaks: list[float], expected: float) -
 
 
 @given(PEAKS)
-def test_one_after_the_other_as_all_at_once(peaks: list[float]) -> None:
+def test_incremental_equals_batch(peaks: list[float]) -> None:
     for sizer in (Percentile50, Percentile95):
         learned = taught(sizer_of(sizer, "memory_bytes"), peaks).estimator.estimate(Query())
         assert learned is not None
@@ -74,7 +74,7 @@ def test_twice_the_peaks_twice_the_answer(peaks: list[float], power: int) -> Non
 
 
 @given(PEAKS, st.data())
-def test_a_state_taken_up_in_the_middle_learns_on(peaks: list[float], data: st.DataObject) -> None:
+def test_a_restored_state_continues_to_learn(peaks: list[float], data: st.DataObject) -> None:
     middle = data.draw(st.integers(0, len(peaks)))
     first = taught(sizer_of(Percentile95, "memory_bytes"), peaks[:middle])
     second = sizer_of(Percentile95, "memory_bytes")
@@ -117,7 +117,7 @@ def test_cores_are_whole_and_only_rounded_up_where_too_few_end_a_task() -> None:
     assert value(sizer.predict(Task("t", "c", "true", hints={"cores": 3}), [], CONTEXT)) == 3
 
 
-def test_a_task_in_place_holds_no_disk() -> None:
+def test_a_task_without_a_directory_of_its_own_holds_no_disk() -> None:
     sizer = sizer_of(Percentile50, "disk_bytes")
     usage = Usage(disk_bytes=Measured(GB, Quality.EXACT))
     sizer.observe(TASK, Outcome("t", 1, Ending.SUCCESS, 0, 10, usage))

@@ -1,4 +1,4 @@
-"""What people use today: per-process-max, peak-plus-20, ponder."""
+"""Rules of thumb in use today: per-process-max, peak-plus-20, ponder."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def test_in_other_units_the_same_answer(
 
 
 @given(ATTEMPTS, ATTEMPTS, Q)
-def test_a_state_taken_up_in_the_middle_learns_on(
+def test_a_restored_state_continues_to_learn(
     before: list[tuple[float, Ending, int | None, int]], after: list[tuple[float, Ending, int | None, int]], q: float
 ) -> None:
     first = learned(before)
@@ -209,8 +209,8 @@ def test_a_state_taken_up_in_the_middle_learns_on(
 
 
 @given(st.lists(st.tuples(st.integers(1, 1000), st.booleans()), min_size=1, max_size=30))
-def test_it_is_kaplan_and_meiers_curve(records: list[tuple[int, bool]]) -> None:
-    """Written down once more, record by record, from the module's formula: at each success, with one more at risk."""
+def test_quantiles_follow_kaplan_and_meier(records: list[tuple[int, bool]]) -> None:
+    """The module's formula, computed record by record: at each success, with one more record at risk."""
     model = taught(*((seconds, Ending.SUCCESS if ended else Ending.MEMORY) for seconds, ended in records))
     weighed = [(seconds, ended, OLD ** (len(records) - 1 - index)) for index, (seconds, ended) in enumerate(records)]
     for seconds, ended, _ in weighed:

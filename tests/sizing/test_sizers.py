@@ -44,7 +44,7 @@ def test_without_a_record(sizer: type[Estimator], hints: dict[str, float], expec
     assert tuple(value(sizer_of(sizer, name).predict(task, [], CONTEXT)) for name in names) == expected
 
 
-def test_a_task_in_place_holds_no_disk() -> None:
+def test_a_task_without_a_directory_of_its_own_holds_no_disk() -> None:
     assert value(sizer_of(MaxSeen, "disk_bytes").predict(Task("t", "c", "true"), [], CONTEXT)) == 0
 
 
@@ -95,7 +95,7 @@ def test_whole_machine() -> None:
     assert isinstance(sizer_of(WholeMachine, "memory_bytes").predict(TASK, [16 * GB], CONTEXT), CannotFit)
 
 
-def test_categories_learn_apart_and_state_survives() -> None:
+def test_categories_learn_apart_and_a_state_can_be_restored() -> None:
     allocator = PerResource(maker_of(MaxSeen))
     allocator.observe(TASK, {}, used(memory_bytes=100 * MB, disk_bytes=1, cores_peak=1, wall_s=1))
     other = Task("u", "other", "true", outputs=("p",))
