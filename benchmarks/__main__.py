@@ -22,7 +22,7 @@ if "throughput" in chosen.which:
 if "scale" in chosen.which:
     scale.main()
 if "sizing" in chosen.which:
-    sizing.main({name: SIZERS[name] for name in ("greedy-bucketing", "exhaustive-bucketing", "ladder")})
+    sizing.main({name: SIZERS[name].sizer for name in ("greedy-bucketing", "exhaustive-bucketing", "ladder")})
 if "queue" in chosen.which:
     queue.main()
 if "pool" in chosen.which:

@@ -1,4 +1,4 @@
-"""How long a sizer takes to learn from one outcome and answer one question, beside Table I of paper 001."""
+"""How long a sizer takes to learn from one outcome and answer one question, beside Table I of Phung and Thain 2024."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from headway.model.task import Task
 from headway.sizing.base import Context, Sizer
 from headway.sizing.estimators.exhaustive_bucketing import ExhaustiveBucketing
 from headway.sizing.estimators.greedy_bucketing import GreedyBucketing
+from headway.sizing.ways import sizers_of
 
 SIZES = (10, 200, 1_000, 2_000, 5_000, 1_000_000)
 # Table I: average microseconds to compute a new bucketing state and derive a new allocation.
@@ -36,8 +37,8 @@ SLOWEST_US = 150.0
 LIMITS = Resources(cores=16, memory_bytes=64_000_000_000, disk_bytes=64_000_000_000)
 
 FIRST_USE = """
-from headway.sizing.{module} import {name}
-sizer = {name}("memory_bytes")
+from headway.sizing import SIZERS
+sizer = SIZERS["{name}"].sizer("memory_bytes")
 state = {{"version": 1, "values": [1e9 + n for n in range(2000)], "significances": list(range(1, 2001))}}
 sizer.restore(state)
 from benchmarks.sizing import LIMITS, Context, Task
@@ -60,7 +61,7 @@ def main(sizers: Mapping[str, Callable[[str], Sizer]] | None = None, sizes: Sequ
     console = Console()
     for kernel in (greedy_cuts, exhaustive_cuts, rungs_of):
         kernel.compile_now()  # as in a long run; before that, small sizes take a tenth of a millisecond
-    chosen = sizers or {sizer.name: sizer for sizer in (GreedyBucketing, ExhaustiveBucketing)}
+    chosen = sizers or {estimator.name: sizers_of(estimator) for estimator in (GreedyBucketing, ExhaustiveBucketing)}
     for peaks in (normal, exponential):
         table = Table(title=f"µs to learn one outcome and answer one question, {peaks.__name__} peaks")
         table.add_column("records", no_wrap=True)
@@ -70,12 +71,12 @@ def main(sizers: Mapping[str, Callable[[str], Sizer]] | None = None, sizes: Sequ
             table.add_row(name, *figures(make, sizes, peaks))
             if name in PAPER_US:
                 published = (PAPER_US[name].get(size) for size in sizes)
-                table.add_row("  paper 001", *(_cell(value) if value else "" for value in published), style="dim")
+                table.add_row("  published", *(_cell(value) if value else "" for value in published), style="dim")
         console.print(table)
-    for sizer in (GreedyBucketing, ExhaustiveBucketing):
-        wall_s, cpu_s = first_use_s(sizer)
+    for name in (GreedyBucketing.name, ExhaustiveBucketing.name):
+        wall_s, cpu_s = first_use_s(name)
         console.print(
-            f"{sizer.name}: first use of compiled code, nothing cached: {wall_s:.1f} s, {cpu_s:.1f} s of it computing"
+            f"{name}: first use of compiled code, nothing cached: {wall_s:.1f} s, {cpu_s:.1f} s of it computing"
         )
 
 
@@ -126,10 +127,10 @@ def _round(sizer: Sizer, number: int, peak: float) -> float:
     return time.perf_counter() - began
 
 
-def first_use_s(sizer: type[Sizer]) -> tuple[float, float]:
+def first_use_s(sizer: str) -> tuple[float, float]:
     """What a new process takes longer when it compiles, with an empty cache, than when everything is plain Python: by
     the clock, and of CPU time (which a busy machine changes less)."""
-    script = FIRST_USE.format(module=sizer.__module__.rpartition(".")[2], name=sizer.__name__)
+    script = FIRST_USE.format(name=sizer)
     here = str(Path(__file__).parents[1])
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as folder:
         place = Path(folder)

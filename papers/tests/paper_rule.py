@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from headway.drivers.assemble import known, sizers
 from headway.model.task import Task
-from headway.sizing import SIZERS
 from headway.sizing.base import CannotFit, Context, Prediction, Sizer
-from headway.sizing.learning import LearningSizer
+from headway.sizing.estimated import EstimatedSizer
 
 
 def as_published(name: str) -> Callable[[str], Sizer]:
@@ -15,21 +15,27 @@ def as_published(name: str) -> Callable[[str], Sizer]:
 
     Headway's own rule is to give at least twice what ran out, whatever it came from.
     """
-    known = SIZERS[name]
-    if not issubclass(known, LearningSizer):
-        return known
+    make = known("sizer", name, sizers())
 
-    class AsPublished(known):  # type: ignore[misc,valid-type]
-        def predict(self, task: Task, failures: Sequence[float], context: Context) -> Prediction | CannotFit:
-            if failures and _were_guesses(task.hints.get(self.resource), failures):
-                first: Prediction | CannotFit = super().predict(task, (), context)
-                learned = self.learned(task) is not None
-                if learned and isinstance(first, Prediction) and (first.value or 0.0) > failures[-1]:
-                    return first
-            answer: Prediction | CannotFit = super().predict(task, failures, context)
-            return answer
+    def adapted(resource: str) -> Sizer:
+        sizer = make(resource)
+        if isinstance(sizer, EstimatedSizer) and not sizer.estimator.climbs:
+            return AsPublished(sizer.estimator, resource, name)
+        return sizer
 
-    return AsPublished
+    return adapted
+
+
+class AsPublished(EstimatedSizer):
+    """A sizer with 004's rule for guesses that failed."""
+
+    def predict(self, task: Task, failures: Sequence[float], context: Context) -> Prediction | CannotFit:
+        if failures and _were_guesses(task.hints.get(self.resource), failures):
+            first = super().predict(task, (), context)
+            learned = self.estimator.estimate(self.query(task, (), context)) is not None
+            if learned and isinstance(first, Prediction) and (first.value or 0.0) > failures[-1]:
+                return first
+        return super().predict(task, failures, context)
 
 
 def _were_guesses(hint: float | None, failures: Sequence[float]) -> bool:

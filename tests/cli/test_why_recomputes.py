@@ -1,6 +1,6 @@
 """`why --json` explains: from the rule and the figures it prints, each allocation can be computed again.
 
-The rules are written down here once more, from their documented meaning (sizing/rules.py, sizing/max_seen.py) and not
+The rules are written down here once more, from their documented meaning (sizing/resource_rules) and not
 from their code; and the figures themselves are compared with facts that have nothing to do with the sizer.
 """
 

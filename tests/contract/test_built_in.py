@@ -1,4 +1,4 @@
-"""Everything that is built in keeps its contract."""
+"""Every built-in policy, journal and cluster keeps its contract."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from headway.clusters.base import Cluster
 from headway.clusters.local import LocalMachine, Site
 from headway.clusters.simulated import SimulatedCluster
+from headway.drivers.assemble import sizers
 from headway.journal.base import Journal
 from headway.journal.sqlite import SqliteJournal
 from headway.kernels.batch.queue import BatchQueue
@@ -17,19 +18,43 @@ from headway.ordering import ORDERS
 from headway.ordering.base import Order
 from headway.planning import PLANS
 from headway.planning.base import Estimate, Planner
-from headway.sizing import SIZERS
 from headway.sizing.base import Sizer
-from headway.testing import ClusterContract, JournalContract, OrderContract, PlannerContract, SizerContract
+from headway.sizing.estimated import EstimatedSizer
+from headway.sizing.estimators.base import Estimator
+from headway.testing import (
+    ClusterContract,
+    EstimatorContract,
+    JournalContract,
+    OrderContract,
+    PlannerContract,
+    SizerContract,
+)
+
+ESTIMATORS = {
+    name: sizer.estimator
+    for name, make in sizers().items()
+    if isinstance(sizer := make("memory_bytes"), EstimatedSizer)
+}
 
 
-@pytest.mark.parametrize("name", sorted(SIZERS))
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+class TestEstimators(EstimatorContract):
+    @pytest.fixture(autouse=True)
+    def choose(self, name: str) -> None:
+        self.name = name
+
+    def make(self) -> Estimator:
+        return type(ESTIMATORS[self.name])()
+
+
+@pytest.mark.parametrize("name", sorted(sizers()))
 class TestSizers(SizerContract):
     @pytest.fixture(autouse=True)
     def choose(self, name: str) -> None:
         self.name = name
 
     def make(self, resource: str) -> Sizer:
-        return SIZERS[self.name](resource)
+        return sizers()[self.name](resource)
 
 
 @pytest.mark.parametrize("name", sorted(ORDERS))
@@ -63,14 +88,14 @@ class TestLocalMachine(ClusterContract):
 
 
 class TestSimulatedCluster(ClusterContract):
-    """Time stands still while the contract looks: a job of one node starts at once on an idle machine."""
+    """Virtual time does not pass during a test: on an idle machine a job of one node starts at once."""
 
     @pytest.fixture(autouse=True)
     def begin(self) -> None:
         self.clusters: dict[Path, Cluster] = {}
 
     def make(self, path: Path) -> Cluster:
-        """Whoever comes to the same place meets the same cluster: its queue and its jobs are in memory."""
+        """Return the same cluster for the same path, since its queue and its jobs are in memory."""
         if path not in self.clusters:
             node = Resources(cores=4, memory_bytes=16 * 10**9, disk_bytes=10**12)
             self.clusters[path] = SimulatedCluster(BatchQueue(8), node)

@@ -20,7 +20,7 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.records import HistoryKey, Launch, RunStarted, StateRead, TaskEnded, TasksAdded, decode, encode
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.sizing import ALLOCATORS
+from headway.sizing import SIZERS
 from tests.end_to_end.project import Flow
 
 SIZER = "gradient-bandit"
@@ -182,6 +182,6 @@ def test_a_state_that_cannot_be_read_is_begun_anew(own_history: Path) -> None:
 
 
 def test_the_record_survives_the_journal() -> None:
-    state = ALLOCATORS[SIZER](3).state()
+    state = SIZERS[SIZER].allocator(3).state()
     record = StateRead(1.0, state_name(SIZER, "w"), state)
     assert decode(encode(record)) == record

@@ -1,4 +1,4 @@
-"""Made-up workflows: the shapes that were published, as many tasks as were asked for, and the same again."""
+"""Generated workflows: published shapes, the requested number of tasks, and reproducible by seed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ POSSIBLE: dict[str, Callable[[int], bool]] = {
 
 
 def check_figures(instance: Instance) -> None:
-    """Everything that is promised of any made-up instance."""
+    """Check what holds for every generated instance."""
     workflow = instance.workflow
     for task in workflow:
         recorded = instance.recorded[task.id]
@@ -89,7 +89,7 @@ def test_montage_fits_each_image_to_others() -> None:
     assert set().union(*pairs) == images
 
 
-def test_ligo_is_as_in_the_literature() -> None:
+def test_ligo_has_the_published_structure() -> None:
     workflow = generate("ligo", 400, seed=5).workflow
     above = {
         (task.category, tuple(sorted({workflow.tasks[parent].category for parent in task.parents})))
@@ -124,7 +124,7 @@ def test_shares_are_complete_and_none_is_empty(more: int, parts: int, seed: int)
 
 
 @pytest.mark.parametrize("family", OWN)
-def test_a_file_of_it_is_read_back_as_it_was(family: str) -> None:
+def test_a_written_instance_reads_back_the_same(family: str) -> None:
     instance = generate(family, 60, 2, MemoryModel())
     again = parse_wfformat(wfformat(instance))
     assert again.recorded == instance.recorded
@@ -168,7 +168,7 @@ def test_recipes_of_wfcommons(family: str) -> None:
 
 
 @pytest.mark.usefixtures("wfcommons")
-def test_recipes_leave_the_shared_generators_alone() -> None:
+def test_recipes_restore_the_global_random_generators() -> None:
     import random
 
     import numpy as np
@@ -183,8 +183,8 @@ def test_recipes_leave_the_shared_generators_alone() -> None:
 
 
 @pytest.mark.usefixtures("wfcommons")
-def test_every_process_makes_the_same() -> None:
-    """Sets of names have another order in every process: nothing may follow it."""
+def test_every_process_generates_the_same() -> None:
+    """Sets of names have another order in every process; the result must not depend on it."""
     code = (
         "import hashlib; from headway.generators import *; from headway.formats.wfformat_out import wfformat\n"
         "for name in GENERATORS:\n"

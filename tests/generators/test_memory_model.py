@@ -1,4 +1,4 @@
-"""The memory model keeps to Table II of Witt et al. 2019, and the input sizes are really those that it drew."""
+"""The memory model follows Table II of Witt et al. 2019, and input sizes are those that it drew."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_linear_categories_follow_equation_5() -> None:
             assert np.corrcoef(inputs, memory)[0, 1] == pytest.approx((1 - unexplained) ** 0.5, abs=0.1)
 
 
-def test_independent_categories_do_not_know_their_inputs() -> None:
+def test_other_categories_do_not_depend_on_their_inputs() -> None:
     plain = generate("ligo", 2000, 3)
     instance = generate("ligo", 2000, 3, INDEPENDENT)
     assert instance.file_bytes == plain.file_bytes

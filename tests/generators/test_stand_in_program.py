@@ -1,4 +1,4 @@
-"""The program behind a synthetic task, run as it is run."""
+"""The program of a stand-in, run as Headway runs it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRAM = [sys.executable, "-I", "-S", "-B", stand_in.__file__]
 
 
 def run(directory: Path, *words: str, cores: str | None = None) -> tuple[float, float, int]:
-    """Wall time and processor time in seconds, and the most memory of its own that its first process was seen with."""
+    """Return wall time and CPU time in seconds, and the greatest memory of the first process."""
     environment = {"HEADWAY_CORES": cores} if cores else {}
     began = time.monotonic()
     process = subprocess.Popen([*PROGRAM, *words], cwd=directory, env=environment)
@@ -54,7 +54,7 @@ def test_work_is_shared_among_the_cores_that_it_has(tmp_path: Path) -> None:
         assert 0.99 * 0.3 * float(busy) < cpu_s < 0.3 * float(busy) + 0.15
 
 
-def test_nothing_asked_is_over_at_once_and_weighs_little(tmp_path: Path) -> None:
+def test_without_amounts_it_ends_at_once_and_uses_little(tmp_path: Path) -> None:
     _, cpu_s, _ = run(tmp_path, "--run", "0")
     assert cpu_s < 0.2
     _, _, memory_bytes = run(tmp_path, "--run", "0.3", "--busy", "0")
@@ -68,7 +68,7 @@ def test_outputs_from_a_list(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["--run", "x"], ["--run"], ["no-size"], ["--list", "nowhere"], ["a=b"]])
-def test_what_it_does_not_understand(words: list[str], tmp_path: Path) -> None:
+def test_bad_arguments_are_refused(words: list[str], tmp_path: Path) -> None:
     done = subprocess.run([*PROGRAM, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "usage:" in done.stderr

@@ -1,4 +1,4 @@
-"""From an instance to a workflow of stand-ins: what stays, what moves, what is asked of each."""
+"""From an instance to a workflow of stand-ins: what stays, what moves, and which amounts each uses."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_figures_are_scaled() -> None:
     assert sorted(made.inputs.values()) == [500_000], "a pattern is no file"
 
 
-def test_sizes_of_nobody_knows_and_nothing() -> None:
+def test_unknown_and_empty_sizes() -> None:
     tasks = [Task("a", "a", "", inputs=("unknown", "empty"), outputs=("x", "tiny", "none"))]
     sizes = {"empty": 0, "tiny": 3, "none": 0}
     made = stand_ins(Instance(Workflow("w", tasks), {"a": Recorded(1.0)}, sizes), "f", Scale(size=0.001), 2)
@@ -81,7 +81,7 @@ def test_nothing_recorded_is_an_error() -> None:
         stand_ins(Instance(Workflow("w", [Task("a", "a", "true")])), "f", Scale(), 2)
 
 
-def test_inputs_are_made_once_and_anew_for_another_scale(tmp_path: Path) -> None:
+def test_inputs_are_written_once_and_again_for_another_scale(tmp_path: Path) -> None:
     made = stand_ins(generate("montage", 20, 1), "m.files", Scale(size=0.1), 2)
     made.make_files(tmp_path)
     before = {path: (tmp_path / path).stat() for path in made.inputs}
@@ -97,7 +97,7 @@ def test_inputs_are_made_once_and_anew_for_another_scale(tmp_path: Path) -> None
     assert all((tmp_path / path).stat().st_size == size for path, size in other.inputs.items())
 
 
-def test_before_files_are_made_the_workflow_can_be_looked_at(tmp_path: Path) -> None:
+def test_the_workflow_can_be_checked_before_files_are_written(tmp_path: Path) -> None:
     made = stand_ins(generate("ligo", 20, 1), "l.files", Scale(), 2)
     bare = made.without_missing_inputs(tmp_path)
     assert {path for task in bare for path in task.inputs} <= bare.producer.keys()
@@ -105,7 +105,7 @@ def test_before_files_are_made_the_workflow_can_be_looked_at(tmp_path: Path) -> 
     assert made.without_missing_inputs(tmp_path).tasks == made.workflow.tasks
 
 
-def test_many_outputs_do_not_burst_the_command_line(tmp_path: Path) -> None:
+def test_many_outputs_go_into_a_list_file(tmp_path: Path) -> None:
     outputs = tuple(f"part-{number:06d}.dat" for number in range(100_000))
     instance = Instance(Workflow("w", [Task("a", "a", "", outputs=outputs)]), {"a": Recorded(1.0, written_bytes=10**6)})
     made = stand_ins(instance, "f", Scale(), 2)
@@ -119,7 +119,7 @@ def test_many_outputs_do_not_burst_the_command_line(tmp_path: Path) -> None:
 
 @given(st.integers(1, 2000))
 def test_inputs_lie_in_small_folders(count: int) -> None:
-    """A task that reads one file gets links to all beside it, so no folder may hold very many."""
+    """A task that reads one file gets links to all files of its folder, so no folder may hold very many."""
     tasks = [Task(f"t{number}", "t", "", inputs=(f"in{number}",)) for number in range(count)]
     made = stand_ins(Instance(Workflow("w", tasks), {"t0": Recorded(1.0)}), "f", Scale(), 2)
     folders = [path.rpartition("/")[0] for path in made.inputs]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.kernels.bucketing import exhaustive_buckets, exhaustive_cuts, greedy_buckets, greedy_cuts
-from tests.kernels import paper_001
+from tests.kernels import bucketing_pseudocode
 
 Pairs = list[tuple[float, int]]
 
@@ -23,13 +23,13 @@ def arrays(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check(pairs: Pairs) -> None:
-    """Both algorithms, on records sorted here."""
+    """Run both algorithms on the records, sorted."""
     pairs = sorted(pairs, key=lambda pair: pair[0])
     exact = [(value if isinstance(value, int) else Fraction(value), sig) for value, sig in pairs]
     total_upto = list(accumulate(sig for _, sig in pairs))
     for ends, upto, expected in (
-        (*greedy_buckets(*arrays(pairs)), paper_001.greedy_bucketing(0, len(exact) - 1, exact)),
-        (*exhaustive_buckets(*arrays(pairs), 10), paper_001.exhaustive_bucketing(exact)),
+        (*greedy_buckets(*arrays(pairs)), bucketing_pseudocode.greedy_bucketing(0, len(exact) - 1, exact)),
+        (*exhaustive_buckets(*arrays(pairs), 10), bucketing_pseudocode.exhaustive_bucketing(exact)),
     ):
         assert ends.tolist() == expected, pairs
         assert upto.tolist() == [total_upto[end] for end in expected]

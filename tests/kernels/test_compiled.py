@@ -1,4 +1,4 @@
-"""What is compiled is kept, and never used after anything in its folder has changed."""
+"""Machine code is kept on disk, and not used after a file of its folder has changed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ print(outer(10), sum(outer.stats.cache_hits.values()), outer.stats.cache_path)
 
 
 class Small:
-    """A package of two files in which one function calls another, called in a process of its own."""
+    """A package of two files in which one function calls another, run in a process of its own."""
 
     def __init__(self, place: Path, factor: int = 2) -> None:
         self.place = place
@@ -51,7 +51,7 @@ class Small:
         (self.folder / "inside.py").write_text(INSIDE.format(factor=factor))
 
     def call(self, stated: str = "") -> tuple[int, int, Path]:
-        """The result, how much of it was kept from before, and where it is kept."""
+        """Return the result, how many functions came from the cache, and the cache's folder."""
         environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
         environment |= {"PYTHONPATH": os.pathsep.join([str(self.place), *sys.path])}
         environment |= {"NUMBA_CACHE_DIR": stated} if stated else {}
@@ -88,7 +88,7 @@ def test_any_file_of_the_folder_counts(tmp_path: Path) -> None:
     assert small.call()[2] != before
 
 
-def test_what_the_user_says_about_the_place(tmp_path: Path) -> None:
+def test_the_user_may_choose_the_cache_folder(tmp_path: Path) -> None:
     small = Small(tmp_path)
     stated = tmp_path / "elsewhere"
     result, hits, kept = small.call(str(stated))
@@ -113,7 +113,7 @@ def test_numba_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         assert str(tmp_path) == config.CACHE_DIR
 
 
-def test_compiled_after_so_many_calls() -> None:
+def test_compiled_after_a_number_of_calls() -> None:
     @compiled_when_busy(calls=3)
     def half(number: float) -> float:
         return number / 2

@@ -1,4 +1,4 @@
-"""The ladder's kernel: no other sequence of amounts would cost less, however it is computed."""
+"""The ladder's kernel: no other sequence of amounts costs less, and machine code computes the same."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def climb(
 
 
 def distribution(peaks: list[float], run_s: list[float], spread: float = 0.1) -> list[tuple[float, float]]:
-    """Values and masses as the kernel's docstring describes them, put together in another way."""
+    """Compute values and masses as the kernel's docstring describes them, in another way."""
     bins: dict[int, list[tuple[float, float]]] = {}
     for peak, seconds in zip(peaks, run_s, strict=True):
         bins.setdefault(int(math.log(peak) / BIN), []).append((peak, seconds))
@@ -53,7 +53,7 @@ def distribution(peaks: list[float], run_s: list[float], spread: float = 0.1) ->
 
 
 def expected(ladder: list[float], masses: list[tuple[float, float]], failed: float, besides: float) -> float:
-    """What a ladder costs, peak by peak."""
+    """Compute the cost of a ladder, peak by peak."""
     cost = 0.0
     for peak, mass in masses:
         for rung in ladder:
@@ -100,7 +100,7 @@ def test_plain_and_compiled_are_the_same_to_the_last_bit(seed: int) -> None:
 
 
 @given(st.lists(st.floats(1.0, 1e15), min_size=1, max_size=60), st.floats(0.01, 1))
-def test_rungs_rise_and_reach_beyond_all_that_was_seen(peaks: list[float], failed: float) -> None:
+def test_rungs_ascend_beyond_the_greatest_peak(peaks: list[float], failed: float) -> None:
     rungs = climb(peaks, [1.0] * len(peaks), failed)
     assert all(low < high for low, high in pairwise(rungs))
     assert rungs[-1] > max(peaks)
@@ -126,7 +126,7 @@ def test_long_tasks_count_for_more() -> None:
     assert climb(peaks, [1.0] * 90 + [1000.0] * 10)[0] >= 9e9
 
 
-def test_what_is_recent_counts_for_more() -> None:
+def test_recent_records_count_for_more() -> None:
     peaks = [9e9] * 190 + [1e9] * 10
     assert climb(peaks, [1.0] * 200)[0] >= 9e9
     assert climb(peaks, [1.0] * 200, forget=0.2)[0] < 1.5e9
@@ -149,7 +149,7 @@ def test_price() -> None:
 
 
 @pytest.mark.parametrize("log_input", [-1e3, 0.0, 1e3])
-def test_inputs_that_are_far_from_all_others_still_get_an_answer(log_input: float) -> None:
+def test_an_input_size_far_from_all_others_gets_an_answer(log_input: float) -> None:
     rungs = climb([1e9, 2e9], [1.0, 1.0], inputs=[20.0, 21.0], log_input=log_input, bandwidth=0.01)
     assert all(math.isfinite(rung) and rung >= 1.0 for rung in rungs)
     assert all(low < high for low, high in pairwise(rungs))

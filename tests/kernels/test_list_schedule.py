@@ -1,4 +1,4 @@
-"""The length of a list schedule, against one that walks from second to second, and against known bounds."""
+"""The makespan of a list schedule, against a simulation second by second and against known bounds."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from headway.model.task import Task
 
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[list[int], list[list[int]]]:
-    """Run times in whole seconds, and each task's parents, all of them before it."""
+    """Draw run times in whole seconds, and for each task parents before it."""
     run_s = draw(st.lists(st.integers(0, 9), max_size=12))
     parents = [sorted(draw(st.sets(st.integers(0, number - 1)))) if number else [] for number in range(len(run_s))]
     return run_s, parents
 
 
 def second_by_second(run_s: list[int], parents: list[list[int]], nodes: int) -> int:
-    """Each second, those that end do; then free nodes take the first tasks whose parents have ended."""
+    """Simulate second by second: tasks end, then free nodes take the first tasks whose parents have ended."""
     left = dict.fromkeys(range(len(run_s)), -1)  # seconds to go; -1: not begun
     done: set[int] = set()
     now = 0
@@ -52,12 +52,12 @@ def lengths(run_s: list[int], parents: list[list[int]], nodes: list[int]) -> lis
 
 
 @given(graphs(), st.lists(st.integers(1, 6), min_size=1, max_size=4))
-def test_as_second_by_second(graph: tuple[list[int], list[list[int]]], nodes: list[int]) -> None:
+def test_equals_a_simulation_second_by_second(graph: tuple[list[int], list[list[int]]], nodes: list[int]) -> None:
     assert lengths(*graph, nodes) == [second_by_second(*graph, number) for number in nodes]
 
 
 @given(graphs())
-def test_no_shorter_than_it_can_be_and_no_longer_than_graham_says(graph: tuple[list[int], list[list[int]]]) -> None:
+def test_within_the_lower_bound_and_grahams_upper_bound(graph: tuple[list[int], list[list[int]]]) -> None:
     run_s, parents = graph
     longest = [0] * len(run_s)  # path that ends with the task
     for task, seconds in enumerate(run_s):
@@ -81,20 +81,20 @@ def test_by_hand() -> None:
 
 
 def test_a_task_that_spans_nodes() -> None:
-    """It waits for all of them, and those behind it wait as well; where there are too few it takes longer."""
+    """It waits for all its nodes, and tasks behind it wait as well; with too few nodes it takes longer."""
     wide = Task("w", "c", "-", hints={"nodes": 2})
     tasks = [Task("a", "c", "-"), wide, Task("b", "c", "-")]
     assert makespans(tasks, lambda task: 3.0, [1, 2, 3, 4]) == [12.0, 9.0, 6.0, 3.0]
     assert makespans(tasks, lambda task: 3.0, [2, 3], tasks_per_node=2) == [9.0, 3.0]  # a and b may share a node
 
 
-def test_parents_elsewhere_do_not_count() -> None:
-    """A group may begin when those before it are over."""
+def test_parents_outside_the_group_do_not_count() -> None:
+    """A group begins when the groups before it have ended."""
     tasks = [Task("b", "c", "-", parents=("a",)), Task("c", "c", "-", parents=("b", "a"))]
     assert makespans(tasks, lambda task: 3.0, [1, 2]) == [6.0, 6.0]
 
 
-def test_the_room_to_compute_in_may_hold_anything() -> None:
+def test_scratch_space_may_hold_anything() -> None:
     run_s, spans, first_child, children = np.array([3.0, 5.0]), np.array([1, 1]), np.array([0, 1, 1]), np.array([1])
     found = np.full(2, np.nan)
     for dirt in (0.0, -7.0, 1e300):

@@ -1,4 +1,4 @@
-"""Which first: each order on graphs small enough to see it, and laws on any graph."""
+"""Each order on small graphs, and properties on any graph."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FLOW = [
 
 
 def launched(tasks: list[Task], order: str, fails: dict[str, int] | None = None, node: Resources = NODE) -> list[str]:
-    """The tasks as one core takes them; `fails` says how often an attempt runs out of memory."""
+    """Return the tasks in the order in which one core runs them; `fails`: how often each runs out of memory."""
     left = dict(fails or {})
 
     def outcome(launch: records.Launch, at: float) -> Outcome:
@@ -60,7 +60,7 @@ def launched(tasks: list[Task], order: str, fails: dict[str, int] | None = None,
     return [record.task for record in run.journal if isinstance(record, records.Launch)]
 
 
-def test_each_order_on_a_graph_that_tells_them_apart() -> None:
+def test_each_order_on_a_graph_where_they_differ() -> None:
     small = {"memory_bytes": GB / 8}
     flow = [task(each.id, *each.parents, hints=small) for each in FLOW]
     assert launched(flow, "fifo") == ["z1", "a1", "d1", "y1", "b1", "e1", "c1", "f1", "g1"]
@@ -76,13 +76,13 @@ def test_bfs_goes_by_the_longest_path_and_fifo_by_arrival() -> None:
     assert launched(flow, "bfs") == ["a", "x", "b", "z", "c", "y"]
 
 
-def test_least_finished_first_takes_the_kinds_in_turn() -> None:
+def test_least_finished_first_takes_the_categories_in_turn() -> None:
     flow = [task(f"{kind}{number}") for kind in "ab" for number in range(3)]
     assert launched(flow, "least-finished-first") == ["a0", "b0", "a1", "b1", "a2", "b2"]
 
 
 @pytest.mark.parametrize("name", ["bfs", "dfs", "rank", "least-finished-first"])
-def test_persevere_repeats_at_once_and_postpone_at_last(name: str) -> None:
+def test_persevere_retries_first_and_postpone_last(name: str) -> None:
     flow = [task(f"a{number}", hints={"memory_bytes": GB}) for number in range(4)]
     assert launched(flow, name, {"a1": 2}) == ["a0", "a1", "a1", "a1", "a2", "a3"]
     assert launched(flow, f"{name}-postpone", {"a1": 2}) == ["a0", "a1", "a2", "a3", "a1", "a1"]
@@ -155,7 +155,7 @@ def graphs(draw: st.DrawFn) -> list[Task]:
 
 
 @given(graphs(), st.integers(1, 5))
-def test_depths_and_ranks_grow_to_what_the_whole_graph_says(tasks: list[Task], parts: int) -> None:
+def test_depths_and_ranks_of_a_growing_graph_equal_those_of_the_whole(tasks: list[Task], parts: int) -> None:
     ordered = parents_first(tasks)
     assert sorted(each.id for each in ordered) == sorted(each.id for each in tasks)
     workflow, depths, ranks = Workflow("w"), Depths(), Ranks()

@@ -1,4 +1,4 @@
-"""The lines in which ready tasks stand."""
+"""The queue of ready tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def taken(queue: ReadyQueue) -> list[str]:
         return [task_id for _, task_id in walk]
 
 
-def test_a_task_that_is_put_into_its_lane_again_with_another_key_stands_where_that_says() -> None:
+def test_a_task_pushed_again_is_sorted_by_its_new_key() -> None:
     queue = ReadyQueue(lambda task_id: True, lambda category: ())
     for key, task_id in enumerate("abc"):
         queue.push(("c", False), (0, key), task_id)
@@ -23,7 +23,7 @@ def test_a_task_that_is_put_into_its_lane_again_with_another_key_stands_where_th
     assert taken(queue) == taken(queue) == ["c", "b", "a"]
 
 
-def test_priority_comes_before_the_category_and_that_before_the_task() -> None:
+def test_priority_then_category_key_then_task_key() -> None:
     rank = {"x": (1,), "y": (0,)}
     queue = ReadyQueue(lambda task_id: True, rank.__getitem__)
     queue.push(("x", False), (0, 0), "x0")
@@ -35,7 +35,7 @@ def test_priority_comes_before_the_category_and_that_before_the_task() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("xy"), st.booleans(), st.integers(0, 9))))
-def test_each_task_comes_up_once_by_its_last_key(pushes: list[tuple[str, str, bool, int]]) -> None:
+def test_each_task_is_popped_once_by_its_last_key(pushes: list[tuple[str, str, bool, int]]) -> None:
     queue = ReadyQueue(lambda task_id: True, lambda category: ())
     last: dict[str, tuple[int, str]] = {}
     for number, (task_id, category, troubled, key) in enumerate(pushes):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway.drivers.assemble import sizers
 from headway.model.errors import InputError
 from headway.model.outcome import Ending, Outcome, Quality
 from headway.model.records import Figure, Why
@@ -16,7 +17,6 @@ from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.task_log import LoggedTask, TaskLog
 from headway.simulation.replay import START, Cost, World, as_asked, replay
-from headway.sizing import SIZERS
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
 from headway.sizing.per_resource import PerResource
 
@@ -331,11 +331,11 @@ class Audited(Allocator):
         self.inner.restore(state)
 
 
-@given(SOME_TASKS, WORLDS, KILLS, st.sampled_from(sorted(SIZERS)))
+@given(SOME_TASKS, WORLDS, KILLS, st.sampled_from(sorted(sizers())))
 def test_everything_given_is_booked_once(tasks: list[LoggedTask], world: World, kills: Any, sizer: str) -> None:
     """Used, not used and lost are together what was given, times how long it was given."""
     log = log_of(*tasks, kills=kills, failed_after_s={"memory_bytes": 7.0})
-    audited = Audited(PerResource(SIZERS[sizer], world.seed))
+    audited = Audited(PerResource(sizers()[sizer], world.seed))
     everybody_told = World(world.machine, 0, world.ttf, world.seed)
     result = replay(log, audited, everybody_told)
     assert len(audited.told) == len(audited.given) == result.attempts
@@ -352,11 +352,11 @@ def test_everything_given_is_booked_once(tasks: list[LoggedTask], world: World, 
     assert len(succeeded) + result.impossible == result.tasks == len(tasks)
 
 
-@given(SOME_TASKS, WORLDS, st.sampled_from(sorted(SIZERS)))
+@given(SOME_TASKS, WORLDS, st.sampled_from(sorted(sizers())))
 def test_nobody_knows_the_future(tasks: list[LoggedTask], world: World, sizer: str) -> None:
     """When a task is sized, what is known is how those ended that started more than `lag` tasks before it."""
     log = log_of(*tasks, failed_after_s={"memory_bytes": 7.0})
-    audited = Audited(PerResource(SIZERS[sizer], world.seed))
+    audited = Audited(PerResource(sizers()[sizer], world.seed))
     replay(log, audited, world)
     silent = {task.id for task in tasks} - {outcome.task for outcome in audited.told}  # also: no attempt was possible
     for place, logged in enumerate(tasks):
@@ -364,16 +364,16 @@ def test_nobody_knows_the_future(tasks: list[LoggedTask], world: World, sizer: s
         assert audited.told_before[logged.id] == known
 
 
-@given(SOME_TASKS, WORLDS, st.sampled_from(sorted(SIZERS)))
+@given(SOME_TASKS, WORLDS, st.sampled_from(sorted(sizers())))
 def test_the_same_again(tasks: list[LoggedTask], world: World, sizer: str) -> None:
     log = log_of(*tasks, failed_after_s={"memory_bytes": 7.0})
-    first = replay(log, PerResource(SIZERS[sizer], world.seed), world)
-    assert replay(log, PerResource(SIZERS[sizer], world.seed), world) == first
+    first = replay(log, PerResource(sizers()[sizer], world.seed), world)
+    assert replay(log, PerResource(sizers()[sizer], world.seed), world) == first
 
 
-@given(SOME_TASKS, WORLDS, st.integers(0, 11), st.sampled_from(sorted(SIZERS)))
+@given(SOME_TASKS, WORLDS, st.integers(0, 11), st.sampled_from(sorted(sizers())))
 def test_what_comes_later_changes_nothing_before(tasks: list[LoggedTask], world: World, cut: int, sizer: str) -> None:
-    whole, part = (Audited(PerResource(SIZERS[sizer], world.seed)) for _ in range(2))
+    whole, part = (Audited(PerResource(sizers()[sizer], world.seed)) for _ in range(2))
     replay(log_of(*tasks, failed_after_s={"memory_bytes": 7.0}), whole, world)
     replay(log_of(*tasks[:cut], failed_after_s={"memory_bytes": 7.0}), part, world)
     assert whole.given[: len(part.given)] == part.given

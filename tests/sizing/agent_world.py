@@ -1,4 +1,4 @@
-"""What tests of agents need: a machine, outcomes, and a malleable task that is asked for and run again and again."""
+"""What tests of agents share: a machine, outcomes, and a malleable task that is sized and run again and again."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def asked(
 
 
 def lived(allocator: Allocator, runs: int, peak: float, parallel: float = 0.5, begin: int = 0) -> list[Resources]:
-    """What a task of 100 s on one core and that peak was given, kills included, in so many runs."""
+    """Run a task of 100 s on one core with that peak `runs` times; return what each attempt got, killed ones too."""
     found = []
     for run in range(begin, begin + runs):
         allocator.restore(allocator.state())  # a new run

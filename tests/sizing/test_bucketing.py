@@ -1,8 +1,7 @@
-"""The bucketing sizers of 001: what they explore with, what they draw, what they do after a failure."""
+"""Bucketing (Phung and Thain 2024): what it explores with, what it draws, what it gives after a failure."""
 
 from __future__ import annotations
 
-import doctest
 import json
 import math
 from collections import Counter
@@ -14,38 +13,24 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import KILLS, CannotFit, Context, Prediction, Sizer
-from headway.sizing.estimators import greedy_bucketing
+from headway.sizing.estimated import EstimatedSizer
 from headway.sizing.estimators.exhaustive_bucketing import ExhaustiveBucketing
 from headway.sizing.estimators.greedy_bucketing import GreedyBucketing
 from headway.sizing.estimators.quantized_bucketing import QuantizedBucketing
 from headway.testing import SizerContract
+from tests.sizing.made import maker_of, sizer_of
 
 MB, GB = 10**6, 10**9
 LIMITS = Resources(cores=16, memory_bytes=64 * GB, disk_bytes=64 * GB)
 CONTEXT = Context(LIMITS)
 CORES_KILL = Context(LIMITS, kills=KILLS | {"cores"})
 TASK = Task("t", "c", "true", outputs=("o",))
-BUCKETING: list[Callable[[str], Sizer]] = [GreedyBucketing, ExhaustiveBucketing]
-
-
-class TestGreedy(SizerContract):
-    def make(self, resource: str) -> Sizer:
-        return GreedyBucketing(resource)
-
-
-class TestExhaustive(SizerContract):
-    def make(self, resource: str) -> Sizer:
-        return ExhaustiveBucketing(resource)
+BUCKETING: list[Callable[[str], Sizer]] = [maker_of(GreedyBucketing), maker_of(ExhaustiveBucketing)]
 
 
 class TestTaskNumbers(SizerContract):
     def make(self, resource: str) -> Sizer:
-        return ExhaustiveBucketing(resource, significance="task-number")
-
-
-class TestQuantized(SizerContract):
-    def make(self, resource: str) -> Sizer:
-        return QuantizedBucketing(resource)
+        return EstimatedSizer(ExhaustiveBucketing(significance="task-number"), resource)
 
 
 def used(value: float, field: str = "memory_bytes", ending: Ending = Ending.SUCCESS) -> Outcome:
@@ -65,7 +50,7 @@ def predicted(answer: Prediction | CannotFit) -> Prediction:
 
 
 def drawn(sizer: Sizer, failures: Sequence[float] = (), draws: int = 2_000) -> Counter[float | None]:
-    """What so many tasks get."""
+    """Count the amounts that `draws` tasks get."""
     contexts = (Context(LIMITS, (1, "p", f"task {number}", 1)) for number in range(draws))
     return Counter(predicted(sizer.predict(TASK, failures, context)).value for context in contexts)
 
@@ -108,7 +93,7 @@ def test_buckets_are_drawn_by_their_significance(make: Callable[[str], Sizer]) -
 
 def test_after_a_failure_the_buckets_above_keep_their_proportions() -> None:
     """Groups at 1, 4 and 16 GB of 4 records each: sums of 10, 26 and 42; above 1 GB the draw is 26 to 42."""
-    sizer = trained(GreedyBucketing("memory_bytes"), [GB] * 4 + [4 * GB] * 4 + [16 * GB] * 4)
+    sizer = trained(sizer_of(GreedyBucketing), [GB] * 4 + [4 * GB] * 4 + [16 * GB] * 4)
     assert drawn(sizer)[GB] / 2_000 == pytest.approx(10 / 78, abs=0.03)
     found = drawn(sizer, failures=[GB])
     assert found.keys() == {4 * GB, 16 * GB}
@@ -116,7 +101,7 @@ def test_after_a_failure_the_buckets_above_keep_their_proportions() -> None:
 
 
 @pytest.mark.parametrize("make", BUCKETING)
-def test_the_draw_can_be_done_again_from_the_figures(make: Callable[[str], Sizer]) -> None:
+def test_the_draw_can_be_recomputed_from_the_figures(make: Callable[[str], Sizer]) -> None:
     sizer = trained(make("memory_bytes"), [GB] * 10 + [10 * GB + 0.5] * 5)
     for number in range(50):
         context = Context(LIMITS, (1, "p", f"task {number}", 1))
@@ -129,22 +114,22 @@ def test_the_draw_can_be_done_again_from_the_figures(make: Callable[[str], Sizer
 
 
 def test_task_numbers_as_significance() -> None:
-    sizer = ExhaustiveBucketing("memory_bytes", significance="task-number")
+    sizer = EstimatedSizer(ExhaustiveBucketing(significance="task-number"), "memory_bytes")
     for name, peak in [("sim[7]", GB), ("sim_0", GB), ("plain", GB), ("run2/part-12", 2 * GB), ("20261115061500", GB)]:
         sizer.observe(Task(name, "c", "true"), used(peak))
     assert sizer.state()["significances"] == [7, 1, 3, 5, 12], "a name without a task's number counts in its turn"
 
 
 @pytest.mark.parametrize("make", BUCKETING)
-def test_equal_peaks_give_just_that(make: Callable[[str], Sizer]) -> None:
+def test_equal_peaks_give_that_peak(make: Callable[[str], Sizer]) -> None:
     sizer = trained(make("disk_bytes"), [306 * MB] * 30, "disk_bytes")
     assert drawn(sizer, draws=50) == {306 * MB: 50}
     in_place = Task("t", "c", "true")
     assert predicted(sizer.predict(in_place, [], CONTEXT)).value == 0
 
 
-@pytest.mark.parametrize("make", [*BUCKETING, QuantizedBucketing])
-def test_cores_are_exact_only_where_they_kill(make: Callable[[str], Sizer]) -> None:
+@pytest.mark.parametrize("make", [*BUCKETING, maker_of(QuantizedBucketing)])
+def test_cores_are_exact_only_where_too_few_end_a_task(make: Callable[[str], Sizer]) -> None:
     sizer = trained(make("cores"), [0.3] * 20, "cores_peak")
     stated = Task("t", "c", "true", hints={"cores": 4})
     assert predicted(sizer.predict(TASK, [], CORES_KILL)).value == 0.3
@@ -153,16 +138,16 @@ def test_cores_are_exact_only_where_they_kill(make: Callable[[str], Sizer]) -> N
     assert predicted(sizer.predict(stated, [], CONTEXT)).value == 4
 
 
-@pytest.mark.parametrize("make", [*BUCKETING, QuantizedBucketing])
+@pytest.mark.parametrize("make", [*BUCKETING, maker_of(QuantizedBucketing)])
 def test_nothing_above_the_machine_is_given(make: Callable[[str], Sizer]) -> None:
-    """Records of a greater machine."""
+    """The records come from a larger machine."""
     sizer = trained(make("memory_bytes"), [100 * GB] * 12)
     assert predicted(sizer.predict(TASK, [], CONTEXT)).value == 64 * GB
     assert isinstance(sizer.predict(TASK, [64 * GB], CONTEXT), CannotFit)
 
 
 @pytest.mark.parametrize("make", BUCKETING)
-def test_a_restored_sizer_goes_on_as_the_first(make: Callable[[str], Sizer]) -> None:
+def test_a_restored_sizer_continues_as_the_original(make: Callable[[str], Sizer]) -> None:
     peaks = [GB * (1 + (7 * number) % 13) / 3 for number in range(40)]
     first, second = trained(make("memory_bytes"), peaks), make("memory_bytes")
     drawn(second, draws=1)
@@ -175,7 +160,7 @@ def test_a_restored_sizer_goes_on_as_the_first(make: Callable[[str], Sizer]) -> 
 
 
 def test_quantized_goes_up_by_halves() -> None:
-    sizer = trained(QuantizedBucketing("memory_bytes"), [GB * number for number in range(1, 10)])
+    sizer = trained(sizer_of(QuantizedBucketing), [GB * number for number in range(1, 10)])
     answer = predicted(sizer.predict(TASK, [], CONTEXT))
     assert (answer.value, answer.why.rule) == (64 * GB, "whole-machine")
     trained(sizer, [10 * GB])
@@ -185,8 +170,3 @@ def test_quantized_goes_up_by_halves() -> None:
     assert isinstance(sizer.predict(TASK, [64 * GB], CONTEXT), CannotFit)
     trained(sizer, [11 * GB])
     assert predicted(sizer.predict(TASK, [], CONTEXT)).value == 6 * GB, "the median itself is in the lower half"
-
-
-def test_the_example_is_true() -> None:
-    result = doctest.testmod(greedy_bucketing)
-    assert result.attempted and not result.failed

@@ -1,4 +1,4 @@
-"""`feedback-loop` on hand-worked numbers (003, section 5.1)."""
+"""`feedback-loop` on hand-worked numbers (Zunker 2021, section 5.1)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def trained(**options: object) -> FeedbackLoop:
     return allocator
 
 
-def test_it_trains_with_everything() -> None:
+def test_training_gets_the_whole_machine() -> None:
     allocator = FeedbackLoop()
     for _ in range(10):
         answer = asked(allocator)
@@ -33,7 +33,7 @@ def test_it_trains_with_everything() -> None:
     assert asked(allocator).why["cores"].rule == "mean-busy"
 
 
-def test_then_means_and_a_deviation() -> None:
+def test_after_training_means_and_a_deviation() -> None:
     answer = asked(trained())
     assert answer.resources.cores == 2.0  # 1.5, rounded
     assert answer.resources.memory_bytes == pytest.approx((2.4 + sqrt(1.24)) * GB, abs=1)
@@ -48,7 +48,7 @@ def test_after_a_kill_the_most_seen_then_twice_that_then_doubling() -> None:
         given = expected
 
 
-def test_later_runs_are_not_learned_from() -> None:
+def test_runs_after_training_teach_nothing() -> None:
     allocator = trained()
     before = asked(allocator).resources
     for _ in range(20):
@@ -64,7 +64,7 @@ def test_a_run_may_have_several_tasks_of_a_category() -> None:
     assert asked(allocator).why["cores"].rule == "mean-busy"
 
 
-def test_what_others_sized_is_no_training() -> None:
+def test_attempts_sized_by_another_policy_are_no_training() -> None:
     allocator = FeedbackLoop()
     for _ in range(20):
         allocator.observe(TASK, {}, outcome())

@@ -1,4 +1,4 @@
-"""min-waste, max-throughput, and max-seen as 001's experiments had it: the whole machine first."""
+"""min-waste, max-throughput, and max-seen with the whole machine first, as in Phung and Thain 2024."""
 
 from __future__ import annotations
 
@@ -12,31 +12,25 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import KILLS, CannotFit, Context, Prediction, Sizer
+from headway.sizing.estimated import EstimatedSizer
 from headway.sizing.estimators.max_seen import MaxSeen
 from headway.sizing.estimators.max_throughput import MaxThroughput
 from headway.sizing.estimators.min_waste import MinWaste
+from headway.sizing.ways import sizers_of
 from headway.testing import SizerContract
+from tests.sizing.made import maker_of, sizer_of
 
 MB, GB = 10**6, 10**9
 LIMITS = Resources(cores=16, memory_bytes=64 * GB, disk_bytes=64 * GB)
 CONTEXT = Context(LIMITS)
 TASK = Task("t", "c", "true", outputs=("o",), hints={"memory_bytes": 3 * GB})
-FIRST: list[Callable[[str], Sizer]] = [MinWaste, MaxThroughput]
+FIRST: list[Callable[[str], Sizer]] = [maker_of(MinWaste), maker_of(MaxThroughput)]
+WHOLE_MACHINE_FIRST = sizers_of(partial(MaxSeen, first="whole-machine"))
 
 
-class TestMinWaste(SizerContract):
+class TestMaxSeenWithTheWholeMachineFirst(SizerContract):
     def make(self, resource: str) -> Sizer:
-        return MinWaste(resource)
-
-
-class TestMaxThroughput(SizerContract):
-    def make(self, resource: str) -> Sizer:
-        return MaxThroughput(resource)
-
-
-class TestMaxSeenAsIn001(SizerContract):
-    def make(self, resource: str) -> Sizer:
-        return MaxSeen(resource, first="whole-machine")
+        return WHOLE_MACHINE_FIRST(resource)
 
 
 def trained(sizer: Sizer, peaks: Sequence[float], run_s: float = 60, field: str = "memory_bytes") -> Sizer:
@@ -59,7 +53,7 @@ def test_the_whole_machine_until_there_are_ten_records(make: Callable[[str], Siz
     assert predicted(trained(sizer, [GB]).predict(TASK, [], CONTEXT)).value == GB
 
 
-@pytest.mark.parametrize(("make", "first"), [(MinWaste, 5), (MaxThroughput, 2)])
+@pytest.mark.parametrize(("make", "first"), [(maker_of(MinWaste), 5), (maker_of(MaxThroughput), 2)])
 def test_first_the_best_peak_then_the_greatest_then_everything(make: Callable[[str], Sizer], first: int) -> None:
     """The hand-worked case of tests/kernels in which the two disagree."""
     sizer = trained(make("memory_bytes"), [2 * GB] * 5 + [5 * GB] * 4 + [10 * GB])
@@ -72,35 +66,35 @@ def test_first_the_best_peak_then_the_greatest_then_everything(make: Callable[[s
 
 
 def test_run_times_count() -> None:
-    """Those that need more take so long that their failures cost more than the room saved on the others."""
-    sizer = trained(MinWaste("memory_bytes"), [6 * GB] * 5, run_s=1)
+    """Large tasks run so long that their failures cost more memory than is saved on the others."""
+    sizer = trained(sizer_of(MinWaste), [6 * GB] * 5, run_s=1)
     trained(sizer, [10 * GB] * 5, run_s=99)
     assert predicted(sizer.predict(TASK, [], CONTEXT)).value == 10 * GB
-    sizer = trained(MinWaste("memory_bytes"), [6 * GB] * 5, run_s=99)
+    sizer = trained(sizer_of(MinWaste), [6 * GB] * 5, run_s=99)
     trained(sizer, [10 * GB] * 5, run_s=1)
     assert predicted(sizer.predict(TASK, [], CONTEXT)).value == 6 * GB
 
 
 @pytest.mark.parametrize("make", FIRST)
-def test_runs_that_took_no_time_are_no_trouble(make: Callable[[str], Sizer]) -> None:
+def test_runs_that_took_no_time(make: Callable[[str], Sizer]) -> None:
     sizer = trained(make("memory_bytes"), [GB] * 9 + [10 * GB], run_s=0)
     assert predicted(sizer.predict(TASK, [], CONTEXT)).value == GB
 
 
 @pytest.mark.parametrize(("bucket", "expected"), [(250 * MB, 500 * MB), (1, 306 * MB), (1_000 * MB, GB)])
-def test_max_seen_rounds_to_what_it_is_told(bucket: int, expected: int) -> None:
-    sizer = trained(MaxSeen("memory_bytes", bucket_bytes=bucket), [306 * MB, 10 * MB])
+def test_max_seen_rounds_up_to_its_step(bucket: int, expected: int) -> None:
+    sizer = trained(EstimatedSizer(MaxSeen(bucket), "memory_bytes"), [306 * MB, 10 * MB])
     answer = predicted(sizer.predict(TASK, [], CONTEXT))
     assert (answer.value, answer.why.figures["bucket"]) == (expected, bucket)
 
 
-def test_max_seen_needs_a_positive_bucket() -> None:
+def test_max_seen_needs_a_positive_step() -> None:
     with pytest.raises(InputError, match="use 1 for no rounding"):
-        MaxSeen("memory_bytes", bucket_bytes=0)
+        MaxSeen(step=0)
 
 
 def test_max_seen_with_the_whole_machine_first() -> None:
-    make = partial(MaxSeen, first="whole-machine")
+    make = WHOLE_MACHINE_FIRST
     in_place = Task("t", "c", "true", hints={"memory_bytes": 3 * GB})
     assert predicted(make("memory_bytes").predict(in_place, [], CONTEXT)).value == 64 * GB
     assert predicted(make("disk_bytes").predict(in_place, [], CONTEXT)).value == 0
@@ -110,8 +104,8 @@ def test_max_seen_with_the_whole_machine_first() -> None:
     assert isinstance(sizer.predict(TASK, [64 * GB], CONTEXT), CannotFit)
 
 
-def test_max_seen_rounds_cores_up_where_they_kill() -> None:
-    sizer = trained(MaxSeen("cores"), [2.3], field="cores_peak")
+def test_max_seen_rounds_cores_up_where_too_few_end_a_task() -> None:
+    sizer = trained(sizer_of(MaxSeen, "cores"), [2.3], field="cores_peak")
     task = Task("t", "c", "true")
     assert predicted(sizer.predict(task, [], CONTEXT)).value == 2
     assert predicted(sizer.predict(task, [], Context(LIMITS, kills=KILLS | {"cores"}))).value == 3

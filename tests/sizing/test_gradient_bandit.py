@@ -32,7 +32,7 @@ def test_the_update_by_hand() -> None:
     assert bandit.mean_reward == pytest.approx(-162.5)
 
 
-def test_a_draw_is_a_place_of_the_distribution() -> None:
+def test_a_draw_picks_an_action_by_its_probability() -> None:
     bandit = Preferences()
     bandit.learn(1, -2.0, 1.0, 2)
     bandit.learn(2, -1.0, 1.0, 2)  # preferences -0.5 and 0.5
@@ -82,7 +82,7 @@ def test_cores_learn_with_steps_of_one_over_the_mean_time() -> None:
     assert agent["memory"]["mean_reward"] == pytest.approx(-(chunk - 0.5))
 
 
-def test_of_a_killed_attempt_only_memory_is_learned() -> None:
+def test_a_killed_attempt_teaches_only_the_memory_bandit() -> None:
     allocator = GradientBandit()
     allocator.observe(TASK, {}, outcome(50.0))
     answer = asked(allocator)
@@ -93,7 +93,7 @@ def test_of_a_killed_attempt_only_memory_is_learned() -> None:
     assert agent["mean_s"] == 50.0
 
 
-def test_what_nobody_measured_is_not_learned() -> None:
+def test_unmeasured_attempts_teach_nothing() -> None:
     allocator = GradientBandit()
     answer = asked(allocator)
     allocator.observe(TASK, answer.ticket, outcome(busy=None))
@@ -114,7 +114,7 @@ def test_after_a_kill_a_draw_that_is_not_more_is_doubled_or_the_request_counts(f
 
 
 def test_a_kill_of_a_small_allocation_costs_little() -> None:
-    """What the thesis's rule says: one chunk and killed is better than nine chunks unused."""
+    """By the thesis's rule, one chunk and a kill is better than nine unused chunks."""
     assert memory_reward(1e9, 1e9, outcome(ending=Ending.MEMORY)) > memory_reward(10e9, 1e9, outcome(peak=1e9))
 
 
@@ -131,7 +131,7 @@ def test_serial_tasks_end_up_with_few_cores() -> None:
     assert sorted(late)[30] <= 2
 
 
-def test_all_cores_are_all_that_there_are() -> None:
+def test_all_cores_are_those_of_the_machine() -> None:
     assert asked(GradientBanditAllCores()).ticket["most_cores"] == 8.0
 
 

@@ -1,4 +1,4 @@
-"""`ladder-malleable`: how busy cores were says how many are worth their while."""
+"""`ladder-malleable` chooses cores by how many were busy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.sizing.agent_world import GB, TASK, asked, outcome
 
 
 def learned(work: MalleableWork, attempts: int = 12, task: Task = TASK, first_busy: float | None = None) -> list[float]:
-    """Cores of each attempt. `first_busy`: so few were busy at the first, since others kept the machine busy."""
+    """Return the cores of each attempt. `first_busy`: how many were busy in the first, on a loaded machine."""
     allocator = LadderMalleable()
     found: list[float] = []
     for number in range(attempts):
@@ -27,7 +27,7 @@ def learned(work: MalleableWork, attempts: int = 12, task: Task = TASK, first_bu
 
 
 @given(st.floats(0.01, 1.0), st.integers(2, 64))
-def test_the_serial_share_is_found_again(serial: float, cores: int) -> None:
+def test_the_serial_share_is_recovered(serial: float, cores: int) -> None:
     work = MalleableWork(100.0, 1.0 - serial, GB)
     assert serial_share(cores, work.busy_cores(cores)) == pytest.approx(serial, rel=1e-6)
 
@@ -46,13 +46,13 @@ def test_a_task_of_one_core_is_tried_with_two() -> None:
     assert learned(MalleableWork(100.0, 0.0, GB), task=alone)[:2] == [2.0, 1.0]
 
 
-def test_one_core_is_not_for_ever() -> None:
+def test_a_task_that_came_down_to_one_core_is_tried_with_two_again() -> None:
     found = learned(MalleableWork(100.0, 0.75, GB // 100), 400, first_busy=1.0)
     assert found[:2] == [2.0, 1.0], "it was taken for serial"
     assert found[-1] == 4.0, "and is not"
 
 
-def test_two_cores_are_tried_the_more_rarely_the_more_often_that_was_in_vain() -> None:
+def test_two_cores_are_tried_more_and_more_rarely() -> None:
     found = learned(MalleableWork(100.0, 0.0, GB), 1600)
     tried = [number for number, cores in enumerate(found) if cores == 2]
     assert set(found) == {1.0, 2.0} and found == learned(MalleableWork(100.0, 0.0, GB), 1600)
@@ -60,7 +60,7 @@ def test_two_cores_are_tried_the_more_rarely_the_more_often_that_was_in_vain() -
     assert 5 <= len(tried) <= 40  # of attempts squared over 32
 
 
-def test_who_holds_much_memory_gets_more_cores() -> None:
+def test_a_task_that_holds_much_memory_gets_more_cores() -> None:
     light, heavy = (learned(MalleableWork(100.0, 0.65, memory), 30)[-1] for memory in (GB // 10, 29 * GB))
     assert (light, heavy) == (3.0, 4.0)  # 1 / 0.35, and sqrt(0.65 / 0.35 · 29 / 32 · 8)
 
@@ -84,7 +84,7 @@ def test_memory_is_learned_as_by_the_ladder() -> None:
     assert answer.why["memory_bytes"].policy == "ladder"
 
 
-def test_a_run_of_milliseconds_says_nothing() -> None:
+def test_a_run_of_milliseconds_teaches_nothing() -> None:
     allocator = LadderMalleable()
     allocator.observe(TASK, asked(allocator).ticket, outcome(0.1, busy=0.2))
     assert asked(allocator).why["cores"].rule == "first"

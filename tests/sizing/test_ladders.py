@@ -1,4 +1,4 @@
-"""The default: as `ladder`, but for the cores of tasks that say that they are malleable."""
+"""The default allocator: a ladder per resource, and cores chosen for malleable tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headway.model.task import Task
 from headway.sizing.agents.ladder_malleable import LadderMalleable
 from headway.sizing.agents.ladders import Ladders
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
-from headway.sizing.estimators.ladder import Ladder
+from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.per_resource import PerResource
 from headway.testing.allocator_contract import AllocatorContract
 from headway_papers.malleable_work import MalleableWork
@@ -29,7 +29,7 @@ WORK = MalleableWork(100.0, 0.75, 2 * GB)
 
 
 class _AllMalleable(Allocator):
-    """Whoever asks, the task is malleable."""
+    """Treats every task as malleable."""
 
     def __init__(self) -> None:
         self.inner = Ladders(11)
@@ -64,21 +64,21 @@ def lived(allocator: Allocator, task: Task, attempts: int, begin: int = 0) -> li
 
 
 @given(st.lists(st.sampled_from([TASK, OTHER]), max_size=12), st.integers(0, 3))
-def test_who_says_nothing_is_sized_as_before(tasks: list[Task], seed: int) -> None:
-    ours, before = Ladders(seed), PerResource(Ladder, seed)
+def test_tasks_that_are_not_malleable_get_one_ladder_per_resource(tasks: list[Task], seed: int) -> None:
+    ours, before = Ladders(seed), PerResource(ladder_sizer, seed)
     for number, task in enumerate(tasks):
         assert lived(ours, task, 1, number) == lived(before, task, 1, number)
     assert ours.state()["others"] == before.state() and not ours.state()["agents"]
 
 
-def test_other_tasks_do_not_notice_malleable_ones() -> None:
+def test_malleable_tasks_do_not_affect_others() -> None:
     ours, alone = Ladders(), Ladders()
     for number in range(10):
         lived(ours, structs.replace(MALLEABLE, category="m"), 1, number)
         assert lived(ours, OTHER, 1, number) == lived(alone, OTHER, 1, number)
 
 
-def test_malleable_tasks_are_sized_as_by_the_sizer_that_takes_all_for_malleable() -> None:
+def test_malleable_tasks_are_sized_as_by_ladder_malleable() -> None:
     ours, theirs = lived(Ladders(), MALLEABLE, 15), lived(LadderMalleable(), TASK, 15)
     assert [answer.resources for answer in ours] == [answer.resources for answer in theirs]
     assert [answer.why for answer in ours] == [answer.why for answer in theirs]
@@ -86,7 +86,7 @@ def test_malleable_tasks_are_sized_as_by_the_sizer_that_takes_all_for_malleable(
     assert ours[-1].why["cores"].policy == "ladder-malleable" and ours[-1].why["memory_bytes"].policy == "ladder"
 
 
-def test_what_is_kept_teaches_cores_and_leaves_the_rest_as_it_is() -> None:
+def test_the_kept_state_teaches_cores_only() -> None:
     ours, later = Ladders(), Ladders()
     lived(ours, MALLEABLE, 12)
     lived(later, OTHER, 5)
@@ -107,7 +107,7 @@ def test_a_history_teaches_memory_of_malleable_tasks_too() -> None:
 
 
 @pytest.mark.parametrize("cores", [9.0, 100.0])
-def test_more_cores_than_there_are_cannot_fit(cores: float) -> None:
+def test_more_cores_than_the_machine_has_cannot_fit(cores: float) -> None:
     task = structs.replace(MALLEABLE, hints={"cores": cores})
     answer = Ladders().allocate(task, {}, Context(asked(Ladders()).resources.replace(cores=8)))
     assert isinstance(answer, CannotFit) and answer.resource == "cores"

@@ -1,4 +1,4 @@
-"""Least squares of peak on input size, with the offsets of 004 section IV-B."""
+"""Least squares of peak on input size, with the offsets of Witt et al. 2019, section IV-B."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.sizing.base import CannotFit, Context, Prediction, Sizer
+from headway.sizing.base import CannotFit, Context, Prediction
+from headway.sizing.estimated import EstimatedSizer
 from headway.sizing.estimators import linear_regression
+from headway.sizing.estimators.base import Query
 from headway.sizing.estimators.linear_regression import (
     LinearRegression,
     LinearRegressionMax,
@@ -21,7 +23,7 @@ from headway.sizing.estimators.linear_regression import (
     LinearRegressionMeanMinus,
     LinearRegressionNone,
 )
-from headway.testing import SizerContract
+from tests.sizing.made import sizer_of
 
 GB = 10**9
 CONTEXT = Context(Resources(cores=4, memory_bytes=16 * GB, disk_bytes=100 * GB), start={"memory_bytes": GB})
@@ -36,16 +38,6 @@ ALL = [
 POINTS = [(0, 100.0), (1, 230.0), (2, 240.0), (3, 330.0)]
 
 
-@pytest.mark.parametrize("sizer", ALL)
-class TestContract(SizerContract):
-    @pytest.fixture(autouse=True)
-    def choose(self, sizer: type[LinearRegression]) -> None:
-        self.sizer = sizer
-
-    def make(self, resource: str) -> Sizer:
-        return self.sizer(resource)
-
-
 def task(size: int | None) -> Task:
     return Task("t", "c", "true", outputs=("o",), input_bytes=size)
 
@@ -56,16 +48,16 @@ def success(peak: float) -> Outcome:
 
 def taught(
     kind: type[LinearRegression], points: list[tuple[int, float]] | list[tuple[int | None, float]]
-) -> LinearRegression:
-    sizer = kind("memory_bytes")
+) -> EstimatedSizer:
+    sizer = sizer_of(kind)
     for size, peak in points:
         sizer.observe(task(size), success(peak))
     return sizer
 
 
-def predicted(sizer: LinearRegression, size: int | None) -> float:
-    learned = sizer.learned(task(size))
-    assert learned is not None
+def predicted(sizer: EstimatedSizer, size: int | None) -> float:
+    learned = sizer.estimator.estimate(Query(input_bytes=size))
+    assert learned is not None and isinstance(learned.value, float)
     return learned.value
 
 
@@ -121,8 +113,8 @@ def test_a_size_that_is_not_known_gives_the_mean_of_all() -> None:
     assert predicted(nothing_but_unknown, 7) == 300
 
 
-def test_a_late_predictor_gives_the_greater_of_prediction_and_twice_what_failed() -> None:
-    """004 section III-B: a guess failed, and meanwhile there are records."""
+def test_after_a_failure_the_greater_of_twice_and_learned() -> None:
+    """Witt et al. 2019, section III-B: a guess failed, and meanwhile there are records."""
     sizer = taught(LinearRegressionNone, [(1, 3.0 * GB), (2, 4.0 * GB)])
     assert value(sizer.predict(task(3), [GB], CONTEXT)) == 5 * GB
     assert value(sizer.predict(task(3), [4 * GB], CONTEXT)) == 8 * GB
@@ -143,7 +135,7 @@ CLOUD = st.lists(st.tuples(SIZES, st.floats(1e3, 1e12)), min_size=2, max_size=40
 
 
 @given(CLOUD, SIZES)
-def test_one_after_the_other_as_all_at_once(points: list[tuple[int, float]], size: int) -> None:
+def test_incremental_equals_batch(points: list[tuple[int, float]], size: int) -> None:
     sizes, peaks = (numpy.array(each, dtype=float) for each in zip(*points, strict=True))
     centred = sizes - sizes.mean()
     slope = (centred @ peaks) / (centred @ centred) if centred.any() else 0.0
@@ -184,24 +176,25 @@ def test_offsets_are_never_negative_and_the_greatest_covers_every_record(
 
 
 @given(st.lists(st.tuples(st.none() | SIZES, st.floats(1e3, 1e12)), min_size=2, max_size=30), st.none() | SIZES)
-def test_a_state_taken_up_in_the_middle_learns_on(points: list[tuple[int | None, float]], size: int | None) -> None:
+def test_a_restored_state_continues_to_learn(points: list[tuple[int | None, float]], size: int | None) -> None:
     middle = len(points) // 2
     for kind in ALL:
         first = taught(kind, points[:middle])
-        second = kind("memory_bytes")
+        second = sizer_of(kind)
         second.restore(first.state())
         for sizer in (first, second):
             for each, peak in points[middle:]:
                 sizer.observe(task(each), success(peak))
-        assert second.learned(task(size)) == first.learned(task(size))
+        query = Query(input_bytes=size)
+        assert second.estimator.estimate(query) == first.estimator.estimate(query)
 
 
-def test_without_offset_nothing_is_kept_of_a_record() -> None:
+def test_records_are_kept_only_where_the_offset_needs_them() -> None:
     for kind in (LinearRegressionNone, LinearRegressionMean):
         assert taught(kind, POINTS).state()["peaks"] == []
 
 
-def test_beyond_very_many_records_the_offset_is_that_of_a_moment_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_very_many_records_the_offset_is_computed_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear_regression, "ALWAYS_UP_TO", 4)
     sizer = taught(LinearRegressionMax, [*POINTS, (1, 190.0)])
     assert sizer.state()["offsets_at"] == 5, "a thousandth of four is less than one record"

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.sizing.base import CannotFit, Context, Prediction, Sizer
+from headway.sizing.base import CannotFit, Context, Prediction
+from headway.sizing.estimated import EstimatedSizer
+from headway.sizing.estimators.base import Query
 from headway.sizing.estimators.percentile import Percentile, Percentile50, Percentile95
-from headway.testing import SizerContract
+from tests.sizing.made import sizer_of
 
 GB = 10**9
 CONTEXT = Context(Resources(cores=4, memory_bytes=16 * GB, disk_bytes=100 * GB), start={"memory_bytes": GB})
@@ -21,21 +23,11 @@ TASK = Task("t", "c", "true", outputs=("o",))
 PEAKS = st.lists(st.floats(1, 1e12), min_size=1, max_size=60)
 
 
-@pytest.mark.parametrize("sizer", [Percentile50, Percentile95])
-class TestContract(SizerContract):
-    @pytest.fixture(autouse=True)
-    def choose(self, sizer: type[Percentile]) -> None:
-        self.sizer = sizer
-
-    def make(self, resource: str) -> Sizer:
-        return self.sizer(resource)
-
-
 def success(peak: float) -> Outcome:
     return Outcome("t", 1, Ending.SUCCESS, 0, 10, Usage(memory_bytes=Measured(peak, Quality.EXACT)))
 
 
-def taught(sizer: Percentile, peaks: list[float]) -> Percentile:
+def taught(sizer: EstimatedSizer, peaks: list[float]) -> EstimatedSizer:
     for peak in peaks:
         sizer.observe(TASK, success(peak))
     return sizer
@@ -58,37 +50,42 @@ def value(answer: Prediction | CannotFit) -> float | None:
     ],
 )
 def test_by_hand(sizer: type[Percentile], peaks: list[float], expected: float) -> None:
-    assert value(taught(sizer("memory_bytes"), peaks).predict(TASK, [], CONTEXT)) == expected
+    assert value(taught(sizer_of(sizer, "memory_bytes"), peaks).predict(TASK, [], CONTEXT)) == expected
 
 
 @given(PEAKS)
-def test_one_after_the_other_as_all_at_once(peaks: list[float]) -> None:
+def test_incremental_equals_batch(peaks: list[float]) -> None:
     for sizer in (Percentile50, Percentile95):
-        learned = taught(sizer("memory_bytes"), peaks).learned(TASK)
+        learned = taught(sizer_of(sizer, "memory_bytes"), peaks).estimator.estimate(Query())
         assert learned is not None
+        assert isinstance(learned.value, float)
         assert learned.value == pytest.approx(float(numpy.percentile(peaks, sizer.percent)), rel=1e-12)
 
 
 @given(PEAKS, st.integers(-20, 20))
 def test_twice_the_peaks_twice_the_answer(peaks: list[float], power: int) -> None:
     factor = 2.0**power  # exact in binary
-    one = taught(Percentile95("memory_bytes"), peaks).learned(TASK)
-    scaled = taught(Percentile95("memory_bytes"), [factor * peak for peak in peaks]).learned(TASK)
+    one = taught(sizer_of(Percentile95, "memory_bytes"), peaks).estimator.estimate(Query())
+    scaled = taught(sizer_of(Percentile95, "memory_bytes"), [factor * peak for peak in peaks]).estimator.estimate(
+        Query()
+    )
     assert one is not None and scaled is not None
-    assert scaled.value == factor * one.value
+    assert isinstance(one.value, float) and scaled.value == factor * one.value
 
 
 @given(PEAKS, st.data())
-def test_a_state_taken_up_in_the_middle_learns_on(peaks: list[float], data: st.DataObject) -> None:
+def test_a_restored_state_continues_to_learn(peaks: list[float], data: st.DataObject) -> None:
     middle = data.draw(st.integers(0, len(peaks)))
-    first = taught(Percentile95("memory_bytes"), peaks[:middle])
-    second = Percentile95("memory_bytes")
+    first = taught(sizer_of(Percentile95, "memory_bytes"), peaks[:middle])
+    second = sizer_of(Percentile95, "memory_bytes")
     second.restore(first.state())
-    assert taught(second, peaks[middle:]).learned(TASK) == taught(first, peaks[middle:]).learned(TASK)
+    assert taught(second, peaks[middle:]).estimator.estimate(Query()) == taught(
+        first, peaks[middle:]
+    ).estimator.estimate(Query())
 
 
 def test_before_the_first_record_the_hint_or_the_start() -> None:
-    sizer = Percentile95("memory_bytes")
+    sizer = sizer_of(Percentile95, "memory_bytes")
     assert value(sizer.predict(TASK, [], CONTEXT)) == GB
     hinted = Task("t", "c", "true", hints={"memory_bytes": 3 * GB})
     assert value(sizer.predict(hinted, [], CONTEXT)) == 3 * GB
@@ -96,7 +93,7 @@ def test_before_the_first_record_the_hint_or_the_start() -> None:
 
 
 def test_after_a_failure_the_greater_of_twice_and_learned() -> None:
-    sizer = taught(Percentile50("memory_bytes"), [3 * GB])
+    sizer = taught(sizer_of(Percentile50, "memory_bytes"), [3 * GB])
     assert value(sizer.predict(TASK, [GB], CONTEXT)) == 3 * GB
     assert value(sizer.predict(TASK, [3 * GB], CONTEXT)) == 6 * GB
     assert value(sizer.predict(TASK, [12 * GB], CONTEXT)) == 16 * GB
@@ -104,7 +101,7 @@ def test_after_a_failure_the_greater_of_twice_and_learned() -> None:
 
 
 def test_the_answer_follows_from_its_figures() -> None:
-    answer = taught(Percentile95("memory_bytes"), [100, 200, 300]).predict(TASK, [], CONTEXT)
+    answer = taught(sizer_of(Percentile95, "memory_bytes"), [100, 200, 300]).predict(TASK, [], CONTEXT)
     figures = answer.why.figures
     assert figures == {"percent": 95, "below": 200, "above": 300, "part": 0.9, "records": 3, "limit": 16 * GB}
     assert answer.why.text == "the 95th percentile of what 3 earlier ones used is 290 B memory"
@@ -112,7 +109,7 @@ def test_the_answer_follows_from_its_figures() -> None:
 
 def test_cores_are_whole_and_only_rounded_up_where_too_few_end_a_task() -> None:
     usage = Usage(cores_peak=Measured(1.2, Quality.EXACT))
-    sizer = Percentile50("cores")
+    sizer = sizer_of(Percentile50, "cores")
     sizer.observe(TASK, Outcome("t", 1, Ending.SUCCESS, 0, 10, usage))
     assert value(sizer.predict(TASK, [], CONTEXT)) == 1
     strict = Context(CONTEXT.limits, kills=frozenset({"cores"}))
@@ -120,8 +117,8 @@ def test_cores_are_whole_and_only_rounded_up_where_too_few_end_a_task() -> None:
     assert value(sizer.predict(Task("t", "c", "true", hints={"cores": 3}), [], CONTEXT)) == 3
 
 
-def test_a_task_in_place_holds_no_disk() -> None:
-    sizer = Percentile50("disk_bytes")
+def test_a_task_without_a_directory_of_its_own_holds_no_disk() -> None:
+    sizer = sizer_of(Percentile50, "disk_bytes")
     usage = Usage(disk_bytes=Measured(GB, Quality.EXACT))
     sizer.observe(TASK, Outcome("t", 1, Ending.SUCCESS, 0, 10, usage))
     assert value(sizer.predict(TASK, [], CONTEXT)) == GB

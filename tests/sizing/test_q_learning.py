@@ -25,7 +25,7 @@ GRID = Grid(("cores", "memory"), (4, 3))
 WALKERS = (QLearning, QLearningPrinted, QLearningHarmonic, QLearningSeparate)
 
 
-def test_the_number_of_choices_is_the_thesis_s() -> None:
+def test_the_grid_has_as_many_choices_as_in_the_thesis() -> None:
     """Section 4.3: c = 4 and m = 3 make 46 combinations of states and actions."""
     c, m, a = 4, 3, 5
     formula = (c - 2) * ((m - 2) * a + 2 * (a - 1)) + 2 * ((m - 2) * (a - 1) + 2 * (a - 2))
@@ -48,7 +48,7 @@ def test_the_update_by_hand() -> None:
     assert values.updates == 3
 
 
-def test_untried_actions_come_first_then_chance_then_the_best() -> None:
+def test_untried_actions_come_first_then_random_ones_then_the_best() -> None:
     values = QValues()
     tried = []
     for _ in range(5):
@@ -145,13 +145,13 @@ def test_it_never_leaves_the_limits(
 
 
 @pytest.mark.parametrize("walker", WALKERS, ids=lambda each: each.name)
-def test_the_same_seed_lives_the_same_life(walker: type) -> None:
+def test_the_same_seed_gives_the_same_choices(walker: type) -> None:
     assert lived(walker(5), 60, peak=7 * GB) == lived(walker(5), 60, peak=7 * GB)
     assert lived(walker(5), 60, peak=7 * GB) != lived(walker(6), 60, peak=7 * GB)
 
 
 @pytest.mark.parametrize("walker", WALKERS, ids=lambda each: each.name)
-def test_a_task_that_never_fits_its_grid_gets_through(walker: type) -> None:
+def test_a_task_that_needs_more_than_the_grid_succeeds(walker: type) -> None:
     given = lived(walker(), 5, peak=25 * GB)  # the grid ends at 15 GB
     assert max(each.memory_bytes for each in given) >= 25 * GB
     assert all(each.fits_in(LIMITS.replace(disk_bytes=LIMITS.disk_bytes)) for each in given)

@@ -1,4 +1,4 @@
-"""What people use today: per-process-max, peak-plus-20, ponder."""
+"""Rules of thumb in use today: per-process-max, peak-plus-20, ponder."""
 
 from __future__ import annotations
 
@@ -12,27 +12,18 @@ from hypothesis import strategies as st
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.sizing.base import CannotFit, Context, Prediction, Sizer
+from headway.sizing.base import CannotFit, Context, Prediction
+from headway.sizing.estimated import EstimatedSizer
 from headway.sizing.estimators import ponder
+from headway.sizing.estimators.base import Estimator
 from headway.sizing.estimators.peak_plus_20 import PeakPlus20
 from headway.sizing.estimators.per_process_max import PerProcessMax
 from headway.sizing.estimators.ponder import Ponder
-from headway.sizing.learning import LearningSizer
-from headway.testing import SizerContract
+from tests.sizing.made import sizer_of
 
 MB, GB, GIB = 10**6, 10**9, 2**30
 CONTEXT = Context(Resources(cores=4, memory_bytes=16 * GIB, disk_bytes=100 * GIB))
 ALL = [PerProcessMax, PeakPlus20, Ponder]
-
-
-@pytest.mark.parametrize("sizer", ALL)
-class TestContract(SizerContract):
-    @pytest.fixture(autouse=True)
-    def choose(self, sizer: type[LearningSizer]) -> None:
-        self.sizer = sizer
-
-    def make(self, resource: str) -> Sizer:
-        return self.sizer(resource)
 
 
 def task(size: int | None = None, **hints: float) -> Task:
@@ -44,8 +35,8 @@ def used(**figures: float) -> Outcome:
     return Outcome("t", 1, Ending.SUCCESS, 0, 10, usage)
 
 
-def taught(kind: type[LearningSizer], points: list[tuple[int | None, float]]) -> LearningSizer:
-    sizer = kind("memory_bytes")
+def taught(kind: type[Estimator], points: list[tuple[int | None, float]]) -> EstimatedSizer:
+    sizer = sizer_of(kind, "memory_bytes")
     for size, peak in points:
         sizer.observe(task(size), used(memory_bytes=peak))
     return sizer
@@ -57,14 +48,14 @@ def value(answer: Prediction | CannotFit) -> float | None:
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_before_the_first_record_what_the_workflow_asks_for(kind: type[LearningSizer]) -> None:
-    assert value(kind("memory_bytes").predict(task(memory_bytes=3 * GB), [], CONTEXT)) == 3 * GB
-    assert value(kind("memory_bytes").predict(task(), [], CONTEXT)) == 4 * GIB
+def test_before_the_first_record_what_the_workflow_asks_for(kind: type[Estimator]) -> None:
+    assert value(sizer_of(kind, "memory_bytes").predict(task(memory_bytes=3 * GB), [], CONTEXT)) == 3 * GB
+    assert value(sizer_of(kind, "memory_bytes").predict(task(), [], CONTEXT)) == 4 * GIB
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_cores_are_the_most_seen_in_whole_ones(kind: type[LearningSizer]) -> None:
-    sizer = kind("cores")
+def test_cores_are_the_most_seen_in_whole_ones(kind: type[Estimator]) -> None:
+    sizer = sizer_of(kind, "cores")
     for peak in (1.2, 1.7, 0.4):
         sizer.observe(task(), used(cores_peak=peak))
     assert value(sizer.predict(task(), [], CONTEXT)) == 2
@@ -101,10 +92,10 @@ class TestPeakPlus20:
         assert value(answer) == min(max(grown, figures["at_least"]), figures["limit"])
 
     def test_at_the_limit_it_cannot_fit(self) -> None:
-        assert isinstance(PeakPlus20("memory_bytes").predict(task(), [16 * GIB], CONTEXT), CannotFit)
+        assert isinstance(sizer_of(PeakPlus20, "memory_bytes").predict(task(), [16 * GIB], CONTEXT), CannotFit)
 
     def test_time_is_doubled(self) -> None:
-        assert value(PeakPlus20("walltime_s").predict(task(), [600], CONTEXT)) == 1200
+        assert value(sizer_of(PeakPlus20, "walltime_s").predict(task(), [600], CONTEXT)) == 1200
 
 
 class TestPonder:

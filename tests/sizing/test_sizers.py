@@ -8,10 +8,12 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import Allocation, CannotFit, Context, Prediction
+from headway.sizing.estimators.base import Estimator
 from headway.sizing.estimators.max_seen import MaxSeen
 from headway.sizing.estimators.user import User
 from headway.sizing.estimators.whole_machine import WholeMachine
 from headway.sizing.per_resource import PerResource
+from tests.sizing.made import maker_of, sizer_of
 
 MB, GB = 10**6, 10**9
 CONTEXT = Context(Resources(cores=4, memory_bytes=16 * GB, disk_bytes=100 * GB))
@@ -36,14 +38,14 @@ def value(answer: Prediction | CannotFit) -> float | None:
     ],
 )
 @pytest.mark.parametrize("sizer", [User, MaxSeen])
-def test_without_a_record(sizer: type, hints: dict[str, float], expected: tuple[float, ...]) -> None:
+def test_without_a_record(sizer: type[Estimator], hints: dict[str, float], expected: tuple[float, ...]) -> None:
     task = Task("t", "c", "true", outputs=("o",), hints=hints)
     names = ("cores", "memory_bytes", "disk_bytes", "walltime_s")
-    assert tuple(value(sizer(name).predict(task, [], CONTEXT)) for name in names) == expected
+    assert tuple(value(sizer_of(sizer, name).predict(task, [], CONTEXT)) for name in names) == expected
 
 
-def test_a_task_in_place_holds_no_disk() -> None:
-    assert value(MaxSeen("disk_bytes").predict(Task("t", "c", "true"), [], CONTEXT)) == 0
+def test_a_task_without_a_directory_of_its_own_holds_no_disk() -> None:
+    assert value(sizer_of(MaxSeen, "disk_bytes").predict(Task("t", "c", "true"), [], CONTEXT)) == 0
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_a_task_in_place_holds_no_disk() -> None:
     [([1 * MB], 250 * MB), ([250 * MB], 250 * MB), ([251 * MB], 500 * MB), ([900 * MB, 20 * MB], GB)],
 )
 def test_max_seen_rounds_memory_up(peaks: list[float], expected: float) -> None:
-    sizer = MaxSeen("memory_bytes")
+    sizer = sizer_of(MaxSeen, "memory_bytes")
     for peak in peaks:
         sizer.observe(TASK, used(memory_bytes=peak))
     assert value(sizer.predict(TASK, [], CONTEXT)) == expected
@@ -59,7 +61,7 @@ def test_max_seen_rounds_memory_up(peaks: list[float], expected: float) -> None:
 
 @pytest.mark.parametrize(("peak", "expected"), [(0.2, 1), (1.1, 1), (1.6, 2), (3.9, 4)])
 def test_max_seen_learns_whole_cores(peak: float, expected: float) -> None:
-    sizer = MaxSeen("cores")
+    sizer = sizer_of(MaxSeen, "cores")
     sizer.observe(TASK, used(cores_peak=peak))
     assert value(sizer.predict(TASK, [], CONTEXT)) == expected
     stated = Task("t", "c", "true", hints={"cores": 0.5})
@@ -67,13 +69,13 @@ def test_max_seen_learns_whole_cores(peak: float, expected: float) -> None:
 
 
 def test_what_was_learned_outranks_the_hint() -> None:
-    sizer = MaxSeen("memory_bytes")
+    sizer = sizer_of(MaxSeen, "memory_bytes")
     sizer.observe(TASK, used(memory_bytes=100 * MB))
     assert value(sizer.predict(Task("t", "c", "true", hints={"memory_bytes": 8 * GB}), [], CONTEXT)) == 250 * MB
 
 
 def test_after_a_failure_the_greater_of_twice_and_learned() -> None:
-    sizer = MaxSeen("memory_bytes")
+    sizer = sizer_of(MaxSeen, "memory_bytes")
     sizer.observe(TASK, used(memory_bytes=3 * GB))
     assert value(sizer.predict(TASK, [0.5 * GB], CONTEXT)) == 3 * GB
     assert value(sizer.predict(TASK, [2 * GB], CONTEXT)) == 4 * GB
@@ -82,22 +84,22 @@ def test_after_a_failure_the_greater_of_twice_and_learned() -> None:
 
 
 def test_a_failed_attempt_teaches_no_peak() -> None:
-    sizer = MaxSeen("memory_bytes")
+    sizer = sizer_of(MaxSeen, "memory_bytes")
     sizer.observe(TASK, used(Ending.MEMORY, Quality.LOWER_BOUND, memory_bytes=9 * GB))
     assert sizer.state()["records"] == 0
 
 
 def test_whole_machine() -> None:
-    assert value(WholeMachine("memory_bytes").predict(TASK, [], CONTEXT)) == 16 * GB
-    assert value(WholeMachine("walltime_s").predict(TASK, [], CONTEXT)) is None
-    assert isinstance(WholeMachine("memory_bytes").predict(TASK, [16 * GB], CONTEXT), CannotFit)
+    assert value(sizer_of(WholeMachine, "memory_bytes").predict(TASK, [], CONTEXT)) == 16 * GB
+    assert value(sizer_of(WholeMachine, "walltime_s").predict(TASK, [], CONTEXT)) is None
+    assert isinstance(sizer_of(WholeMachine, "memory_bytes").predict(TASK, [16 * GB], CONTEXT), CannotFit)
 
 
-def test_categories_learn_apart_and_state_survives() -> None:
-    allocator = PerResource(MaxSeen)
+def test_categories_learn_apart_and_a_state_can_be_restored() -> None:
+    allocator = PerResource(maker_of(MaxSeen))
     allocator.observe(TASK, {}, used(memory_bytes=100 * MB, disk_bytes=1, cores_peak=1, wall_s=1))
     other = Task("u", "other", "true", outputs=("p",))
-    again = PerResource(MaxSeen)
+    again = PerResource(maker_of(MaxSeen))
     again.restore(allocator.state())
     for each in (allocator, again):
         mine, theirs = each.allocate(TASK, {}, CONTEXT), each.allocate(other, {}, CONTEXT)
@@ -107,7 +109,7 @@ def test_categories_learn_apart_and_state_survives() -> None:
 
 
 def test_gpus_and_extras_are_as_hinted_or_cannot_fit() -> None:
-    allocator = PerResource(User)
+    allocator = PerResource(maker_of(User))
     here = Context(Resources(cores=4, memory_bytes=GB, gpus=1, extras={"licence": 2}))
     task = Task("t", "c", "true", hints={"gpus": 1, "licence": 2})
     answer = allocator.allocate(task, {}, here)
@@ -119,4 +121,4 @@ def test_gpus_and_extras_are_as_hinted_or_cannot_fit() -> None:
 
 def test_draws_are_determined_by_the_question() -> None:
     one, same, other = (Context(CONTEXT.limits, (1, "p", task, 1)) for task in ("t", "t", "u"))
-    assert one.generator().random() == same.generator().random() != other.generator().random()
+    assert one.uniform() == same.uniform() != other.uniform()

@@ -34,7 +34,12 @@ def command(as_json: bool) -> int:
     from headway.waiting import WAITS
 
     kinds = (
-        ("sizers", "how much does a task get? (--sizer)", _told(sizing_policies()), DEFAULT_SIZER),
+        (
+            "sizers",
+            "how much does a task get? (--sizer)",
+            {name: way.about for name, way in sizing_policies().items()},
+            DEFAULT_SIZER,
+        ),
         ("orders", "which ready task goes first? (--order)", _told(orders()), DEFAULT_ORDER),
         ("plans", "which jobs, and when? (simulate --plan)", {plan.name: plan.words for plan in PLANS.values()}, ""),
         ("waits", "how long does a job wait in the queue? (waits --models)", _told(WAITS), ""),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headway.model.task_log import TaskLog
     from headway.report.replay_table import SizerCost
     from headway.simulation.replay import Replay, TimeToFailure, World
-    from headway.sizing.base import Sizer
+    from headway.sizing.ways import MakeSizer
 
     Answer = tuple[Path, TaskLog, World, list[SizerCost], SizerCost | None]
     Watch = Callable[[str, int], Callable[[int], None]]
@@ -111,7 +111,7 @@ def command(
 # --- what was asked for ---
 
 
-def _chosen(names: str | None, table: dict[str, type[Sizer]]) -> dict[str, type[Sizer]]:
+def _chosen(names: str | None, table: dict[str, MakeSizer]) -> dict[str, MakeSizer]:
     if names is None:
         return dict(sorted(table.items()))
     wanted = [name.strip() for name in names.split(",") if name.strip()]
@@ -184,7 +184,7 @@ def _read(path: Path, patterns: tuple[str, ...], *, observed: bool) -> TaskLog:
 
 
 def _replay(
-    log: TaskLog, chosen: dict[str, type[Sizer]], world: World, watch: Watch | None
+    log: TaskLog, chosen: dict[str, MakeSizer], world: World, watch: Watch | None
 ) -> tuple[list[SizerCost], SizerCost | None]:
     from headway.report.replay_table import ASKED
     from headway.simulation.replay import as_asked, replay

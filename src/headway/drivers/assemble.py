@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import TypeVar
 
@@ -15,35 +16,33 @@ from headway.planning import PLANS
 from headway.planning.base import Planner
 from headway.planning.one_allocation import OneAllocation
 from headway.planning.run_times import RunTimes
-from headway.sizing import ALLOCATORS, SIZERS
+from headway.sizing import SIZERS
 from headway.sizing.agents.malleable import MalleableAllocator
-from headway.sizing.base import Allocator, Sizer
-from headway.sizing.per_resource import PerResource
+from headway.sizing.base import Allocator
+from headway.sizing.ways import MakeSizer, WayOfSizing, from_plugin
 
 Policy = TypeVar("Policy")
 
 
-def sizers() -> dict[str, type[Sizer]]:
-    """Every sizer by name: they see to one resource each."""
-    return SIZERS | _plugins("headway.sizers")
-
-
-def allocators() -> dict[str, type[MalleableAllocator]]:
-    """Every allocator that chooses cores and memory together, by name."""
-    return ALLOCATORS | _plugins("headway.allocators")
-
-
-def sizing_policies() -> dict[str, type[Sizer] | type[MalleableAllocator]]:
+def sizing_policies() -> dict[str, WayOfSizing]:
     """All that a run's `--sizer` may name."""
-    return {**sizers(), **allocators()}
+    plugins = {**_plugins("headway.sizers"), **_plugins("headway.allocators")}
+    return SIZERS | {name: from_plugin(name, plugin) for name, plugin in plugins.items()}
+
+
+def sizers() -> dict[str, MakeSizer]:
+    """Every way of sizing that sizes each resource on its own, by name: how to make its sizers."""
+    return {name: way.sizer for name, way in sizing_policies().items() if way.sizer}
+
+
+def allocators() -> dict[str, Callable[[int], MalleableAllocator]]:
+    """Every way of sizing with agents that choose cores, by name: how to make its allocator."""
+    return {name: way.agents for name, way in sizing_policies().items() if way.agents}
 
 
 def allocator_of(name: str, seed: int) -> Allocator:
     """The allocator that a run with that sizer has."""
-    if name in allocators():
-        return allocators()[name](seed)
-    known("sizer", name, sizing_policies())
-    return PerResource(sizers()[name], seed)
+    return known("sizer", name, sizing_policies()).allocator(seed)
 
 
 def orders() -> dict[str, type[Order]]:

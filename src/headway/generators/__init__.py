@@ -1,4 +1,4 @@
-"""Workflows made up: families that papers use, at any size, the same again for the same seed."""
+"""Synthetic workflows: families that papers use, at any size; the same seed makes the same workflow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GENERATORS: dict[str, Family] = {
 
 
 def family_named(name: str) -> tuple[str, Family]:
-    """A family by its name or another name of it, and the name that it goes by here."""
+    """Return a family by its name or an alias, and its name."""
     for known, family in GENERATORS.items():
         if name.lower() in (known, *family.aliases):
             return known, family
@@ -33,7 +33,7 @@ def family_named(name: str) -> tuple[str, Family]:
 
 
 def generate(family: str, tasks: int, seed: int = 0, memory_model: MemoryModel | None = None) -> Instance:
-    """Make up an instance of a family, with `tasks` tasks or the nearest number that the family's shape allows.
+    """Generate an instance of a family, with `tasks` tasks or the nearest number that the family's shape allows.
 
     >>> generate("montage", 50, seed=1).workflow.widths()
     [8, 28, 1, 1, 8, 1, 1, 1, 1]

@@ -1,7 +1,7 @@
 """CyberShake: seismic hazard of a site in Southern California. 4 levels, almost all tasks in two wide ones.
 
-Shape and figures: Bharathi et al., "Characterization of scientific workflows" (WORKS 2008), as the Pegasus
-WorkflowGenerator has them. Pairs are mean and standard deviation.
+Shape and figures: Bharathi et al., "Characterization of scientific workflows" (WORKS 2008), as in the Pegasus
+WorkflowGenerator. Pairs are mean and standard deviation.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def make(name: str, tasks: int, seed: int) -> Instance:
 
 
 def _ruptures(tasks: int) -> int:
-    """How many ruptures, such that two tasks a seismogram fill the rest and each rupture has one; 0 if none fit."""
+    """Return a number of ruptures with at least one seismogram (two tasks) each and no task left; 0 if none fits."""
     wanted = max(2, round(_RUPTURES_A_TASK * tasks))
     for ruptures in (wanted, wanted + 1, wanted - 1):
         left = tasks - 2 - ruptures

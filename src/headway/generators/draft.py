@@ -1,4 +1,4 @@
-"""`Draft`: an instance while it is being made up."""
+"""`Draft`: an instance while it is being generated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHORTEST_S = 0.001
 
 
 class Draft:
-    """Collects made-up tasks and files; all that is random comes from one generator, so that a seed says it all."""
+    """Collects synthetic tasks and files. One generator draws all random numbers, so that the seed determines them."""
 
     def __init__(self, name: str, seed: int) -> None:
         self.name = name
@@ -26,7 +26,7 @@ class Draft:
         self._count: Counter[str] = Counter()
 
     def draw(self, mean: float, deviation: float = 0.0) -> float:
-        """A positive number from the gamma distribution with that mean and standard deviation.
+        """Draw a positive number from the gamma distribution with that mean and standard deviation.
 
         Published figures are means and deviations, and some deviations exceed their mean: cutting a normal
         distribution at zero would shift the mean, a gamma distribution keeps both.
@@ -37,16 +37,16 @@ class Draft:
         return float(self.random.gamma(shape, mean / shape))
 
     def file(self, path: str, mean_bytes: float, deviation_bytes: float = 0.0) -> str:
-        """Name a file and draw its size; returns its path."""
+        """Add a file, draw its size and return its path."""
         self.file_bytes[path] = max(1, round(self.draw(mean_bytes, deviation_bytes)))
         return path
 
     def bytes_of(self, paths: Iterable[str]) -> int:
-        """The size of some files together."""
+        """Return the total size of some files."""
         return sum(self.file_bytes[path] for path in paths)
 
     def task(self, category: str, run_s: float, inputs: Sequence[str], outputs: Sequence[str]) -> str:
-        """Add a task; returns its id."""
+        """Add a task and return its id."""
         self._count[category] += 1
         task_id = f"{category}_{self._count[category]:05d}"
         self._tasks.append(Task(task_id, category, "", inputs=tuple(inputs), outputs=tuple(outputs)))
@@ -54,19 +54,19 @@ class Draft:
         return task_id
 
     def shares(self, total: int, parts: int) -> list[int]:
-        """`total` things in `parts` groups of about, but not exactly, the same size; none is empty."""
+        """Split `total` things into `parts` random groups of about the same size; none is empty."""
         more = self.random.multinomial(total - parts, [1 / parts] * parts)
         return [1 + int(count) for count in more]
 
     def instance(self, description: str) -> Instance:
-        """What has been collected, as a valid instance."""
+        """Return what has been collected as an instance."""
         return instance_of(self.name, self._tasks, self._recorded, self.file_bytes, description)
 
 
 def instance_of(
     name: str, tasks: Iterable[Task], recorded: Mapping[str, Recorded], file_bytes: Mapping[str, int], description: str
 ) -> Instance:
-    """An instance whose tasks read and wrote what their files weigh."""
+    """Make an instance whose tasks read and write as much as the sizes of their files."""
     workflow = Workflow(name, tasks)
     figures = {
         task.id: Recorded(

@@ -1,7 +1,7 @@
 """Epigenomics, "Genome" in papers: mapping of DNA reads. 9 levels: lanes of parallel pipelines, merged twice.
 
-Shape and figures: Bharathi et al., "Characterization of scientific workflows" (WORKS 2008), as the Pegasus
-WorkflowGenerator has them. Pairs are mean and standard deviation; run times follow from sizes and rates.
+Shape and figures: Bharathi et al., "Characterization of scientific workflows" (WORKS 2008), as in the Pegasus
+WorkflowGenerator. Pairs are mean and standard deviation; run times follow from sizes and rates.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ PILEUP_RATE = (881_356.45, 94_639.0)  # of the reference
 
 # bytes
 READS = (351_024_865.91, 147_899_296.0)  # of a lane
-REFERENCE = (1_700_000_000.0, 200_000_000.0)  # as found in files that the generator made
+REFERENCE = (1_700_000_000.0, 200_000_000.0)  # measured in files of that generator
 
-# by how much a step makes its data smaller
+# factors by which a step shrinks its data
 SANGER_SHRINKS = (1.32, 0.316)
 BFQ_SHRINKS = (4.24, 0.4)
 MAP_SHRINKS = 0.92
@@ -63,7 +63,7 @@ def make(name: str, tasks: int, seed: int) -> Instance:
 
 
 def _map_chunk(draft: Draft, part: str, reference: str) -> str:
-    """The four steps from a chunk of reads to its map."""
+    """Add the four steps from a chunk of reads to its map."""
     stem = part.removesuffix(".sfq")
     size_bytes = draft.file_bytes[part]
     clean, contaminated = (draft.file(f"{stem}.{kind}", size_bytes / 2) for kind in ("clean", "contaminated"))
@@ -87,7 +87,7 @@ def _merge(draft: Draft, maps: list[str], path: str) -> str:
 
 
 def _lanes(tasks: int) -> int:
-    """How many lanes: at least two with a chunk each, and four tasks a chunk must fill the rest; 0 if none fit."""
+    """Return a number of lanes with at least one chunk (four tasks) each and no task left; 0 if none fits."""
     wanted = max(2, round((tasks - 3) / (4 * _CHUNKS_A_LANE + 2)))
     for lanes in (wanted, wanted + 1, wanted - 1):
         left = tasks - 3 - 2 * lanes

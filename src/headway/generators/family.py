@@ -1,4 +1,4 @@
-"""`Family`: what can be made up of one kind of workflow."""
+"""`Family`: a kind of workflow that can be generated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headway.model.instance import Instance
 class Family(Struct, frozen=True):
     """A kind of workflow that papers use.
 
-    `make(name, tasks, seed)` makes one up with exactly `tasks` tasks if the family's shape allows it, and otherwise
+    `make(name, tasks, seed)` generates one with exactly `tasks` tasks if the family's shape allows it, and otherwise
     with the nearest number that it allows.
     """
 
@@ -23,7 +23,7 @@ class Family(Struct, frozen=True):
 
 
 def nearest_possible(tasks: int, fewest: int, possible: Callable[[int], bool]) -> int:
-    """The number nearest to `tasks` that is `possible`; of two equally near, the smaller."""
+    """Return the number nearest to `tasks` that is `possible`; of two equally near, the smaller."""
     distance = 0
     while True:
         for candidate in (tasks - distance, tasks + distance):

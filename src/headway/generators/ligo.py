@@ -1,7 +1,7 @@
 """LIGO Inspiral: the search for gravitational waves of merging binaries. 6 levels in separate groups.
 
-Shape and figures: Bharathi et al., "Characterization of scientific workflows" (WORKS 2008), as the Pegasus
-WorkflowGenerator has them. Pairs are mean and standard deviation.
+Shape and figures: Bharathi et al., "Characterization of scientific workflows" (WORKS 2008), as in the Pegasus
+WorkflowGenerator. Pairs are mean and standard deviation.
 """
 
 from __future__ import annotations

@@ -1,19 +1,18 @@
-"""Peak memory for made-up tasks.
+"""Peak memory for synthetic tasks (Witt et al. 2019, section V-B and Table II).
 
-Witt, Wagner, Leser, "Feedback-Based Resource Allocation for Batch Scheduling of Scientific Workflows" (HPCS 2019),
-section V-B and Table II. For each category are drawn: the mean of its tasks' peak memory, their standard deviation as a
-share of the mean, the unexplained variance v as a share of the whole variance, and a slope. With probability 1/2 the
-category is linear: the memory of a task is slope times the sum of its input sizes plus N(0, v). Otherwise it is normal
-with that mean and deviation, whatever the inputs.
+For each category the model draws the mean of its tasks' peak memory, their standard deviation as a share of the mean,
+the unexplained variance v as a share of the whole variance, and a slope. With probability 1/2 the category is linear:
+the memory of a task is the slope times the sum of its input sizes plus N(0, v). Otherwise it is normal with that mean
+and deviation, whatever the inputs.
 
-The paper's equation 5 has an intercept that it gives no value for. Here, as in its authors' own generator, it is 0: so
-that memory has the mean and the variance that were drawn, the input sum of a linear task is normal with mean / slope
-and (variance - v) / slope squared.
+The paper's equation 5 has an intercept without a value. Here it is 0, as in the generator of its authors. So that
+memory has the mean and the variance that were drawn, the input sum of a linear task is normal with mean / slope and
+(variance - v) / slope squared.
 
-These sums become true. Files have several readers, so sizes cannot all be chosen: files of a linear task that are too
-large together are shrunk, all by the same factor (a file with several such readers by the smallest of theirs); what is
-then missing is added to the largest input that nobody makes and nobody else reads, or comes as an additional input file
-of its own. So what tasks write never grows.
+File sizes are then changed to have these sums. Since files have several readers, not all sizes can be chosen: if the
+inputs of a linear task are too large together, they all shrink by the same factor (a file with several such readers by
+the smallest factor). What is missing is added to the largest input that no task makes and no other task reads, or
+becomes an additional input file. So what tasks write never grows.
 """
 
 from __future__ import annotations
@@ -30,18 +29,18 @@ from headway.model.task import Task
 
 Range = tuple[float, float]
 
-_OWN_STREAM = 1  # apart from the draws of shapes and run times, which are the same with and without a memory model
+_OWN_STREAM = 1  # of random numbers, so that shapes and run times are the same with and without a memory model
 
 
 class _Category(Struct, frozen=True):
     mean_bytes: float
     deviation_bytes: float
-    error_bytes: float  # a standard deviation, too
+    error_bytes: float  # standard deviation of the unexplained part
     slope: float  # 0: independent of the inputs
 
 
 class MemoryModel(Struct, frozen=True):
-    """From which ranges the models of categories are drawn, uniformly; by default those of Table II."""
+    """The ranges from which the models of categories are drawn, uniformly; by default those of Table II."""
 
     mean_bytes: Range = (1e9, 1e12)
     deviation_share: Range = (0.03, 0.1)
@@ -50,12 +49,12 @@ class MemoryModel(Struct, frozen=True):
     linear_probability: float = 0.5
 
     def apply(self, instance: Instance, seed: int) -> Instance:
-        """`instance` with peak memory for every task, and with the file sizes that go with it."""
+        """Return `instance` with a peak memory for every task and file sizes that fit it."""
         random = np.random.default_rng([seed, _OWN_STREAM])
         models = {
             category: self._draw(random) for category in dict.fromkeys(task.category for task in instance.workflow)
         }
-        wanted: dict[str, int] = {}  # input sums of linear tasks
+        wanted: dict[str, int] = {}  # by linear task: the sum of its input sizes
         for task in instance.workflow:
             model = models[task.category]
             if model.slope:
@@ -82,7 +81,7 @@ class MemoryModel(Struct, frozen=True):
 
 
 def _fit_inputs(instance: Instance, wanted: dict[str, int]) -> tuple[list[Task], dict[str, int]]:
-    """Tasks and file sizes such that the inputs of each task in `wanted` are that large together."""
+    """Return tasks and file sizes such that the inputs of each task in `wanted` have that total size."""
     tasks = instance.workflow.tasks
     factor: dict[str, float] = {}
     for task_id, sum_bytes in wanted.items():

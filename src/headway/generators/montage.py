@@ -1,7 +1,7 @@
 """Montage: images of the sky stitched into one. 9 levels: wide at first, single tasks at the end.
 
-Shape and figures: Bharathi et al., "Characterization of scientific workflows" (WORKS 2008), as the Pegasus
-WorkflowGenerator has them. Pairs are mean and standard deviation.
+Shape and figures: Bharathi et al., "Characterization of scientific workflows" (WORKS 2008), as in the Pegasus
+WorkflowGenerator. Pairs are mean and standard deviation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CORRECTIONS_AN_IMAGE = 53.18
 TABLE_AN_IMAGE = (352.24, 48.06)
 MOSAIC_A_DEGREE = 173_465_280.0
 SHRUNK_TO = 1 / 24.99
-PICTURE_TO = 0.15  # as found in files that the generator made
+PICTURE_TO = 0.15  # measured in files of that generator
 
 _IMAGES_A_TASK = 1 / 6.1  # 82 of 500
 _FEWEST = 11
@@ -92,7 +92,7 @@ def _stitch(draft: Draft, corrected: list[str], header: str, images: int) -> Non
 
 
 def _images(tasks: int) -> int:
-    """How many images: so many that the rest is a possible number of overlapping pairs; 0 if there is none."""
+    """Return a number of images that leaves a possible number of overlapping pairs; 0 if there is none."""
     wanted = max(2, round(_IMAGES_A_TASK * tasks))
     for images in (wanted, wanted + 1, wanted - 1):
         pairs = tasks - 6 - 2 * images
@@ -102,7 +102,7 @@ def _images(tasks: int) -> int:
 
 
 def _neighbours(images: int) -> Iterator[tuple[int, int]]:
-    """Pairs of images that lie in rows, the nearest first: those beside, then those below, then diagonals, …"""
+    """Yield pairs of images, which lie in rows, the nearest first: beside, then below, then diagonal, …"""
     width = math.ceil(math.sqrt(images))
     steps = [
         (down, right)
@@ -111,7 +111,9 @@ def _neighbours(images: int) -> Iterator[tuple[int, int]]:
         if (down, right) > (0, 0)
     ]
     for down, right in sorted(steps, key=lambda step: (step[0] ** 2 + step[1] ** 2, step)):
-        for column in range(max(0, -right), min(width, width - right)):  # whole columns first: no row is left out
+        for column in range(
+            max(0, -right), min(width, width - right)
+        ):  # whole columns first, so that every row has pairs
             for one in range(column, images, width):
                 other = one + down * width + right
                 if other < images:

@@ -1,8 +1,8 @@
 """SIPHT: the search for small RNAs in bacterial genomes. 5 levels; each genome is a workflow of its own.
 
-Shape and figures: Bharathi et al., "Characterization of scientific workflows" (WORKS 2008), as the Pegasus
-WorkflowGenerator has them. The outputs of a task are one file here, and so are the some 880 partner genomes of Blast;
-round sizes are sums as found in files that the generator made. Pairs are mean and standard deviation.
+Shape and figures: Bharathi et al., "Characterization of scientific workflows" (WORKS 2008), as in the Pegasus
+WorkflowGenerator. Here the outputs of a task are one file, and so are the about 880 partner genomes of Blast; round
+sizes are sums measured in files of that generator. Pairs are mean and standard deviation.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from headway.generators.draft import Draft
 from headway.generators.family import Family
 from headway.model.instance import Instance
 
-# by category: seconds, bytes that it writes
+# by category: seconds, bytes written
 FIGURES: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "Patser": ((1.27, 0.332), (91_780.15, 26_000.0)),
     "Patser_concate": ((0.08, 0.1), (0.0, 0.0)),  # writes what it reads
@@ -33,7 +33,7 @@ PARTNER_GENOMES = 252_000_000.0
 KNOWN_RNAS = 1_028_403.0
 
 _TASKS_A_GENOME = 30
-_OTHERS = len(FIGURES) - 1  # of a genome, beside its Patsers
+_OTHERS = len(FIGURES) - 1  # tasks of a genome that are no Patser
 _FEWEST = _OTHERS + 1
 
 

@@ -1,4 +1,4 @@
-"""Stand-ins: an instance as a workflow whose every task takes what was recorded of the real one."""
+"""Stand-ins: a workflow whose tasks use the time, memory and bytes that were recorded of the real ones."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from headway.model.task import Task, is_pattern
 from headway.model.workflow import Workflow
 
 _PROGRAM = Path(__file__).parents[1] / "workers" / "stand_in.py"
-_MOST_IN_A_COMMAND = 50_000  # bytes: Linux takes 128 KiB in one word, and the whole command is one word of `sh -c`
+_MOST_IN_A_COMMAND = 50_000  # bytes; Linux allows 128 KiB in one argument, and a command is one argument of `sh -c`
 
 
 class Scale(Struct, frozen=True):
-    """How much of the recorded time, memory and bytes a stand-in takes."""
+    """The factors by which a stand-in scales recorded time, memory and bytes."""
 
     time: float = 1.0
     memory: float = 1.0
@@ -34,11 +34,11 @@ class StandIns(Struct):
     """A workflow of stand-ins, and the files that must be there before it runs."""
 
     workflow: Workflow
-    inputs: dict[str, int] = field(default_factory=dict)  # sizes of the files that no task makes
-    lists: dict[str, str] = field(default_factory=dict)  # outputs of tasks that have too many for a command line
+    inputs: dict[str, int] = field(default_factory=dict)  # files that no task makes, and their sizes
+    lists: dict[str, str] = field(default_factory=dict)  # files with lists of outputs too long for a command line
 
     def without_missing_inputs(self, directory: Path) -> Workflow:
-        """The workflow as it can be looked at before `make_files`."""
+        """Return the workflow without inputs that do not exist, so that it can be checked before `make_files`."""
         missing = {path for path in self.inputs if not (directory / path).exists()}
         tasks = (
             structs.replace(task, inputs=tuple(path for path in task.inputs if path not in missing))
@@ -47,7 +47,7 @@ class StandIns(Struct):
         return Workflow(self.workflow.name, tasks)
 
     def make_files(self, directory: Path) -> None:
-        """Make inputs (sparse: nobody reads them but Headway) and lists, unless they are there already."""
+        """Write inputs (sparse, since only Headway reads them) and lists, unless they exist."""
         try:
             for path, size_bytes in self.inputs.items():
                 place = directory / path
@@ -69,9 +69,9 @@ class StandIns(Struct):
 
 
 def stand_ins(instance: Instance, folder: str, scale: Scale, most_cores: float) -> StandIns:
-    """`instance` with a stand-in for every task. Ids, categories, parents and priorities stay.
+    """Replace every task of `instance` by a stand-in. Ids, categories, parents and priorities stay.
 
-    All files move below `folder`: what tasks make into `out`, what nobody makes into `in`.
+    All files move below `folder`: those that tasks make into `out`, the others into `in`.
     """
     if not instance.recorded:
         raise InputError(
@@ -106,18 +106,20 @@ def stand_ins(instance: Instance, folder: str, scale: Scale, most_cores: float) 
 
 
 def folder_beside(instance_file: Path) -> str:
-    """The folder for the files of an instance's stand-ins: `montage.files` for montage.json or montage.json.gz."""
+    """Return the folder for the files of stand-ins: `montage.files` for montage.json or montage.json.gz."""
     stem = instance_file.name.removesuffix(".gz")
     stem = stem.rpartition(".")[0] or stem
     return f"{_harmless(stem)}.files"
 
 
 def _given(workflow: Workflow, folder: str) -> dict[str, str]:
-    """Where the files lie that no task makes: in folders of a few, because a task that has one of a folder's files as
-    its input gets links to them all."""
+    """Return the new paths of the files that no task makes.
+
+    They are spread over many folders, because a task whose input is one file of a folder gets links to all of them.
+    """
     inside = {above for path in workflow.producer for above in _directories_above(path)}
     paths = dict.fromkeys(path for task in workflow for path in task.inputs if path not in workflow.producer)
-    wanted = [  # part of, or made of, what tasks make: the parents are known already
+    wanted = [  # files that are inside, or above, what tasks make are left out: the parents are known
         path
         for path in paths
         if not is_pattern(path)
@@ -146,7 +148,7 @@ def _harmless(name: str) -> str:
 def _outputs(
     instance: Instance, task: Task, recorded: Recorded, folder: str, scale: float
 ) -> Iterator[tuple[str, int]]:
-    """Each output with its size. Those of unknown size share what is known to have been written beside the others."""
+    """Yield each output and its size. Outputs of unknown size share what the task wrote besides the others."""
     known = {path: instance.file_bytes[path] for path in task.outputs if path in instance.file_bytes}
     unknown = len(task.outputs) - len(known)
     rest = None
@@ -157,7 +159,7 @@ def _outputs(
 
 
 def _scaled(size_bytes: int | None, scale: float) -> int:
-    """Nothing stays nothing; anything else, also what nobody knows, is at least one byte."""
+    """Scale a size: 0 stays 0, and any other, also an unknown one, is at least one byte."""
     return 0 if size_bytes == 0 else max(1, round((size_bytes or 0) * scale))
 
 

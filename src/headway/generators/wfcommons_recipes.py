@@ -1,6 +1,6 @@
 """Families that the WfCommons package has recipes for: shapes and figures learned from real executions.
 
-The package is large (pandas, scipy, matplotlib), so it is wanted only by those who ask for one of these families.
+The package is large (pandas, scipy, matplotlib), so it is imported only for these families.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from headway.model.task import Task
 
 
 def make(recipe: str, name: str, tasks: int, seed: int) -> Instance:
-    """A workflow after a recipe of WfCommons, with `tasks` tasks or a few less."""
+    """Generate a workflow by a recipe of WfCommons, with `tasks` tasks or a few less."""
     package = _package()
     with _deterministic(seed):
         built = _build(getattr(package, f"{recipe}Recipe"), tasks)
@@ -60,10 +60,10 @@ def _build(recipe: Any, tasks: int) -> Any:
         BaseMethod,
     )
 
-    wanted = tasks + 2  # recipes count a source and a sink that are no tasks
+    wanted = tasks + 2  # recipes count a source and a sink as tasks
     try:
         return recipe(num_tasks=wanted).build_workflow()
-    except ValueError:  # the example that would fit best is larger than what is wanted
+    except ValueError:  # the recipe's best example is larger than that
         return recipe(num_tasks=wanted, base_method=BaseMethod.SMALLEST).build_workflow()
 
 
@@ -73,7 +73,7 @@ def _tasks(built: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _file_names(built: Any) -> dict[str, str]:
-    """Names that are the same at every try instead of universally unique ones: of their maker, or of their reader."""
+    """Return reproducible file names instead of random ones, after the task that writes or reads the file."""
     names: dict[str, str] = {}
     for kind in ("output", "input"):
         for task_id, task in _tasks(built):
@@ -84,8 +84,11 @@ def _file_names(built: Any) -> dict[str, str]:
 
 @contextmanager
 def _deterministic(seed: int) -> Iterator[None]:
-    """The recipes draw from the generators that everybody shares, and copy sets of nodes in the order of their hashes,
-    which differs from process to process: let the seed decide both, and leave everything as it was."""
+    """Make the recipes depend on the seed alone, and restore everything afterwards.
+
+    They draw from Python's and numpy's global generators, and copy sets of nodes in the order of their hashes, which
+    differs from process to process.
+    """
     import random
 
     import numpy as np

@@ -1,4 +1,4 @@
-"""The rounds of 000's Algorithm 1: who was sampled is charged, and after a round the probabilities change."""
+"""The rounds of Algorithm 1 of Souza et al. 2020: sampled actions are charged; after a round probabilities change."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ Floats = NDArray[np.float64]
 def charge(
     chances: Floats, charged: Floats, losses: Floats, first: int, draws: Floats, gamma: float, slowing: float, over: int
 ) -> int:
-    """Charge action `first` (if it is not below 0), then one sampled for each of `draws`; how many rounds are over now.
+    """Charge action `first` (unless negative), then one sampled for each of `draws`; return how many rounds are over.
 
-    000 Algorithm 1, lines 3-7: an action that is sampled adds its loss to what is `charged`; when one has been charged
-    more than 1 the round is over, every action's chance is multiplied by exp(-gamma_t x charged) and normalised, and
-    the next round begins with nothing charged. gamma_t is gamma / t^slowing in round t, `over` how many were before.
+    Souza et al. 2020, Algorithm 1, lines 3-7: a sampled action's loss is added to what it is charged. When an action
+    has been charged more than 1, the round is over: every action's chance is multiplied by exp(-gamma_t x charged) and
+    normalised, and the next round begins with nothing charged. gamma_t is gamma / t^slowing in round t; `over` is the
+    number of rounds before.
     """
     for turn in range(-1, draws.size):
         action = first

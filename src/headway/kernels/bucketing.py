@@ -1,10 +1,11 @@
-"""Where to cut sorted records into buckets: 001's Algorithms 1 and 2, with the sums written out.
+"""Where to cut sorted records into buckets: Algorithms 1 and 2 of Phung and Thain 2024, with the sums written out.
 
-Both take records sorted by value with their significances (positive whole numbers, so that sums are exact) and give,
-for each bucket from the lowest up, the index of its last record and the significance of all records up to there.
+Both functions take records sorted by value with their significances (positive whole numbers, so that sums are exact).
+They return, for each bucket from the lowest up, the index of its last record and the significance of all records up to
+there.
 
-The paper computes the expected waste of every cut from its definition. Written out, most of it cancels, and what stays
-is computed from running sums. With s the significance of the records up to a cut and S that of all in the range, r the
+The paper computes the expected waste of every cut from its definition. Written out, most terms cancel, and the rest is
+computed from running sums. With s the significance of the records up to a cut and S that of all in the range, r the
 value at the cut and R the greatest, section IV-B's four cases add up to
 
     W = s/S · r + (1 - (s/S)²) · R - mean,      least where  s · (S·r - s·R)  is least.
@@ -26,14 +27,14 @@ from headway.kernels.compiled import compiled_when_busy
 Values = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-# A plain call takes a tenth of a millisecond or more, compiling a second: after some hundreds a run is a long one.
+# A plain call takes a tenth of a millisecond or more, compiling a second: it pays after some hundred calls.
 MANY_CALLS = 500
-# Up to so many records plain Python takes milliseconds; with more nobody should wait for so many calls.
+# Up to this many records plain Python takes milliseconds; with more, the kernel is compiled at once.
 MANY_RECORDS = 1_000
 
 
 def greedy_buckets(values: Values, significances: Whole) -> tuple[Whole, Whole]:
-    """Algorithm 1: cut where the expected waste is least, then do the same below and above, until no cut is best."""
+    """Algorithm 1: cut where the expected waste is least, then below and above, until not cutting is best."""
     count = len(values)
     if count > MANY_RECORDS:
         greedy_cuts.compile_now()
@@ -43,8 +44,10 @@ def greedy_buckets(values: Values, significances: Whole) -> tuple[Whole, Whole]:
 
 
 def exhaustive_buckets(values: Values, significances: Whole, most: int) -> tuple[Whole, Whole]:
-    """Algorithm 2 with section IV-D's candidates: for each k up to `most`, cut at the records just below i/k of the
-    greatest value; the k of the least expected waste."""
+    """Algorithm 2 with the candidates of section IV-D: the k up to `most` with the least expected waste.
+
+    For each k, the cuts are at the records just below i/k of the greatest value.
+    """
     count = len(values)
     if count > MANY_RECORDS:
         exhaustive_cuts.compile_now()
@@ -57,13 +60,12 @@ def _room(count: int) -> Whole:
     return np.empty(count, np.int64)
 
 
-# The two below work in arrays that they are handed: with arrays of their own compiling takes twice as long.
+# The next two work in arrays that the caller provides: allocating their own would double the time to compile them.
 
 
 @compiled_when_busy(MANY_CALLS)
 def greedy_cuts(values: Values, significances: Whole, upto: Whole, ends: Whole, waiting: Whole) -> int:
-    """Writes the running sum of significances into `upto`, the buckets' last indices into `ends`, and says how many
-    there are.
+    """Fill `upto` with the running sum of significances and `ends` with the buckets' last indices; return how many.
 
     Of cuts that cost the same the lowest is taken, as by the strict comparison in the paper.
     """
@@ -93,7 +95,7 @@ def greedy_cuts(values: Values, significances: Whole, upto: Whole, ends: Whole, 
             buckets += 1
             ranges -= 1
             low = high + 1
-        else:  # what is below the cut is next, what is above it waits
+        else:  # go on below the cut; the part above it waits
             waiting[ranges] = cut
             ranges += 1
     return buckets
@@ -101,11 +103,10 @@ def greedy_cuts(values: Values, significances: Whole, upto: Whole, ends: Whole, 
 
 @compiled_when_busy(MANY_CALLS)
 def exhaustive_cuts(values: Values, significances: Whole, most: int, upto: Whole, best: Whole, ends: Whole) -> int:
-    """Writes the running sum of significances into `upto`, the buckets' last indices into `best`, and says how many
-    there are; `ends` is room to work in.
+    """Fill `upto` with the running sum of significances and `best` with the buckets' last indices; return how many.
 
-    The smallest k of those that cost the same. Costs that differ by less than rounding does are the same: with exact
-    numbers they would be.
+    `ends` is scratch space. Of several k that cost the same, the smallest is taken; costs that differ by rounding only
+    count as the same.
     """
     count = len(values)
     running = 0

@@ -1,6 +1,7 @@
-"""`compiled_when_busy`: plain Python for the first calls, machine code for the thousands after them.
+"""Decorators that turn number work into machine code by numba, which is imported only when a kernel is compiled.
 
-`compiled`: machine code from the first call on, for functions that call each other.
+`compiled_when_busy`: plain Python for the first calls, machine code for the thousands after them.
+`compiled`, `inner`, `inlined`: machine code from the first call on, for functions that call each other.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 Arguments = ParamSpec("Arguments")
@@ -18,16 +20,19 @@ Result = TypeVar("Result")
 
 
 class CompiledWhenBusy(Generic[Arguments, Result]):
-    """A function that is compiled (by numba, once for all: the result is kept on disk) when it has been called often.
+    """A function that is compiled after a number of calls; the machine code is kept on disk for later processes.
 
     Importing numba takes half a second and compiling as much again: a short run never pays for either, a long one once.
     Both ways compute the same to the last bit. `plain` and `compile_now` are for tests and benchmarks.
     """
 
-    def __init__(self, function: Callable[Arguments, Result], calls: int) -> None:
+    def __init__(
+        self, function: Callable[Arguments, Result], calls: int, steps: Sequence[Callable[..., Any]] = ()
+    ) -> None:
         functools.update_wrapper(self, function)
         self.plain = function
         self._left = calls
+        self._steps = steps
         self._current = function
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -38,40 +43,53 @@ class CompiledWhenBusy(Generic[Arguments, Result]):
         return self._current(*args, **kwargs)
 
     def compile_now(self) -> Callable[Arguments, Result]:
-        """The compiled function, used from now on."""
+        """Compile the function, if that has not been done, and return the machine code."""
         if self._current is self.plain:
             self._left = 0
-            self._current = _compiled(self.plain)
+            self._current = _compiled(_calling(self.plain, self._steps))
         return self._current
 
 
 def compiled_when_busy(
-    calls: int,
+    calls: int, steps: Sequence[Callable[..., Any]] = ()
 ) -> Callable[[Callable[Arguments, Result]], CompiledWhenBusy[Arguments, Result]]:
-    """Decorator: compile after so many calls. The function may use numpy arrays and numbers, and call no other."""
-    return lambda function: CompiledWhenBusy(function, calls)
+    """Decorator: compile after so many calls.
+
+    The function may use numpy arrays and numbers, and call no function of ours but its `steps`, which are compiled
+    with it and call none.
+    """
+    return lambda function: CompiledWhenBusy(function, calls, steps)
+
+
+def _calling(function: Callable[Arguments, Result], steps: Sequence[Callable[..., Any]]) -> Callable[Arguments, Result]:
+    """Return a copy of the function that calls the machine code of its steps."""
+    if not steps or not isinstance(function, FunctionType):
+        return function
+    machine_code = {step.__name__: _compiled(step, inline="always") for step in steps}
+    copy = FunctionType(function.__code__, function.__globals__ | machine_code, function.__name__)
+    return functools.update_wrapper(copy, function)
 
 
 def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Decorator: machine code, kept on disk. The function may call others that are compiled, and allocates nothing.
 
-    Without allocations nobody has to count who refers to an array, which for a function that is given a dozen of them
-    takes far longer than what it does.
+    Without allocations numba does not count references to arrays, which for a function with a dozen arrays would take
+    far longer than its work.
     """
     return _compiled(function, _nrt=False, no_cfunc_wrapper=True)
 
 
 def inner(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Decorator: compiled for compiled functions only. Python cannot call it, which saves compiling."""
+    """Decorator: compiled for compiled functions only. Python cannot call it, which makes compiling faster."""
     return _compiled(function, _nrt=False, no_cfunc_wrapper=True, no_cpython_wrapper=True)
 
 
 def inlined(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Decorator: compiled into each function that calls it, for what is short and called often."""
+    """Decorator: compiled into each function that calls it; for short functions that are called often."""
     return _compiled(function, _nrt=False, no_cfunc_wrapper=True, no_cpython_wrapper=True, forceinline=True)
 
 
-def _compiled(function: Callable[Arguments, Result], **options: bool) -> Callable[Arguments, Result]:
+def _compiled(function: Callable[Arguments, Result], **options: bool | str) -> Callable[Arguments, Result]:
     import numba
 
     njit: Any = numba.njit
@@ -79,17 +97,17 @@ def _compiled(function: Callable[Arguments, Result], **options: bool) -> Callabl
     with _kept_by_content(numba.config, folder):
         try:
             result: Callable[Arguments, Result] = njit(cache=True, **options)(function)
-        except RuntimeError:  # there is no place to keep the result: neither beside the code nor at home
+        except RuntimeError:  # the result can be kept neither beside the code nor in the home directory
             result = njit(**options)(function)
     return result
 
 
 @contextmanager
 def _kept_by_content(config: Any, folder: Path) -> Iterator[None]:
-    """What is compiled meanwhile is kept under a name that changes with any file of its folder.
+    """Keep what is compiled meanwhile under a name that changes with any file of the folder.
 
-    numba itself looks only at the file of the function that is called: a change in a function which that one calls
-    would go unnoticed. Functions call others of their folder only.
+    numba itself looks only at the file of the function that it compiles and would miss a change in a function that this
+    one calls. Functions call only others of their folder.
     """
     before = config.CACHE_DIR
     config.CACHE_DIR = str(_place(before, folder) / _fingerprint(folder))

@@ -1,4 +1,4 @@
-"""The cheapest sequence of allocations to try, for a task whose peak is like those seen so far."""
+"""The cheapest sequence of allocations to try, for a task whose peak is distributed as those seen so far."""
 
 from __future__ import annotations
 
@@ -10,96 +10,98 @@ from numpy.typing import NDArray
 from headway.kernels.compiled import compiled_when_busy
 
 Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
 
-BIN = 0.05  # values that differ by less share a bin, which keeps its maximum
+BIN = 0.05  # peaks whose logarithms differ by less share a bin, which keeps its maximum
 MOST_RUNGS = 32
-FARTHEST = 3.0  # that a peak is moved, as a logarithm: twenty times as large an input is beyond what a line can tell
+# The farthest that a peak is moved along the line, as a logarithm: an input twenty times as large is beyond what the
+# line can tell.
+FARTHEST = 3.0
+FEWEST = 1e-200  # the weight of a record far away: not nothing
+TAIL = 7  # values beyond the maximum
 
 
-@compiled_when_busy(calls=1000)
-def rungs_of(
-    log_peaks: Floats,
-    run_s: Floats,
-    log_inputs: Floats,
-    forget: float,
-    log_input: float,
-    bandwidth: float,
-    failed_share: float,
-    lost_besides: float,
-    spread: float,
-    rungs: Floats,
-) -> int:
-    """Fill `rungs` with allocations v1 < v2 < … and return how many there are.
+def weigh(
+    log_peaks: Floats, log_inputs: Floats, forget: float, log_input: float, bandwidth: float, weights: Floats
+) -> float:
+    """Fill `weights` with each record's weight by age and input size; return the slope of log peak over log input.
 
-    The distribution is that of the peaks (at least 1 each, given as logarithms, oldest first), each weighed by its run
-    time and by `1 - forget` to the power of its age. If `log_input` is a number, a record counts the more the nearer
-    its own input is (by a factor e for each `bandwidth`; NaN is far from everything), and its peak is moved along a
-    line through the logarithms of peaks over those of inputs, fitted to a wider neighbourhood.
-
-    Beyond the maximum there is a tail of mass 1/(n+1), with the mean excess over the greatest sqrt(n) peaks as its
-    scale, held near `spread` times the maximum while there are few; it falls off exponentially at first, and more
-    slowly far out, since surprises are larger than that.
-
-    An attempt that fails costs `failed_share` of its run time times (its allocation + `lost_besides`). With S the mass
-    above a rung, D[i] = min over k > i of v_k (S_i - (1 - f) S_k) + f L S_k + D[k]: lines in S_i, whose slopes fall and
-    whose arguments rise as i falls, so that a queue of lines answers in O(n).
+    The slope is fitted with twice the bandwidth, so to a wider neighbourhood. It is 0 where `log_input` is NaN.
     """
     records = len(log_peaks)
-    nearness = np.ones(records)
     age_weight = 1.0
     for index in range(records - 1, -1, -1):
-        nearness[index] = age_weight
+        weights[index] = age_weight
         age_weight *= 1.0 - forget
-    slope = 0.0
-    if log_input == log_input and bandwidth > 0.0:  # noqa: PLR0124 - not NaN
-        nearest = math.inf
-        for index in range(records):
-            nearest = min(nearest, abs(log_inputs[index] - log_input))
-        total = mean_x = mean_y = square = product = 0.0
-        for index in range(records):
-            away = abs(log_inputs[index] - log_input)
-            if not away < math.inf:  # nobody knows its input
-                nearness[index] = 1e-200
-                continue
-            weight = nearness[index] * math.exp((nearest - away) / (2.0 * bandwidth))
-            nearness[index] = max(1e-200, nearness[index] * math.exp(-away / bandwidth))  # far away, not nowhere
-            # Weighted sums of squares and products, one record after the other: West (1979).
-            total += weight
-            step_x, step_y = log_inputs[index] - mean_x, log_peaks[index] - mean_y
-            mean_x += step_x * weight / total
-            mean_y += step_y * weight / total
-            square += weight * step_x * (log_inputs[index] - mean_x)
-            product += weight * step_x * (log_peaks[index] - mean_y)
-        slope = min(1.0, max(-0.5, product / (square + 0.1)))  # no faster than its input
-    # Bins: each keeps its maximum, so that an allocation is always enough for somebody.
+    if math.isnan(log_input) or bandwidth <= 0.0:
+        return 0.0
+    nearest = math.inf
+    for index in range(records):
+        nearest = min(nearest, abs(log_inputs[index] - log_input))
+    total = mean_x = mean_y = square = product = 0.0
+    for index in range(records):
+        away = abs(log_inputs[index] - log_input)
+        if not away < math.inf:  # its input size is unknown
+            weights[index] = FEWEST
+            continue
+        weight = weights[index] * math.exp((nearest - away) / (2.0 * bandwidth))
+        weights[index] = max(FEWEST, weights[index] * math.exp(-away / bandwidth))
+        # Weighted sums of squares and products, one record after the other: West (1979).
+        total += weight
+        step_x, step_y = log_inputs[index] - mean_x, log_peaks[index] - mean_y
+        mean_x += step_x * weight / total
+        mean_y += step_y * weight / total
+        square += weight * step_x * (log_inputs[index] - mean_x)
+        product += weight * step_x * (log_peaks[index] - mean_y)
+    return min(1.0, max(-0.5, product / (square + 0.1)))  # peaks grow no faster than inputs
+
+
+def move(log_peaks: Floats, log_inputs: Floats, slope: float, log_input: float) -> Floats:
+    """Return the peaks as they would be for an input of the task's size."""
     moved = log_peaks.copy()
     if slope != 0.0:
-        for index in range(records):
+        for index in range(len(moved)):
             way = slope * (log_input - log_inputs[index])
-            if way == way:  # noqa: PLR0124 - not NaN
+            if not math.isnan(way):
                 moved[index] = max(0.0, moved[index] + min(FARTHEST, max(-FARTHEST, way)))
-    lowest = int(moved.min() / BIN)
-    bins = int(moved.max() / BIN) - lowest + 1
-    values = np.zeros(bins + 7)
-    masses = np.zeros(bins + 7)
-    counts = np.zeros(bins)
+    return moved
+
+
+def fill_bins(
+    log_peaks: Floats, weights: Floats, run_s: Floats, values: Floats, masses: Floats, counts: Floats
+) -> tuple[int, float, float]:
+    """Sort the peaks into bins; return the number of bins in use, the sum of weights, and that of masses.
+
+    A bin's value is its maximum, so that an allocation is always enough for some task.
+    """
+    lowest = int(log_peaks.min() / BIN)
     known = 0.0
-    for index in range(records):
-        place = int(moved[index] / BIN) - lowest
-        values[place] = max(values[place], moved[index])
-        masses[place] += nearness[index] * run_s[index]
-        counts[place] += nearness[index]
-        known += nearness[index]
+    for index in range(len(log_peaks)):
+        place = int(log_peaks[index] / BIN) - lowest
+        values[place] = max(values[place], log_peaks[index])
+        masses[place] += weights[index] * run_s[index]
+        counts[place] += weights[index]
+        known += weights[index]
     used = 0
     mass = 0.0
-    for place in range(bins):
+    for place in range(len(counts)):
         if counts[place] > 0.0:
             values[used] = math.exp(values[place]) * (1.0 + 1e-12)  # not a rounding error too little
             masses[used], counts[used] = masses[place], counts[place]
             mass += masses[place]
             used += 1
+    return used, known, mass
+
+
+def add_tail(
+    values: Floats, masses: Floats, counts: Floats, used: int, known: float, mass: float, spread: float
+) -> float:
+    """Append values beyond the maximum, with the mass of one more record; return the sum of all masses.
+
+    The scale is the mean excess over the greatest sqrt(n) peaks, held near `spread` times the maximum while there are
+    few. The tail falls off exponentially at first, and more slowly far out, since surprises are larger than that.
+    """
     maximum = values[used - 1]
-    # The tail.
     wanted = math.sqrt(known) + 1.0
     above = excess = 0.0
     threshold = maximum
@@ -113,25 +115,36 @@ def rungs_of(
             break
         excess += (values[place] - threshold) * counts[place]
     scale = (excess + 2.0 * spread * maximum) / (max(0.0, above - 1.0) + 2.0)
-    beyond = mass / known if known > 1e-12 else 1.0  # as much as one record weighs
+    beyond = mass / known if known > 1e-12 else 1.0
     for step, share in ((0.13, 0.4), (0.5, 0.25), (1.0, 0.15), (2.0, 0.1), (4.0, 0.05), (10.0, 0.03), (30.0, 0.02)):
         values[used] = maximum + scale * step
         masses[used] = beyond * share
         mass += masses[used]
         used += 1
-    # The cheapest way up, from the top down.
+    return mass
+
+
+def climb_cheaply(
+    values: Floats, masses: Floats, mass: float, failed_share: float, lost_besides: float, following: Whole
+) -> None:
+    """Fill `following` with the next rung above each value (counted from 1; 0 is the start), from the top down.
+
+    With S the mass above a value, f the share of its run time that an attempt lasts which fails, and L what it holds
+    besides, the least cost is D[i] = min over k > i of v_k (S_i - (1 - f) S_k) + f L S_k + D[k]. These are lines in
+    S_i, whose slopes fall and whose arguments rise as i falls, so that a queue of lines answers in O(n).
+    """
+    used = len(values)
     left = np.zeros(used + 1)  # the mass above each value; left[0]: all of it
     left[0] = mass
     for place in range(used):
         left[place + 1] = max(0.0, left[place] - masses[place])
     left[used] = 0.0
-    following = np.zeros(used + 1, dtype=np.int64)
     slopes = np.zeros(used + 1)
     offsets = np.zeros(used + 1)
     lines = np.zeros(used + 1, dtype=np.int64)
     cost = 0.0
     first = last = 0
-    for place in range(used, 0, -1):  # the line of value `place`, counted from 1, then the answer for `place - 1`
+    for place in range(used, 0, -1):  # the line of value `place`, then the answer for `place - 1`
         new_slope = values[place - 1]
         new_offset = cost + left[place] * failed_share * lost_besides - (1.0 - failed_share) * new_slope * left[place]
         while last - first >= 2:
@@ -149,8 +162,40 @@ def rungs_of(
             first += 1
         cost = slopes[first] * here + offsets[first]
         following[place - 1] = lines[first]
-    count = 0
-    place = 0
+
+
+@compiled_when_busy(calls=1000, steps=(weigh, move, fill_bins, add_tail, climb_cheaply))
+def rungs_of(
+    log_peaks: Floats,
+    run_s: Floats,
+    log_inputs: Floats,
+    forget: float,
+    log_input: float,
+    bandwidth: float,
+    failed_share: float,
+    lost_besides: float,
+    spread: float,
+    rungs: Floats,
+) -> int:
+    """Fill `rungs` with allocations v1 < v2 < … and return how many there are.
+
+    The distribution is that of the peaks (at least 1 each, given as logarithms, oldest first), each weighted by its run
+    time and by `1 - forget` to the power of its age. If `log_input` is a number, a record counts the more the nearer
+    its own input size is (by a factor e for each `bandwidth`; a NaN is far from everything), and its peak is moved
+    along a line through the logarithms of peaks over those of inputs. An attempt that fails costs `failed_share` of its
+    run time times (its allocation + `lost_besides`). `spread` says how far the next maximum may lie above the last.
+    """
+    weights = np.ones(len(log_peaks))
+    slope = weigh(log_peaks, log_inputs, forget, log_input, bandwidth, weights)
+    moved = move(log_peaks, log_inputs, slope, log_input)
+    bins = int(moved.max() / BIN) - int(moved.min() / BIN) + 1
+    values, masses, counts = np.zeros(bins + TAIL), np.zeros(bins + TAIL), np.zeros(bins)
+    used, known, mass = fill_bins(moved, weights, run_s, values, masses, counts)
+    mass = add_tail(values, masses, counts, used, known, mass, spread)
+    used += TAIL
+    following = np.zeros(used + 1, dtype=np.int64)
+    climb_cheaply(values[:used], masses[:used], mass, failed_share, lost_besides, following)
+    count = place = 0
     while place < used and count < len(rungs):
         place = following[place]
         rungs[count] = values[place - 1]
@@ -159,8 +204,11 @@ def rungs_of(
 
 
 def price(rungs: Floats, count: int, peak: float, failed_share: float, lost_besides: float) -> float:
-    """What a ladder costs a task, for each second of its run time, beyond its peak: rungs that are climbed in vain, and
-    the rest of the one that is enough. After the last rung comes twice as much, and so on."""
+    """Return what a ladder costs a task beyond its peak, for each second of its run time.
+
+    That is the rungs that are climbed in vain, and the rest of the one that is enough. After the last rung each next
+    one is twice as large.
+    """
     cost = 0.0
     for index in range(count):
         rung = float(rungs[index])

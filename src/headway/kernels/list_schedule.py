@@ -1,4 +1,4 @@
-"""How long a group of tasks takes on so many nodes, if a free node always takes the first task that is ready."""
+"""The makespan of a list schedule: a free node always takes the first task that is ready."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ def list_makespans(
     work: Ints,
     lengths: Floats,
 ) -> None:
-    """Fill `lengths` with the length of a list schedule for each number of nodes.
+    """Fill `lengths` with the makespan of a list schedule for each number of nodes.
 
-    Tasks are numbered in the order in which they are preferred. A task holds `spans` nodes; where there are fewer it
-    holds them all, for longer in the same proportion, and one that has to wait for nodes holds up those behind it. The
-    children of task i are
-    `children[first_child[i]:first_child[i + 1]]`; `parents` counts those within the group. `keys` (2 x tasks) and
-    `work` (3 x tasks) are room to compute in.
+    Tasks are numbered in the order of preference. A task holds `spans` nodes; where there are fewer it holds them all,
+    for proportionally longer. A task that waits for nodes blocks those behind it. The children of task i are
+    `children[first_child[i]:first_child[i + 1]]`; `parents` has the number of each task's parents within the group.
+    `keys` (2 x tasks) and `work` (3 x tasks) are scratch space.
     """
     total = len(run_s)
     ready, running, left = work[0], work[1], work[2]

@@ -1,4 +1,4 @@
-"""Quantiles of what records near a question say, each record weighed by how near it is."""
+"""Quantiles of the records near a question, each record weighted by how near it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headway.kernels.compiled import compiled_when_busy
 
 Floats = NDArray[np.float64]
 
-SURE = 1e-9  # what rounding may lack of a share
+SURE = 1e-9  # tolerance for rounding errors in shares
 
 
 @compiled_when_busy(calls=50)
@@ -23,13 +23,13 @@ def nearby_quantiles(
     weights: Floats,
     found: Floats,
 ) -> None:
-    """Fill `found` with the values that these shares (never falling) of the records near the question do not exceed.
+    """Fill `found` with quantiles: the values that the given shares of the records near the question do not exceed.
 
-    `values` never fall; `known` is 1 where a record's value is known and 0 where it is only known to be greater, which
-    is taken account of as by Kaplan and Meier: its weight goes to those above. `places` has a column a record and
-    `question` a number a row. A record weighs the product of 1 / (1 + distance²) over the rows. One more record of
-    typical weight stands above all, at `top` or at the greatest value: the question's own answer may be the greatest
-    yet, and with few records nearby that is likely. `weights` is room to work in.
+    `shares` and `values` ascend. `known` is 1 where a record's value is known and 0 where the true value is greater (a
+    censored record, whose weight goes to those above, as by Kaplan and Meier). `places` has a column for each record
+    and `question` a number for each row; a record's weight is the product of 1 / (1 + distance²) over the rows. One
+    more record of typical weight stands above all, at `top` or at the greatest value: the answer to the question may be
+    the greatest yet, and with few records nearby that is likely. `weights` is scratch space.
     """
     records = values.size
     total = 0.0
@@ -43,9 +43,11 @@ def nearby_quantiles(
         weights[record] = weight
         total += weight
         squares += weight * weight
-    left = total + (squares / total if total > 0.0 else 1.0)  # the weight of those not yet passed, and who stands above
+    left = total + (
+        squares / total if total > 0.0 else 1.0
+    )  # the weight of all records not yet passed, and of the one above all
     beyond = 1.0  # the share of all that is greater than what was passed
-    unit = beyond / left  # what a weight of 1 is as a share; the same until somebody whose value is not known is passed
+    unit = beyond / left  # the share of a weight of 1; it changes when a censored record is passed
     asked = 0
     for record in range(records):
         if asked == shares.size:

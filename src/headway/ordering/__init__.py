@@ -1,4 +1,4 @@
-"""WHICH FIRST? One file an order; this table is all of them."""
+"""WHICH FIRST? This table has every built-in order, by the name that users write after `--order`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ORDERS: dict[str, type[Order]] = {
     for order in (
         LearningRank,
         LearningRankCautious,
-        # 004
+        # Witt et al. 2019
         Fifo,
         Bfs,
         BfsPostpone,

@@ -14,31 +14,31 @@ from headway.model.workflow import Workflow
 class Order(ABC):
     """Gives each ready task a key; the smallest goes first. The user's priorities come before any order.
 
-    The key has two parts: one of the task's category, which may change as tasks end, and one of the task, which is
-    asked for when the task becomes ready, and again after each failed attempt. So a finished task re-sorts the
-    categories, of which there are few, and not 100,000 tasks.
+    The key has two parts: the category's, which may change as tasks end, and the task's, which the engine asks for when
+    the task becomes ready and again after each failed attempt. So a finished task re-sorts the categories, of which
+    there are few, and not 100,000 tasks.
 
-    All that an order knows comes to it through `added` and `observe`, from the records of a run: a resumed run, in
-    which they are replayed, goes on in the same order.
+    An order learns everything through `added` and `observe`, from the records of a run. A resumed run replays them and
+    goes on in the same order.
     """
 
     name: str
 
     def added(self, tasks: Sequence[Task], workflow: Workflow) -> None:
-        """Tasks that have just been added to `workflow`, their parents known. Called before any key of theirs is."""
+        """Take note of tasks that were added to `workflow`. Called before any of their keys is asked for."""
 
     def category_key(self, category: str) -> tuple[Any, ...]:
-        """Compared first; may change after `observe`."""
+        """Return the first part of the key, which may change after `observe`."""
         return ()
 
     @abstractmethod
     def task_key(self, task: Task, failures: int, arrival: int) -> tuple[Any, ...]:
-        """Compared second; `arrival` counts tasks as they become ready, again after a failure, and breaks ties."""
+        """Return the second part of the key; `arrival` counts tasks as they become ready, and again after a failure."""
 
     def at_stake(self, task: Task) -> float:
-        """What a failed attempt at `task` loses besides what it holds, in whole nodes: others wait longer.
+        """Return what a failed attempt at `task` costs besides what it holds, in whole nodes: other tasks wait longer.
 
-        A sizer that weighs what failing costs gives more where more is at stake (004 section VII).
+        A sizer that weighs the cost of failing gives more where more is at stake (Witt et al. 2019, section VII).
         """
         return 0.0
 

@@ -1,4 +1,4 @@
-"""`bfs`, `bfs-postpone`: shallow tasks first (paper 004, section III-A and Table I)."""
+"""`bfs`, `bfs-postpone`: shallow tasks first (Witt et al. 2019, section III-A and Table I)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway.ordering.topology import Depths
 
 
 class Bfs(Order):
-    """Shallow tasks first: many become ready soon; of equals, those that have failed most often (004: persevere)."""
+    """Shallow tasks first, so that many become ready soon; of equals, those that have failed most often."""
 
     name = "bfs"
     failed: ClassVar[FailureHandling] = "persevere"

@@ -1,4 +1,4 @@
-"""`learning-rank-cautious`: the same order, and more memory for tasks on which many others wait (004, section VII)."""
+"""`learning-rank-cautious`: the order of learning-rank, and more memory for tasks that many others wait for."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.ordering.learning_rank import LearningRank
 
-CAUTION = 1.0  # whole nodes that a failure loses besides, if all other tasks wait for the one that fails
+CAUTION = 1.0  # whole nodes that a failure costs besides, if all other tasks wait for the one that fails
 
 
 class LearningRankCautious(LearningRank):
-    """As learning-rank; and a sizer that weighs the cost of failing gives more to tasks on which many others wait.
+    """As learning-rank; and a sizer that weighs the cost of failing gives more to tasks that many others wait for.
 
-    How many wait for a task is counted along all paths, up to all that there are: more than enough where paths meet
-    again, and cheap.
+    Witt et al. 2019 propose this in section VII. The tasks that wait are counted along all paths, at most as many as
+    there are tasks: that counts too many where paths meet again, but is cheap.
     """
 
     name = "learning-rank-cautious"
@@ -29,7 +29,7 @@ class LearningRankCautious(LearningRank):
 
 
 def waiting_below(workflow: Workflow) -> dict[str, int]:
-    """For each task, how many paths lead down from it to others, but at most as many as there are tasks."""
+    """Return for each task the number of paths from it to other tasks, at most the number of tasks."""
     below: dict[str, int] = {}
     for task_id in reversed(workflow.topological()):
         below[task_id] = min(len(workflow), sum(1 + below[child] for child in workflow.children[task_id]))

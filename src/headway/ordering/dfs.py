@@ -1,31 +1,21 @@
-"""`dfs`, `dfs-postpone`: deep tasks first (paper 004, section III-A and Table I)."""
+"""`dfs`, `dfs-postpone`: deep tasks first (Witt et al. 2019, section III-A and Table I)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from headway.model.task import Task
-from headway.model.workflow import Workflow
-from headway.ordering.base import Order
-from headway.ordering.failure_handling import FailureHandling, place
-from headway.ordering.topology import Depths
+from headway.ordering.bfs import Bfs
 
 
-class Dfs(Order):
-    """Deep tasks first: new kinds of tasks are met early; of equals, those that have failed most often (004)."""
+class Dfs(Bfs):
+    """Deep tasks first, so that every category is met early; of equals, those that have failed most often."""
 
     name = "dfs"
-    failed: ClassVar[FailureHandling] = "persevere"
-
-    def __init__(self) -> None:
-        self._depths = Depths()
-
-    def added(self, tasks: Sequence[Task], workflow: Workflow) -> None:
-        self._depths.add(tasks)
 
     def task_key(self, task: Task, failures: int, arrival: int) -> tuple[Any, ...]:
-        return -self._depths[task.id], place(failures, self.failed), arrival
+        depth, *others = super().task_key(task, failures, arrival)
+        return -depth, *others
 
 
 class DfsPostpone(Dfs):

@@ -1,4 +1,4 @@
-"""What becomes of tasks that have failed, among those that are alike otherwise (paper 004, section III-C)."""
+"""Where failed tasks go among equals: first (persevere) or last (postpone); Witt et al. 2019, section III-C."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ FailureHandling = Literal["persevere", "postpone"]
 
 
 def place(failures: int, handling: FailureHandling) -> int:
-    """The more failures the sooner (persevere), or the later (postpone)."""
+    """Return a key that is smaller the more failures there are (persevere), or greater (postpone)."""
     return -failures if handling == "persevere" else failures

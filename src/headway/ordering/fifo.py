@@ -1,4 +1,4 @@
-"""`fifo`: in the order in which tasks become ready (paper 004, section III-A)."""
+"""`fifo`: tasks in the order in which they become ready (Witt et al. 2019, section III-A)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headway.ordering.base import Order
 
 
 class Fifo(Order):
-    """First in, first out: a task that failed stands in line again, behind those that became ready meanwhile."""
+    """First in, first out: a task that failed goes behind those that became ready meanwhile."""
 
     name = "fifo"
 

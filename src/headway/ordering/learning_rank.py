@@ -1,4 +1,4 @@
-"""`learning-rank`: what teaches most, then the longest way to go, by run times learned so far; ours."""
+"""`learning-rank`: one task of each new category, then the longest path to an exit."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from headway.model.workflow import Workflow
 from headway.ordering.base import Order
 from headway.ordering.topology import Ranks
 
-STEPS_A_DOUBLING = 2  # ranks that differ by less are alike: run times are not known any better
-GROWTH = 1.25  # ranks are computed anew when there are so many times as many tasks, or categories with a success
+STEPS_A_DOUBLING = 2  # ranks that differ by less count as equal: run times are not known any better
+GROWTH = 1.25  # ranks are computed again when tasks, or categories with a success, have grown by this factor
 
 
 class LearningRank(Order):
-    """One task of each kind that never succeeded first, then the longest path to an exit; of equals, the most failures.
+    """One task of each category without a success first, then the longest path to an exit; of equals, the most failed.
 
-    What the first of a kind needs is worth knowing for all of its kind. Of tasks that are as far from an exit, counted
-    in tasks, the one that has failed most often goes first, since its kind waits for what it teaches (004: persevere);
-    then the one with the longest way by run times learned so far.
+    What the first task of a category needs is worth knowing for all its tasks. Among tasks that are equally far from an
+    exit, counted in tasks, the one that has failed most often goes first, since its category waits for what it teaches
+    (to persevere, in Witt et al. 2019); then the one with the longest path by run times learned so far.
 
-    Run times only decide among the like: tasks get their keys at different times, and what was known then is not what
-    is known now. They are means by category, in units of the mean of all that ended. Ranks of all tasks are
-    computed anew when the successes have doubled or a quarter more categories or tasks are known: 100,000 tasks cost a
-    few dozen passes over the graph.
+    Run times decide only among equals, since tasks get their keys at different times, from different knowledge. They
+    are means by category, in units of the mean of all successes. The ranks of all tasks are computed again when
+    successes have doubled or there are a quarter more categories or tasks: 100,000 tasks cost a few dozen passes over
+    the graph. This order is Headway's own.
     """
 
     name = "learning-rank"
@@ -36,9 +36,9 @@ class LearningRank(Order):
         self._workflow = Workflow("")
         self._successes: Counter[str] = Counter()
         self._seconds: dict[str, float] = {}
-        self._every, self._every_s = 0, 0.0  # of all categories together
-        self._known_then = 0  # categories with a success when ranks were computed last
-        self._probes: dict[str, str] = {}  # by category: the task that is to teach
+        self._every, self._every_s = 0, 0.0  # successes of all categories and their run time
+        self._known_then = 0  # categories with a success when ranks were last computed
+        self._probes: dict[str, str] = {}  # by category: the task that goes first
         self._in_tasks = Ranks()
         self._ranks: dict[str, float] = {}  # by run times
         self._stale = True
@@ -60,7 +60,7 @@ class LearningRank(Order):
         return not teaches, -self._in_tasks[task.id], -failures, -way, arrival
 
     def _relative(self, task: Task) -> float:
-        """Its category's mean run time over that of all; what is not known yet is taken to be average."""
+        """Return the category's mean run time over that of all; 1 where it is unknown."""
         count = self._successes[task.category]
         if not count or not self._every_s:
             return 1.0

@@ -1,4 +1,4 @@
-"""`least-finished-first`, `least-finished-first-postpone`: what least is known of (paper 004, section III-A: LFF)."""
+"""`least-finished-first`: categories with the fewest successes first (Witt et al. 2019, section III-A: LFF)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headway.ordering.failure_handling import FailureHandling, place
 class LeastFinishedFirst(Order):
     """Tasks of the category with the fewest successes first; of equals, those that have failed most often.
 
-    Successes of earlier runs count: they taught as much.
+    Successes of earlier runs count, too.
     """
 
     name = "least-finished-first"

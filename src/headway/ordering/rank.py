@@ -1,4 +1,4 @@
-"""`rank`, `rank-postpone`: the longest path to an exit first (paper 004, section III-A and Table I: TR)."""
+"""`rank`, `rank-postpone`: the longest path to an exit first (Witt et al. 2019, section III-A and Table I: TR)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Depths and ranks of a graph that grows: what is known is kept, so that adding tasks one by one stays cheap."""
+"""Depths and ranks of a growing graph, updated as tasks are added, so that adding them one by one stays cheap."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headway.model.workflow import Workflow
 
 
 class Depths:
-    """The longest path from an entry to each task, in tasks before it: a task without parents has depth 0."""
+    """The length of the longest path from an entry to each task: a task without parents has depth 0."""
 
     def __init__(self) -> None:
         self._depth: dict[str, int] = {}
@@ -18,13 +18,13 @@ class Depths:
         return self._depth[task_id]
 
     def add(self, tasks: Sequence[Task]) -> None:
-        """New tasks never change the depth of old ones: nobody gets further parents."""
+        """Add tasks. They never change the depth of old ones, since no task gets further parents."""
         for task in parents_first(tasks):
             self._depth[task.id] = 1 + max((self._depth[parent] for parent in task.parents), default=-1)
 
 
 class Ranks:
-    """The longest path from each task to an exit, in tasks, itself included."""
+    """The number of tasks on the longest path from each task to an exit, itself included."""
 
     def __init__(self) -> None:
         self._rank: dict[str, int] = {}
@@ -33,7 +33,7 @@ class Ranks:
         return self._rank[task_id]
 
     def add(self, tasks: Sequence[Task], workflow: Workflow) -> None:
-        """New tasks raise the ranks of those above them, as far up as it makes a difference."""
+        """Add tasks, and raise the ranks of their ancestors where that makes a difference."""
         raised: list[str] = []
         for task in reversed(parents_first(tasks)):
             below = max((self._rank[child] for child in workflow.children[task.id]), default=0)
@@ -53,7 +53,7 @@ class Ranks:
 
 
 def parents_first(tasks: Sequence[Task]) -> list[Task]:
-    """The tasks, each behind those of its parents that are among them; otherwise as they stand."""
+    """Return the tasks in their order, but each after those of its parents that are among them."""
     among = {task.id: task for task in tasks}
     done: set[str] = set()
     ordered: list[Task] = []

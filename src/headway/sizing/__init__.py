@@ -1,18 +1,17 @@
-"""HOW MUCH? One file an algorithm; this table is all of them."""
+"""HOW MUCH? This table has every built-in way of sizing, by the name that users write after `--sizer`."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from headway.sizing.agents.feedback_loop import FeedbackLoop
 from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditAllCores
 from headway.sizing.agents.ladder_malleable import LadderMalleable
 from headway.sizing.agents.ladders import Ladders
-from headway.sizing.agents.malleable import MalleableAllocator
 from headway.sizing.agents.q_learning import QLearning, QLearningHarmonic, QLearningPrinted
 from headway.sizing.agents.q_learning_separate import QLearningSeparate
-from headway.sizing.base import Sizer
 from headway.sizing.estimators.exhaustive_bucketing import ExhaustiveBucketing
 from headway.sizing.estimators.greedy_bucketing import GreedyBucketing
-from headway.sizing.estimators.ladder import Ladder
 from headway.sizing.estimators.linear_regression import (
     LinearRegression,
     LinearRegressionMax,
@@ -30,48 +29,43 @@ from headway.sizing.estimators.ponder import Ponder
 from headway.sizing.estimators.quantized_bucketing import QuantizedBucketing
 from headway.sizing.estimators.user import User
 from headway.sizing.estimators.whole_machine import WholeMachine
+from headway.sizing.ladder_sizer import ladder_sizer
+from headway.sizing.ways import WayOfSizing, chosen_by, estimated_by, summary
 
-SIZERS: dict[str, type[Sizer]] = {
-    sizer.name: sizer
-    for sizer in (
-        Ladder,
-        # 001
-        GreedyBucketing,
-        ExhaustiveBucketing,
-        QuantizedBucketing,
-        MinWaste,
-        MaxThroughput,
-        MaxSeen,
-        WholeMachine,
-        # 004
-        Percentile50,
-        Percentile95,
-        LinearRegression,
-        LinearRegressionNone,
-        LinearRegressionMean,
-        LinearRegressionMeanMinus,
-        LinearRegressionMax,
+SIZERS: dict[str, WayOfSizing] = {
+    way.name: way
+    for way in (
+        WayOfSizing(Ladders.name, summary(Ladders), ladder_sizer, Ladders),
+        # Phung and Thain 2024
+        estimated_by(GreedyBucketing),
+        estimated_by(ExhaustiveBucketing),
+        estimated_by(QuantizedBucketing),
+        estimated_by(MinWaste),
+        estimated_by(MaxThroughput),
+        estimated_by(MaxSeen, otherwise=partial(MaxSeen, step=1)),
+        estimated_by(WholeMachine),
+        # Witt et al. 2019
+        estimated_by(Percentile50),
+        estimated_by(Percentile95),
+        estimated_by(LinearRegression),
+        estimated_by(LinearRegressionNone),
+        estimated_by(LinearRegressionMean),
+        estimated_by(LinearRegressionMeanMinus),
+        estimated_by(LinearRegressionMax),
         # what people use today
-        PerProcessMax,
-        PeakPlus20,
-        Ponder,
-        User,
+        estimated_by(PerProcessMax),
+        estimated_by(PeakPlus20, otherwise=PerProcessMax),
+        estimated_by(Ponder, otherwise=partial(Ponder, reserve=0.0, by_input=False)),
+        estimated_by(User),
+        # agents that choose cores and memory together; those after the first are of Zunker 2021
+        chosen_by(LadderMalleable),
+        chosen_by(GradientBandit),
+        chosen_by(GradientBanditAllCores),
+        chosen_by(QLearning),
+        chosen_by(QLearningPrinted),
+        chosen_by(QLearningHarmonic),
+        chosen_by(QLearningSeparate),
+        chosen_by(FeedbackLoop),
     )
 }
-DEFAULT_SIZER = Ladder.name
-# These choose cores, too, for tasks that can use more or fewer of them: the default for those that say so.
-ALLOCATORS: dict[str, type[MalleableAllocator]] = {
-    allocator.name: allocator
-    for allocator in (
-        Ladders,
-        LadderMalleable,
-        # 003
-        GradientBandit,
-        GradientBanditAllCores,
-        QLearning,
-        QLearningPrinted,
-        QLearningHarmonic,
-        QLearningSeparate,
-        FeedbackLoop,
-    )
-}
+DEFAULT_SIZER = Ladders.name

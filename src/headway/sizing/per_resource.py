@@ -10,22 +10,22 @@ from headway.model.records import Figure, Why
 from headway.model.resources import HELD, Resources
 from headway.model.task import Task
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context, Sizer
+from headway.sizing.observing import ABSURD
 
 LEARNED = ("cores", "memory_bytes", "disk_bytes", "walltime_s")
-_ABSURD = 2.0**62
 
 
 class PerResource(Allocator):
-    """Asks a sizer of its own for each of cores, memory, disk and time; nodes, GPUs and named extras are as hinted.
+    """Asks one sizer for each of cores, memory, disk and walltime; nodes, GPUs and named extras are as hinted.
 
-    A simulation that has figures of some resources only asks for these.
+    `sizer` makes a sizer for a resource. `resources`: those to size, where a simulation has figures of some only.
     """
 
     def __init__(self, sizer: Callable[[str], Sizer], seed: int = 0, resources: Sequence[str] = LEARNED) -> None:
         self._make = sizer
         self._seed = seed
-        self._sizers: dict[str, dict[str, Sizer]] = {resource: {} for resource in resources}  # then by category
-        self._peaks: dict[str, dict[str, float]] = {}  # what the last success of a category used
+        self._sizers: dict[str, dict[str, Sizer]] = {resource: {} for resource in resources}  # by resource and category
+        self._peaks: dict[str, dict[str, float]] = {}  # by category: what its last success used
 
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:
         amounts: dict[str, float | None] = {}
@@ -51,13 +51,13 @@ class PerResource(Allocator):
         return Allocation(Resources.of(amounts), why)
 
     def _shares(self, category: str, limits: Resources) -> dict[str, float]:
-        """The shares of a node that an attempt takes: as far as is known, what the last one used."""
+        """Return the shares of a node that an attempt takes, by what the last one used."""
         return {name: peak / (limits[name] or peak) for name, peak in self._peaks.get(category, {}).items()}
 
     def _question(self, sizer: Sizer, resource: str, context: Context, held: float) -> Context:
         _, _, task, attempt = context.draw
         draw = (self._seed, f"{sizer.name}/{resource}", task, attempt)
-        return Context(context.limits, draw, context.start, context.kills, held, context.requeue_s)
+        return Context(context.limits, draw, context.start, context.kills, held)
 
     def observe(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
         for resource in self._sizers:
@@ -65,7 +65,7 @@ class PerResource(Allocator):
         if outcome.ending is Ending.SUCCESS:
             found = {name: outcome.usage.peak(name) for name in HELD}
             self._peaks[task.category] = {
-                name: peak.value for name, peak in found.items() if peak and 0 < peak.value < _ABSURD
+                name: peak.value for name, peak in found.items() if peak and 0 < peak.value < ABSURD
             }
 
     def state(self) -> dict[str, Any]:

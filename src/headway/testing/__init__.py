@@ -2,13 +2,14 @@
 
 Subclass a suite in a pytest file and say how to make the thing:
 
-    class TestMyOrder(OrderContract):
+    class TestMyEstimator(EstimatorContract):
         def make(self):
-            return MyOrder()
+            return MyEstimator()
 """
 
 from headway.testing.allocator_contract import AllocatorContract
 from headway.testing.cluster_contract import ClusterContract
+from headway.testing.estimator_contract import EstimatorContract
 from headway.testing.format_contract import TaskLogFormatContract, WorkflowFormatContract
 from headway.testing.journal_contract import JournalContract
 from headway.testing.order_contract import OrderContract
@@ -19,6 +20,7 @@ from headway.testing.wait_contract import WaitContract
 __all__ = [
     "AllocatorContract",
     "ClusterContract",
+    "EstimatorContract",
     "JournalContract",
     "OrderContract",
     "PlannerContract",

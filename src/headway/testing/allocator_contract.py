@@ -17,10 +17,10 @@ GARBAGE = (math.nan, math.inf, -math.inf, -1.0, 0.0, 2.0**63)
 
 
 class AllocatorContract:
-    """Limits hold, failures lead upwards, nothing is forgotten, everything is finite and explained."""
+    """Limits hold, a retry gets more, a state survives JSON, and every answer is finite and explained."""
 
     def make(self) -> Allocator:
-        """A fresh allocator."""
+        """Return a new allocator."""
         raise NotImplementedError
 
     def test_never_above_the_limits_and_never_below_what_failed(self) -> None:
@@ -94,7 +94,7 @@ class AllocatorContract:
 
 
 def trained(allocator: Allocator, draw: random.Random, outcomes: int) -> Allocator:
-    """The allocator after so many attempts that it sized itself, some of which ran out of memory."""
+    """Let the allocator size and learn from that many attempts, some of which run out of memory."""
     for number in range(outcomes):
         task = _task(draw)
         answer = allocator.allocate(task, {}, _asked(number, 1))

@@ -1,4 +1,4 @@
-"""What every sizer must do."""
+"""What every sizer must do, for each resource."""
 # ruff: noqa: S101, S311 - these are tests
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ GARBAGE = (math.nan, math.inf, -math.inf, -1.0, 0.0, 2.0**63)
 
 
 class SizerContract:
-    """Limits hold, failures lead upwards, nothing is forgotten, everything is finite and explained."""
+    """Limits hold, a retry gets more, a state survives JSON, and every answer is finite and explained."""
 
     def make(self, resource: str) -> Sizer:
-        """A fresh sizer for that resource."""
+        """Return a new sizer for that resource."""
         raise NotImplementedError
 
     def test_never_above_the_limits_and_never_below_what_failed(self) -> None:
@@ -65,7 +65,7 @@ class SizerContract:
             assert math.isfinite(after or 0)
             assert after == before
 
-    def test_a_bound_from_below_is_not_a_peak(self) -> None:
+    def test_a_lower_bound_is_not_a_peak(self) -> None:
         sizer = _trained(self.make("memory_bytes"), "memory_bytes", random.Random(1), 12)
         before = _answer(sizer)
         outcome = _outcome("memory_bytes", 1.0, Ending.MEMORY, Quality.LOWER_BOUND)

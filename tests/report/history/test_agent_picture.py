@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from headway.report.history.agent_picture import agent_lines, traces_of
-from headway.sizing import ALLOCATORS
+from headway.sizing import SIZERS
 from tests.sizing.agent_world import GB, lived
 
 
 def state(sizer: str, runs: int) -> dict[str, object]:
-    allocator = ALLOCATORS[sizer](1)
+    allocator = SIZERS[sizer].allocator(1)
     lived(allocator, runs, peak=3 * GB)
     return {"version": 1, "learned": allocator.state(), "runs": {}}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from msgspec import Struct
 
@@ -15,6 +16,8 @@ from headway.sizing.estimators.max_throughput import MaxThroughput
 from headway.sizing.estimators.min_waste import MinWaste
 from headway.sizing.estimators.quantized_bucketing import QuantizedBucketing
 from headway.sizing.estimators.whole_machine import WholeMachine
+from headway.sizing.ladder_sizer import ladder_sizer
+from headway.sizing.ways import sizers_of
 
 OURS = Ladder.name
 RECOMMENDED = ExhaustiveBucketing.name  # by the paper
@@ -35,36 +38,27 @@ class Entrant(Struct, frozen=True):
         return self.column is not None
 
 
-def _max_seen(resource: str) -> Sizer:
-    return MaxSeen(resource, first="whole-machine")
-
-
-def _exact(resource: str) -> Sizer:
-    """The greatest peak so far, from a small start: what both bucketing algorithms did in the paper's own runs, by its
-    logs."""
-    return MaxSeen(resource, bucket_bytes=1)
-
-
-def _greedy(resource: str) -> Sizer:
-    return GreedyBucketing(resource, significance="task-number")
-
-
-def _exhaustive(resource: str) -> Sizer:
-    return ExhaustiveBucketing(resource, significance="task-number")
-
+_MAX_SEEN = sizers_of(
+    partial(MaxSeen, first="whole-machine"), otherwise=partial(MaxSeen, step=1, first="whole-machine")
+)
+# What the two bucketing algorithms did in the paper's own runs, as its logs show: the greatest peak so far, from a
+# small start.
+_EXACT = sizers_of(partial(MaxSeen, step=1))
+_GREEDY = sizers_of(partial(GreedyBucketing, significance="task-number"))
+_EXHAUSTIVE = sizers_of(partial(ExhaustiveBucketing, significance="task-number"))
 
 ENTRANTS: dict[str, Entrant] = {
     entrant.name: entrant
     for entrant in (
-        Entrant(WholeMachine.name, WholeMachine, "whole"),
-        Entrant(MaxSeen.name, _max_seen, "max-seen"),
-        Entrant(MinWaste.name, MinWaste, "min-waste"),
-        Entrant(MaxThroughput.name, MaxThroughput, "max-xput"),
-        Entrant(QuantizedBucketing.name, QuantizedBucketing, "quantized"),
-        Entrant(GreedyBucketing.name, _greedy, "greedy", draws=True),
-        Entrant(ExhaustiveBucketing.name, _exhaustive, "exhaust", draws=True),
-        Entrant(EXACT, _exact),
-        Entrant(OURS, Ladder),
+        Entrant(WholeMachine.name, sizers_of(WholeMachine), "whole"),
+        Entrant(MaxSeen.name, _MAX_SEEN, "max-seen"),
+        Entrant(MinWaste.name, sizers_of(MinWaste), "min-waste"),
+        Entrant(MaxThroughput.name, sizers_of(MaxThroughput), "max-xput"),
+        Entrant(QuantizedBucketing.name, sizers_of(QuantizedBucketing), "quantized"),
+        Entrant(GreedyBucketing.name, _GREEDY, "greedy", draws=True),
+        Entrant(ExhaustiveBucketing.name, _EXHAUSTIVE, "exhaust", draws=True),
+        Entrant(EXACT, _EXACT),
+        Entrant(OURS, ladder_sizer),
     )
 }
 RIVALS = tuple(entrant.name for entrant in ENTRANTS.values() if entrant.is_rival)

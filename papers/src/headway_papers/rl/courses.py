@@ -18,9 +18,10 @@ from headway.sizing.agents.malleable import MalleableAllocator
 from headway.sizing.agents.q_learning import QLearning, QLearningHarmonic, QLearningPrinted
 from headway.sizing.agents.q_learning_separate import QLearningSeparate
 from headway.sizing.base import Allocator
-from headway.sizing.estimators.ladder import Ladder
 from headway.sizing.estimators.user import User
+from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.per_resource import PerResource
+from headway.sizing.ways import MakeSizer, sizers_of
 from headway_papers.fixed_pool.runs import SIZED, run_in_pool
 from headway_papers.malleable_work import malleable_outcome
 from headway_papers.rl.worlds import MACHINE, World
@@ -51,7 +52,7 @@ class RunFigures(Struct, frozen=True):
     tasks: int
 
 
-def _sizer(make: type) -> Callable[[World], Allocator]:
+def _sizer(make: MakeSizer) -> Callable[[World], Allocator]:
     return lambda world: PerResource(make, world.seed, SIZED)
 
 
@@ -64,12 +65,12 @@ OURS, STATED = Ladders.name, "ladder-stated-cores"  # the latter: ours if tasks 
 APPROACHES = {
     approach.name: approach
     for approach in (
-        Approach(DEFAULT, 10, _sizer(User)),
+        Approach(DEFAULT, 10, _sizer(sizers_of(User))),
         Approach(BANDIT, 50, _agents(GradientBandit)),
         Approach(Q, 100, _agents(QLearning)),
         Approach(LOOP, 20, lambda world: FeedbackLoop(world.seed, 10, world.tasks_a_run())),
         Approach(OURS, 20, _agents(Ladders)),
-        Approach(STATED, 20, _sizer(Ladder)),
+        Approach(STATED, 20, _sizer(ladder_sizer)),
         Approach(GradientBanditAllCores.name, 50, _agents(GradientBanditAllCores)),
         Approach(QLearningPrinted.name, 100, _agents(QLearningPrinted)),
         Approach(QLearningHarmonic.name, 100, _agents(QLearningHarmonic)),

@@ -1,4 +1,4 @@
-"""`feedback-loop`: everything while it trains, then what was used on average (paper 003, section 5.1)."""
+"""`feedback-loop`: the whole machine while a category trains, then what was used on average."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from headway.model.records import Figure, Why
 from headway.model.resources import describe
 from headway.sizing.agents.agent_trace import Trace
 from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given
-from headway.sizing.observing import learned_peak
+from headway.sizing.resource_rules import MEMORY
 
 TRAINING_RUNS = 10
 
 
 class FeedbackLoop(MalleableAllocator):
-    """All cores and memory while a category trains, then what was used on average (003).
+    """All cores and memory while a category trains, then what was used on average.
 
-    After the training a task gets the mean of the cores that were busy, and the mean plus a standard deviation of the
-    memory; one that runs out gets the most that training saw, then twice that. Training lasts `training` runs, each of
-    so many tasks of a category as `tasks_a_run` says (one, if it says nothing); what comes later is not learned from,
-    as in the thesis, nor what others had sized.
+    After the training a task gets the mean number of busy cores, and the mean memory plus a standard deviation; one
+    that runs out gets the greatest peak of the training, then twice that. Later attempts teach nothing, nor do those
+    that another policy sized. Zunker 2021, section 5.1.
+
+    `training`: the number of runs that a category trains. `tasks_a_run`: by category, the tasks in each run (1).
     """
 
     name = "feedback-loop"
@@ -38,7 +39,7 @@ class FeedbackLoop(MalleableAllocator):
 
 
 class _Loop(Agent):
-    """The figures of a category's training: means, and the sum of squared distances to the mean (Welford)."""
+    """The statistics of a category's training: means, and the sum of squared distances to the mean (Welford)."""
 
     def __init__(self, training: int) -> None:
         super().__init__()
@@ -80,10 +81,10 @@ class _Loop(Agent):
         return Choice(cores, ceil(amount), {"cores": why_cores, "memory_bytes": why_memory}, {})
 
     def learn(self, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
-        peak, cores = learned_peak("memory_bytes", outcome), outcome.usage.cores_average
+        peak, cores = MEMORY.peak(outcome), outcome.usage.cores_average
         given_bytes = given(ticket, "given_memory_bytes")
         if given_bytes is None:
-            return  # somebody else's attempt did not have all that there is
+            return  # another policy sized it, without the whole machine
         unused = given_bytes if outcome.ending is Ending.MEMORY else given_bytes - (peak or 0.0)
         self._trace.add(str(outcome.ending), given(ticket, "given_cores") or 0.0, given_bytes, -unused)
         if self._seen >= self._training or peak is None:

@@ -1,4 +1,4 @@
-"""`gradient-bandit`: a bandit for cores and one for memory (paper 003, section 4.2)."""
+"""`gradient-bandit`: one bandit for cores and one for memory."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from headway.model.resources import describe
 from headway.sizing.agents.agent_trace import Trace
 from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given, unused_cores
 from headway.sizing.agents.preferences import Preferences
-from headway.sizing.observing import learned_peak, run_s
+from headway.sizing.observing import run_s
+from headway.sizing.resource_rules import MEMORY
 
-# The thesis leaves n open. Its bandits gave a fifth of the default's memory, so a chunk was well below a fifth of it.
+# The thesis does not give n. Its bandits gave a fifth of the default's memory, so a chunk was well below a fifth of it.
 CHUNKS = 10
 MOST_OF_DEFAULT = 1.5
-# The thesis's actions are "based on the number of CPUs available". Over all of 32 cores rewards are so far apart that a
-# step of 1 / mean time settles on the second draw (its Figure 4.2 again); hence no more than twice the request, as for
-# its other agent. `gradient-bandit-all-cores` takes the thesis by its word.
+# The thesis's actions are "based on the number of CPUs available". Over 32 cores rewards are so far apart that a step
+# of 1 / mean time settles on the second draw, as in its Figure 4.2; hence at most twice the request, as for its other
+# agent. `gradient-bandit-all-cores` follows the thesis to the letter.
 MOST_OF_DEFAULT_CORES = 2.0
 
 
 class GradientBandit(MalleableAllocator):
-    """Draws cores and memory, each from a bandit that learns which draws were worth it (003).
+    """Draws cores and memory, each from a gradient bandit that learns which draws were worth it.
 
-    Whole cores from 1 to twice the workflow's request, and memory in chunks of a tenth of the request up to one and a
-    half times the request. Cores are rewarded by reward 4.1, -t (1 + cores - used), with steps of 1 / mean run time;
-    memory by the chunks that were not used, or twice all of them if the attempt was killed, with steps of 1 / n. Of an
-    attempt that was killed the cores bandit learns nothing: nobody knows how long it would have taken. After a kill a
-    draw that is not more is doubled; if that is not more either, the request counts (section 4.2.2), and where that
-    had run out, twice as much.
+    Whole cores from 1 to twice the workflow's request, and memory in tenths of the request up to 1.5 times. The cores
+    bandit is rewarded by equation 4.1, -t (1 + cores - used), with steps of 1 / mean run time; the memory bandit by the
+    chunks that were not used, or twice all chunks after a kill, with steps of 1 / n. A killed attempt teaches the cores
+    bandit nothing, since its run time is unknown. After a kill the draw must exceed what ran out; else twice the draw
+    counts, else the request, else twice what ran out. Zunker 2021, section 4.2.
     """
 
     name = "gradient-bandit"
@@ -41,7 +41,7 @@ class GradientBandit(MalleableAllocator):
 
 
 class GradientBanditAllCores(GradientBandit):
-    """`gradient-bandit` that may give a task all cores there are, whatever the workflow asks for (003)."""
+    """`gradient-bandit` that may give a task all cores of the machine, whatever the workflow asks for (Zunker 2021)."""
 
     name = "gradient-bandit-all-cores"
 
@@ -135,7 +135,7 @@ class _Bandits(Agent):
 
 
 def cores_reward(run_seconds: float, unused: float) -> float:
-    """Reward 4.1: the time it took, and the core time that was not used.
+    """Equation 4.1: the run time, and the core time that was not used.
 
     >>> cores_reward(100.0, 2.0)   # four cores, 200 % used
     -300.0
@@ -144,15 +144,15 @@ def cores_reward(run_seconds: float, unused: float) -> float:
 
 
 def memory_reward(memory_bytes: float, chunk_bytes: float, outcome: Outcome) -> float | None:
-    """Section 4.2.2: the chunks that were not used; twice all of them if there were too few."""
+    """Return the chunks that were not used, negated; twice all of them if there were too few (section 4.2.2)."""
     if outcome.ending is Ending.MEMORY:
         return -2.0 * memory_bytes / chunk_bytes
-    peak = learned_peak("memory_bytes", outcome)
+    peak = MEMORY.peak(outcome)
     return None if peak is None else -max(0.0, memory_bytes - peak) / chunk_bytes
 
 
 def _after_kill(drawn: int, question: Question, chunk_bytes: float) -> int:
-    """The draw, if it is more than what ran out; otherwise twice the draw, otherwise the request."""
+    """Return the draw if it is more than what ran out, else twice the draw, else the request."""
     if drawn * chunk_bytes > question.failed_bytes:
         return drawn
     return 2 * drawn if 2 * drawn * chunk_bytes > question.failed_bytes else CHUNKS

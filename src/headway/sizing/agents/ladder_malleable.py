@@ -13,22 +13,23 @@ from headway.sizing.agents.agent_trace import Trace
 from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given
 from headway.sizing.observing import SHORTEST_S, run_s
 
-_LONGEST_MEAN = 20  # attempts: what was measured longer ago counts less and less
+_LONGEST_MEAN = 20  # attempts; older ones count less and less
 _LEAST_SERIAL = 0.001
-_RARELY = 16  # attempts with one core, times the records so far, to one that is tried with two again
+_RARELY = 16  # a task with one core is tried with two once in 16 attempts, times the number of records
 
 
 class LadderMalleable(MalleableAllocator):
     """As `ladder`, for tasks that use as many cores as they are given: as many as they keep half busy.
 
-    How busy c cores were tells which share s of the work is serial: by Amdahl's law, if work is not lost, 1 / busy is
-    s + (1 - s) / c. A task gets 1 / s cores, the limit of its speedup: of these at least half are busy. One that holds
-    much memory gets more, if that makes the shares of the machine that it holds, times its run time, smaller. From run
-    to run cores at most double, since a program that waits busily looks as if it had no serial part. A task whose
-    workflow asks for one core is first tried with two.
+    The number of busy cores out of c tells which share s of the work is serial: by Amdahl's law, 1 / busy is
+    s + (1 - s) / c. A task gets 1 / s cores, the limit of its speedup: at least half of them are busy. A task that
+    holds much memory gets more, if that reduces its run time times the shares of the machine that it holds. From run to
+    run cores at most double, since a program that waits busily looks as if it had no serial part. A task whose workflow
+    asks for one core is first tried with two.
 
-    One core says nothing of two. So who has come down to one is tried with two again, the more rarely the more often
-    that was measured; what is found then counts as much as all that was known.
+    Running on one core does not tell how two would do. So a task that has come down to one core is sometimes tried with
+    two again, the more rarely the more often that was measured; the result counts as much as all that was known. This
+    algorithm is Headway's own.
     """
 
     name = "ladder-malleable"
@@ -40,13 +41,13 @@ class LadderMalleable(MalleableAllocator):
 
 
 class _Speedup(Agent):
-    """The serial share of a category's work."""
+    """Learns the serial share of a category's work."""
 
     def __init__(self) -> None:
         super().__init__()
         self._seen = 0
         self._serial = 1.0
-        self._most_cores = 0.0  # that an attempt ever had
+        self._most_cores = 0.0  # of any attempt
         self._trace = Trace()
 
     def choose(self, question: Question) -> Choice:
@@ -78,7 +79,7 @@ class _Speedup(Agent):
 
     def learn(self, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
         cores, used = given(ticket, "given_cores"), outcome.usage.cores_average
-        long_enough = run_s(outcome) >= SHORTEST_S  # the kernel's clock ticks say nothing of less
+        long_enough = run_s(outcome) >= SHORTEST_S  # CPU time is counted in clock ticks
         if outcome.ending is not Ending.SUCCESS or cores is None or used is None or not long_enough:
             return
         self._trace.add(f"{cores:g}", cores, given(ticket, "given_memory_bytes") or 0.0, min(0.0, used.value - cores))
@@ -100,7 +101,7 @@ class _Speedup(Agent):
 
 
 def cheapest_cores(serial: float, memory_share: float, machine_cores: float) -> float:
-    """Where (cores / machine's cores + share of memory) times run time is least.
+    """Return the cores for which (cores / machine's cores + share of memory) times run time is least.
 
     >>> cheapest_cores(0.5, 0.25, 16.0)   # sqrt(0.5 / 0.5 * 0.25 * 16)
     2.0
@@ -109,7 +110,7 @@ def cheapest_cores(serial: float, memory_share: float, machine_cores: float) -> 
 
 
 def serial_share(cores: float, busy: float) -> float:
-    """The share of the work that is serial, by Amdahl's law.
+    """Return the share of the work that is serial, by Amdahl's law.
 
     >>> serial_share(4.0, 1.0), serial_share(4.0, 4.0), serial_share(2.0, 1.6)
     (1.0, 0.001, 0.25)

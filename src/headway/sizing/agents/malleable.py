@@ -1,6 +1,6 @@
-"""`MalleableAllocator`: the frame of allocators that choose a task's cores and memory together (paper 003).
+"""`MalleableAllocator`: what allocators have in common that choose a task's cores and memory together.
 
-One agent a category decides; disk, time and whatever else a workflow asks for are sized as always.
+Each category has one agent, which decides (Zunker 2021, chapter 4). All other resources are sized by `ladder`.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from headway.model.records import Figure, Why
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context, Prediction
-from headway.sizing.estimators.ladder import Ladder
-from headway.sizing.observing import run_s
+from headway.sizing.ladder_sizer import ladder_sizer
+from headway.sizing.observing import ABSURD, run_s
 from headway.sizing.per_resource import LEARNED, PerResource
-from headway.sizing.rules import after_failure, without_record
+from headway.sizing.resource_rules import RULES
 
 CHOSEN = ("cores", "memory_bytes")
 
 
 class Question(Struct, frozen=True):
-    """What an agent is asked: the workflow's own configuration, the limits, and how much memory ran out last."""
+    """What an agent is asked: the workflow's own requests, the limits, and how much memory ran out last."""
 
     default_cores: float
     default_bytes: float
     limits: Resources
-    failed_bytes: float  # 0: none ran out
+    failed_bytes: float  # 0: memory did not run out
     draws: Mapping[str, float]  # a number from [0, 1) for each choice
     others: Resources  # what the attempt is given of resources that the agent does not choose
 
     @property
     def most_cores(self) -> int:
-        """Whole cores that there are."""
+        """The whole cores of the machine; at least 1."""
         return max(1, int(self.limits.cores))
 
 
 class Choice(Struct, frozen=True):
-    """What an agent gives, why, and what it has to be told again with the outcome."""
+    """What an agent gives, why, and a ticket that comes back with the outcome."""
 
     cores: float
     memory_bytes: float
@@ -54,26 +54,26 @@ class Agent(ABC):
 
     def __init__(self) -> None:
         self.runs = 0  # successes so far
-        self.mean_s = 0.0  # of their run times
+        self.mean_s = 0.0  # their mean run time
 
     @abstractmethod
     def choose(self, question: Question) -> Choice:
-        """What the next attempt gets; memory that is not more than what ran out is doubled by the caller."""
+        """Choose for the next attempt. Where that is not more than what ran out, the caller doubles what ran out."""
 
     @abstractmethod
     def learn(self, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
-        """Learn from an attempt; an empty ticket: somebody else had sized it. Its time is in the mean already."""
+        """Learn from an attempt, whose run time is in the mean already. An empty ticket: another policy sized it."""
 
     @abstractmethod
     def state(self) -> dict[str, Any]:
-        """What was learned, as JSON."""
+        """Return what was learned, as JSON."""
 
     @abstractmethod
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up where `state` left off."""
+        """Continue from what `state` returned."""
 
     def note_time(self, outcome: Outcome) -> None:
-        """Mean run times say what is long for this category."""
+        """Add the run time of a success to the category's mean."""
         seconds = run_s(outcome)
         if outcome.ending is Ending.SUCCESS and seconds > 0:
             self.runs += 1
@@ -81,37 +81,37 @@ class Agent(ABC):
 
 
 class MalleableAllocator(Allocator):
-    """Asks a category's agent for cores and memory, within the limits; what the workflow states is only where agents
-    begin.
+    """Asks a category's agent for cores and memory, and keeps its answer within the limits.
 
-    Draws are fixed by seed, task, attempt, and by how much had been learned when the run began: a task that waits for
-    room keeps its choice, and the same task draws anew in the next run.
+    What the workflow states is only where agents begin. Random draws are determined by seed, task and attempt, and by
+    how much had been learned when the run began: a task that waits for room keeps its choice, and the same task draws
+    anew in the next run.
     """
 
     name: ClassVar[str]
     chosen: ClassVar[Sequence[str]] = CHOSEN  # the resources that agents decide
-    choices: ClassVar[Sequence[str]] = ("cores", "memory")  # what they draw for
+    choices: ClassVar[Sequence[str]] = ("cores", "memory")  # names of their random draws
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
         self._agents: dict[str, Agent] = {}
-        self._others = PerResource(Ladder, seed, [name for name in LEARNED if name not in self.chosen])
+        self._others = PerResource(ladder_sizer, seed, [name for name in LEARNED if name not in self.chosen])
         self._outcomes = 0
         self._outcomes_at_start = 0
 
     @abstractmethod
     def new_agent(self, category: str) -> Agent:
-        """One that has learned nothing."""
+        """Return an agent that has learned nothing."""
 
     def chooses_for(self, task: Task) -> bool:
-        """Whether an agent decides for this task."""
+        """Say whether an agent decides for this task."""
         return True
 
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:
         others = self._others.allocate(task, failures, context)
         if isinstance(others, CannotFit) or not self.chooses_for(task):
             return others
-        defaults = [without_record(self.name, resource, task, context) for resource in CHOSEN]
+        defaults = [RULES[resource].cold_start(self.name, task, context) for resource in CHOSEN]
         for answer in defaults:
             if isinstance(answer, CannotFit):
                 return answer
@@ -134,7 +134,7 @@ class MalleableAllocator(Allocator):
         for resource in self.chosen:
             ran_out = failures.get(resource, ())
             if ran_out and (given[resource] or 0.0) <= ran_out[-1]:
-                answer = after_failure(self.name, resource, ran_out, context.limits)
+                answer = RULES[resource].retry(self.name, ran_out, context.limits)
                 if isinstance(answer, CannotFit):
                     return answer
                 given[resource], why[resource] = answer.value, answer.why
@@ -153,7 +153,7 @@ class MalleableAllocator(Allocator):
         if not self.chooses_for(task):
             return
         if outcome.ending is not Ending.SUCCESS and not outcome.ending.exhausted:
-            return  # it says nothing of what was given
+            return  # such an end does not depend on what was given
         agent = self._agents.get(task.category)
         if agent is None:
             agent = self._agents[task.category] = self.new_agent(task.category)
@@ -173,7 +173,7 @@ class MalleableAllocator(Allocator):
         }
 
     def kept(self) -> dict[str, Any]:
-        """What the history keeps of the state: all but what its observations teach the next run anyway."""
+        """Return what the history keeps of the state: the agents. The rest is learned again from its observations."""
         state = self.state()
         del state["others"]
         return state
@@ -189,18 +189,18 @@ class MalleableAllocator(Allocator):
 
 
 def _within(choice: Choice, limits: Resources) -> Choice:
-    """Whatever was learned, nobody gets more than there is."""
+    """Keep a choice within the limits."""
     memory = max(1.0, min(choice.memory_bytes, limits.memory_bytes))
     return structs.replace(choice, cores=min(choice.cores, limits.cores), memory_bytes=memory)
 
 
 def given(ticket: Mapping[str, Figure], name: str) -> float | None:
-    """A figure of a ticket; None where there is none."""
+    """Return a number of a ticket; None where there is none."""
     value = ticket.get(name)
     return None if value is None or isinstance(value, str) else float(value)
 
 
 def unused_cores(ticket: Mapping[str, Figure], outcome: Outcome) -> float | None:
-    """Cores that were given and not kept busy (003: cpus - cpu_usage / 100); None where nobody measured."""
+    """Return the cores that were given and not busy (Zunker 2021: cpus - cpu_usage / 100); None if not measured."""
     cores, used = given(ticket, "given_cores"), outcome.usage.cores_average
-    return None if cores is None or used is None or not 0 <= used.value < 2.0**62 else max(0.0, cores - used.value)
+    return None if cores is None or used is None or not 0 <= used.value < ABSURD else max(0.0, cores - used.value)

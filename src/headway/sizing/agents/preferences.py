@@ -1,4 +1,4 @@
-"""`Preferences`: a gradient bandit over numbered actions (003, section 2.3.2, after Sutton and Barto, section 2.8)."""
+"""`Preferences`: a gradient bandit over numbered actions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 
 class Preferences:
-    """A preference for each action, all 0 at first; what is chosen more often than it deserves loses preference.
+    """A preference for each action, all 0 at first; a reward below the average lowers the action's preference.
+
+    Zunker 2021, section 2.3.2, after Sutton and Barto, *Reinforcement Learning*, section 2.8.
 
     >>> two = Preferences()
     >>> two.probabilities(2)
@@ -20,13 +22,13 @@ class Preferences:
     """
 
     def __init__(self) -> None:
-        self.values: dict[int, float] = {}  # by action, from 1; what is not there is 0
+        self.values: dict[int, float] = {}  # by action, from 1; a missing one is 0
         self.rewards = 0
         self.mean_reward = 0.0
-        self._known: list[float] = []  # the probabilities, as they were last worked out
+        self._known: list[float] = []  # the probabilities as last computed
 
     def probabilities(self, actions: int) -> list[float]:
-        """Equation 2.4: the softmax of the preferences for actions 1, 2, …"""
+        """Return the softmax of the preferences for actions 1, 2, … (equation 2.4)."""
         if len(self._known) == actions:
             return self._known
         values = [self.values.get(action, 0.0) for action in range(1, actions + 1)]
@@ -37,17 +39,20 @@ class Preferences:
         return self._known
 
     def choose(self, actions: int, draw: float) -> int:
-        """The action at that place of the distribution; `draw` is from [0, 1)."""
+        """Return an action drawn by its probability; `draw` is from [0, 1)."""
         passed = 0.0
         for action, probability in enumerate(self.probabilities(actions), start=1):
             passed += probability
             if draw < passed:
                 return action
-        return actions  # the sum fell short of 1 by a rounding
+        return actions  # rounding left the sum below 1
 
     def learn(self, action: int, reward: float, step: float, actions: int) -> None:
-        """Equations 2.2 and 2.3. The average is that of the rewards before this one, as in the example of section
-        4.2.1; the first reward is compared with itself."""
+        """Update the preferences by equations 2.2 and 2.3.
+
+        The average is that of the rewards before this one, as in the example of section 4.2.1; the first reward is
+        compared with itself.
+        """
         average = self.mean_reward if self.rewards else reward
         pull = step * (reward - average)
         for other, probability in enumerate(self.probabilities(actions), start=1):
@@ -58,12 +63,12 @@ class Preferences:
         self.mean_reward += (reward - self.mean_reward) / self.rewards
 
     def state(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the preferences as JSON."""
         values = {str(action): value for action, value in sorted(self.values.items())}
         return {"values": values, "rewards": self.rewards, "mean_reward": self.mean_reward}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up where `state` left off."""
+        """Continue from what `state` returned."""
         self.values = {int(action): float(value) for action, value in state["values"].items()}
         self._known = []
         self.rewards, self.mean_reward = int(state["rewards"]), float(state["mean_reward"])

@@ -1,4 +1,4 @@
-"""`q-learning`: one agent walks over allocations of cores and memory (paper 003, section 4.3), and variants of it."""
+"""`q-learning` and its variants: one agent moves over a grid of allocations of cores and memory."""
 
 from __future__ import annotations
 
@@ -19,23 +19,25 @@ from headway.sizing.agents.q_rewards import (
     unused_with_floor,
 )
 from headway.sizing.agents.q_values import Grid, QValues, State, epsilon_harmonic, epsilon_in_steps
-from headway.sizing.observing import learned_peak, run_s
+from headway.sizing.observing import run_s
+from headway.sizing.resource_rules import MEMORY
 
-# The thesis leaves the grid open, says that it was small, and counts an example with four states of cores and three of
-# memory. That is ours: half, one, one and a half and two times the cores that the workflow asks for, and half, one and
-# one and a half times the memory.
+# The thesis does not give the grid, says that it was small, and has an example with four states of cores and three of
+# memory. We take that: 0.5, 1, 1.5 and 2 times the cores that the workflow asks for, and 0.5, 1 and 1.5 times the
+# memory.
 STEPS_OF_DEFAULT = 2
 MOST_OF_DEFAULT_CORES = 2
 MOST_MEMORY = 3
 
 
 class QLearning(MalleableAllocator):
-    """Begins with what the workflow asks for and moves by a step of cores or memory at a time (003).
+    """Begins with what the workflow asks for and moves by a step of cores or memory at a time.
 
-    Its state is the allocation; actions that it never tried in a state come first. Step size 0.1, discount 1, epsilon
-    0.5, after 50 runs of its task 0.25, after 100 0.1. The reward is 4.2 with the floor that the prose wants
-    (`q-learning-printed` has it as printed); a kill is rewarded -2 times unused cores times slowdown times memory. An
-    attempt after a kill moves up from what ran out; beyond the grid twice that is given, and not learned.
+    Q-learning with the allocation as state; actions that were never tried in a state come first. Step size 0.1,
+    discount 1; epsilon is 0.5, after 50 runs of a task 0.25, after 100 runs 0.1. Zunker 2021, section 4.3. The reward
+    is equation 4.2 as the prose describes it (`q-learning-printed` takes it as printed). Not in the thesis: a kill is
+    rewarded -2 times unused cores times slowdown times memory, and the attempt after it moves up from what ran out;
+    beyond the grid it gets twice that, and the agent does not learn from it.
     """
 
     name = "q-learning"
@@ -46,7 +48,7 @@ class QLearning(MalleableAllocator):
 
 
 class QLearningPrinted(QLearning):
-    """`q-learning` with reward 4.2 as it is printed: full memory costs nothing (003)."""
+    """`q-learning` with equation 4.2 as it is printed, where full memory costs nothing (Zunker 2021)."""
 
     name = "q-learning-printed"
 
@@ -55,7 +57,7 @@ class QLearningPrinted(QLearning):
 
 
 class QLearningHarmonic(QLearning):
-    """`q-learning` that tries something at random with probability 1/t (003, section 6.1)."""
+    """`q-learning` that explores with probability 1/t (Zunker 2021, section 6.1)."""
 
     name = "q-learning-harmonic"
 
@@ -72,7 +74,7 @@ class _Walker(Agent):
         self._unused = unused
         self._epsilon = epsilon
         self._values = QValues()
-        self._at: State | None = None  # where the last attempt that ended had led; None: at the default
+        self._at: State | None = None  # the allocation of the last attempt that ended; None: the default
         self._trace = Trace()
 
     def choose(self, question: Question) -> Choice:
@@ -132,7 +134,7 @@ class _Walker(Agent):
             value or 0.0 for value in figures
         )
         if abs(chunk * chunk_bytes - memory_bytes) > 1:
-            return  # it was given more than the grid has
+            return  # it was given more than the grid offers
         reward = self._reward(ticket, memory_bytes, chunk_bytes, outcome)
         if reward is None:
             return
@@ -151,7 +153,7 @@ class _Walker(Agent):
         chunks = memory_bytes / chunk_bytes
         if outcome.ending is Ending.MEMORY:
             return joint_kill_reward(unused, slowdown, chunks)
-        peak = learned_peak("memory_bytes", outcome)
+        peak = MEMORY.peak(outcome)
         return None if peak is None else joint_reward(unused, slowdown, chunks, peak / memory_bytes, self._unused)
 
     def state(self) -> dict[str, Any]:
@@ -165,13 +167,12 @@ class _Walker(Agent):
 
 
 def cores_step(default_cores: float) -> int:
-    """Half of what the workflow asks for, in whole cores."""
+    """Return half of the requested cores, as whole cores."""
     return max(1, int(default_cores / STEPS_OF_DEFAULT))
 
 
 def grid_of(question: Question, step: int, chunk_bytes: float) -> Grid:
-    """Everything up to twice the cores and one and a half times the memory that the workflow asks for, as far as the
-    machine has it."""
+    """Return the grid: up to twice the cores and 1.5 times the memory that the workflow asks for, within the limits."""
     most_cores = min(int(MOST_OF_DEFAULT_CORES * question.default_cores / step), int(question.limits.cores / step))
     most_chunks = min(MOST_MEMORY, int(question.limits.memory_bytes / chunk_bytes))
     return Grid(("cores", "memory"), (max(1, most_cores), max(1, most_chunks)))

@@ -1,4 +1,4 @@
-"""`q-learning-separate`: one agent for cores and one for memory, with finer steps (paper 003, section 6.1)."""
+"""`q-learning-separate`: one agent for cores and one for memory, with finer steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from headway.sizing.agents.agent_trace import Trace
 from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given, unused_cores
 from headway.sizing.agents.q_rewards import cores_only_reward, memory_only_reward, unused_with_floor
 from headway.sizing.agents.q_values import Grid, QValues, State, epsilon_in_steps
-from headway.sizing.observing import learned_peak, run_s
+from headway.sizing.observing import run_s
+from headway.sizing.resource_rules import MEMORY
 
 CHUNKS = 10
 MOST_OF_DEFAULT_MEMORY = 1.5
@@ -20,11 +21,11 @@ MOST_OF_DEFAULT_CORES = 2
 
 
 class QLearningSeparate(MalleableAllocator):
-    """As `q-learning`, with an agent for cores and one for memory, and finer steps (003, section 6.1).
+    """As `q-learning`, with one agent for cores and one for memory, and finer steps (Zunker 2021, section 6.1).
 
-    Single cores up to twice, and tenths of the memory up to one and a half times what the workflow asks for. The cores
-    agent is rewarded -max(0.1, unused cores) times slowdown, the memory agent by its unused chunks, with the floor,
-    and with twice all chunks for a kill. Of a killed attempt the cores agent learns nothing.
+    Single cores up to twice, and tenths of the memory up to 1.5 times what the workflow asks for. The cores agent is
+    rewarded -max(0.1, unused cores) times slowdown, the memory agent by its unused chunks, as the prose describes them,
+    and by twice all chunks for a kill. A killed attempt teaches the cores agent nothing.
     """
 
     name = "q-learning-separate"
@@ -34,7 +35,7 @@ class QLearningSeparate(MalleableAllocator):
 
 
 class _Walker:
-    """One of the two."""
+    """The agent of one of the two resources."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -43,7 +44,7 @@ class _Walker:
         self.trace = Trace()
 
     def choose(self, most: int, default: int, failed: int, draw: float) -> tuple[int, int, str, Why]:
-        """From where, to where, by which action."""
+        """Return the state it moves from, the state it moves to, the action, and why."""
         grid = Grid((self.name,), (most,))
         state = grid.nearest(self.at or (default,))
         epsilon = epsilon_in_steps(self.values.updates)
@@ -83,7 +84,7 @@ class _Walker:
 
 
 class _TwoWalkers(Agent):
-    """The agents of a category."""
+    """The two agents of a category."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -126,7 +127,7 @@ class _TwoWalkers(Agent):
         if outcome.ending is Ending.SUCCESS and unused is not None and self.mean_s > 0:
             self._walkers["cores"].learn(ticket, cores_only_reward(unused, run_s(outcome) / self.mean_s))
         chunks = memory_bytes / chunk_bytes
-        peak = learned_peak("memory_bytes", outcome)
+        peak = MEMORY.peak(outcome)
         on_grid = abs((given(ticket, "memory_to") or 0.0) * chunk_bytes - memory_bytes) <= 1
         if on_grid and (killed or peak is not None):
             share = 0.0 if peak is None else peak / memory_bytes

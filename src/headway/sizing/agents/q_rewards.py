@@ -1,4 +1,4 @@
-"""Reward 4.2 of 003, as its prose wants it and as it is printed, and what a kill is rewarded."""
+"""The rewards of Zunker 2021, equation 4.2: as its prose describes it, as it is printed, and for a killed attempt."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Callable
 LEAST_UNUSED_CORES = 0.1
 ENOUGH_MEMORY_USE = 0.75
 
-UnusedShare = Callable[[float], float]  # of the share of memory that was used, the share that is held against it
+UnusedShare = Callable[[float], float]  # from the share of memory that was used: the share that counts as unused
 
 
 def unused_with_floor(used: float) -> float:
-    """As the prose of section 4.3 has it: who uses more than three quarters is rewarded as if it were three quarters,
-    so that nobody is tempted to give so little that tasks are killed.
+    """Return the unused share as the prose of section 4.3 describes it.
+
+    Using more than three quarters is rewarded as three quarters, so that an agent gains nothing from giving so little
+    that tasks are killed.
 
     >>> unused_with_floor(0.25), unused_with_floor(0.75), unused_with_floor(1.0)
     (0.75, 0.25, 0.25)
@@ -21,7 +23,7 @@ def unused_with_floor(used: float) -> float:
 
 
 def unused_as_printed(used: float) -> float:
-    """As equation 4.2 is printed: never more than a quarter counts, and a task that fills its memory costs nothing.
+    """Return the unused share as equation 4.2 is printed: at most a quarter, and nothing for full memory.
 
     >>> unused_as_printed(0.25), unused_as_printed(0.75), unused_as_printed(1.0)
     (0.25, 0.25, 0.0)
@@ -30,7 +32,7 @@ def unused_as_printed(used: float) -> float:
 
 
 def joint_reward(unused_cores: float, slowdown: float, chunks: float, used: float, unused: UnusedShare) -> float:
-    """Equation 4.2: unused cores, times how long it took against the mean, times unused memory, in chunks.
+    """Equation 4.2: unused cores, times run time over the mean, times unused memory in chunks.
 
     >>> joint_reward(2.0, 1.5, 2.0, 0.5, unused_with_floor)   # -2 * 1.5 * (2 * 0.5)
     -3.0
@@ -39,8 +41,11 @@ def joint_reward(unused_cores: float, slowdown: float, chunks: float, used: floa
 
 
 def joint_kill_reward(unused_cores: float, slowdown: float, chunks: float) -> float:
-    """The thesis does not say. As its memory bandit's: twice all that was given; and it counts as no shorter than the
-    mean run, since it has to be done again."""
+    """Reward a killed attempt, which the thesis leaves open.
+
+    As for its memory bandit, twice all that was given counts; and the run counts as no shorter than the mean, since it
+    has to be repeated.
+    """
     return -2.0 * max(LEAST_UNUSED_CORES, unused_cores) * max(1.0, slowdown) * chunks
 
 

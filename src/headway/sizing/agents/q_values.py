@@ -1,4 +1,4 @@
-"""`QValues`: one-step Q-learning over a grid of allocations (003, section 2.3.3, after Watkins and Dayan)."""
+"""`QValues`: one-step Q-learning over a grid of allocations (Zunker 2021, section 2.3.3, after Watkins and Dayan)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 from msgspec import Struct
 
-ALPHA = 0.1  # section 4.3
+ALPHA = 0.1  # step size and discount of section 4.3
 GAMMA = 1.0
 
-State = tuple[int, ...]  # an allocation: a number for each dimension of the grid
+State = tuple[int, ...]  # an allocation: a coordinate for each dimension of the grid
 
 
 class Grid(Struct, frozen=True):
     """The allocations that an agent may visit: along each dimension from 1 to `most`.
 
-    Actions are named for what they change; one that would leave the grid is not to be had (section 4.3).
+    Actions are named for what they change; none leads out of the grid (section 4.3).
 
     >>> Grid(("cores", "memory"), (4, 3)).actions((1, 2))
     ['stay', 'more-cores', 'less-memory', 'more-memory']
@@ -26,7 +26,7 @@ class Grid(Struct, frozen=True):
     most: tuple[int, ...]
 
     def actions(self, state: State) -> list[str]:
-        """What can be done in a state."""
+        """Return the actions of a state."""
         found = ["stay"]
         for name, place, most in zip(self.names, state, self.most, strict=True):
             found += [f"less-{name}"] if place > 1 else []
@@ -34,27 +34,27 @@ class Grid(Struct, frozen=True):
         return found
 
     def after(self, state: State, action: str) -> State:
-        """Where an action leads."""
+        """Return the state that an action leads to."""
         change = {"less": -1, "more": 1}.get(action.partition("-")[0], 0)
         changed = action.partition("-")[2]
         return tuple(place + (change if name == changed else 0) for name, place in zip(self.names, state, strict=True))
 
     def nearest(self, state: Sequence[int]) -> State:
-        """A state of the grid: the machine may have shrunk since."""
+        """Return the nearest state of the grid, which may have become smaller with the machine."""
         return tuple(min(max(1, place), most) for place, most in zip(state, self.most, strict=True))
 
 
 class QValues:
-    """What each action in each state is worth; what was never tried is worth 0, and comes first."""
+    """The value of each action in each state; actions that were never tried have the value 0 and are chosen first."""
 
     def __init__(self) -> None:
         self.values: dict[State, dict[str, float]] = {}
         self.updates = 0
 
     def choose(self, grid: Grid, state: State, epsilon: float, draw: float) -> tuple[str, str]:
-        """An action, and by which rule: untried ones first, then at random with probability epsilon, else the best.
+        """Return an action and the rule that chose it: untried, at random with probability epsilon, or the best.
 
-        One number from [0, 1) serves for both draws.
+        `draw` is a number from [0, 1); it serves for both draws.
         """
         known = self.values.get(state, {})
         actions = grid.actions(state)
@@ -66,7 +66,7 @@ class QValues:
         return max(actions, key=lambda action: known[action]), "best"
 
     def learn(self, grid: Grid, state: State, action: str, reward: float, alpha: float = ALPHA) -> None:
-        """Equation 2.5."""
+        """Update a value by equation 2.5."""
         there = grid.after(state, action)
         ahead = self.values.get(there, {})
         best = max(ahead.get(next_action, 0.0) for next_action in grid.actions(there))
@@ -76,21 +76,21 @@ class QValues:
         self.updates += 1
 
     def state(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the values as JSON."""
         values = [[list(place), dict(sorted(known.items()))] for place, known in sorted(self.values.items())]
         return {"values": values, "updates": self.updates}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up where `state` left off."""
+        """Continue from what `state` returned."""
         self.values = {tuple(place): dict(known) for place, known in state["values"]}
         self.updates = int(state["updates"])
 
 
 def epsilon_in_steps(updates: int) -> float:
-    """Section 4.3: half of the time at first, a quarter after 50 runs, a tenth after 100."""
+    """Return the probability of exploring by section 4.3: 0.5 at first, 0.25 after 50 runs, 0.1 after 100."""
     return 0.5 if updates < 50 else 0.25 if updates < 100 else 0.1
 
 
 def epsilon_harmonic(updates: int) -> float:
-    """Section 6.1: 1/t."""
+    """Return the probability of exploring by section 6.1: 1/t."""
     return 1.0 / max(1, updates)

@@ -1,1 +1,1 @@
-"""Estimators: numbers in, a number or a ladder of numbers out. One file per algorithm."""
+"""Estimators of what a task needs of one resource, one file an algorithm; `base.py` says what an estimator is."""

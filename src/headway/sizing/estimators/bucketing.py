@@ -1,36 +1,30 @@
-"""`Bucketing`: what 001's two algorithms share. They differ in where they cut the sorted peaks into buckets."""
+"""`Bucketing`: what greedy and exhaustive bucketing have in common. They differ in where they cut the sorted peaks."""
 
 from __future__ import annotations
 
 import re
 from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from headway.model.outcome import Outcome
 from headway.model.records import Figure
-from headway.model.resources import describe
-from headway.model.task import Task
-from headway.sizing.base import CannotFit, Context, Prediction
-from headway.sizing.estimators.prior_free import ENOUGH_RECORDS, PriorFree
+from headway.sizing.estimators.base import Attempt, Estimate, Query
+from headway.sizing.estimators.prior_free import ENOUGH_RECORDS, PriorFree, small_start
 from headway.sizing.estimators.sorted_records import SortedRecords
-from headway.sizing.learning import Learned
-from headway.sizing.observing import learned_peak
-from headway.sizing.rules import after_failure
 
 if TYPE_CHECKING:
     from headway.kernels.bucketing import Values, Whole
 
-_GREATEST_TASK_NUMBER = 10**9  # what is longer is a date or a hash
+_GREATEST_TASK_NUMBER = 10**9  # a longer number is a date or a hash
 
 Significance = Literal["completion-order", "task-number"]
 
 
 class Buckets(Struct, frozen=True, gc=False):
-    """From the lowest bucket up: its greatest value, and the significance of the records up to there."""
+    """For each bucket from the lowest up: its greatest value, and the significance of all records up to there."""
 
     representatives: list[float]
     significance_upto: list[int]
@@ -39,25 +33,26 @@ class Buckets(Struct, frozen=True, gc=False):
 class Bucketing(PriorFree):
     """Draws a bucket of earlier peaks, by how many and how recent they are, and gives the greatest peak in it.
 
-    After a failure it draws among the buckets above what ran out; above the last it doubles. Until there are 10
-    records every task gets 1 core, 1 GB memory and 1 GB disk. A record counts as much as its `significance`: its
-    place in the order of completion (so recent ones count more), or the last number in the task's name as in the
-    paper's experiments, where tasks are numbered as they are submitted (001 sections IV-A and V-A).
+    After a failure it draws among the buckets above what ran out; above the last it doubles. Until there are 10 records
+    every task gets 1 core, 1 GB of memory and 1 GB of disk. Phung and Thain 2024, sections IV-A and V-A.
+
+    `significance`: the weight of a record. In completion order recent records count more; "task-number" takes the last
+    number in the task's name, as in the paper's experiments, where tasks are numbered as they are submitted.
     """
 
-    def __init__(self, resource: str, significance: Significance = "completion-order") -> None:
-        super().__init__(resource)
+    def __init__(self, significance: Significance = "completion-order") -> None:
         self._significance = significance
         self._records = SortedRecords("q")
-        self._buckets: Buckets | None = None  # as of the records now; None: not computed yet
+        self._buckets: Buckets | None = None  # for the records as they are; None: not computed yet
 
     @abstractmethod
     def cut(self, values: Values, significances: Whole) -> tuple[Whole, Whole]:
-        """The index of each bucket's last record, and the significance up to there."""
+        """Return the index of each bucket's last record, and the significance up to there."""
 
-    def learned(self, given: float, context: Context) -> Learned | None:
-        if len(self._records) < ENOUGH_RECORDS:
-            return None
+    def estimate(self, query: Query) -> Estimate | None:
+        records, given = len(self._records), query.given
+        if records < ENOUGH_RECORDS:
+            return None if query.failures else small_start(records)
         buckets = self._buckets = self._buckets or self._cut()
         representatives, upto = buckets.representatives, buckets.significance_upto
         first = bisect_right(representatives, given)
@@ -65,7 +60,7 @@ class Bucketing(PriorFree):
             return None
         below = upto[first - 1] if first else 0
         total = upto[-1] - below
-        draw = context.uniform()
+        draw = query.uniform()
         chosen = min(bisect_right(upto, below + draw * total), len(upto) - 1)
         value = representatives[chosen]
         starts = ((upto[chosen - 1] if chosen else 0) - below) / total
@@ -74,19 +69,19 @@ class Bucketing(PriorFree):
             "representative": value,
             "bucket": chosen + 1,
             "buckets": len(upto),
-            "records": len(self._records),
+            "records": records,
             "draw": draw,
             "drawn_from": starts,
             "drawn_to": ends,
         }
         if given:
             figures["given"] = given
-        return Learned(value, "bucket", figures, self._told(given, value, len(upto), len(upto) - first, ends - starts))
+        return Estimate(value, "bucket", figures, self._told(query, value, len(upto), len(upto) - first, ends - starts))
 
-    def _told(self, given: float, value: float, buckets: int, left: int, chance: float) -> str:
-        up_to = describe(self.resource, value)
-        if given:
-            ran_out = f"{describe(self.resource, given)} ran out"
+    def _told(self, query: Query, value: float, buckets: int, left: int, chance: float) -> str:
+        up_to = query.show(value)
+        if query.given:
+            ran_out = f"{query.show(query.given)} ran out"
             if left == 1:
                 return f"{ran_out}: the highest group of earlier ones used up to {up_to}"
             return f"{ran_out}: of {left} groups above, the one up to {up_to} was drawn ({chance:.0%} likely)"
@@ -95,20 +90,13 @@ class Bucketing(PriorFree):
         earlier = f"{len(self._records)} earlier ones fall into {buckets} groups by what they used"
         return f"{earlier}: the one up to {up_to} was drawn ({chance:.0%} likely)"
 
-    def explore(self, failures: Sequence[float], context: Context) -> Prediction | CannotFit:
-        if failures:
-            return after_failure(self.name, self.resource, failures, context.limits)
-        return self.small_start(len(self._records), context)
+    def learn(self, attempt: Attempt) -> None:
+        self._records.add(attempt.peak or 0.0, self._significance_of(attempt.task))
+        self._buckets = None
 
-    def observe(self, task: Task, outcome: Outcome) -> None:
-        peak = learned_peak(self.resource, outcome)
-        if peak is not None:
-            self._records.add(peak, self._significance_of(task))
-            self._buckets = None
-
-    def _significance_of(self, task: Task) -> int:
+    def _significance_of(self, task: str) -> int:
         if self._significance == "task-number":
-            numbers = re.findall(r"\d+", task.id)
+            numbers = re.findall(r"\d+", task)
             if numbers and int(numbers[-1]) <= _GREATEST_TASK_NUMBER:
                 return max(1, int(numbers[-1]))
         return len(self._records) + 1

@@ -1,4 +1,4 @@
-"""`greedy-bucketing`: cut earlier peaks in two where that wastes least, then each part again (001, section IV-B)."""
+"""`greedy-bucketing`: cut earlier peaks in two where that wastes least, then each part again."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 class GreedyBucketing(Bucketing):
-    """Cuts earlier peaks in two where that wastes least, then each part again, and draws one of the groups (001).
+    """Cuts earlier peaks in two where that wastes least, then each part again, and draws one of the groups.
 
-    >>> from headway.model.resources import Resources
-    >>> from headway.model.task import Task
-    >>> from headway.sizing.base import Context
-    >>> sizer = GreedyBucketing("memory_bytes")
-    >>> sizer.restore({"version": 1, "values": [1e9] * 6 + [8e9] * 4, "significances": [1] * 10})
-    >>> context = Context(Resources(cores=2, memory_bytes=16_000_000_000))
-    >>> sizer.predict(Task("t", "t", "true"), [1e9], context).why.text
-    '1 GB memory ran out: the highest group of earlier ones used up to 8 GB memory'
+    Phung and Thain 2024, section IV-B. The cuts are those of the paper; the kernel finds them faster.
+
+    >>> from headway.sizing.estimators.base import Attempt, Query
+    >>> estimator = GreedyBucketing()
+    >>> for peak in 6 * [1.0] + 4 * [8.0]:
+    ...     estimator.learn(Attempt(peak))
+    >>> estimator.estimate(Query(failures=[1.0])).text
+    '1 ran out: the highest group of earlier ones used up to 8'
     """
 
     name = "greedy-bucketing"

@@ -1,4 +1,4 @@
-"""`linear-regression`: least squares of peak on input size, plus an offset for its errors (paper 004, section IV)."""
+"""`linear-regression`: least squares of peak on input size, plus an offset for its errors."""
 
 from __future__ import annotations
 
@@ -9,26 +9,23 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct, structs
 
-from headway.model.outcome import Outcome
 from headway.model.records import Figure
-from headway.model.resources import describe
-from headway.model.task import Task
 from headway.model.units import format_bytes
-from headway.sizing.learning import Learned, LearningSizer, earlier
-from headway.sizing.observing import learned_peak
+from headway.sizing.estimators.base import Attempt, Estimate, Estimator, Query, earlier
 
-# 004 section IV-A: a line needs two points.
-FEWEST_RECORDS = 2
-# The offsets that look at underestimates need every record's error against the line of today. Beyond so many records
-# they are computed anew not with every record but whenever there are a thousandth more.
+FEWEST_RECORDS = 2  # a line needs two points (Witt et al. 2019, section IV-A)
+# Offsets that look at underestimates need every record's error against today's line. Up to this many records they are
+# computed with every record, beyond it whenever there are a thousandth more.
 ALWAYS_UP_TO = 10_000
 
 Offset = Literal["none", "mean", "mean-minus", "max"]
 
 
 class Line(Struct):
-    """Least squares, one point after the other. The sums are about the means: sums of squares of bytes would leave no
-    digits for the differences that matter."""
+    """Least squares, one point after the other.
+
+    The sums are about the means: sums of squares of bytes would leave no digits for the differences that matter.
+    """
 
     records: int = 0
     mean_x: float = 0.0
@@ -38,7 +35,7 @@ class Line(Struct):
     yy: float = 0.0
 
     def add(self, x: float, y: float) -> None:
-        """One more point."""
+        """Add a point."""
         self.records += 1
         from_x, from_y = x - self.mean_x, y - self.mean_y
         self.mean_x += from_x / self.records
@@ -49,52 +46,49 @@ class Line(Struct):
 
     @property
     def slope(self) -> float:
-        """How much y rises with x; nothing where all x are the same."""
+        """How much y rises with x; 0 where all x are the same."""
         return self.xy / self.xx if self.xx > 0 else 0.0
 
     @property
     def squared_errors(self) -> float:
-        """The sum over all points, against the line as it is now."""
+        """The sum over all points, against today's line."""
         return max(0.0, self.yy - self.slope * self.xy)
 
 
-class LinearRegression(LearningSizer):
-    """Least squares of peak on input size, from two records on, plus the mean underestimate (004's best: LR mean-).
+class LinearRegression(Estimator):
+    """Least squares of peak on input size, from two records on, plus the mean underestimate.
 
-    The offset is how far the line, as it is now, is wrong about the records (004 section IV-B). A prediction is never
-    below the smallest peak: 004 does not say what a line that goes below zero means. A task whose input size is not
-    known is predicted by the same regression with nothing to go by: the mean of all peaks and its offset; such a
-    record teaches only that mean.
+    The offset is computed from the errors of today's line on all records. Witt et al. 2019, section IV; this is their
+    best predictor, LR mean-. Not in the paper: an estimate is never below the smallest peak, since a line may go below
+    zero; a task whose input size is unknown is estimated by the mean of all peaks and its offset, and its record
+    teaches only that mean.
 
-    >>> sizer = LinearRegressionNone("memory_bytes")
-    >>> from headway.model.outcome import Ending, Measured, Quality, Usage
+    >>> estimator = LinearRegressionNone()
     >>> for size, peak in ((10, 100e6), (30, 200e6)):
-    ...     usage = Usage(memory_bytes=Measured(peak, Quality.EXACT))
-    ...     sizer.observe(Task("t", "t", "true", input_bytes=size), Outcome("t", 1, Ending.SUCCESS, 0, 1, usage))
-    >>> sizer.learned(Task("t", "t", "true", input_bytes=20)).value
+    ...     estimator.learn(Attempt(peak, input_bytes=size))
+    >>> estimator.estimate(Query(input_bytes=20)).value
     150000000.0
     """
 
     name = "linear-regression"
     offset: ClassVar[Offset] = "mean-minus"
 
-    def __init__(self, resource: str) -> None:
-        super().__init__(resource)
+    def __init__(self) -> None:
         self._by_input = Line()
         self._by_nothing = Line()  # all x are 0: its value is the mean
         self._smallest = math.inf
-        # Every record, where the offset needs it; a size that is not known is not a number.
+        # Every record, where the offset needs it; an unknown size is NaN.
         self._inputs = array("d")
         self._peaks = array("d")
         self._offsets = [0.0, 0.0]  # of the two lines
-        self._offsets_at = 0  # records that they were computed from
+        self._offsets_at = 0  # number of records they were computed from
 
-    def learned(self, task: Task) -> Learned | None:
-        known = task.input_bytes is not None and self._by_input.records >= FEWEST_RECORDS
+    def estimate(self, query: Query) -> Estimate | None:
+        known = query.input_bytes is not None and self._by_input.records >= FEWEST_RECORDS
         line = self._by_input if known else self._by_nothing
         if line.records < FEWEST_RECORDS:
             return None
-        size = float(task.input_bytes or 0) if known else 0.0
+        size = float(query.input_bytes or 0) if known else 0.0
         offset = self._offsets[0 if known else 1]
         value = max(self._smallest, line.mean_y + line.slope * (size - line.mean_x) + offset)
         figures: dict[str, Figure] = {
@@ -106,23 +100,20 @@ class LinearRegression(LearningSizer):
             "smallest": self._smallest,
             "records": line.records,
         }
-        more = f", with {describe(self.resource, offset)} for its errors" if offset else ""
+        more = f", with {query.show(offset)} for its errors" if offset else ""
         grounds = f"a line through what {earlier(line.records)} used, at {format_bytes(size)} of input"
         if not known:
             grounds = f"the mean of what {earlier(line.records)} used"
-        text = f"{grounds}{more}: {describe(self.resource, value)}"
-        return Learned(value, "line" if known else "mean", figures, text)
+        return Estimate(value, "line" if known else "mean", figures, f"{grounds}{more}: {query.show(value)}")
 
-    def observe(self, task: Task, outcome: Outcome) -> None:
-        peak = learned_peak(self.resource, outcome)
-        if peak is None:
-            return
+    def learn(self, attempt: Attempt) -> None:
+        peak, size = attempt.peak or 0.0, attempt.input_bytes
         self._smallest = min(self._smallest, peak)
         self._by_nothing.add(0.0, peak)
-        if task.input_bytes is not None:
-            self._by_input.add(float(task.input_bytes), peak)
+        if size is not None:
+            self._by_input.add(float(size), peak)
         if self.offset in ("mean-minus", "max"):
-            self._inputs.append(math.nan if task.input_bytes is None else task.input_bytes)
+            self._inputs.append(math.nan if size is None else size)
             self._peaks.append(peak)
         records = self._by_nothing.records
         if records <= ALWAYS_UP_TO or records >= self._offsets_at * 1.001:
@@ -142,7 +133,7 @@ class LinearRegression(LearningSizer):
             errors = (errors - line.slope * (inputs - line.mean_x))[~numpy.isnan(inputs)]
         if self.offset == "max":  # equation 3
             return max(0.0, float(errors.max()))
-        below = errors[errors > 0]  # equation 2; for one underestimate alone it is not defined
+        below = errors[errors > 0]  # equation 2, which is not defined for one underestimate alone
         return math.sqrt(float(below @ below) / (len(below) - 1)) if len(below) > 1 else 0.0
 
     def state(self) -> dict[str, Any]:
@@ -168,27 +159,27 @@ class LinearRegression(LearningSizer):
 
 
 class LinearRegressionNone(LinearRegression):
-    """Least squares of peak on input size, as it is (004: LR)."""
+    """Least squares of peak on input size, without an offset (Witt et al. 2019: LR)."""
 
     name = "linear-regression-none"
     offset = "none"
 
 
 class LinearRegressionMean(LinearRegression):
-    """Least squares of peak on input size, plus the standard deviation of its errors (004: LR mean±)."""
+    """Least squares of peak on input size, plus the standard deviation of its errors (Witt et al. 2019: LR mean±)."""
 
     name = "linear-regression-mean"
     offset = "mean"
 
 
 class LinearRegressionMeanMinus(LinearRegression):
-    """Least squares of peak on input size, plus the mean underestimate: what linear-regression is (004: LR mean-)."""
+    """Another name for linear-regression (Witt et al. 2019: LR mean-)."""
 
     name = "linear-regression-mean-minus"
 
 
 class LinearRegressionMax(LinearRegression):
-    """Least squares of peak on input size, plus the greatest underestimate (004: LR max-)."""
+    """Least squares of peak on input size, plus the greatest underestimate (Witt et al. 2019: LR max-)."""
 
     name = "linear-regression-max"
     offset = "max"

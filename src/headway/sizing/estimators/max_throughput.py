@@ -1,4 +1,4 @@
-"""`max-throughput`: the first allocation that lets most tasks through (Tovar et al. 2018; 001, section V)."""
+"""`max-throughput`: the first allocation that lets most tasks through."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ if TYPE_CHECKING:
 
 
 class MaxThroughput(FirstAllocation):
-    """The earlier peak with which, as a first allocation, most tasks finish in the same room and time."""
+    """The earlier peak with which, as a first allocation, most tasks finish on the same machine in the same time.
+
+    Tovar et al. 2018; see `FirstAllocation`.
+
+    >>> from headway.sizing.estimators.base import Attempt, Query
+    >>> estimator = MaxThroughput()
+    >>> for peak in 5 * [2.0] + 4 * [5.0] + [10.0]:
+    ...     estimator.learn(Attempt(peak, run_s=60))
+    >>> estimator.estimate(Query()).value
+    2.0
+    """
 
     name = "max-throughput"
     goal = "is expected to let most tasks through as a first attempt"

@@ -1,4 +1,4 @@
-"""`min-waste`: the first allocation that is expected to hold least in vain (Tovar et al. 2018; 001, section V)."""
+"""`min-waste`: the first allocation that is expected to waste least."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ if TYPE_CHECKING:
 
 
 class MinWaste(FirstAllocation):
-    """The earlier peak that as a first allocation wastes least, counting the retries of tasks that need more."""
+    """The earlier peak that wastes least as a first allocation, counting the retries of tasks that need more.
+
+    Tovar et al. 2018; see `FirstAllocation`.
+
+    >>> from headway.sizing.estimators.base import Attempt, Query
+    >>> estimator = MinWaste()
+    >>> for peak in 5 * [2.0] + 4 * [5.0] + [10.0]:
+    ...     estimator.learn(Attempt(peak, run_s=60))
+    >>> estimator.estimate(Query()).value
+    5.0
+    """
 
     name = "min-waste"
     goal = "is expected to waste least as a first attempt"

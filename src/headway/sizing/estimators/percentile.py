@@ -1,4 +1,4 @@
-"""`percentile-50`, `percentile-95`: a percentile of the peaks so far (paper 004, section IV-A)."""
+"""`percentile-50`, `percentile-95`: a percentile of the peaks so far."""
 
 from __future__ import annotations
 
@@ -6,37 +6,31 @@ from collections.abc import Mapping
 from heapq import heappop, heappush
 from typing import Any, ClassVar
 
-from headway.model.outcome import Outcome
 from headway.model.records import Figure
-from headway.model.resources import describe
-from headway.model.task import Task
-from headway.sizing.learning import Learned, LearningSizer, earlier
-from headway.sizing.observing import learned_peak
+from headway.sizing.estimators.base import Attempt, Estimate, Estimator, Query, earlier
 
 
-class Percentile(LearningSizer):
-    """A percentile of all peaks of successes, from the first one on.
+class Percentile(Estimator):
+    """A percentile of the peaks of all successes, from the first one on.
 
-    Between two records it is interpolated: of n sorted peaks, it stands at place (n - 1) · percent / 100, counted from
-    0. Exact, so every peak is kept: in two heaps that meet at that place, which makes learning cost log n and asking
-    nothing.
+    Of n sorted peaks it stands at place (n - 1) · percent / 100, counted from 0; between two peaks it is interpolated.
+    It is exact, so every peak is kept: in two heaps that meet at that place, which makes learning cost log n and asking
+    nothing. Witt et al. 2019, section IV-A.
 
-    >>> sizer = Percentile95("memory_bytes")
-    >>> sizer.restore({"version": 1, "peaks": [100.0, 200.0, 300.0]})
-    >>> sizer.learned(Task("t", "t", "true")).value
+    >>> estimator = Percentile95()
+    >>> for peak in (100.0, 200.0, 300.0):
+    ...     estimator.learn(Attempt(peak))
+    >>> estimator.estimate(Query()).value
     290.0
     """
 
     percent: ClassVar[int]
 
-    def __init__(self, resource: str) -> None:
-        super().__init__(resource)
-        self._lower: list[
-            float
-        ] = []  # negated, so that the greatest comes first: all up to the place of the percentile
+    def __init__(self) -> None:
+        self._lower: list[float] = []  # all up to the percentile's place, negated, so that the greatest comes first
         self._upper: list[float] = []
 
-    def learned(self, task: Task) -> Learned | None:
+    def estimate(self, query: Query) -> Estimate | None:
         if not self._lower:
             return None
         records = len(self._lower) + len(self._upper)
@@ -44,7 +38,7 @@ class Percentile(LearningSizer):
         below = -self._lower[0]
         above = self._upper[0] if self._upper else below
         value = below + part * (above - below)
-        text = f"the {self.percent}th percentile of what {earlier(records)} used is {describe(self.resource, value)}"
+        text = f"the {self.percent}th percentile of what {earlier(records)} used is {query.show(value)}"
         figures: dict[str, Figure] = {
             "percent": self.percent,
             "below": below,
@@ -52,12 +46,10 @@ class Percentile(LearningSizer):
             "part": part,
             "records": records,
         }
-        return Learned(value, "percentile", figures, text)
+        return Estimate(value, "percentile", figures, text)
 
-    def observe(self, task: Task, outcome: Outcome) -> None:
-        peak = learned_peak(self.resource, outcome)
-        if peak is None:
-            return
+    def learn(self, attempt: Attempt) -> None:
+        peak = attempt.peak or 0.0
         if self._lower and peak < -self._lower[0]:
             heappush(self._lower, -peak)
         else:
@@ -82,14 +74,17 @@ class Percentile(LearningSizer):
 
 
 class Percentile50(Percentile):
-    """The median of the peaks so far (004): half of the tasks fail at first, which is cheap where they fail early."""
+    """The median of the peaks so far: half of the tasks fail at first, which is cheap where they fail early.
+
+    Witt et al. 2019, section IV-A.
+    """
 
     name = "percentile-50"
     percent = 50
 
 
 class Percentile95(Percentile):
-    """The 95th percentile of the peaks so far (004)."""
+    """The 95th percentile of the peaks so far (Witt et al. 2019, section IV-A)."""
 
     name = "percentile-95"
     percent = 95

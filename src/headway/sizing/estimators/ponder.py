@@ -1,4 +1,4 @@
-"""`ponder`: a line where input size explains the peaks, else the maximum (Lehmann et al. 2024, arXiv 2408.00047)."""
+"""`ponder`: a line where input size explains the peaks, else the maximum."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from array import array
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from headway.model.outcome import Outcome
 from headway.model.records import Figure
-from headway.model.resources import describe
-from headway.model.task import Task
 from headway.model.units import format_bytes
-from headway.sizing.learning import Learned, LearningSizer, earlier
-from headway.sizing.observing import learned_peak
+from headway.sizing.estimators.base import Attempt, Estimate, Estimator, Query, earlier
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,28 +17,34 @@ if TYPE_CHECKING:
 RESERVE_BYTES = 128_000_000
 LEAST_CORRELATION = 0.3
 UNDERESTIMATES_WEIGH = 50.0
-# The line is through the last so many records: learning and asking cost the same after a million of them.
-KEPT = 1000
-# Each step of the fit moves points from one side of the line to the other; a handful suffices in practice.
-MOST_STEPS = 50
+KEPT = 1000  # records in the line, so that learning and asking cost the same after a million
+MOST_STEPS = 50  # of the fit, each of which moves points from one side of the line to the other; a handful suffices
 
 
-class Ponder(LearningSizer):
+class Ponder(Estimator):
     """Where input size and peak correlate above 0.3, a line that weighs underestimates 50 times, plus twice the spread
     of the peaks around it; else the greatest peak; in both cases at least 128 MB more.
 
-    A rule of thumb in use today, here for comparison. As published, a prediction stays between the smallest and the
-    greatest peak for sizes up to the greatest that was seen, is at least the greatest peak beyond it, and the spread
-    counts records by how near their input size is to the task's. Not as published, it learns from the first record on:
-    there, the first five mostly get what the workflow asks for, which wastes a little more. The line is through the
-    last 1,000 records whose input size was known; for a task whose size is not known, the greatest peak and 128 MB.
-    Cores are the most that were seen.
+    Lehmann et al. 2024 (arXiv 2408.00047). As published, an estimate stays between the smallest and the greatest peak
+    for sizes up to the greatest that was seen, and is at least the greatest peak beyond it; the spread counts records
+    by how near their input size is to the task's. Not as published, it learns from the first record on (there, the
+    first five tasks mostly get what the workflow asks for, which wastes a little more), and the line goes through the
+    last 1,000 records with a known input size. A task whose input size is unknown gets the greatest peak and 128 MB.
+
+    `reserve`: the least that is added. `by_input`: whether there is a line at all; for cores there is none.
+
+    >>> estimator = Ponder()
+    >>> for size in range(1, 21):
+    ...     estimator.learn(Attempt(size * 1e8, input_bytes=size))
+    >>> round(estimator.estimate(Query(input_bytes=7)).value)
+    828000000
     """
 
     name = "ponder"
 
-    def __init__(self, resource: str) -> None:
-        super().__init__(resource)
+    def __init__(self, reserve: float = RESERVE_BYTES, *, by_input: bool = True) -> None:
+        self._reserve = reserve
+        self._with_line = by_input
         self._records = 0
         self._smallest = math.inf
         self._greatest = 0.0
@@ -51,22 +53,20 @@ class Ponder(LearningSizer):
         self._peaks = array("d")  # of the same records
         self._fit: tuple[float, float, float] | None = None  # correlation, intercept, slope of these
 
-    def learned(self, task: Task) -> Learned | None:
+    def estimate(self, query: Query) -> Estimate | None:
         if not self._records:
             return None
-        if self.resource == "cores":
-            return self._maximum(0.0)
-        if task.input_bytes is None or len(self._sizes) < 2:
-            return self._maximum(RESERVE_BYTES)
+        if not self._with_line or query.input_bytes is None or len(self._sizes) < 2:
+            return self._maximum(query)
         if self._fit is None:
             self._fit = _fit(self._sizes, self._peaks)
         correlation, intercept, slope = self._fit
         if correlation <= LEAST_CORRELATION:
-            return self._maximum(RESERVE_BYTES)
-        size = float(task.input_bytes)
+            return self._maximum(query)
+        size = float(query.input_bytes)
         line = intercept + slope * size
         spread = _spread_near(size, self._sizes, self._peaks, intercept, slope)
-        reserve = max(RESERVE_BYTES, 2 * spread)
+        reserve = max(self._reserve, 2 * spread)
         value = self._within_what_was_seen(size, line) + reserve
         figures: dict[str, Figure] = {
             "input_bytes": size,
@@ -82,31 +82,29 @@ class Ponder(LearningSizer):
         }
         text = (
             f"a line above most of what {earlier(len(self._sizes))} used, at {format_bytes(size)} of input, "
-            f"and {describe(self.resource, reserve)} more: {describe(self.resource, value)}"
+            f"and {query.show(reserve)} more: {query.show(value)}"
         )
-        return Learned(value, "line-and-reserve", figures, text)
+        return Estimate(value, "line-and-reserve", figures, text)
 
-    def _maximum(self, reserve: float) -> Learned:
-        figures: dict[str, Figure] = {"maximum": self._greatest, "reserve": reserve, "records": self._records}
-        text = f"the most that {earlier(self._records)} used is {describe(self.resource, self._greatest)}"
-        text += f", and {describe(self.resource, reserve)} more" if reserve else ""
-        return Learned(self._greatest + reserve, "maximum-and-reserve", figures, text)
+    def _maximum(self, query: Query) -> Estimate:
+        figures: dict[str, Figure] = {"maximum": self._greatest, "reserve": self._reserve, "records": self._records}
+        text = f"the most that {earlier(self._records)} used is {query.show(self._greatest)}"
+        text += f", and {query.show(self._reserve)} more" if self._reserve else ""
+        return Estimate(self._greatest + self._reserve, "maximum-and-reserve", figures, text)
 
     def _within_what_was_seen(self, size: float, line: float) -> float:
         if size >= self._greatest_input:
             return max(line, self._greatest)
         return min(max(line, self._smallest), self._greatest)
 
-    def observe(self, task: Task, outcome: Outcome) -> None:
-        peak = learned_peak(self.resource, outcome)
-        if peak is None:
-            return
+    def learn(self, attempt: Attempt) -> None:
+        peak, size = attempt.peak or 0.0, attempt.input_bytes
         self._records += 1
         self._smallest = min(self._smallest, peak)
         self._greatest = max(self._greatest, peak)
-        if task.input_bytes is not None:
-            self._greatest_input = max(self._greatest_input, task.input_bytes)
-            self._sizes.append(task.input_bytes)
+        if size is not None:
+            self._greatest_input = max(self._greatest_input, size)
+            self._sizes.append(size)
             self._peaks.append(peak)
             del self._sizes[:-KEPT], self._peaks[:-KEPT]
             self._fit = None
@@ -133,11 +131,11 @@ class Ponder(LearningSizer):
 
 
 def _fit(known_sizes: array[float], known_peaks: array[float]) -> tuple[float, float, float]:
-    """Pearson's correlation (0 where there is none to speak of), and intercept and slope of the line that minimises
+    """Return Pearson's correlation (0 where it is not defined), and the intercept and slope of the line that minimises
     the squared errors with underestimates weighing 50 times.
 
-    Least squares with the weights of the side of the line on which each point lies, until no point changes sides: then
-    it is the minimum, since the cost is convex.
+    Repeats weighted least squares, each point weighted by the side of the line on which it lies, until no point changes
+    sides: that is the minimum, since the cost is convex.
     """
     import numpy
 
@@ -165,8 +163,8 @@ def _fit(known_sizes: array[float], known_peaks: array[float]) -> tuple[float, f
 def _spread_near(
     size: float, known_sizes: array[float], known_peaks: array[float], intercept: float, slope: float
 ) -> float:
-    """The standard deviation of the peaks around the line, in which the farthest input size counts nothing and one of
-    just `size` counts 1. With fewer than ten records the farthest count a little too."""
+    """Return the standard deviation of the peaks around the line, weighted by distance in input size: a record of just
+    `size` counts 1 and the farthest 0 (with fewer than ten records, a little more than 0)."""
     import numpy
 
     sizes, peaks = numpy.frombuffer(known_sizes), numpy.frombuffer(known_peaks)

@@ -1,62 +1,54 @@
-"""`quantized-bucketing`: the lower half of earlier peaks, then all of them (Phung et al. 2021, as in 001 section V).
-
-001 says of it that it has two buckets, separated at the 50th quantile, and that it explores with the whole machine. It
-does not say that a bucket is drawn: that it introduces as its own algorithms' way. So the lower bucket comes first and
-a task that fails moves up, which also explains what 001 finds of this one alone, that it gives too little rather than
-too much (section V-D).
-"""
+"""`quantized-bucketing`: first the lower half of earlier peaks, then all of them."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from headway.model.outcome import Outcome
 from headway.model.records import Figure
-from headway.model.resources import describe
-from headway.model.task import Task
-from headway.sizing.base import CannotFit, Context, Prediction
-from headway.sizing.estimators.prior_free import ENOUGH_RECORDS, PriorFree
-from headway.sizing.learning import Learned
-from headway.sizing.observing import learned_peak
-from headway.sizing.rules import after_failure
+from headway.sizing.estimators.base import Attempt, Estimate, Query
+from headway.sizing.estimators.prior_free import ENOUGH_RECORDS, PriorFree, whole_machine
 
 
 class QuantizedBucketing(PriorFree):
-    """The most that the lower half of earlier ones used, then the most that any did, then twice what ran out. Until
-    there are 10 records, the whole machine."""
+    """The median of earlier peaks, then the greatest, then twice what ran out. Until there are 10 records, the whole
+    machine.
+
+    Phung et al. 2021, as Phung and Thain 2024 describe it in section V: two buckets, separated at the 50th quantile.
+    They do not say that a bucket is drawn at random, as in their own algorithms, so here the lower bucket comes first
+    and a task that fails moves up. That also explains their finding that this algorithm gives too little rather than
+    too much (section V-D).
+
+    >>> estimator = QuantizedBucketing()
+    >>> for peak in range(1, 11):
+    ...     estimator.learn(Attempt(peak))
+    >>> [estimator.estimate(Query(failures)).value for failures in ([], [5.0])]
+    [5.0, 10.0]
+    """
 
     name = "quantized-bucketing"
 
-    def __init__(self, resource: str) -> None:
-        super().__init__(resource)
+    def __init__(self) -> None:
         self._values = array("d")  # sorted
 
-    def learned(self, given: float, context: Context) -> Learned | None:
-        records = len(self._values)
+    def estimate(self, query: Query) -> Estimate | None:
+        records, given = len(self._values), query.given
         if records < ENOUGH_RECORDS:
-            return None
+            return None if query.failures else whole_machine(records)
         lower, greatest = self._values[(records - 1) // 2], self._values[-1]
         figures: dict[str, Figure] = {"lower": lower, "greatest": greatest, "records": records, "given": given}
         if given < lower:
-            text = f"the lower half of {records} earlier ones used up to {describe(self.resource, lower)}"
-            return Learned(lower, "lower-half", figures, text)
+            text = f"the lower half of {records} earlier ones used up to {query.show(lower)}"
+            return Estimate(lower, "lower-half", figures, text)
         if given < greatest:
-            most = f"the most that {records} earlier ones used is {describe(self.resource, greatest)}"
-            return Learned(greatest, "greatest", figures, f"{describe(self.resource, given)} ran out: {most}")
+            most = f"the most that {records} earlier ones used is {query.show(greatest)}"
+            return Estimate(greatest, "greatest", figures, f"{query.show(given)} ran out: {most}")
         return None
 
-    def explore(self, failures: Sequence[float], context: Context) -> Prediction | CannotFit:
-        if failures:
-            return after_failure(self.name, self.resource, failures, context.limits)
-        return self.whole_machine(len(self._values), failures, context)
-
-    def observe(self, task: Task, outcome: Outcome) -> None:
-        peak = learned_peak(self.resource, outcome)
-        if peak is not None:
-            insort(self._values, peak)
+    def learn(self, attempt: Attempt) -> None:
+        insort(self._values, attempt.peak or 0.0)
 
     def state(self) -> dict[str, Any]:
         return {"version": 1, "values": self._values.tolist()}

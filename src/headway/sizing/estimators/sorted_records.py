@@ -1,4 +1,4 @@
-"""`SortedRecords`: what tasks used, sorted, each with a number that goes with it."""
+"""`SortedRecords`: sorted peaks, each with a number that belongs to it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class SortedRecords:
-    """Peaks from the least to the greatest; of equal ones the older is first. 16 bytes a record.
+    """Peaks in ascending order, equal ones in order of arrival. 16 bytes a record.
 
-    `kind` says what goes with a peak: whole numbers (`q`) or any (`d`).
+    `kind` is the type of the numbers that belong to them: whole (`q`) or floating-point (`d`).
     """
 
     def __init__(self, kind: Literal["q", "d"]) -> None:
@@ -25,19 +25,19 @@ class SortedRecords:
         return len(self.values)
 
     def add(self, value: float, its: float) -> None:
-        """Put one more where it belongs."""
+        """Insert a peak and its number."""
         place = bisect_right(self.values, value)
         self.values.insert(place, value)
         self.with_each.insert(place, its)
 
     def replace(self, values: Iterable[float], with_each: Iterable[float]) -> None:
-        """Sorted records instead of those there are."""
+        """Replace all records by others, which are sorted."""
         self.values = array("d", values)
         self.with_each = self.with_each[:0]
         self.with_each.extend(with_each)
 
     def arrays(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Both as numpy arrays without a copy: let go of them before the next `add`."""
+        """Return both as numpy arrays without a copy: drop them before the next `add`."""
         import numpy as np
 
         numbers = np.int64 if self.with_each.typecode == "q" else np.float64

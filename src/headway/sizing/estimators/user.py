@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from headway.model.task import Task
-from headway.sizing.base import CannotFit, Context, Prediction, Sizer
-from headway.sizing.rules import after_failure, without_record
+from headway.sizing.estimators.base import Estimate, Estimator, Query
 
 
-class User(Sizer):
+class User(Estimator):
     """The user's hint, doubled each time it runs out; without a hint a share of the machine.
 
-    What most people do today, and the baseline that everything else has to beat.
+    It estimates nothing: the rules of each resource decide. Most workflow systems work this way, which makes it the
+    baseline for all others.
+
+    >>> User().estimate(Query(hint=2e9)) is None
+    True
     """
 
     name = "user"
 
-    def predict(self, task: Task, failures: Sequence[float], context: Context) -> Prediction | CannotFit:
-        if failures:
-            return after_failure(self.name, self.resource, failures, context.limits)
-        return without_record(self.name, self.resource, task, context)
+    def estimate(self, query: Query) -> Estimate | None:
+        return None

@@ -1,4 +1,4 @@
-"""001's Algorithms 1 and 2 as the paper writes them down: slow, obvious, and exact.
+"""Algorithms 1 and 2 of Phung and Thain 2024 as the paper writes them down: slow, obvious, and exact.
 
 Records are (value, significance) pairs of whole numbers or fractions, sorted by value; of equal values the older comes
 first. Both algorithms give the indices of the buckets' last records.
