@@ -126,14 +126,14 @@ class Launching:
 
 
 def does_not_fit(answer: CannotFit) -> Why:
-    """The sentence that tells what is needed and what there is."""
+    """The explanation of a `CannotFit`: what the task needs and what there is."""
     needs, has = describe(answer.resource, answer.needed), describe(answer.resource, answer.available)
     figures: dict[str, Figure] = {
         "resource": answer.resource,
         "needed": answer.needed,
         "available": answer.available,
     }
-    if answer.why.rule == "too-many-timeouts":
-        return Why(answer.why.policy, answer.why.rule, figures, f"{answer.why.text}: more time does not help")
+    if answer.reason == "too-many-timeouts":
+        return Why(answer.why.policy, answer.reason, figures, f"{answer.why.text}: more time does not help")
     lead = f"{answer.why.text}: " if answer.why.text else ""
     return Why(answer.why.policy, "cannot-fit", figures, f"{lead}it needs {needs}, and one task can have {has} here")

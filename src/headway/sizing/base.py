@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 
@@ -74,6 +74,7 @@ class CannotFit(Struct, frozen=True):
     needed: float
     available: float
     why: Why
+    reason: Literal["exceeds-limit", "too-many-timeouts"] = "exceeds-limit"
 
 
 class Sizer(ABC):

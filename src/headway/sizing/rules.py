@@ -61,7 +61,8 @@ def after_failure(
         return CannotFit(resource, 2 * given, limit, why)
     if resource == "walltime_s" and len(failures) >= MOST_TIMEOUTS:
         text = f"it ran out of time {len(failures)} times, last after {describe(resource, given)}"
-        return CannotFit(resource, 2 * given, given, Why(policy, "too-many-timeouts", figures, text))
+        why = Why(policy, "too-many-timeouts", figures, text)
+        return CannotFit(resource, 2 * given, given, why, reason="too-many-timeouts")
     wanted = max(2 * given, at_least)
     value = wanted if limit is None else min(wanted, limit)
     return Prediction(
