@@ -11,7 +11,7 @@ from headway.planning.requested_time import requested_s
 class OneJobPerTask(Planner):
     """Submits a job for each task that could run, with the task's number of nodes, up to the site's limit on jobs.
 
-    The plan to which Hataishi 2020 (§5.2) compares all others.
+    The plan to which the GLUME thesis (§5.2) compares all others.
     """
 
     name = "one-job-per-task"

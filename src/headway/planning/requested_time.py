@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-# The simulator of Hataishi 2020 adds a tenth and a minute; after an expired job a fifth, then half. Beyond that we
+# The simulator of the GLUME thesis adds a tenth and a minute; after an expired job a fifth, then half. Beyond that we
 # double with each expiry, or a task with far too low an estimate would never end.
 FACTORS = (1.1, 1.2, 1.5)
 MARGIN_S = 60.0

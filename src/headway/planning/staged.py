@@ -27,7 +27,7 @@ class StagedPlanner(Planner):
     gives run times; `model`, if there is one, predicts queue waits (otherwise the queue's own plan is believed).
 
     A job is released when its tasks are over. When a job reaches its walltime with tasks unfinished, the jobs behind it
-    are cancelled and the remaining tasks are planned again; finished tasks stay finished (Hataishi 2020, §5.1).
+    are cancelled and the remaining tasks are planned again; finished tasks stay finished (GLUME thesis, §5.1).
     """
 
     def __init__(
