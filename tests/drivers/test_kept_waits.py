@@ -16,7 +16,7 @@ TWO = JobRequest(Resources(cores=1, nodes=2, walltime_s=600.0))
 
 
 def submit(tag: str, at: float, after: str | None = None) -> Submit:
-    return Submit(at, tag, TWO, Why("test", "test", {"estimate_s": 30.0}), (), None, after)
+    return Submit(at, tag, TWO, Why("test", "test"), (), None, after, wait_estimate_s=30.0)
 
 
 def running(tag: str, at: float, since: float | None = None) -> JobState:

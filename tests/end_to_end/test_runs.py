@@ -238,7 +238,7 @@ def test_an_output_that_somebody_else_overwrote_is_made_again(tmp_path: Path) ->
     for name in "ABA":
         flow.headway("run", f"{name}.yaml")
         assert (tmp_path / "out").read_text() == f"{name}\n"
-    assert flow.launches()[0].because == "output out was changed by somebody else"
+    assert flow.launches()[0].because == "output out was changed by another program"
 
 
 def test_sources_beside_a_declared_input_can_be_read(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.planning import PLANS
 from headway.planning.gaps import longest_gap
-from headway.planning.headway import ANCHOR, SMALL, Headway
+from headway.planning.headway import Headway
 from tests.planning.test_staged import of, stages
 
 CONSERVATIVE = Scheduling("conservative")
@@ -27,13 +27,13 @@ def passed(queue: BatchQueue, *run_s: float, width: int = 2, plan: str = "headwa
     return run
 
 
-def rules(run: SimulatedRun) -> list[tuple[str, int]]:
-    return [(submit.why.rule, submit.request.per_node.nodes) for submit in of(run, records.Submit)]
+def roles(run: SimulatedRun) -> list[tuple[str, int]]:
+    return [(submit.role, submit.request.per_node.nodes) for submit in of(run, records.Submit)]
 
 
 def test_on_an_empty_machine_there_is_only_the_anchor() -> None:
     run = passed(BatchQueue(8, CONSERVATIVE), 100.0, 50.0)
-    assert rules(run) == [(ANCHOR, 2)]
+    assert roles(run) == [("anchor", 2)]
     assert run.ended_at() == 150.0
 
 
@@ -43,9 +43,9 @@ def test_fillers_use_the_gap_while_the_anchor_waits() -> None:
     background = {"submit": [0, 0], "nodes": [2, 4], "req": [1_500, 5_000], "run": [1_500, 5_000]}
     one = passed(BatchQueue(4, CONSERVATIVE, **background), 600.0, 600.0, width=4, plan="one-job")
     ours = passed(BatchQueue(4, CONSERVATIVE, **background), 600.0, 600.0, width=4)
-    kinds = [rule for rule, _ in rules(ours)]
-    assert kinds[0] == ANCHOR
-    assert SMALL in kinds
+    kinds = [role for role, _ in roles(ours)]
+    assert kinds[0] == "anchor"
+    assert "small-filler" in kinds
     assert (ours.ended_at(), one.ended_at()) == (6_500 + 600, 6_500 + 1_200)
 
 
@@ -115,13 +115,13 @@ def test_where_the_queue_keeps_places_the_anchor_is_a_line_of_jobs_as_wide_as_th
     background = {"submit": [0], "nodes": [8], "req": [5_000], "run": [5_000]}
     run = through(BatchQueue(8, RESERVED, **background), narrowing(4, 1, 4))
     submits = of(run, records.Submit)
-    assert rules(run) == [(ANCHOR, 4), (ANCHOR, 1), (ANCHOR, 4)]
+    assert roles(run) == [("anchor", 4), ("anchor", 1), ("anchor", 4)]
     assert [submit.after for submit in submits] == [None, submits[0].tag, submits[1].tag]
     assert {submit.at for submit in submits} == {0.0}
     assert run.ended_at() == 5_000 + 3 * 600
     assert held_node_s(run) == (4 + 1 + 4) * 600
     whole = through(BatchQueue(8, Scheduling("conservative"), **background), narrowing(4, 1, 4))
-    assert rules(whole) == [(ANCHOR, 4)]
+    assert roles(whole) == [("anchor", 4)]
     assert whole.ended_at() == run.ended_at()
     assert held_node_s(whole) == 3 * 4 * 600
 
@@ -140,7 +140,7 @@ def test_a_task_is_begun_once_though_a_line_and_fillers_would_both_have_it() -> 
     # One node is free for an hour, three from 2,000 on: fillers take what they can, the line's first job has the rest.
     background = {"submit": [0, 0, 1], "nodes": [3, 1, 4], "req": [2_000, 9_000, 60], "run": [2_000, 1, 60]}
     run = through(BatchQueue(4, RESERVED, **background), narrowing(4, 1, 4))
-    assert {SMALL, ANCHOR} == {rule for rule, _ in rules(run)}
+    assert {"small-filler", "anchor"} == {role for role, _ in roles(run)}
     assert sorted(it.task for it in of(run, records.Launch)) == sorted(task.id for task in run.tasks)
 
 

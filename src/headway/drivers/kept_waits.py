@@ -93,11 +93,10 @@ class WaitKeeper:
             self._write()
 
     def _kept(self, asked: Submit, started_at: float) -> KeptWait:
-        estimate_s = asked.why.figures.get("estimate_s")
         wait = SeenWait(
             nodes=asked.request.per_node.nodes,
             asked_s=asked.request.per_node.walltime_s or 0.0,
-            estimate_s=float(estimate_s) if isinstance(estimate_s, int | float) else None,
+            estimate_s=asked.wait_estimate_s,
             waited_s=max(0.0, started_at - asked.at),
         )
         return KeptWait(self._run, asked.tag, "", asked.at, wait)

@@ -1,4 +1,4 @@
-"""What a run has asked of its cluster: allocations, limits, looks at the queue, and alarms."""
+"""What a run has asked of its cluster: jobs, limits, queue snapshots and alarms."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from headway.planning.base import JobStatus
 
 
 class Allocations:
-    """The jobs by tag, and all else that a planner decides by which is not about tasks."""
+    """The jobs by tag, the site's limits, the last queue snapshot and the alarm: what a planner sees besides tasks."""
 
     def __init__(self) -> None:
         self.jobs: dict[str, JobStatus] = {}
-        self._live: dict[str, JobStatus] = {}  # those of them that wait or run
+        self._live: dict[str, JobStatus] = {}  # the jobs that wait or run
         self.site = records.LimitsRead(0.0, Resources())
-        self.queue: records.QueueRead | None = None  # the last look, as long as it tells of our jobs as they are
+        self.queue: records.QueueRead | None = None  # the last snapshot; None after a submission, which makes it stale
         self.wakes_at: float | None = None
         self.alarm_set_at: float | None = None
-        self._asking = False  # for a look at the queue
+        self._asking = False  # whether a snapshot of the queue is on its way
 
     @property
     def live(self) -> list[JobStatus]:
-        """Those that wait or run."""
+        """The jobs that wait or run."""
         return list(self._live.values())
 
     def submit(self, record: records.Submit) -> None:
-        """A job was asked for."""
+        """Add a job."""
         self.jobs[record.tag] = self._live[record.tag] = JobStatus(record)
-        self.queue = None  # it is longer now
+        self.queue = None  # the snapshot does not show this job
 
     def release(self, tag: str) -> None:
-        """A job was given back."""
+        """Mark a job as released."""
         self.jobs[tag].released = True
         self._live.pop(tag, None)
 
     def state(self, record: records.JobState) -> JobStatus:
-        """A job started or ended, or more is known of it."""
+        """Update a job by its reported state, and return it."""
         job = self.jobs[record.tag]
         at = record.at if record.since is None else record.since
         if record.phase is JobPhase.RUNNING and job.started_at is None:
@@ -49,30 +49,30 @@ class Allocations:
         return job
 
     def asked(self) -> None:
-        """Somebody is looking at the queue."""
+        """Note that a snapshot of the queue is on its way."""
         self._asking = True
 
     def read(self, queue: records.QueueRead) -> None:
-        """Somebody has looked."""
+        """Take a snapshot of the queue."""
         self._asking = False
         self.queue = queue
 
     def wake(self, record: records.WakeAt) -> None:
-        """An alarm was set."""
+        """Set the alarm."""
         self.wakes_at, self.alarm_set_at = record.until, record.at
 
     def tick(self, at: float) -> None:
-        """An alarm goes off, if it is time."""
+        """Clear the alarm, if its time has come."""
         if self.wakes_at is not None and at >= self.wakes_at:
             self.wakes_at = None
 
     def resumed(self) -> None:
-        """Whoever was to look, and to wake us, is gone."""
+        """Forget pending snapshots and alarms: they went with the last manager."""
         self._asking = False
         self.wakes_at = self.alarm_set_at = None
 
     def is_under_way(self, decision: Decision) -> bool:
-        """Whether somebody is looking at the queue already, or the alarm is set for then or earlier."""
+        """Whether the decision is pointless: a snapshot is on its way, or the alarm is set for then or earlier."""
         if isinstance(decision, records.WakeAt):
             return self.wakes_at is not None and self.wakes_at <= decision.until
         return self._asking and isinstance(decision, records.AskQueue)

@@ -1,4 +1,4 @@
-"""Where every task of a run stands, and how it moves on."""
+"""The phase of every task of a run, and the moves between phases."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _LOOKED_AT = (Phase.READING, Phase.PLACEABLE)
 
 
 class Board:
-    """All tasks with their phases, the queues of those that can move on, and those whose fate awaits a decision."""
+    """All tasks with their phases, the queues of ready tasks, and the tasks to give up or to reuse."""
 
     def __init__(self, name: str, order: Order) -> None:
         self.workflow = Workflow(name)
         self.tasks: dict[str, TaskState] = {}
         self.counts = dict.fromkeys(Phase, 0)
-        self.wanting: dict[str, None] = {}  # tasks that only need room, in the order in which they came to that
-        self.looked_at: Counter[str] = Counter()  # tasks that are being looked at or want to run, by category
-        self.known: dict[str, Known] = {}  # what earlier runs left
+        self.wanting: dict[str, None] = {}  # tasks that only need room, in the order in which they became so
+        self.looked_at: Counter[str] = Counter()  # tasks whose files are being or have been read, by category
+        self.known: dict[str, Known] = {}  # results of earlier runs
         self.unread = ReadyQueue(partial(self._is_in, Phase.READY), order.category_key)
         self.placeable = ReadyQueue(partial(self._is_in, Phase.PLACEABLE), order.category_key)
-        self.verdicts: dict[str, Why] = {}  # tasks to give up
-        self.reusable: dict[str, str] = {}  # tasks whose earlier result stands, and the run it is from
+        self.verdicts: dict[str, Why] = {}  # tasks to give up, and the explanation
+        self.reusable: dict[str, str] = {}  # tasks with a valid result of an earlier run, and that run
         self._order = order
         self._arrivals = 0
 
@@ -41,7 +41,7 @@ class Board:
         return self.tasks[task_id].phase is phase
 
     def unfinished(self) -> int:
-        """How many tasks may still have to run, or are running."""
+        """The number of tasks that are running or may still have to run."""
         return sum(self.counts[phase] for phase in Phase if phase <= Phase.RUNNING)
 
     def enter(self, state: TaskState, phase: Phase) -> None:
@@ -56,7 +56,7 @@ class Board:
         state.phase = phase
 
     def add(self, tasks: Iterable[Task]) -> list[TaskState]:
-        """Take in new tasks; those that wait for nobody become ready."""
+        """Add tasks; those without unfinished parents become ready."""
         added = []
         completed = self.workflow.add(tasks)
         self._order.added(completed, self.workflow)
@@ -74,19 +74,19 @@ class Board:
         return added
 
     def make_ready(self, state: TaskState) -> None:
-        """All that it waits for is there; its files have yet to be looked at."""
+        """Mark a task as ready: its parents are done, its files have not been read."""
         self.enter(state, Phase.READY)
         self._arrive(state)
         self.unread.push((state.task.category, False), state.key, state.task.id)
 
     def _arrive(self, state: TaskState) -> None:
-        """It gets the key by which it stands in line."""
+        """Give the task its sort key in the ready queue."""
         self._arrivals += 1
         failures = state.errors + sum(map(len, (state.exhausted or {}).values()))
         state.key = (-state.task.priority, *self._order.task_key(state.task, failures, self._arrivals))
 
     def inputs_read(self, read: InputsRead, *, again: bool) -> None:
-        """A ready task's files were looked at: it fails, or its earlier result stands, or it wants to run."""
+        """Take the state of a task's files: the task fails, its earlier result is reused, or it becomes placeable."""
         state = self.tasks[read.task]
         if state.phase is not Phase.READING:
             return
@@ -105,7 +105,7 @@ class Board:
             changes = Fingerprint(state.task.recipe(), read.digests).changes_since(known.fingerprint)
             changes += [f"output {path} is missing" for path in read.missing_outputs]
             changes += [
-                f"output {path} was changed by somebody else"
+                f"output {path} was changed by another program"
                 for path, stamp in known.outputs.items()
                 if read.outputs.get(path, stamp) != stamp
             ]
@@ -117,7 +117,7 @@ class Board:
         self._queue(state)
 
     def requeue(self, state: TaskState, *, failed: bool = False) -> None:
-        """It wants to run again. One that has failed gets another place in line; one that was only lost keeps its."""
+        """Make the task placeable again. A failed task gets a new sort key; a task that was only lost keeps its own."""
         if state.withdrawn:
             self.cut_off(state)
             return
@@ -131,7 +131,7 @@ class Board:
         self.placeable.push((state.task.category, troubled), state.key, state.task.id)
 
     def succeed(self, state: TaskState) -> None:
-        """It is done; children that waited only for it become ready."""
+        """Mark the task as done; children without other unfinished parents become ready."""
         self.enter(state, Phase.SUCCEEDED)
         for child in self.workflow.children[state.task.id]:
             below = self.tasks[child]
@@ -140,18 +140,18 @@ class Board:
                 self.make_ready(below)
 
     def condemn(self, state: TaskState, verdict: Why) -> None:
-        """It cannot succeed any more; that it is given up is for `decide` to say."""
+        """Note that a task cannot succeed any more; `Engine.decide` then gives it up."""
         if state.phase < Phase.RUNNING:
             self.verdicts[state.task.id] = verdict
 
     def give_up(self, task_id: str) -> None:
-        """It has failed for good, and all that depends on it is cut off."""
+        """Fail a task for good and cut off all tasks that depend on it."""
         self.verdicts.pop(task_id, None)
         self.enter(self.tasks[task_id], Phase.FAILED)
         self._cut_off_all(self.workflow.children[task_id])
 
     def cut_off(self, state: TaskState) -> None:
-        """It will not run, nor will what depends on it."""
+        """Cut off a task and all tasks that depend on it: they will not run."""
         self._cut_off_all([state.task.id])
 
     def _cut_off_all(self, task_ids: Iterable[str]) -> None:

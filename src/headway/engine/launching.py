@@ -1,4 +1,4 @@
-"""Which attempts begin now, where, and with how much."""
+"""Which attempts start now, on which nodes, with which resources."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from headway.ordering.base import Order
 from headway.planning.base import Planner
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
 
-# Nodes die, and what ran there runs again. A task that saw two die is suspected and runs alone from then on, so that no
-# other is suspected with it; when this many more have died under it alone, it is given up.
+# The attempts on a node that dies run again elsewhere. A task that was running on two such nodes is suspected and runs
+# alone from then on, so that no other task is suspected with it; after this many more deaths it is given up.
 SUSPECTED_AFTER = 2
 MOST_LOSSES_ALONE = 5
-# A task that is thought to take longer than any job may last is begun all the same where most of that time is left:
-# else it would wait for ever.
+# A task that is expected to run longer than the site's longest walltime still starts in a job that has this share of
+# that walltime left; otherwise it would wait for ever.
 LONGEST_SHARE = 0.8
 
 
 class Launching:
-    """Asks the allocator how much, the order which first, the planner how long, and the placer where. It changes
-    nothing: its decisions take effect when they are applied."""
+    """Combines the allocator (how much), the order (which first), the planner (how long) and the placer (where).
+
+    It changes nothing: its decisions take effect when they are applied.
+    """
 
     def __init__(
         self,
@@ -55,7 +57,7 @@ class Launching:
         return self._allocations.site.limits
 
     def launches(self, now: float, overtaken: Mapping[str, int]) -> list[Decision]:
-        """Attempts for as many tasks as have room, and an end to those that can have none."""
+        """Start the tasks that have room, and give up those that fit on no node."""
         free: list[NodeState] = []
         bound: dict[str, list[NodeState]] = {}  # by job
         for node in self._nodes.values():
@@ -66,7 +68,7 @@ class Launching:
         placed: list[Placement | Unplaceable] = []
         for nodes in bound.values():
             placed += self._placer.place_bound(nodes, self._board.wanting, self.allocate)
-        if free and not placed:  # what was just placed is ready no more: the rest comes after
+        if free and not placed:  # tasks that were just placed are still in the queue; the rest is decided after them
             with self._board.placeable.walk() as ready:
                 ends_by = partial(self._ends_by, now)
                 placed += self._placer.place(ready, self.allocate, free, overtaken, ends_by)
@@ -78,7 +80,7 @@ class Launching:
         ]
 
     def _ends_by(self, now: float, task_id: str) -> float:
-        """When a task that starts now is thought to end; one that was cut off by the end of its job takes longer."""
+        """The expected end of a task that starts now; every expiry of its job doubles the expected run time."""
         state = self._board.tasks[task_id]
         expected_s = self._planner.expected_s(state.task)
         if expected_s is None:
@@ -104,7 +106,7 @@ class Launching:
         )
 
     def allocate(self, task_id: str) -> Allocation | CannotFit:
-        """What its next attempt would be given."""
+        """The resources for the task's next attempt."""
         state = self._board.tasks[task_id]
         draw = (self._seed, "", task_id, state.attempts + 1)
         context = Context(self._limits, draw, held=self._order.at_stake(state.task))
@@ -119,21 +121,21 @@ class Launching:
         return answer
 
     def _whole_nodes(self, nodes: int, answer: Allocation) -> Allocation:
-        """A task that spans nodes has all of each; how long it may take is for the allocator to say."""
+        """Whole nodes for a task that spans several; only the walltime is the allocator's."""
         whole = self._limits.replace(nodes=nodes, walltime_s=answer.resources.walltime_s)
         why = Why("engine", "whole-nodes", {"nodes": nodes}, f"it spans {nodes} nodes and has them whole")
         return Allocation(whole, answer.why | dict.fromkeys(HELD, why), answer.ticket)
 
 
 def does_not_fit(answer: CannotFit) -> Why:
-    """The sentence that tells what is needed and what there is."""
+    """The explanation of a `CannotFit`: what the task needs and what there is."""
     needs, has = describe(answer.resource, answer.needed), describe(answer.resource, answer.available)
     figures: dict[str, Figure] = {
         "resource": answer.resource,
         "needed": answer.needed,
         "available": answer.available,
     }
-    if answer.why.rule == "too-many-timeouts":
-        return Why(answer.why.policy, answer.why.rule, figures, f"{answer.why.text}: more time does not help")
+    if answer.reason == "too-many-timeouts":
+        return Why(answer.why.policy, answer.reason, figures, f"{answer.why.text}: more time does not help")
     lead = f"{answer.why.text}: " if answer.why.text else ""
     return Why(answer.why.policy, "cannot-fit", figures, f"{lead}it needs {needs}, and one task can have {has} here")

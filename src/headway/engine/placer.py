@@ -1,4 +1,4 @@
-"""Which ready task goes on which node now."""
+"""Which ready task starts on which node."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from headway.engine.state import NodeState
 from headway.model.resources import Resources
 from headway.sizing.base import Allocation, CannotFit
 
-# Tasks in one lane are mostly given the same, and then one that finds no room speaks for all. Where amounts differ, by
-# the size of inputs or by drawing, so many are tried.
+# Tasks in one lane mostly get the same allocation, and then one that finds no room speaks for all. Where allocations
+# differ, by input size or random draw, this many tasks of a lane are tried.
 MOST_TRIED = 8
-# A task that finds no room is passed by smaller ones at most this often; then the nodes drain until it fits.
+# Smaller tasks overtake a task that finds no room at most this often; then its nodes drain until it fits.
 MOST_OVERTAKINGS = 32
 
 
 class Placement(Struct, frozen=True):
-    """A task, its allocation, its node (or those it spans), and the first task in line that it went past, if any."""
+    """A task, its allocation, its node or nodes, and the first task in the queue that it overtook, if any."""
 
     task: str
     allocation: Allocation
@@ -38,10 +38,9 @@ class Unplaceable(Struct, frozen=True):
 
 
 class Placer:
-    """First fit in the order's order; of the nodes with room, the one that goes first, then that with the least memory.
-    A task that spans nodes has them from one job.
+    """First fit, in the sequence of the order: the node whose job ends first, then the one with the least free memory.
 
-    The same code places tasks in simulation and for real.
+    A task that spans nodes gets them from one job.
     """
 
     def place(
@@ -52,26 +51,26 @@ class Placer:
         overtaken: Mapping[str, int],
         ends_by: Callable[[str], float] = lambda task: -math.inf,
     ) -> list[Placement | Unplaceable]:
-        """Placements for as many ready tasks as have room; `overtaken` counts how often a task was passed by.
+        """Place as many ready tasks as have room; `overtaken` counts how often a task was overtaken before.
 
-        No task is begun on a node whose allocation ends before the task is thought to (`ends_by`).
+        No task starts on a node whose allocation ends before the task's expected end (`ends_by`).
         """
         by_name = {node.name: node for node in nodes}
         room = {node.name: node.free for node in nodes if _has_room(node.free)}
-        widths = Counter((node.until, node.tag) for node in by_name.values())  # of jobs
+        widths = Counter((node.until, node.tag) for node in by_name.values())  # nodes of each job
         latest = max((until for until, _ in widths), default=math.inf)
         placed: list[Placement | Unplaceable] = []
-        blocked: str | None = None  # the first in line that found no room on a node which lasts long enough for it
+        blocked: str | None = None  # the first task that found no room on nodes that last long enough for it
         blocked_end = math.inf
         passed = 0
         refused: dict[Lane, list[Resources]] = {}
         for lane, task_id in ready:
-            if blocked and overtaken.get(blocked, 0) + passed >= MOST_OVERTAKINGS:  # the nodes it could use drain
+            if blocked and overtaken.get(blocked, 0) + passed >= MOST_OVERTAKINGS:  # the nodes that it could use drain
                 room = {name: free for name, free in room.items() if by_name[name].until < blocked_end}
             if not room:
                 break
             end = ends_by(task_id)
-            if end > latest:  # it waits for a job that lasts longer, and holds nobody up
+            if end > latest:  # it waits for a job that lasts longer, and blocks no other task
                 continue
             allocation = allocate(task_id)
             if isinstance(allocation, CannotFit):
@@ -79,7 +78,7 @@ class Placer:
                 continue
             span = allocation.resources.nodes
             if span > 1 and not any(span <= width and end <= until for (until, _), width in widths.items()):
-                continue  # it waits for a job that is wider
+                continue  # it waits for a wider job
             each = _on_each(allocation)
             fitting = [
                 by_name[name] for name, free in room.items() if end <= by_name[name].until and each.fits_in(free)
@@ -106,7 +105,7 @@ class Placer:
         wanting: Collection[str],
         allocate: Callable[[str], Allocation | CannotFit],
     ) -> list[Placement | Unplaceable]:
-        """Placements on the nodes of a job that was asked for on behalf of certain tasks, in the order of these."""
+        """Place tasks on the nodes of a job that was submitted for certain tasks, in the sequence of these."""
         only = nodes[0].only
         by_name = {node.name: node for node in nodes}
         room = {node.name: node.free for node in nodes if _has_room(node.free)}
@@ -133,12 +132,12 @@ def _on_each(allocation: Allocation) -> Resources:
 
 
 def _first(fitting: Sequence[NodeState], room: Mapping[str, Resources]) -> list[NodeState]:
-    """The node that goes first, then that with the least memory."""
+    """The node whose job ends first, then the one with the least free memory."""
     return [min(fitting, key=lambda node: (node.until, room[node.name].memory_bytes))] if fitting else []
 
 
 def _of_one_job(fitting: Sequence[NodeState], span: int) -> list[NodeState]:
-    """So many nodes of one job: the one that ends first of those which have them."""
+    """`span` nodes of one job: of the jobs that have them, the one that ends first."""
     by_job: dict[str, list[NodeState]] = {}
     for node in fitting:
         by_job.setdefault(node.tag, []).append(node)

@@ -1,4 +1,4 @@
-"""The ready tasks, in lanes: tasks in one lane mostly get the same allocation, so that few of them need be tried."""
+"""The queue of ready tasks, in lanes: tasks in a lane mostly get the same allocation, so that few must be tried."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-Lane = tuple[str, bool]  # category, and whether the task has met with trouble: then it is not sized like its kind
+Lane = tuple[str, bool]  # category, and whether the task had failures, which change its allocation
 Key = tuple[Any, ...]
 
 
 class ReadyQueue:
-    """Task ids by lane and key. An entry that became stale is dropped when it comes up, not searched for.
+    """Task ids by lane and key. A stale entry is dropped when it reaches the head of its lane, not searched for.
 
-    A stale entry may become current again before it comes up: a task is launched, fails and is ready once more, and
-    in a replay nothing comes up at all. So each task has one entry that counts: the last, by lane and key.
+    A stale entry may become current again before that: a task starts, fails and is ready once more, and in a replay no
+    entry is taken at all. So each task has one valid entry: the last that was pushed.
 
-    A key begins with the user's priority, which comes before that of the category; the rest comes after it.
+    A key begins with the user's priority, which sorts before the category's key; the rest of the key sorts after it.
     """
 
     def __init__(self, is_current: Callable[[str], bool], category_key: Callable[[str], Key]) -> None:
         self._is_current = is_current
         self._category_key = category_key
         self._lanes: dict[Lane, list[tuple[Key, str]]] = {}
-        self._entry_of: dict[str, tuple[Lane, Key]] = {}  # the one that counts
+        self._entry_of: dict[str, tuple[Lane, Key]] = {}  # the valid entry of each task
 
     def push(self, lane: Lane, key: Key, task_id: str) -> None:
         """Add a ready task."""
@@ -37,9 +37,9 @@ class ReadyQueue:
         heapq.heappush(self._lanes.setdefault(lane, []), entry)
 
     def head(self, lane: Lane) -> tuple[Any, Key, Key, Lane] | None:
-        """The sort key of the lane's first task, or None (and no lane any more) if it has none."""
+        """The sort key of the lane's first task; None, and the lane is removed, if it has no task."""
         entries = self._lanes[lane]
-        while entries and not self._counts(lane, *entries[0]):
+        while entries and not self._is_valid(lane, *entries[0]):
             key, task_id = heapq.heappop(entries)
             if self._entry_of.get(task_id) == (lane, key):
                 del self._entry_of[task_id]
@@ -49,16 +49,16 @@ class ReadyQueue:
         priority, *rest = entries[0][0]
         return priority, self._category_key(lane[0]), tuple(rest), lane
 
-    def _counts(self, lane: Lane, key: Key, task_id: str) -> bool:
+    def _is_valid(self, lane: Lane, key: Key, task_id: str) -> bool:
         return self._entry_of.get(task_id) == (lane, key) and self._is_current(task_id)
 
     def walk(self) -> Walk:
-        """Go through the tasks, first things first, leaving the queue as it is."""
+        """Iterate over the tasks in sorted sequence; the queue is unchanged afterwards."""
         return Walk(self, self._lanes)
 
 
 class Walk:
-    """`for lane, task_id in walk`, with `skip(lane)` to leave out the rest of a lane."""
+    """An iteration over (lane, task id); `skip(lane)` leaves out the rest of a lane."""
 
     def __init__(self, queue: ReadyQueue, lanes: dict[Lane, list[tuple[Key, str]]]) -> None:
         self._queue = queue
@@ -86,11 +86,11 @@ class Walk:
         return lane, entry[1]
 
     def lanes(self) -> list[Lane]:
-        """The lanes that have something to come."""
+        """The lanes that still have tasks."""
         return [head[-1] for head in self._heads]
 
     def skip(self, lane: Lane) -> None:
-        """Leave out what is still to come of `lane`."""
+        """Leave out the remaining tasks of `lane`."""
         self._heads = [head for head in self._heads if head[-1] != lane]
         heapq.heapify(self._heads)
 

@@ -1,4 +1,4 @@
-"""What the engine knows of each task, each node and each job."""
+"""The state of one task, one running attempt and one node."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from headway.model.task import Task
 
 
 class Phase(IntEnum):
-    """Where a task is."""
+    """The phase of a task."""
 
     WAITING = 0  # for its parents
-    READY = 1  # its files have not been looked at
-    READING = 2  # somebody is looking
-    PLACEABLE = 3  # only needs room
+    READY = 1  # its files have not been read
+    READING = 2  # its files are being read
+    PLACEABLE = 3  # it only needs room on a node
     RUNNING = 4
     SUCCEEDED = 5
     FAILED = 6  # for good
-    CUT_OFF = 7  # something it depends on failed, or nobody wants it any more
+    CUT_OFF = 7  # a task that it depends on failed, or it was withdrawn
 
 
 class TaskState:
-    """One task's life so far."""
+    """A task, its phase, and what its attempts have met with so far."""
 
     __slots__ = (
         "attempts",
@@ -47,23 +47,23 @@ class TaskState:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.key: tuple[Any, ...] = ()  # by which it stands in line, once it is ready
+        self.key: tuple[Any, ...] = ()  # its sort key in the ready queue
         self.phase = Phase.WAITING
         self.unfinished_parents = 0
         self.attempts = 0
-        self.errors = 0  # failures that the user's retry count is for
+        self.errors = 0  # failures that count against the user's retries
         self.expiries = 0  # attempts that ended with their allocation
         self.losses = 0  # attempts that ended with their node
-        self.losses_alone = 0  # those of them that had the node for themselves
+        self.losses_alone = 0  # of those, attempts that were alone on their node
         self.exhausted: dict[str, list[float]] | None = None  # amounts that ran out, by resource
         self.running: Running | None = None
         self.inputs: InputsRead | None = None
-        self.because = ""  # why it runs at all
-        self.withdrawn = False  # nobody wants its result any more
+        self.because = ""  # why the task has to run at all
+        self.withdrawn = False  # its result is no longer wanted
 
 
 class Running:
-    """An attempt under way."""
+    """A running attempt."""
 
     __slots__ = ("attempt", "being_killed", "nodes", "resources", "shaken", "started_at", "ticket", "waits")
 
@@ -76,17 +76,17 @@ class Running:
         started_at: float,
     ) -> None:
         self.attempt = attempt
-        self.nodes = nodes  # that it spans, with these resources on each
-        self.shaken = False  # one of the others was lost: if it fails now, that is why
+        self.nodes = nodes  # the nodes that it spans, with these resources on each
+        self.shaken = False  # another of its nodes was lost: a failure now does not count against the task
         self.resources = resources
         self.ticket = ticket
         self.started_at = started_at
         self.being_killed = False
-        self.waits = False  # for other tasks, which may have its resources meanwhile
+        self.waits = False  # it waits for other tasks, which may use its resources meanwhile
 
     @property
     def node(self) -> str:
-        """Whose supervisor runs the command."""
+        """The node whose supervisor runs the command."""
         return self.nodes[0]
 
 
@@ -100,7 +100,7 @@ class NodeState:
     ) -> None:
         self.name = name
         self.tag = tag
-        self.only = only or {}  # the tasks that may run here, and which of them goes first; none: anybody
+        self.only = only or {}  # the tasks that may run here, with their sequence; empty: any task
         self.until = until  # when its allocation ends
         self.capacity = capacity
         self.free = capacity

@@ -1,4 +1,4 @@
-"""The contract of WHICH TOGETHER: levels that remain, groups of them, and who forms these."""
+"""The contract of WHICH TOGETHER: the remaining levels, groups of them, and groupers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from headway.grouping.list_schedule import makespans, places
 from headway.model.task import Task
 
 Floats = NDArray[np.float64]
-# How long jobs of so many nodes would wait that are expected to run, and are held open, for so many seconds together.
+# Predicted queue wait in seconds for each pair of (nodes, seconds of run time and leeway).
 Waits = Callable[[Sequence[int], Floats], Floats]
 
 
 class Levels:
-    """The tasks that remain, level by level: a task stands one level below the lowest of those it waits for.
+    """The remaining tasks by level: a task is one level below the deepest of the tasks that it waits for.
 
-    Within a group a free node takes the ready task that ends soonest (002 §6.2), so tasks stand in that order.
+    `estimate` gives run times. Within a group a free node takes the ready task that ends first (GLUME thesis, §6.2),
+    so that tasks are sorted by run time.
     """
 
     def __init__(
@@ -45,24 +46,24 @@ class Levels:
 
     @cached_property
     def last(self) -> int:
-        """The last level."""
+        """The index of the last level."""
         return len(self._levels) - 1
 
     def tasks(self, first: int, last: int) -> list[Task]:
-        """The tasks of levels `first` to `last`, in the order in which they are preferred."""
+        """The tasks of levels `first` to `last`, shortest first."""
         chosen = [task for level in self._levels[first : last + 1] for task in level]
         return sorted(chosen, key=self._estimate)
 
     def width(self, first: int, last: int) -> int:
-        """How many nodes a group of these levels can use: the widest level, or the machine."""
+        """The most nodes that these levels can use: those of the widest level, or the limit."""
         return min(self._most_nodes, -(-max(self._places[first : last + 1]) // self._tasks_per_node))
 
     def least_nodes(self, first: int, last: int) -> int:
-        """As many as one of their tasks spans."""
+        """The fewest nodes on which these levels can run: as many as their widest task spans."""
         return max(self._widest_task[first : last + 1])
 
     def run_s(self, first: int, last: int) -> Floats:
-        """How long a group of these levels takes on 1, 2, … nodes, up to its width."""
+        """The run time of these levels on 1, 2, … nodes, up to their width."""
         if (first, last) not in self._known:
             tasks, widths = self.tasks(first, last), range(1, self.width(first, last) + 1)
             self._known[first, last] = np.array(makespans(tasks, self._estimate, widths, self._tasks_per_node))
@@ -70,7 +71,7 @@ class Levels:
 
 
 class Group(Struct, frozen=True):
-    """Levels to be run as one job: on how many nodes, how long, with how much leeway in case it starts too early."""
+    """Levels to run as one job. `leeway_s` is extra walltime in case the job starts too early."""
 
     first: int
     last: int
@@ -81,19 +82,19 @@ class Group(Struct, frozen=True):
 
 
 class Grouper(ABC):
-    """Says what the next job is for. It keeps nothing in mind."""
+    """Chooses the levels of the next job. A grouper has no state."""
 
     name: str
 
     @abstractmethod
     def next_group(self, levels: Levels, waits: Waits, delay_s: float) -> Group | None:
-        """The next job, which cannot do anything before `delay_s` from now. None: a job for each task that remains."""
+        """The next job, whose tasks cannot start before `delay_s` from now. None: one job per remaining task."""
 
 
 def soonest(levels: Levels, waits: Waits, first: int, last: int, delay_s: float = 0.0, *, more: bool = False) -> Group:
-    """Of all numbers of nodes, the one with which these levels are through first (002, Algorithm 3).
+    """These levels on the number of nodes with which they end first, wait included (GLUME thesis, Algorithm 3).
 
-    Of equals the one with the fewest nodes, or with `more` the most.
+    Of equal ends the fewest nodes win, or with `more` the most.
     """
     run_s = levels.run_s(first, last)
     wait_s = waits(range(1, len(run_s) + 1), run_s)

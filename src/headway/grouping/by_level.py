@@ -1,4 +1,4 @@
-"""One level after the other, a job each."""
+"""Groupers that make a job for each level."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from headway.grouping.whole import full_width
 
 
 class LevelByLevel(Grouper):
-    """A job for each level, of the width that is expected to be through first (002 §5.2)."""
+    """A job for each level, with the number of nodes that is expected to end first (GLUME thesis, §5.2)."""
 
     name = "level-by-level"
 
@@ -16,7 +16,7 @@ class LevelByLevel(Grouper):
 
 
 class PerStage(Grouper):
-    """A job for each level, as wide as the level (000 §4.1)."""
+    """A job for each level, with as many nodes as the level can use (Souza et al. 2020, §4.1)."""
 
     name = "per-stage"
 

@@ -1,4 +1,4 @@
-"""The first of two jobs into which the levels are split so that the second is through soonest."""
+"""GLUME: split the remaining levels into two jobs so that the second ends as early as possible."""
 
 from __future__ import annotations
 
@@ -7,24 +7,32 @@ import math
 from headway.grouping.base import Group, Grouper, Levels, Waits, soonest
 from headway.grouping.leeway import Search, coarse, smallest_up_to_delay, with_leeway
 
-# 002, Algorithm 1, lines 9 and 14: nodes stand idle for no more than this share of a job.
+# GLUME thesis, Algorithm 1, lines 9 and 14: the most leeway, as a share of the run time.
 MOST_LEEWAY = 0.1
-# 002 wants it above 0 and names none. Its chapter 7 says that a plan beats another from 5% on.
+# The thesis wants a value above 0 and names none. In its chapter 7 one plan beats another from 5% on.
 BEAT = 0.05
 
 
 class Glume(Grouper):
-    """Splits the levels in two where the estimated makespan is least, or not at all (002 §6, Algorithms 1 to 3).
+    """Splits the levels in two where the estimated makespan is least, or not at all (GLUME thesis, §6).
 
-    Only the first part becomes a job; when that starts, what remains is looked at again. A split has to be shorter by
-    the share `beat` than everything as one job, and the leeway of neither part more than a tenth of its run time.
+    Algorithms 1 to 3 of the thesis: every split into two jobs is tried, each job on its best number of nodes. Only the
+    first part becomes a job; when it starts, the remaining levels are split again.
 
-    Where 002's simulator does otherwise: `overlapping` takes wait + max(run, the second's wait) + the second's run for
-    the makespan instead of line 17; of equal numbers of nodes `more_nodes` takes the greatest, not the smallest; the
-    search for the `leeway` is `coarse`; `beat` is 0.
+    `beat`: a split must be shorter than one job for everything by this share. `leeway`: the search for the extra
+    walltime of a job that may start too early; a part with more leeway than a tenth of its run time is rejected. Where
+    the thesis's simulator differs from its text: `overlapping` replaces line 17 by wait + max(run, second wait) +
+    second run; `more_nodes` prefers the most of equally good numbers of nodes.
 
-    002 does not think of limits that leave what remains no place, not even in two jobs. Then the longest first part
-    that could start at all is taken. If there is none, the group's wait is endless: it cannot be submitted now.
+    Unlike the thesis, we expect limits under which the remaining levels fit into no two jobs. Then the longest first
+    part that could start is taken; if there is none, the group's wait is infinite: it cannot be submitted now.
+
+    >>> import numpy as np
+    >>> from headway.model.task import Task
+    >>> tasks = [Task("a", "a", "-"), Task("b", "b", "-", parents=("a",))]
+    >>> levels = Levels(tasks, lambda task: 1000.0, most_nodes=4)
+    >>> Glume().next_group(levels, lambda nodes, seconds: np.where(seconds > 1500.0, 9000.0, 0.0), delay_s=0.0)
+    Group(first=0, last=0, nodes=1, run_s=1000.0, leeway_s=0.0, wait_s=0.0)
     """
 
     name = "glume"
@@ -44,7 +52,7 @@ class Glume(Grouper):
 
     @classmethod
     def as_coded(cls) -> Glume:
-        """What 002's simulator does."""
+        """The variant that the simulator of the GLUME thesis implements."""
         return cls(beat=0.0, leeway=coarse, overlapping=True, more_nodes=True)
 
     def next_group(self, levels: Levels, waits: Waits, delay_s: float) -> Group:
@@ -66,12 +74,12 @@ class Glume(Grouper):
         return best if math.isfinite(best_s) else able
 
     def _allocation(self, levels: Levels, waits: Waits, first: int, last: int, delay_s: float) -> Group:
-        """Algorithm 2."""
+        """Algorithm 2: the best number of nodes, with leeway."""
         group = soonest(levels, waits, first, last, delay_s, more=self._more_nodes)
         return with_leeway(group, waits, delay_s, self._leeway)
 
     def _makespan_s(self, group: Group, rest: Group) -> float:
-        """Line 17. The second job is submitted when the first starts."""
+        """Algorithm 1, line 17; the second job is submitted when the first starts."""
         starts_s = max(group.leeway_s + group.run_s, rest.wait_s) if self._overlapping else rest.wait_s
         return group.wait_s + starts_s + rest.leeway_s + rest.run_s
 

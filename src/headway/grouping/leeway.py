@@ -1,7 +1,8 @@
-"""How much longer than it runs a job is held open, in case it starts before the job ahead of it has ended (002 §5.1).
+"""Leeway: extra walltime for a job that may start before its predecessor has ended (GLUME thesis, §5.1).
 
-The naive leeway is what is missing without any. But asking for more time changes how long the job waits, so the leeway
-has to be searched for: in one of the ways of 002's text, or in one of its simulator's code (`coarse`, `halving`).
+The naive leeway is the time by which the job would start too early. But a longer walltime changes the job's wait, so
+the leeway has to be searched for. `one_way`, `smallest` and `smallest_up_to_delay` follow the text of the thesis;
+`coarse` and `halving` follow the code of its simulator.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from msgspec.structs import replace
 
 from headway.grouping.base import Group, Waits
 
-# 002 §5.3: an arbitrarily chosen "small" duration.
+# GLUME thesis, §5.3: an arbitrarily chosen "small" duration.
 CLOSE_S = 600.0
-# Queues count in seconds, so nobody searches between two.
+# Queues count in whole seconds.
 STEP_S = 1.0
 
-WaitWith = Callable[[float], float]  # how long a job waits that is held open for so many seconds more than it runs
-# How much leeway, if the job waits so long without, and cannot do anything before so many seconds, which is later.
+WaitWith = Callable[[float], float]  # leeway -> queue wait of the job with that leeway
+# (wait by leeway, wait without leeway, delay before its tasks can start, which is longer than that wait) -> leeway
 Search = Callable[[WaitWith, float, float], float]
 
 
 def with_leeway(group: Group, waits: Waits, delay_s: float, search: Search) -> Group:
-    """The group with the leeway that it needs, and with the wait to which that leads (002, Algorithm 2 line 3)."""
+    """The group with the leeway that it needs and the resulting wait (GLUME thesis, Algorithm 2, line 3)."""
     if group.wait_s >= delay_s:
         return group
 
@@ -37,10 +38,10 @@ def with_leeway(group: Group, waits: Waits, delay_s: float, search: Search) -> G
 
 
 def one_way(wait_with: WaitWith, wait_s: float, delay_s: float) -> float:
-    """Zhang's search as 002 §5.3 tells it: half of what is missing is added until the job starts after the delay.
+    """Zhang's search (GLUME thesis, §5.3): add half of the missing time until the job starts after the delay.
 
-    It also ends when the job, though it starts too early, is held open for long enough: 002 fixed an endless loop here
-    and does not say how. A job that by then starts more than ten minutes late stays so: the leeway can only grow.
+    The search also ends when the leeway covers the time by which the job starts too early: the thesis repaired an
+    endless loop here and does not say how. The leeway only grows, so that a job may end up starting very late.
     """
     leeway_s = 0.0
     while leeway_s < delay_s - wait_s:
@@ -50,20 +51,20 @@ def one_way(wait_with: WaitWith, wait_s: float, delay_s: float) -> float:
 
 
 def smallest(wait_with: WaitWith, wait_s: float, delay_s: float) -> float:
-    """The smallest leeway up to the naive one with which the job starts in the ten minutes after the delay (002 §5.3).
+    """The smallest leeway, up to the naive one, with which the job starts in the ten minutes after the delay (§5.3).
 
-    Where there is none, the smallest with which the job is held open for long enough though it starts too early.
+    If there is none: the smallest leeway that covers the time by which the job starts too early.
     """
     return _smallest(wait_with, delay_s - wait_s, delay_s)
 
 
 def smallest_up_to_delay(wait_with: WaitWith, wait_s: float, delay_s: float) -> float:
-    """The same, looking further: up to the delay (002 §6.2)."""
+    """As `smallest`, searching up to the whole delay (GLUME thesis, §6.2)."""
     return _smallest(wait_with, delay_s, delay_s)
 
 
 def coarse(wait_with: WaitWith, wait_s: float, delay_s: float) -> float:
-    """The simulator's binary search: to within ten minutes, for a start in the ten minutes *before* the delay."""
+    """The simulator's binary search, ten minutes fine, for a start in the ten minutes *before* the delay ends."""
     low_s, high_s = 0.0, delay_s - wait_s
     while high_s - low_s >= CLOSE_S:
         middle_s = float(math.floor((low_s + high_s) / 2))
@@ -78,7 +79,7 @@ def coarse(wait_with: WaitWith, wait_s: float, delay_s: float) -> float:
 
 
 def halving(wait_with: WaitWith, wait_s: float, delay_s: float) -> float:
-    """Zhang's search as the simulator has it: from the naive leeway down, while half of it still makes the job late."""
+    """Zhang's search in the simulator: halve the naive leeway while the job would still start late with half of it."""
     leeway_s = delay_s - wait_s
     while leeway_s > CLOSE_S and wait_with(leeway_s / 2) > delay_s:
         leeway_s /= 2
@@ -90,12 +91,12 @@ def _smallest(wait_with: WaitWith, most_s: float, delay_s: float) -> float:
     if after_s is not None and wait_with(after_s) <= delay_s + CLOSE_S:
         return after_s
     enough_s = _first(lambda leeway_s: leeway_s >= delay_s - wait_with(leeway_s), most_s)
-    # Only a queue that rewards asking for more can make the naive leeway too short. The delay never is.
+    # The naive leeway is too short only where a longer walltime shortens the wait. The whole delay always suffices.
     return delay_s if enough_s is None else enough_s
 
 
 def _first(holds: Callable[[float], bool], most_s: float) -> float | None:
-    """To a second, from where on it holds, by binary search; None if not even at most."""
+    """Binary search to a second for the least value at which `holds` is true; None if it is false even at `most_s`."""
     if not holds(most_s):
         return None
     low_s, high_s = 0.0, most_s

@@ -1,4 +1,4 @@
-"""How long tasks take together on one node after the other: the estimate behind every grouping."""
+"""The makespan of tasks on a number of nodes: the estimate behind every grouping."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway.model.task import Task
 def makespans(
     tasks: Sequence[Task], estimate: Callable[[Task], float], nodes: Sequence[int], tasks_per_node: int = 1
 ) -> list[float]:
-    """How long the tasks take on each of these numbers of nodes, earlier ones first: list scheduling."""
+    """The makespan of a list schedule on each of these numbers of nodes; earlier tasks in the list go first."""
     number = {task.id: index for index, task in enumerate(tasks)}
     children: list[list[int]] = [[] for _ in tasks]
     parents = np.zeros(len(tasks), np.int64)
@@ -41,5 +41,5 @@ def makespans(
 
 
 def places(task: Task, tasks_per_node: int) -> int:
-    """Of the places on nodes, each for one task, those that it takes: a task that spans nodes has them whole."""
+    """The number of task slots that a task takes: one, or all slots of every node that it spans."""
     return task.nodes * tasks_per_node if task.nodes > 1 else 1

@@ -1,4 +1,4 @@
-"""Everything that remains as one job."""
+"""Groupers that make one job for everything that remains."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headway.grouping.base import Group, Grouper, Levels, Waits, soonest
 
 
 class OneJob(Grouper):
-    """One job for everything, of the width that is expected to be through first (002 §5.2)."""
+    """One job for everything, with the number of nodes that is expected to end first (GLUME thesis, §5.2)."""
 
     name = "one-job"
 
@@ -17,7 +17,7 @@ class OneJob(Grouper):
 
 
 class BigJob(Grouper):
-    """One job for everything, as wide as the widest level (000 §4.1)."""
+    """One job for everything, with as many nodes as the widest level can use (Souza et al. 2020, §4.1)."""
 
     name = "big-job"
 
@@ -26,6 +26,6 @@ class BigJob(Grouper):
 
 
 def full_width(levels: Levels, waits: Waits, first: int, last: int) -> Group:
-    """These levels on as many nodes as they can use."""
+    """A group of these levels on as many nodes as they can use."""
     nodes, run_s = levels.width(first, last), float(levels.run_s(first, last)[-1])
     return Group(first, last, nodes, run_s, wait_s=float(waits([nodes], np.array([run_s]))[0]))

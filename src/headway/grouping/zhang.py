@@ -1,4 +1,4 @@
-"""As many levels together as make waiting cheap for its running time."""
+"""Zhang: group levels while the ratio of wait to run time falls."""
 
 from __future__ import annotations
 
@@ -8,24 +8,31 @@ from headway.grouping.base import Group, Grouper, Levels, Waits, soonest
 from headway.grouping.leeway import Search, coarse, halving, one_way, with_leeway
 from headway.grouping.whole import full_width
 
-# 002 §5.1: with a wait of more than twice the run time, small jobs are hoped to be backfilled.
+# GLUME thesis, §5.1: with a wait above twice the run time, single-task jobs have a better chance of backfilling.
 HOPELESS = 2.0
 
 
 class Zhang(Grouper):
-    """Adds levels while the ratio of wait to run time does not grow (Zhang, Koelbel and Cooper 2009, as in 002 §5.1).
+    """Adds levels while the ratio of wait to run time does not grow (Zhang, Koelbel and Cooper 2009).
 
-    All that remains is looked at first, then the first level, the first two, and so on, until a group is worse than the
-    one before it, which is then chosen. Of equals, most levels. If that is everything together, and it waits for more
-    than twice its run time: a job for each task.
+    As described in the GLUME thesis, §5.1. All remaining levels are tried first, then the first level, the first two, and
+    so on, until a group is worse than the one before it, which is then chosen. Of equal ratios the one with the most
+    levels wins. If everything as one job is chosen and waits for more than twice its run time: a job for each task.
 
-    002 §5.3's enhancements: `everywhere` looks at every group and takes the best; `best_nodes` asks for the number of
-    nodes that is through first instead of as many as can be used (on, as in 002 from there on); with `leeway=smallest`
-    the leeway is found by binary search.
+    The thesis's enhancements (§5.3): `everywhere` tries every group and takes the best; `best_nodes` requests the
+    number of nodes that ends first instead of the most that can be used (the default, as in the thesis);
+    `leeway=smallest` finds the leeway by binary search.
 
-    Where 002's simulator does otherwise: `from_first` looks at everything together last, not first; `skip_waits` leaves
-    out groups that wait for longer than they run until one does not; `judge_full_width` compares groups, and decides
-    whether all is hopeless, on as many nodes as can be used, and picks the best number for the chosen group only.
+    Where the thesis's simulator differs from its text: `from_first` tries everything as one job last, not first;
+    `skip_waits` ignores groups that wait longer than they run until one does not; `judge_full_width` compares groups on
+    the most nodes that they can use, and picks the best number for the chosen group only.
+
+    >>> import numpy as np
+    >>> from headway.model.task import Task
+    >>> tasks = [Task("a", "a", "-"), Task("b", "b", "-", parents=("a",))]
+    >>> levels = Levels(tasks, lambda task: 1000.0, most_nodes=4)
+    >>> Zhang().next_group(levels, lambda nodes, seconds: np.where(seconds > 1500.0, 9000.0, 0.0), delay_s=0.0)
+    Group(first=0, last=0, nodes=1, run_s=1000.0, leeway_s=0.0, wait_s=0.0)
     """
 
     name = "zhang"
@@ -49,7 +56,7 @@ class Zhang(Grouper):
 
     @classmethod
     def as_coded(cls, *, everywhere: bool = False, best_nodes: bool = True, binary_search: bool = False) -> Zhang:
-        """What 002's simulator does, with its three enhancements to choose from."""
+        """The variant that the simulator of the GLUME thesis implements, with its three enhancements as options."""
         return cls(
             everywhere=everywhere,
             best_nodes=best_nodes,
@@ -87,7 +94,7 @@ class Zhang(Grouper):
 
 
 def _is_better(group: Group, other: Group) -> bool:
-    # Negated, so that of equal ratios more levels win.
+    # Negated: of equal ratios the one with more levels wins.
     return (_ratio(group), -group.last) < (_ratio(other), -other.last)
 
 

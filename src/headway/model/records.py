@@ -1,7 +1,9 @@
 """The records of a run: every event and every decision, and their codec.
 
-Events are facts from outside; decisions are what the engine made of them. Together, in order, they are the run:
-applying all of them again rebuilds the same state. Each carries the time at which it was written (`at`, seconds).
+Events are facts from outside; decisions are the engine's answers to them. A journal holds both in order, and applying
+all of them again rebuilds the state of the run. Every record carries the time at which it was written (`at`, seconds).
+
+A decision says what it intends in typed fields. Its `Why` only explains it to people: no code may decide by one.
 """
 
 from __future__ import annotations
@@ -20,11 +22,19 @@ from headway.model.task import Fingerprint, Task
 
 Figure = float | str | None
 
+# What a job is for:
+# "whole-run": all nodes that the run uses, for as long as it has work; "stage": a group of levels of the workflow;
+# "single-task": one task; "anchor": all remaining work, or one job of a chain that does all of it;
+# "filler" and "small-filler" (one node): whatever can run before the anchor starts;
+# "unstated": the planner knows no roles.
+JobRole = Literal["unstated", "whole-run", "stage", "single-task", "anchor", "filler", "small-filler"]
+
 
 class Why(Struct, frozen=True, omit_defaults=True, gc=False):
-    """Why a policy chose what it chose: the rule it followed and the figures it followed it with.
+    """The explanation of a decision: which policy made it, by which rule, from which figures.
 
-    `text` is the sentence for people; rule and figures suffice to compute the choice again.
+    Rule and figures suffice to recompute the choice; `text` says it in a sentence. For display only: a run goes on the
+    same way when every `Why` is empty.
     """
 
     policy: str
@@ -34,7 +44,7 @@ class Why(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Known(Struct, frozen=True, gc=False):
-    """A success that an earlier run left: its fingerprint says what it is the result of."""
+    """A result of an earlier run; the fingerprint identifies the command and the inputs that it was made from."""
 
     task: str
     fingerprint: Fingerprint
@@ -43,7 +53,7 @@ class Known(Struct, frozen=True, gc=False):
 
 
 class HistoryKey(Struct, frozen=True):
-    """Where what a run teaches is kept: in which history, as seen on which site, by a workflow of which name."""
+    """Where a run keeps what it learns: the history's location, the site, and the workflow's name."""
 
     place: str
     site: str
@@ -51,7 +61,7 @@ class HistoryKey(Struct, frozen=True):
 
 
 class Record(Struct, frozen=True, omit_defaults=True, tag_field="kind", gc=False):
-    """A line of the journal."""
+    """One line of the journal."""
 
     at: float
 
@@ -60,7 +70,7 @@ class Record(Struct, frozen=True, omit_defaults=True, tag_field="kind", gc=False
 
 
 class RunStarted(Record, frozen=True, tag="run-started"):
-    """The first record: what is run, by which policies, with which settings."""
+    """The first record of a run: its workflow, policies and settings."""
 
     run: str
     uid: str
@@ -73,52 +83,52 @@ class RunStarted(Record, frozen=True, tag="run-started"):
     seed: int = 0
     keep_going: bool = False
     again: bool = False
-    stated: dict[str, float] = field(default_factory=dict)  # the part of the machine that may be used
-    growing: bool = False  # tasks are added while it runs: it is not over before `NoMoreTasks`
-    history: HistoryKey | None = None  # None: what it teaches is kept nowhere
-    fresh: bool = False  # what earlier runs taught does not count
+    stated: dict[str, float] = field(default_factory=dict)  # the part of the machine that the run may use
+    growing: bool = False  # tasks are added while it runs; the run ends only after `NoMoreTasks`
+    history: HistoryKey | None = None  # None: nothing is kept for later runs
+    fresh: bool = False  # ignore what earlier runs learned
     cluster: str = "local"
-    plan: str = ""  # which allocations are asked for, and when; none: one of everything, as on the local machine
-    batch: dict[str, str] = field(default_factory=dict)  # what the batch system is told beyond sizes
+    plan: str = ""  # name of the planner; empty: one allocation of the whole machine
+    batch: dict[str, str] = field(default_factory=dict)  # options for the batch system besides sizes
 
 
 class ResultsKnown(Record, frozen=True, tag="results-known"):
-    """What earlier runs in this directory left behind."""
+    """Results of earlier runs in this directory."""
 
     results: list[Known]
 
 
 class HistoryRead(Record, frozen=True, tag="history-read"):
-    """What earlier runs taught, oldest first."""
+    """Observations from earlier runs, oldest first."""
 
     observations: list[Observation]
 
 
 class StateRead(Record, frozen=True, tag="state-read"):
-    """What a policy had learned when earlier runs ended: `sizer/NAME/WORKFLOW`, and its state."""
+    """The saved state of a learning policy from earlier runs, named `sizer/NAME/WORKFLOW`."""
 
     name: str
     state: dict[str, Any]
 
 
 class TasksAdded(Record, frozen=True, tag="tasks-added"):
-    """The workflow, or what it grew by."""
+    """The tasks of the workflow, or tasks added to it later."""
 
     tasks: list[Task]
 
 
 class NoMoreTasks(Record, frozen=True, tag="no-more-tasks"):
-    """Whoever let the workflow grow is done; tasks that are running may still add some."""
+    """The program that adds tasks has added its last; running tasks may still add some."""
 
 
 class TaskWithdrawn(Record, frozen=True, tag="task-withdrawn"):
-    """Nobody wants the task's result any more."""
+    """The task's result is no longer wanted: its future was cancelled."""
 
     task: str
 
 
 class TaskWaits(Record, frozen=True, tag="task-waits"):
-    """A running attempt waits for other tasks, or goes on. While it waits, they may have what it was given."""
+    """A running attempt starts or stops waiting for other tasks. While it waits, they may use its resources."""
 
     task: str
     attempt: int
@@ -126,19 +136,19 @@ class TaskWaits(Record, frozen=True, tag="task-waits"):
 
 
 class LimitsRead(Record, frozen=True, tag="limits-read"):
-    """The most that one task can ever get here, on how many nodes, and how many jobs one may have in the queue."""
+    """The site's limits: the most that one task can get per node, the nodes of a job, and the jobs of a user."""
 
     limits: Resources
     most_jobs: int | None = None
 
 
 class JobState(Record, frozen=True, tag="job-state"):
-    """What is known of a job now."""
+    """The current state of a job, as the batch system or the job itself reports it."""
 
     tag: str
     phase: JobPhase
     message: str = ""
-    since: float | None = None  # when it started or ended, if that was before it was known
+    since: float | None = None  # when the job started or ended, if earlier than `at`
 
 
 class NodeUp(Record, frozen=True, tag="node-up"):
@@ -150,25 +160,27 @@ class NodeUp(Record, frozen=True, tag="node-up"):
 
 
 class NodeLost(Record, frozen=True, tag="node-lost"):
-    """A node is gone; what ran there and left no result runs again elsewhere."""
+    """A node is gone; attempts that ran there and left no result run again elsewhere."""
 
     node: str
     message: str = ""
-    expired: bool = False  # its allocation ended when it was meant to: nobody is to blame
+    expired: bool = False  # the allocation reached its walltime: not a failure of the node
 
 
 class QueueRead(Record, frozen=True, tag="queue-read"):
-    """A look at the batch queue: from when on how many nodes are free, if everybody takes as long as they asked for and
-    nobody comes. The last holds for ever."""
+    """A snapshot of the batch queue's plan: `free[i]` nodes are free from `times[i]` to `times[i + 1]`.
+
+    The plan assumes that every job runs for its whole walltime and that no further job is submitted.
+    """
 
     times: list[float]
     free: list[float]
-    nodes: list[str] = field(default_factory=list)  # which ones, as hexadecimal numbers; none: only their number counts
-    contiguous: bool = False  # whether jobs get neighbours only
-    reserves: bool = False  # whether a job that waits for another's end has a place in the plan
+    nodes: list[str] = field(default_factory=list)  # bit masks of the free nodes, in hexadecimal; empty: only counts
+    contiguous: bool = False  # a job gets only neighbouring nodes
+    reserves: bool = False  # a job that depends on another's end has a reservation in the plan
 
     def as_of(self, now: float) -> QueueRead:
-        """The same look, some time later: what was to happen meanwhile has happened.
+        """The same plan, with the times before `now` dropped.
 
         >>> QueueRead(0.0, [0.0, 5.0, 20.0], [1.0, 2.0, 8.0]).as_of(10.0)
         QueueRead(at=10.0, times=[10.0, 20.0], free=[2.0, 8.0], nodes=[], contiguous=False, reserves=False)
@@ -179,7 +191,7 @@ class QueueRead(Record, frozen=True, tag="queue-read"):
 
 
 class SeenWait(Struct, frozen=True, array_like=True, gc=False):
-    """How long a job of anybody's waited, and how long the scheduler's plan had said it would (None: nobody asked)."""
+    """How long some user's job waited. `estimate_s`: the wait by the scheduler's plan at submission, if it was read."""
 
     nodes: int
     asked_s: float
@@ -188,109 +200,114 @@ class SeenWait(Struct, frozen=True, array_like=True, gc=False):
 
 
 class WaitsRead(Record, frozen=True, tag="waits-read"):
-    """How long jobs have waited lately, oldest first."""
+    """Recent queue waits, oldest first."""
 
     waits: list[SeenWait]
 
 
 class CallsCounted(Record, frozen=True, tag="calls-counted"):
-    """How often a manager has called each of the batch system's commands, told when it has done its work."""
+    """How often a manager called each of the batch system's commands; written when the manager ends."""
 
     calls: dict[str, int]
 
 
 class Tick(Record, frozen=True, tag="tick"):
-    """The time has come that somebody wanted to be woken at."""
+    """The time of a `WakeAt` has come."""
 
 
 class InputsRead(Record, frozen=True, tag="inputs-read"):
-    """A look at a ready task's files."""
+    """The state of a ready task's files."""
 
     task: str
     input_bytes: int = 0
     digests: dict[str, str] = field(default_factory=dict)
     missing_inputs: list[str] = field(default_factory=list)
     missing_outputs: list[str] = field(default_factory=list)
-    outputs: dict[str, Stamp] = field(default_factory=dict)  # what those that exist look like
+    outputs: dict[str, Stamp] = field(default_factory=dict)  # size and time of the outputs that exist
 
 
 class TaskEnded(Record, frozen=True, tag="task-ended"):
-    """An attempt ended; if it succeeded, its outputs are already in their place."""
+    """An attempt ended; if it succeeded, its outputs are already in place."""
 
     outcome: Outcome
-    inputs_moved: bool = False  # an input was changed after it was looked at: who knows what this is the result of
+    inputs_moved: bool = False  # an input changed after it was read: the result must not be reused
 
 
 class UserCancel(Record, frozen=True, tag="user-cancel"):
-    """The user wants to stop: `gently` lets running tasks end, `now` does not."""
+    """The user stops the run: `gently` lets running tasks end, `now` kills them."""
 
     mode: Literal["gently", "now"]
 
 
 class Resumed(Record, frozen=True, tag="resumed"):
-    """A new manager took over; an earlier wish to stop is void."""
+    """A new manager took over the run; an earlier `UserCancel` no longer counts."""
 
     version: str
 
 
-# --- decisions: what the engine made of them ---
+# --- decisions: the engine's answers ---
 
 
 class Submit(Record, frozen=True, tag="submit"):
-    """Ask the cluster for an allocation. The tag finds it again after a crash."""
+    """Submit a job. Its tag finds it again after a crash."""
 
     tag: str
     request: JobRequest
     why: Why
-    tasks: tuple[str, ...] = ()  # the only ones that may run on it; none: anybody
-    expected_s: float | None = None  # how long it is thought to be needed
-    after: str | None = None  # the job whose end it waits for in the queue
+    tasks: tuple[str, ...] = ()  # the only tasks that may run in it; empty: any task
+    expected_s: float | None = None  # how long the job is expected to be needed, once it has started
+    after: str | None = None  # the tag of the job whose end this one waits for in the queue
+    role: JobRole = "unstated"
+    expected_wait_s: float | None = None  # the queue wait that the plan counts on
+    wait_estimate_s: float | None = None  # the queue wait by the scheduler's own plan, as in `SeenWait`
+    wait_ticket: dict[str, Figure] = field(default_factory=dict)  # what the wait model needs to learn from the wait
 
 
 class AskQueue(Record, frozen=True, tag="ask-queue"):
-    """Look at the batch queue: somebody has to know how long a job would wait."""
+    """Read the batch queue; `QueueRead` answers."""
 
 
 class WakeAt(Record, frozen=True, tag="wake-at"):
-    """Nothing is to be done now, but then."""
+    """Call the planner again at `until`, even if nothing happens before."""
 
     until: float
     why: Why
 
 
 class Release(Record, frozen=True, tag="release"):
-    """Give an allocation back."""
+    """Cancel a job, waiting or running."""
 
     tag: str
     why: Why
+    too_early: bool = False  # the job started before its tasks could, and will be submitted again
 
 
 class ReadInputs(Record, frozen=True, tag="read-inputs"):
-    """Look at a ready task's files: do they exist, how large are they, have they changed?"""
+    """Read the state of a ready task's files: whether they exist, their sizes and digests."""
 
     task: str
 
 
 class Reuse(Record, frozen=True, tag="reuse"):
-    """An earlier run's result stands; the task need not run."""
+    """Take an earlier run's result; the task need not run."""
 
     task: str
     run: str
 
 
 class Launch(Record, frozen=True, tag="launch"):
-    """Run an attempt on a node, with these resources and no more."""
+    """Start an attempt on a node, limited to these resources."""
 
     task: str
     attempt: int
     node: str
     tag: str
     resources: Resources
-    because: str  # why it runs at all
-    why: dict[str, Why]  # why that much, by resource
+    because: str  # why the task has to run at all
+    why: dict[str, Why]  # why that amount, by resource
     ticket: dict[str, Figure] = field(default_factory=dict)  # what the allocator needs to learn from the outcome
     overtook: str | None = None  # the ready task ahead of it that did not fit
-    also: tuple[str, ...] = ()  # further nodes of the same job that it spans, each with these resources
+    also: tuple[str, ...] = ()  # further nodes of the same job, each with these resources
 
 
 class Kill(Record, frozen=True, tag="kill"):
@@ -302,14 +319,14 @@ class Kill(Record, frozen=True, tag="kill"):
 
 
 class GiveUp(Record, frozen=True, tag="give-up"):
-    """The task has failed for good; what depends on it cannot run."""
+    """Fail a task for good; tasks that depend on it cannot run."""
 
     task: str
     why: Why
 
 
 class Finish(Record, frozen=True, tag="finish"):
-    """The run is over, or stopped in a state that can be resumed."""
+    """End the run: it is over, or stopped in a state that can be resumed."""
 
     status: Literal["succeeded", "failed", "stopped"]
 
@@ -348,8 +365,13 @@ def encode(record: Event | Decision) -> bytes:
 
 
 def decode(line: bytes) -> Event | Decision:
-    """The record that `encode` wrote; fields that a later version added are passed over."""
-    return _DECODER.decode(line)
+    """The record that `encode` wrote, also by another version: unknown fields are ignored, missing ones derived."""
+    record = _DECODER.decode(line)
+    if isinstance(record, Submit) and record.role == "unstated":
+        return _with_intent(record)
+    if isinstance(record, Release) and record.why.rule == "too-early":
+        return structs.replace(record, too_early=True)
+    return record
 
 
 def kind(record: Event | Decision) -> str:
@@ -360,3 +382,32 @@ def kind(record: Event | Decision) -> str:
 def task_of(record: Event | Decision) -> str | None:
     """The task that the record is about, if it is about one."""
     return record.outcome.task if isinstance(record, TaskEnded) else getattr(record, "task", None)
+
+
+# --- journals written before 0.1.0: the intent is in the `Why`, which is read in `decode` and nowhere else ---
+
+_ROLES: dict[str, JobRole] = {
+    "work-and-no-nodes": "whole-run",
+    "after-end": "stage",
+    "on-start": "stage",
+    "ahead": "stage",
+    "a-task-a-job": "single-task",
+    "anchor": "anchor",
+    "filler": "filler",
+    "small-filler": "small-filler",
+}
+
+
+def _with_intent(old: Submit) -> Submit:
+    """The submission with its typed fields filled in from its `Why`."""
+    if old.why.rule not in _ROLES:
+        return old
+    figures = old.why.figures
+    wait_s, estimate_s = figures.get("wait_s"), figures.get("estimate_s")
+    return structs.replace(
+        old,
+        role=_ROLES[old.why.rule],
+        expected_wait_s=wait_s if isinstance(wait_s, float) else None,
+        wait_estimate_s=estimate_s if isinstance(estimate_s, float) else None,
+        wait_ticket={name: figures[name] for name in ("action",) if name in figures},
+    )

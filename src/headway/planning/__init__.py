@@ -20,19 +20,19 @@ from headway.waiting.asa import Asa
 
 
 class Plan(Struct, frozen=True):
-    """A way of asking for allocations, and a line on it."""
+    """A planner by name, with a one-line description."""
 
     name: str
     words: str
     make: Callable[[Estimate], Planner]
 
     def __call__(self, estimate: Estimate) -> Planner:
-        """The planner, which believes these run times."""
+        """The planner, with these estimates of run times."""
         return self.make(estimate)
 
 
 def _ahead(name: str, words: str, *, depends: bool) -> Plan:
-    """000: a job a stage, each asked for so long before it is needed as ASA expects it to wait."""
+    """One job per stage, submitted the wait that ASA predicts before it is needed (Souza et al. 2020, §3.2)."""
 
     def make(estimate: Estimate) -> Planner:
         return StagedPlanner(name, PerStage(), Ahead(depends=depends), estimate, Asa())
@@ -59,8 +59,16 @@ _STAGED: dict[str, Timing] = {
 }
 _PLANS = (
     *(_staged(grouper, timing) for grouper, timing in _STAGED.items() if grouper in GROUPERS),
-    _ahead("asa", "A job for each level, asked for a learned wait ahead; the queue holds it.", depends=True),
-    _ahead("asa-naive", "The same, but a job that comes too early is given back and asked for again.", depends=False),
+    _ahead(
+        "asa",
+        "A job for each level, submitted a learned wait ahead; the queue holds it until the last has ended.",
+        depends=True,
+    ),
+    _ahead(
+        "asa-naive",
+        "As asa, without dependencies: a job that starts too early is cancelled and submitted again.",
+        depends=False,
+    ),
     Plan(Headway.name, (Headway.__doc__ or "").partition("\n")[0], Headway),
     Plan(OneJobPerTask.name, (OneJobPerTask.__doc__ or "").partition("\n")[0], OneJobPerTask),
 )

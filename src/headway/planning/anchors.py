@@ -1,4 +1,4 @@
-"""What is held in the queue for all that remains: one job, or a line of jobs, each after the end of the one before."""
+"""The jobs that hold nodes for all remaining work: one job, or a chain in which each job starts after the last."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ from headway.planning.requested_time import requested_s
 from headway.waiting.twin import QueueTwin
 
 _WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 192, 256, 384, 512)
-# Of jobs that are through at nearly the same time, the one with the fewest nodes; in a line that is about a part of the
-# time only.
-NEARLY, NEARLY_IN_LINE = 1.02, 1.05
+# Among jobs that end within this factor of the earliest end, the one with the fewest nodes wins. A job of a chain makes
+# only part of the run's time, so that the factor may be larger there.
+NEARLY, NEARLY_IN_CHAIN = 1.02, 1.05
 
-Correct = Callable[[int, float, float], float]  # nodes, asked and planned wait -> the wait to reckon with
+Correct = Callable[[int, float, float], float]  # nodes, walltime and planned wait -> the expected wait
 
 
 class Anchor(Struct, frozen=True):
-    """Jobs in the order in which they run, and when the last of them is expected to be through."""
+    """Jobs in the order in which they run, and the seconds until the last is expected to end."""
 
     groups: tuple[Group, ...]
     through_s: float
 
     def worth(self, *, thrifty: bool) -> float:
-        """The less the better: the time, or if one is thrifty its product with what they hold, so that twice the
-        node-hours are worth it for being through in half the time."""
+        """The time until the end; if `thrifty`, times the node-seconds held. Less is better.
+
+        With the product, an anchor that ends in half the time may hold up to twice the node-seconds.
+        """
         node_s = sum(group.nodes * group.run_s for group in self.groups)
         return self.through_s * node_s if thrifty else self.through_s
 
 
-def best_anchor(levels: Levels, twin: QueueTwin, correct: Correct, expired: int, *, lines: bool) -> Anchor:
-    """One job that is through first; or, where a job that waits for another's end keeps a place in the queue (`lines`),
-    a line of them, if it is through not much later and holds fewer nodes."""
+def best_anchor(levels: Levels, twin: QueueTwin, correct: Correct, expired: int, *, chains: bool) -> Anchor:
+    """The single job that ends first; with `chains`, a chain of jobs if its worth is better."""
     one = _one_job(levels, twin, correct, expired)
-    if not lines:
+    if not chains:
         return one
-    return min(one, _line(levels, twin, correct, expired), key=lambda anchor: anchor.worth(thrifty=True))
+    return min(one, _chain(levels, twin, correct, expired), key=lambda anchor: anchor.worth(thrifty=True))
 
 
 def _one_job(levels: Levels, twin: QueueTwin, correct: Correct, expired: int) -> Anchor:
-    """Of some numbers of nodes, the one that is through first if it waits as long as is to be reckoned with."""
+    """The number of nodes with which one job for everything is expected to end first."""
     nodes, run_s, asked_s = _shapes(levels, 0, levels.last, expired)
     planned_s = twin.waits_s(nodes, asked_s)
     shapes = zip(nodes, asked_s.tolist(), planned_s.tolist(), strict=True)
@@ -53,8 +54,8 @@ def _one_job(levels: Levels, twin: QueueTwin, correct: Correct, expired: int) ->
     return Anchor((group,), group.wait_s + group.run_s)
 
 
-def _line(levels: Levels, twin: QueueTwin, correct: Correct, expired: int) -> Anchor:
-    """A job for each level, from the expected end of the last one on; levels of the same width share one."""
+def _chain(levels: Levels, twin: QueueTwin, correct: Correct, expired: int) -> Anchor:
+    """A job for each level, starting at the expected end of the one before; levels of equal width share a job."""
     groups: list[Group] = []
     through_s = 0.0
     for level in range(len(levels)):
@@ -62,7 +63,7 @@ def _line(levels: Levels, twin: QueueTwin, correct: Correct, expired: int) -> An
         planned_s = twin.waits_s(nodes, asked_s, not_before_s=through_s)
         shapes = zip(nodes, asked_s.tolist(), planned_s.tolist(), strict=True)
         start_s = np.array([max(through_s, correct(*shape)) for shape in shapes])
-        best = _first_nearly_best(start_s + run_s, NEARLY_IN_LINE)
+        best = _first_nearly_best(start_s + run_s, NEARLY_IN_CHAIN)
         if groups and groups[-1].nodes == nodes[best]:
             last = groups.pop()
             first, wait_s = last.first, last.wait_s
@@ -75,7 +76,7 @@ def _line(levels: Levels, twin: QueueTwin, correct: Correct, expired: int) -> An
 
 
 def _shapes(levels: Levels, first: int, last: int, expired: int) -> tuple[list[int], Floats, Floats]:
-    """Some numbers of nodes for these levels, how long they take, and what is asked for."""
+    """Candidate numbers of nodes for these levels, with run times and walltimes to request."""
     run_s = levels.run_s(first, last)
     nodes = [width for width in _WIDTHS if width < len(run_s)] + [len(run_s)]
     chosen_s = run_s[np.array(nodes) - 1]

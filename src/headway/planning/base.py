@@ -13,49 +13,58 @@ from headway.model.records import Decision, LimitsRead, QueueRead, SeenWait, Sub
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
-Estimate = Callable[[Task], float]  # how long a task will run, in seconds
+Estimate = Callable[[Task], float]  # the expected run time of a task, in seconds
 
 
 class JobStatus:
-    """An allocation that was asked for."""
+    """A job that was submitted: its request and intent (see `Submit`), and what happened to it since."""
 
     __slots__ = (
         "after",
         "changed_at",
         "ended_at",
         "expected_s",
+        "expected_wait_s",
         "lost_nodes",
         "phase",
         "released",
         "request",
-        "rule",
+        "role",
         "started_at",
         "submitted_at",
         "tag",
         "tasks",
-        "ticket",
+        "wait_estimate_s",
+        "wait_ticket",
     )
 
     def __init__(self, submit: Submit) -> None:
         self.tag = submit.tag
         self.request: JobRequest = submit.request
-        self.rule = submit.why.rule
-        self.ticket = submit.why.figures
+        self.role = submit.role
         self.expected_s = submit.expected_s
+        self.expected_wait_s = submit.expected_wait_s
+        self.wait_estimate_s = submit.wait_estimate_s
+        self.wait_ticket = submit.wait_ticket
         self.after = submit.after
-        self.tasks = {task: number for number, task in enumerate(submit.tasks)}  # that may run on it; none: anybody
+        self.tasks = {task: number for number, task in enumerate(submit.tasks)}  # that may run in it; empty: any
         self.phase = JobPhase.PENDING
         self.released = False
         self.lost_nodes = 0
         self.submitted_at = submit.at
         self.started_at: float | None = None
         self.ended_at: float | None = None
-        self.changed_at: float | None = None  # when it became known that it has started, or ended
+        self.changed_at: float | None = None  # when the run learned that the job had started or ended
 
     @property
     def live(self) -> bool:
-        """Whether it may still give us nodes."""
+        """Whether the job waits or runs."""
         return self.phase is not JobPhase.ENDED and not self.released
+
+    @property
+    def expected_start(self) -> float:
+        """When the plan expected the job to start."""
+        return self.submitted_at + (self.expected_wait_s or 0.0)
 
 
 class View(Struct, frozen=True):
@@ -64,15 +73,15 @@ class View(Struct, frozen=True):
     uid: str
     unfinished: int  # tasks that may still have to run
     wanting: int  # tasks that need a node now
-    jobs: Mapping[str, JobStatus]  # by tag, in the order in which they were asked for
-    live: Sequence[JobStatus]  # those that wait or run
+    jobs: Mapping[str, JobStatus]  # by tag, in the order of submission
+    live: Sequence[JobStatus]  # the jobs that wait or run
     limits: LimitsRead
-    queue: QueueRead | None  # the last look at the batch queue, if there was one
+    queue: QueueRead | None  # the last snapshot of the batch queue; None: the queue has changed since, or was not read
     workflow: Workflow
-    placeable: Collection[str]  # tasks that only need a node, in the order in which they came to that
-    is_over: Callable[[str], bool]  # whether a task has ended for good, one way or the other
-    is_running: Callable[[str], bool]  # whether a task is under way
-    cut_off: Callable[[str], int]  # how often a task was under way when its job's time was up
+    placeable: Collection[str]  # tasks that only need a node, in the order in which they became so
+    is_over: Callable[[str], bool]  # whether a task has succeeded, failed for good or been cut off
+    is_running: Callable[[str], bool]  # whether a task is running
+    cut_off: Callable[[str], int]  # how often a task was running when its job reached its walltime
     is_busy: Callable[[str], bool]  # whether a job has tasks running
     tasks_per_node: Callable[[], int]  # how many of the tasks that want to run share a node
     wakes_at: float | None  # when the planner will be called again even if nothing happens
@@ -81,43 +90,45 @@ class View(Struct, frozen=True):
 
     @property
     def is_full(self) -> bool:
-        """Whether the site allows no further job now."""
+        """Whether the site's limit on jobs is reached."""
         return self.limits.most_jobs is not None and len(self.live) >= self.limits.most_jobs
 
     @property
     def most_nodes(self) -> int:
-        """As many as a job may have, and as there are: some may be down since the limits were read."""
+        """The most nodes that a job can have: the site's limit, or fewer while nodes are down."""
         allowed = self.limits.limits.nodes
         return allowed if self.queue is None else max(1, min(allowed, int(max(self.queue.free))))
 
     @property
     def expired(self) -> int:
-        """How many jobs have ended before they were given back: they were too short."""
+        """How many jobs have ended without being released: they were too short."""
         return sum(job.phase is JobPhase.ENDED and not job.released for job in self.jobs.values())
 
     def remaining(self) -> list[Task]:
-        """The tasks that have not ended and are to run, parents first."""
+        """The tasks that are not over and are to run, parents first."""
         if self.stopping:
             return []
         tasks = self.workflow.tasks
         return [tasks[task_id] for task_id in self.workflow.topological() if not self.is_over(task_id)]
 
     def request(self, nodes: int, walltime_s: float) -> JobRequest:
-        """So many whole nodes for so long, or as much as the site allows."""
+        """A request for whole nodes, cut to the site's limits."""
         most = self.limits.limits
         allowed_s = walltime_s if most.walltime_s is None else min(walltime_s, most.walltime_s)
         return JobRequest(most.replace(nodes=min(nodes, most.nodes), walltime_s=allowed_s))
 
     def next_tag(self, offset: int = 0) -> str:
-        """A name for the next job, by which it is found again after a crash."""
+        """The tag of the next job, or of the job `offset` places after it."""
         return f"headway-{self.uid}-{len(self.jobs) + 1 + offset}"
 
 
 class Planner(ABC):
-    """Asks for allocations and gives them back. Called whenever something happened.
+    """Submits jobs and releases them. The engine calls it whenever something has happened.
 
-    It keeps nothing in mind: all that it decides follows from the view, so that a resumed run goes on as it would have.
-    One that has to know how long a job would wait decides to ask (`AskQueue`) and is called again with the answer.
+    A planner has no state except what `observe` and `learn` taught it: every decision follows from the view, so that a
+    resumed run goes on as the original would have. What a planner intends with a job it states in the fields of
+    `Submit`, where it finds them again in `JobStatus`. A planner that needs queue waits decides `AskQueue` and is
+    called again with the answer in `view.queue`.
     """
 
     name: str
@@ -127,18 +138,18 @@ class Planner(ABC):
         """The submissions and releases that are due now."""
 
     def expected_s(self, task: Task) -> float | None:
-        """How long it reckons a task to run, or None. A task is not begun where it is not thought to end."""
+        """The expected run time of a task, or None. No task starts in a job that ends before the task would."""
         return None
 
     def observe(self, job: JobStatus) -> None:
-        """Learn from a job of ours that has just started, or ended."""
+        """Learn from a job of this run that has just started or ended."""
 
     def learn(self, waits: Sequence[SeenWait]) -> None:
-        """Learn from how long others have waited. This and `observe` are all that a planner may remember."""
+        """Learn from the queue waits of other runs and users."""
 
 
 def known_run_times(run_s: Mapping[str, float], otherwise_s: float) -> Estimate:
-    """Estimates from a table by task."""
+    """An `Estimate` that looks up run times by task id."""
     return partial(_look_up, run_s, otherwise_s)
 
 

@@ -1,4 +1,4 @@
-"""What is open in the queue's plan now, and who has a place in it already."""
+"""Gaps that are open in the queue's plan now, and the ready tasks that no waiting job is for."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from headway.planning.base import JobStatus
 
 
 def longest_gap(queue: QueueRead, at_least_s: float, most_nodes: int) -> tuple[int, float] | None:
-    """Of the gaps that are open now and long enough, the longest: how many nodes, and for how long."""
+    """Nodes and seconds of the longest gap that starts now and lasts at least `at_least_s`; None if there is none."""
     free = int(queue.free[0])
     best: tuple[int, float] | None = None
     for begin, now_free in zip([*queue.times[1:], float("inf")], [*queue.free[1:], 0.0], strict=True):
         length_s = begin - queue.at
-        if now_free < free or begin == float("inf"):  # so many nodes are free until then, and no longer
+        if now_free < free or begin == float("inf"):  # `free` nodes stay free until `begin`
             if free >= 1 and length_s >= at_least_s:
                 best = (min(free, most_nodes), length_s)
             free = min(free, int(now_free))
@@ -24,8 +24,11 @@ def longest_gap(queue: QueueRead, at_least_s: float, most_nodes: int) -> tuple[i
 
 
 def matched(ready: Sequence[float], pending: Sequence[JobStatus]) -> tuple[list[float], list[JobStatus]]:
-    """The ready tasks (the time that each asks for, longest first) for which no job is on its way, and the jobs that
-    are on their way for nobody. Each node of a job is for one task, of the shortest job that is long enough."""
+    """Assign ready tasks to pending jobs; return the walltimes of tasks without a job, and the jobs without a task.
+
+    `ready` has the walltime that each task needs, longest first. Each node of a job takes one task; a task goes to the
+    shortest job that is long enough.
+    """
     jobs = sorted(pending, key=lambda job: job.request.per_node.walltime_s or 0.0)
     room = [job.request.per_node.nodes for job in jobs]
     uncovered: list[float] = []

@@ -1,4 +1,4 @@
-"""Ours: one job that is sure to finish everything, and small ones that use every gap until then."""
+"""Headway's own plan: one job that does all remaining work, and small jobs that use the gaps before it starts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ import numpy as np
 from msgspec import structs
 
 from headway.grouping.base import Group, Levels
-from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, SeenWait, Submit, WakeAt, Why
+from headway.model.records import (
+    AskQueue,
+    Decision,
+    Figure,
+    JobRole,
+    QueueRead,
+    Release,
+    SeenWait,
+    Submit,
+    WakeAt,
+    Why,
+)
 from headway.model.task import Task
 from headway.planning.anchors import Anchor, best_anchor
 from headway.planning.base import Estimate, JobStatus, Planner, View
@@ -19,32 +30,33 @@ from headway.waiting.base import Shape
 from headway.waiting.corrected_estimate import CorrectedEstimate
 from headway.waiting.twin import QueueTwin
 
-ANCHOR = "anchor"
-FILLER = "filler"
-SMALL = "small-filler"
-LOOK_EVERY_S = 900.0  # how often the queue is looked at for new gaps
-SAFE = 0.9  # the share of waits that a plan is made with: the anchor is to keep its time
-FRESH_S = 15.0  # a look at the queue is good for so long
-MOST_SMALL = 100  # jobs of one node that are asked for at most; then wide ones
-SOONER = 0.9  # a filler is asked for if it starts in this share of the time that is left until the anchor does
-BETTER = 0.8  # an anchor is given up for one that is through in this share of the time
+LOOK_EVERY_S = 900.0  # how often the queue is read for new gaps
+SAFE = 0.9  # the quantile of the wait that plans count on
+FRESH_S = 15.0  # a snapshot of the queue is used for this long
+MOST_SMALL = 100  # one-node fillers at a time; a run with more tasks than this submits wide ones
+SOONER = 0.9  # a filler is worth it if it starts within this share of the time until the anchor starts
+BETTER = 0.8  # an anchor is replaced by one that ends within this share of the held one's time
+IDLE_S = 60.0  # a filler released this soon after its start ran nothing: the next ones are wide
 
 
 class Headway(Planner):
-    """An anchor for all that remains keeps a place in the queue; fillers in its gaps do what they can before it starts.
+    """An anchor job for all remaining work waits in the queue; fillers run tasks in the gaps before it starts.
 
-    All jobs are one pool: a task runs wherever there is room until its expected end. The anchor is what `one-job` would
-    submit, so nothing is lost against it; where the queue keeps a place for jobs that wait for others it may be a line
-    of jobs, each for its own levels. Where gaps are plenty, the fillers do the work as `one-job-per-task` would, but
-    without a wait between one task and the next: of one node each, given back as soon as they are idle, if the site
-    allows so many jobs. What remains is planned again whenever a job starts or ends, and every quarter of an hour.
+    All jobs form one pool: a task runs in any job that has room until the task's expected end. The anchor is the job
+    that `one-job` would submit, so the plan loses nothing against it. Where the queue reserves nodes for dependent
+    jobs, the anchor may be a chain of jobs, each for its own levels. Where gaps are many, the fillers do the work as
+    `one-job-per-task` would, without a wait between tasks: one node each, released as soon as they are idle, if the
+    site allows that many jobs. The plan is made again whenever a job starts or ends, and every 15 minutes.
+
+    `estimate` gives the expected run time of a task. Queue waits come from the queue's own plan, corrected by
+    `CorrectedEstimate`. The plan is our own; docs/planning.md compares it with those of the papers.
     """
 
     name = "headway"
 
     def __init__(self, estimate: Estimate) -> None:
         self._estimate = estimate
-        self._model = CorrectedEstimate()  # how long those really wait whom the plan says to wait so long
+        self._model = CorrectedEstimate()  # learns the actual wait as a function of the planned wait
         self._twin: QueueTwin | None = None
 
     def expected_s(self, task: Task) -> float:
@@ -77,14 +89,15 @@ class Headway(Planner):
         return since is None or any(at >= since for at in changes)
 
     def _over(self, view: View, live: Sequence[JobStatus], idle: Sequence[JobStatus], now: float) -> list[Decision]:
-        """Jobs that have nothing more to do, and those in a line of which one has expired."""
-        begun = any(job.rule == ANCHOR and job.started_at is not None for job in live)
+        """Cancel jobs that have nothing left to do, and the rest of a chain of which one job has expired."""
+        begun = any(job.role == "anchor" and job.started_at is not None for job in live)
         rules = {job.tag: "its-tasks-are-over" for job in live if job.tasks and all(map(view.is_over, job.tasks))}
-        rules |= {job.tag: "idle" for job in idle if job.rule == SMALL}  # for what can be placed it is too short
+        # No task that is ready fits into the remaining time of an idle small filler, or it would run there.
+        rules |= {job.tag: "idle" for job in idle if job.role == "small-filler"}
         if begun and not view.placeable:
-            rules |= {job.tag: "the-anchor-has-room" for job in idle if job.rule == FILLER}
-        # Never the anchor: it would be asked for again at once.
-        others = [job for job in idle if job.tag not in rules and job.rule != ANCHOR]
+            rules |= {job.tag: "the-anchor-has-room" for job in idle if job.role == "filler"}
+        # Never the anchor: it would be submitted again at once.
+        others = [job for job in idle if job.tag not in rules and job.role != "anchor"]
         rules |= {job.tag: "the-rest-is-through-as-soon" for job in unneeded(view, others, self._estimate, now)}
         expired_at = max(
             (job.ended_at or 0.0 for job in view.jobs.values() if job.tasks and not job.live and not job.released),
@@ -98,14 +111,14 @@ class Headway(Planner):
     def _anchor(
         self, view: View, queue: QueueRead, remaining: Sequence[Task], live: Sequence[JobStatus], now: float
     ) -> list[Decision]:
-        anchors = [job for job in live if job.rule == ANCHOR]
+        anchors = [job for job in live if job.role == "anchor"]
         left = [task for task in remaining if not view.is_running(task.id)]
         if any(job.started_at is not None for job in anchors) or not left:
             return []
         tasks = left if queue.reserves else remaining
         levels = Levels(tasks, self._estimate, view.most_nodes, view.tasks_per_node())
         expired = view.expired
-        best = best_anchor(levels, self._twin_of(queue), self._expected_wait_s, expired, lines=queue.reserves)
+        best = best_anchor(levels, self._twin_of(queue), self._expected_wait_s, expired, chains=queue.reserves)
         if not anchors:
             return self._submit_anchor(view, levels, best, expired, now)
         held = _held(anchors, levels, now)
@@ -115,7 +128,7 @@ class Headway(Planner):
         return []
 
     def _submit_anchor(self, view: View, levels: Levels, best: Anchor, expired: int, now: float) -> list[Decision]:
-        """The jobs of a line are for their own levels' tasks; a job by itself is for any."""
+        """Each job of a chain is for the tasks of its own levels; a single anchor is for any task."""
         most = view.limits.most_jobs
         if most is not None and len(view.live) + len(best.groups) > most:
             return []
@@ -125,7 +138,7 @@ class Headway(Planner):
             tasks = levels.tasks(group.first, group.last) if len(best.groups) > 1 else []
             asked_s = requested_s(group.run_s, expired)
             nodes = max(group.nodes, levels.least_nodes(group.first, group.last))
-            submit = self._submit(view, ANCHOR, nodes, asked_s, group, now, number)
+            submit = self._submit(view, "anchor", nodes, asked_s, group, now, number)
             ids = tuple(task.id for task in tasks)
             submits.append(structs.replace(submit, tasks=ids, expected_s=group.run_s, after=after))
             after = submit.tag
@@ -135,12 +148,11 @@ class Headway(Planner):
         return self._model.quantiles(Shape(nodes, asked_s, planned_s), [SAFE])[0] if planned_s else 0.0
 
     def observe(self, job: JobStatus) -> None:
-        estimate_s = job.ticket.get("estimate_s")
         if job.started_at is None or job.ended_at is not None or job.after is not None:
-            return  # of one that waits for another's end nobody can say how long it waited for its turn
-        if isinstance(estimate_s, float):
+            return  # a dependent job's queue wait is unknown: it is not eligible before its predecessor ends
+        if job.wait_estimate_s is not None:
             asked = job.request.per_node
-            shape = Shape(asked.nodes, asked.walltime_s or 0.0, estimate_s)
+            shape = Shape(asked.nodes, asked.walltime_s or 0.0, job.wait_estimate_s)
             self._model.observe(shape, {}, job.started_at - job.submitted_at)
 
     def learn(self, waits: Sequence[SeenWait]) -> None:
@@ -152,23 +164,25 @@ class Headway(Planner):
     def _fillers(
         self, view: View, queue: QueueRead, remaining: Sequence[Task], live: Sequence[JobStatus], now: float
     ) -> list[Decision]:
-        """One more job for ready tasks for which none is on its way: in the longest gap, or in the queue."""
-        if any(_expected_start(job) <= now for job in live if job.rule == ANCHOR and job.started_at is None):
+        """Submit jobs for the ready tasks that no waiting filler is for: in the longest gap, or in the queue."""
+        if any(job.expected_start <= now for job in live if job.role == "anchor" and job.started_at is None):
             return []
-        # A task that spans nodes is the anchor's.
+        # Tasks that span nodes run in the anchor only.
         narrow = (task_id for task_id in view.placeable if view.workflow.tasks[task_id].nodes == 1)
         ready = sorted((self._asked_s(view, task_id) for task_id in narrow), reverse=True)
-        pending = [job for job in live if job.rule in (FILLER, SMALL) and job.started_at is None]
+        pending = [job for job in live if job.role in ("filler", "small-filler") and job.started_at is None]
         side_by_side = view.tasks_per_node()
-        uncovered, useless = matched(ready[::side_by_side], pending)  # the longest of those that share a node
-        for_nobody = [job for job in useless if job.rule == SMALL]
-        if for_nobody:
-            return [Release(now, job.tag, Why(self.name, "for-nobody")) for job in for_nobody]
+        uncovered, useless = matched(ready[::side_by_side], pending)  # the longest of the tasks that share a node
+        unused = [job for job in useless if job.role == "small-filler"]
+        if unused:
+            return [Release(now, job.tag, Why(self.name, "for-nobody")) for job in unused]
         if not uncovered:
             return []
         work_s = sum(self._estimate(task) for task in remaining)
         most = MOST_SMALL if view.limits.most_jobs is None else min(MOST_SMALL, view.limits.most_jobs - len(live))
-        vain = any(job.rule == SMALL and job.released and _changed_lately(job, now) for job in view.jobs.values())
+        vain = any(
+            job.role == "small-filler" and job.released and _changed_lately(job, now) for job in view.jobs.values()
+        )
         if view.unfinished <= most and not vain:
             return self._small_fillers(view, queue, uncovered, work_s, now)
         if view.is_full:
@@ -178,23 +192,24 @@ class Headway(Planner):
             nodes, length_s = gap
             fitting = [asked_s for asked_s in uncovered if asked_s <= length_s]
             nodes = min(nodes, len(fitting))
-            return [
-                self._submit(view, FILLER, nodes, min(length_s, requested_s(work_s / nodes) + fitting[0]), None, now)
-            ]
+            asked_s = min(length_s, requested_s(work_s / nodes) + fitting[0])
+            return [self._submit(view, "filler", nodes, asked_s, None, now)]
         return [self._queued_filler(view, queue, uncovered, work_s, now)]
 
     def _asked_s(self, view: View, task_id: str) -> float:
-        """For a job of this task alone; the engine, too, reckons that what was cut off takes twice as long."""
+        """The walltime of a job for this task alone. As in the engine, each expiry doubles the expected run time."""
         return requested_s(self._estimate(view.workflow.tasks[task_id]) * 2.0 ** view.cut_off(task_id))
 
     def _small_fillers(
         self, view: View, queue: QueueRead, uncovered: Sequence[float], work_s: float, now: float
     ) -> list[Decision]:
-        """A job of one node for each task that would have to wait longer for the anchor, as long as costs no further
-        wait: tasks that come after it may use it."""
-        anchors = [job for job in view.live if job.rule == ANCHOR]
+        """A one-node job for each task that would wait longer for the anchor.
+
+        Its walltime is doubled as often as that does not lengthen its wait, so that later tasks can use the job too.
+        """
+        anchors = [job for job in view.live if job.role == "anchor"]
         begun = any(job.started_at is not None for job in anchors)
-        anchor_s = min((_expected_start(job) - now for job in anchors), default=float("inf"))
+        anchor_s = min((job.expected_start - now for job in anchors), default=float("inf"))
         twin = self._twin_of(queue)
         lengths: dict[float, float | None] = {}
         submits: list[Decision] = []
@@ -208,13 +223,13 @@ class Headway(Planner):
                 lengths[asked_s] = max([asked_s, *free]) if worth_it else None
             length_s = lengths[asked_s]
             if length_s is not None:
-                submits.append(self._submit(view, SMALL, 1, length_s, None, now, len(submits)))
+                submits.append(self._submit(view, "small-filler", 1, length_s, None, now, len(submits)))
         return submits
 
     def _queued_filler(
         self, view: View, queue: QueueRead, uncovered: Sequence[float], work_s: float, now: float
     ) -> Submit:
-        """A job for the longest task, and as wide and then as long as costs no further wait."""
+        """A job that fits the longest task, made as wide and then as long as that does not lengthen its wait."""
         nodes, asked_s = 1, uncovered[0]
         twin = self._twin_of(queue)
         wait_s = float(twin.waits_s([1], np.array([asked_s]))[0])
@@ -232,7 +247,7 @@ class Headway(Planner):
             if length_wait_s <= bearable_s:
                 asked_s = length_s
                 break
-        return self._submit(view, FILLER, nodes, asked_s, Group(0, 0, nodes, asked_s, wait_s=wait_s), now)
+        return self._submit(view, "filler", nodes, asked_s, Group(0, 0, nodes, asked_s, wait_s=wait_s), now)
 
     def _twin_of(self, queue: QueueRead) -> QueueTwin:
         if self._twin is None or self._twin.read is not queue:
@@ -240,34 +255,39 @@ class Headway(Planner):
         return self._twin
 
     def _submit(
-        self, view: View, rule: str, nodes: int, asked_s: float, group: Group | None, now: float, offset: int = 0
+        self, view: View, role: JobRole, nodes: int, asked_s: float, group: Group | None, now: float, offset: int = 0
     ) -> Submit:
-        request = view.request(nodes, asked_s)
-        figures: dict[str, Figure] = {"wait_s": 0.0}
+        wait_s, estimate_s = 0.0 if group is None else group.wait_s, None
+        figures: dict[str, Figure] = {"wait_s": wait_s}
         if group is not None:
-            figures = {"wait_s": group.wait_s, "run_s": group.run_s}
-        if view.queue is not None:  # what the plan says, to learn how right it is
-            figures["estimate_s"] = float(self._twin_of(view.queue).waits_s([nodes], np.array([asked_s]))[0])
-        return Submit(now, view.next_tag(offset), request, Why(self.name, rule, figures), (), asked_s)
+            figures["run_s"] = group.run_s
+        if view.queue is not None:  # the model compares it with the actual wait later
+            estimate_s = float(self._twin_of(view.queue).waits_s([nodes], np.array([asked_s]))[0])
+            figures["estimate_s"] = estimate_s
+        return Submit(
+            now,
+            view.next_tag(offset),
+            view.request(nodes, asked_s),
+            Why(self.name, role, figures),
+            expected_s=asked_s,
+            role=role,
+            expected_wait_s=wait_s,
+            wait_estimate_s=estimate_s,
+        )
 
 
 def _held(anchors: Sequence[JobStatus], levels: Levels, now: float) -> Anchor:
-    """What waits in the queue, for what remains by now."""
+    """The anchor that waits in the queue, with the run time of the tasks that remain by now."""
     groups: list[Group] = []
     for job in anchors:
         nodes, run_s = job.request.per_node.nodes, job.expected_s or 0.0
         if not job.tasks:
             all_run_s = levels.run_s(0, levels.last)
             run_s = float(all_run_s[min(nodes, len(all_run_s)) - 1])
-        groups.append(Group(0, 0, nodes, run_s, wait_s=max(0.0, _expected_start(job) - now)))
+        groups.append(Group(0, 0, nodes, run_s, wait_s=max(0.0, job.expected_start - now)))
     return Anchor(tuple(groups), groups[-1].wait_s + groups[-1].run_s)
 
 
 def _changed_lately(job: JobStatus, now: float) -> bool:
-    """Whether it was given back so soon after its start that nothing can have run on it."""
-    return job.changed_at is not None and job.changed_at > now - 60.0
-
-
-def _expected_start(job: JobStatus) -> float:
-    wait_s = job.ticket.get("wait_s")
-    return job.submitted_at + (wait_s if isinstance(wait_s, float) else 0.0)
+    """Whether a released job had started less than a minute ago."""
+    return job.changed_at is not None and job.changed_at > now - IDLE_S

@@ -1,4 +1,4 @@
-"""One allocation of everything that may be used, as long as there is work: the local machine."""
+"""The planner of local runs: one allocation of everything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headway.planning.base import Planner, View
 
 
 class OneAllocation(Planner):
-    """Holds one allocation of everything that may be used, as long as there is work: the local machine."""
+    """Holds one allocation of everything that the run may use, as long as there is work."""
 
     name = "one-allocation"
 
@@ -16,7 +16,7 @@ class OneAllocation(Planner):
         live = view.live
         if view.wanting and not live:
             why = Why(self.name, "work-and-no-nodes", {"tasks": view.wanting, "jobs": len(view.jobs)})
-            return [Submit(now, view.next_tag(), JobRequest(view.limits.limits), why)]
+            return [Submit(now, view.next_tag(), JobRequest(view.limits.limits), why, role="whole-run")]
         if not view.unfinished:
             why = Why(self.name, "no-more-work")
             return [Release(now, job.tag, why) for job in live]

@@ -1,4 +1,4 @@
-"""One job for each task, as soon as it could run: what most people do."""
+"""A job for each task, submitted when the task could run: what most users do by hand."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from headway.model.records import Decision, Release, Submit, Why
 from headway.planning.base import Estimate, JobStatus, Planner, View
 from headway.planning.requested_time import requested_s
 
-PER_TASK = "a-task-a-job"  # the rule by which such jobs are known
-
 
 class OneJobPerTask(Planner):
-    """Submits a job for each task that could run, of one node or as many as it spans, as many jobs at a time as the
-    site allows (002 §5.2)."""
+    """Submits a job for each task that could run, with the task's number of nodes, up to the site's limit on jobs.
+
+    The plan to which the GLUME thesis (§5.2) compares all others.
+    """
 
     name = "one-job-per-task"
 
@@ -35,10 +35,9 @@ class OneJobPerTask(Planner):
         task = view.workflow.tasks[task_id]
         expected_s = self._estimate(task)
         expired = sum(task_id in job.tasks and job.phase is JobPhase.ENDED for job in view.jobs.values())
-        walltime_s = requested_s(expected_s, expired)
-        request = view.request(task.nodes, walltime_s)
-        why = Why(self.name, PER_TASK, {"expected_s": expected_s, "expired": expired})
-        return Submit(now, view.next_tag(offset), request, why, (task_id,), expected_s)
+        request = view.request(task.nodes, requested_s(expected_s, expired))
+        why = Why(self.name, "a-task-a-job", {"expected_s": expected_s, "expired": expired})
+        return Submit(now, view.next_tag(offset), request, why, (task_id,), expected_s, role="single-task")
 
 
 def _is_done(job: JobStatus, view: View) -> bool:

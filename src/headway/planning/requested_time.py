@@ -1,17 +1,21 @@
-"""How much time to ask for, when so much is expected to be needed."""
+"""The walltime to request for an expected run time."""
 
 from __future__ import annotations
 
 import math
 
-# 002's simulator: a tenth more and a minute; after a job that was too short a fifth, then half as much again. Ours:
-# twice that and so on, or a task of which too little was expected would never end.
+# The simulator of the GLUME thesis adds a tenth and a minute; after an expired job a fifth, then half. Beyond that we
+# double with each expiry, or a task with far too low an estimate would never end.
 FACTORS = (1.1, 1.2, 1.5)
 MARGIN_S = 60.0
 
 
 def requested_s(expected_s: float, expired: int = 0) -> float:
-    """Whole seconds; `expired`: how many jobs have proved too short so far."""
+    """The walltime to request, in whole seconds; `expired` is the number of jobs that were too short so far.
+
+    >>> requested_s(100.0), requested_s(100.0, expired=1), requested_s(100.0, expired=4)
+    (170.0, 180.0, 660.0)
+    """
     beyond = max(0, expired - len(FACTORS) + 1)
     factor = FACTORS[min(expired, len(FACTORS) - 1)] * 2**beyond
     return float(math.ceil(expected_s * factor + MARGIN_S))

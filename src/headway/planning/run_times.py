@@ -1,4 +1,4 @@
-"""`RunTimes`: how long tasks take, learned while they run, for planners."""
+"""`RunTimes`: run times of tasks for planners, learned while the run goes on."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.runtime_model import RuntimeModel
 
-SHARE = 0.8  # of tasks that take no longer than what is said
-UNKNOWN_S = 600.0  # a task of which nobody knows anything
+SHARE = 0.8  # the quantile of the run time that plans count on
+UNKNOWN_S = 600.0  # for a task without hint or observation
 
 
 class RunTimes:
-    """A model for each category. Of a category that is not known the user's word is taken, else what others took.
+    """One `RuntimeModel` per category. Without observations: the user's hint, else the mean of all tasks so far.
 
-    It is told of every attempt, of earlier runs' too, in the journal's order: a resumed run plans as it would have.
+    The engine reports every attempt, those of earlier runs too, in the journal's order, so that a resumed run plans as
+    the original would have.
     """
 
     def __init__(self) -> None:
@@ -23,7 +24,7 @@ class RunTimes:
         self._seen = 0
 
     def __call__(self, task: Task) -> float:
-        """How long four in five such tasks take at most, in seconds."""
+        """The run time in seconds that 80% of such tasks do not exceed."""
         model = self._models.get(task.category)
         known_s = None if model is None else model.quantile(task, Resources(cores=task.hints.get("cores", 1.0)), SHARE)
         if known_s is not None:

@@ -10,27 +10,31 @@ from headway.grouping.base import Floats, Group, Grouper, Levels, Waits
 from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, SeenWait, Submit, WakeAt, Why
 from headway.model.task import Task
 from headway.planning.base import Estimate, JobStatus, Planner, View
-from headway.planning.one_job_per_task import PER_TASK, OneJobPerTask
+from headway.planning.one_job_per_task import OneJobPerTask
 from headway.planning.requested_time import requested_s
 from headway.timing.base import NOT_YET, Predecessor, Timing
 from headway.waiting.base import Shape, Wait, WaitModel
 from headway.waiting.twin import QueueTwin
 
-WORTH_IT_S = 60.0  # a job that has nothing to do for so long is kept
+TOO_EARLY = "too-early"  # the rule of such a release
+WORTH_IT_S = 60.0  # a job that started early is kept if it is idle for no longer than this
 
 
 class StagedPlanner(Planner):
-    """Forms the next group of what no job of ours covers, and submits it when it is due.
+    """Submits one job after another, each for the next group of levels, at the time that the timing says.
 
-    A job is given back when its tasks are over. When one has expired with tasks undone, those behind it are cancelled
-    and what remains is planned again; finished tasks stay finished (002 §5.1).
+    `grouper` forms the next group from the tasks that no live job covers; `timing` says when to submit it; `estimate`
+    gives run times; `model`, if there is one, predicts queue waits (otherwise the queue's own plan is believed).
+
+    A job is released when its tasks are over. When a job reaches its walltime with tasks unfinished, the jobs behind it
+    are cancelled and the remaining tasks are planned again; finished tasks stay finished (GLUME thesis, §5.1).
     """
 
     def __init__(
         self, name: str, grouper: Grouper, timing: Timing, estimate: Estimate, model: WaitModel | None = None
     ) -> None:
         self.name = name
-        self._model = model  # of waits; None: the queue's plan is believed
+        self._model = model
         self._grouper = grouper
         self._timing = timing
         self._estimate = estimate
@@ -42,9 +46,9 @@ class StagedPlanner(Planner):
         releases = self._releases(view, now)
         if releases:
             return releases
-        if any(job.rule == PER_TASK for job in view.jobs.values()):
+        if any(job.role == "single-task" for job in view.jobs.values()):
             return self._per_task.plan(view, now)
-        before = _in_line(live, now)
+        before = _expected_ends(live, now)
         if view.stopping or view.is_full or not view.unfinished or not self._timing.may_be_due(before):
             return []
         covered = {task for job in live for task in job.tasks}
@@ -56,9 +60,9 @@ class StagedPlanner(Planner):
         return self._next(view, view.queue, remaining, before, now)
 
     def _releases(self, view: View, now: float) -> list[Decision]:
-        """Jobs that have nothing more to do, that came too early, or that follow one that has expired."""
+        """Cancel jobs that have nothing left to do, started too early, or follow a job that has expired."""
         rules: list[tuple[JobStatus, str]] = []
-        since = -1.0  # when the last of those before it expired
+        since = -1.0  # when the last job before it expired
         before: list[JobStatus] = []
         for job in view.jobs.values():
             if not job.live:
@@ -66,12 +70,12 @@ class StagedPlanner(Planner):
                 continue
             if not view.unfinished or all(view.is_over(task) for task in job.tasks):
                 rules.append((job, "its-tasks-are-over"))
-            elif job.rule != PER_TASK and job.submitted_at < since:
+            elif job.role != "single-task" and job.submitted_at < since:
                 rules.append((job, "its-predecessor-expired"))
             elif self._timing.resubmits and _is_early(job, before, now):
-                rules.append((job, "too-early"))
+                rules.append((job, TOO_EARLY))
             before.append(job)
-        return [Release(now, job.tag, Why(self.name, rule)) for job, rule in rules]
+        return [Release(now, job.tag, Why(self.name, rule), rule == TOO_EARLY) for job, rule in rules]
 
     def _next(
         self, view: View, queue: QueueRead, remaining: list[Task], before: Sequence[Predecessor], now: float
@@ -91,7 +95,7 @@ class StagedPlanner(Planner):
         return [self._submit(view, levels, group, wait, before, expired, now)]
 
     def _expected(self, group: Group, view: View, expired: int) -> Wait:
-        """How long the job is expected to wait."""
+        """The queue wait to plan with, and the wait model's ticket."""
         if self._model is None:
             return Wait(group.wait_s)
         shape = _shape(group, expired)
@@ -101,12 +105,11 @@ class StagedPlanner(Planner):
         return Wait(self._model.quantiles(shape, [self._timing.covers])[0], expected.ticket)
 
     def observe(self, job: JobStatus) -> None:
-        estimate_s = job.ticket.get("estimate_s")
         if self._model is None or job.started_at is None or job.ended_at is not None:
             return
         asked = job.request.per_node
-        shape = Shape(asked.nodes, asked.walltime_s or 0.0, estimate_s if isinstance(estimate_s, float) else None)
-        self._model.observe(shape, job.ticket, job.started_at - job.submitted_at)
+        shape = Shape(asked.nodes, asked.walltime_s or 0.0, job.wait_estimate_s)
+        self._model.observe(shape, job.wait_ticket, job.started_at - job.submitted_at)
 
     def learn(self, waits: Sequence[SeenWait]) -> None:
         if self._model is not None and self._model.learns:
@@ -148,15 +151,27 @@ class StagedPlanner(Planner):
         tasks = tuple(task.id for task in levels.tasks(group.first, group.last))
         after = before[-1].tag if before and self._timing.depends else None
         why = Why(self._grouper.name, self._timing.name, figures)
-        return Submit(now, view.next_tag(), request, why, tasks, group.run_s, after)
+        return Submit(
+            now,
+            view.next_tag(),
+            request,
+            why,
+            tasks,
+            expected_s=group.run_s,
+            after=after,
+            role="stage",
+            expected_wait_s=wait.wait_s,
+            wait_estimate_s=group.wait_s,
+            wait_ticket=wait.ticket,
+        )
 
 
 def _shape(group: Group, expired: int) -> Shape:
     return Shape(group.nodes, requested_s(group.run_s + group.leeway_s, expired), group.wait_s)
 
 
-def _in_line(live: Sequence[JobStatus], now: float) -> list[Predecessor]:
-    """Our jobs, and when each ends if the first of those that wait starts now and no other waits longer than for it."""
+def _expected_ends(live: Sequence[JobStatus], now: float) -> list[Predecessor]:
+    """Our jobs and their expected ends: waiting jobs start one after the other, the first of them now."""
     found: list[Predecessor] = []
     free_at = now
     for job in live:
@@ -173,15 +188,15 @@ def _in_line(live: Sequence[JobStatus], now: float) -> list[Predecessor]:
 
 
 def _waits_of_early_jobs(view: View) -> list[float]:
-    """How long those waited that came too early and were given back: the next will not wait much longer."""
+    """The wait of the last job that was released because it started too early: the next will wait about as long."""
     jobs = [job for job in view.jobs.values() if job.released and job.started_at is not None]
     early = [job for job in jobs if not all(view.is_over(task) for task in job.tasks)]
     return [job.started_at - job.submitted_at for job in early[-1:] if job.started_at is not None]
 
 
 def _is_early(job: JobStatus, before: Sequence[JobStatus], now: float) -> bool:
-    """Whether a job has started, and one before it is still expected to run for a while."""
+    """Whether a job has started while one before it is expected to run for more than a minute."""
     if job.started_at is None:
         return False
-    ends = [other.expected_end for other in _in_line(before, now)]
+    ends = [other.expected_end for other in _expected_ends(before, now)]
     return any(end is not None and end - now > WORTH_IT_S for end in ends)

@@ -1,4 +1,4 @@
-"""Towards the end of a run: jobs that what remains does not need are given back before they end."""
+"""The tail of a run: release jobs that the remaining tasks do not need."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from headway.grouping.base import Levels
 from headway.planning.base import Estimate, JobStatus, View
 
-_ROUNDS = 4  # more tasks than so many for each place are no tail
+_ROUNDS = 4  # with more tasks than this for each slot the run is not in its tail
 
 
 def unneeded(view: View, idle: Sequence[JobStatus], estimate: Estimate, now: float) -> list[JobStatus]:
-    """The idle jobs without which what remains is through as soon, on nodes that others hold for long enough."""
+    """The idle jobs without which the remaining tasks end as early, on nodes that other jobs hold for long enough."""
     kept = [job for job in view.live if job.started_at is not None and not job.tasks]
     free = sorted((job for job in idle if not job.tasks), key=_nodes)
-    if not free or len(free) == len(kept):  # somebody has to be at work
+    if not free or len(free) == len(kept):  # at least one job must be kept
         return []
     tasks_per_node = view.tasks_per_node()
     held = sum(map(_nodes, kept))

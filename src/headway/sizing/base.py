@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -65,6 +65,7 @@ class CannotFit(Struct, frozen=True):
     needed: float
     available: float
     why: Why
+    reason: Literal["exceeds-limit", "too-many-timeouts"] = "exceeds-limit"
 
 
 class Sizer(ABC):

@@ -18,7 +18,6 @@ from headway.kernels.batch.queue import BatchQueue
 from headway.model.errors import InputError
 from headway.model.instance import Instance
 from headway.model.records import Decision, Event, SeenWait, Submit
-from headway.planning.one_job_per_task import PER_TASK
 from headway.report.queue.through_queue import passage_of
 from headway.simulation.batch import seen_waits
 from headway.studies.plans import plan_named
@@ -147,11 +146,11 @@ def _row(run: Run, queue: BatchQueue, seen: tuple[SeenWait, ...]) -> Row:
 def _way(journal: Sequence[Event | Decision], tasks: int) -> str:
     """What submissions say of the plan: 002 §5.2 counts how often Zhang's is one of the simple ones."""
     submits = [record for record in journal if isinstance(record, Submit)]
-    if submits and submits[0].why.rule == PER_TASK:
+    if submits and submits[0].role == "single-task":
         return PER_TASK_WAY
     if not submits or len(submits[0].tasks) in (0, tasks):
         return WHOLE
-    return THEN_PER_TASK if any(submit.why.rule == PER_TASK for submit in submits) else IN_PARTS
+    return THEN_PER_TASK if any(submit.role == "single-task" for submit in submits) else IN_PARTS
 
 
 @lru_cache(maxsize=64)

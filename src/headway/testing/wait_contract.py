@@ -1,4 +1,4 @@
-"""What every model of queue waits must do."""
+"""The contract suite for wait models."""
 # ruff: noqa: S101, S311 - these are tests
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ SHAPES = tuple(
     for estimate_s in (None, 0.0, 30.0, 40_000.0)
 )
 GARBAGE = (math.nan, math.inf, -math.inf, -1.0)
-_LEARNED_AFTER = 1500  # waits: even those who try one alternative at a time have found it by then
+_LEARNED_AFTER = 1500  # waits: enough for a model that tries one alternative at a time
 
-History = list[tuple[Shape, float, bool]]  # jobs, how long they waited, and whether they were withdrawn then
+History = list[tuple[Shape, float, bool]]  # shape, wait in seconds, and whether the job was withdrawn then
 
 
 class WaitContract:
-    """Answers are times, quantiles never fall, asking changes nothing, nothing is forgotten, and waits are learned."""
+    """Tests for a wait model; subclass it and implement `make`.
+
+    Predictions are finite times, quantiles never fall, asking changes nothing, a saved state restores every answer,
+    and a constant wait is learned.
+    """
 
     def make(self) -> WaitModel:
         """A fresh model."""
@@ -73,11 +77,11 @@ class WaitContract:
     # --- laws, for any history ---
 
     def check_answers(self, history: History) -> None:
-        """After any history the answers are what answers have to be."""
+        """Check that predictions after this history are finite, not negative and sorted."""
         check(told(self.make(), history))
 
     def check_round_trip(self, history: History, after: History) -> None:
-        """A model that takes up another's state answers as that one, also after more has happened."""
+        """Check that a model restored from another's state gives the same answers, now and after more waits."""
         first, second = told(self.make(), history), told(self.make(), after)
         state = json.loads(json.dumps(first.state()))
         assert state["version"] >= 1
@@ -87,7 +91,7 @@ class WaitContract:
 
 
 def told(model: WaitModel, history: History) -> WaitModel:
-    """The model, after it was asked about these jobs and told of their waits."""
+    """The model, after it predicted these jobs and observed their waits."""
     for number, (shape, waited_s, censored) in enumerate(history):
         ticket = model.predict(shape, (0, model.name, "job", number)).ticket
         model.observe(shape, json.loads(json.dumps(ticket)), waited_s, censored=censored)
@@ -95,7 +99,7 @@ def told(model: WaitModel, history: History) -> WaitModel:
 
 
 def answers(model: WaitModel) -> list[object]:
-    """All that it says of a number of jobs."""
+    """The model's predictions and quantiles for several shapes."""
     return [
         (model.predict(shape, (7, model.name, "asked", number)), model.quantiles(shape, SHARES))
         for number, shape in enumerate(SHAPES)
@@ -103,7 +107,7 @@ def answers(model: WaitModel) -> list[object]:
 
 
 def check(model: WaitModel) -> None:
-    """Finite, not below 0, never falling; shares may come in any order."""
+    """Check predictions and quantiles: finite, not negative, sorted by share; shares may come in any sequence."""
     for number, shape in enumerate(SHAPES):
         wait = model.predict(shape, (0, model.name, "job", number))
         assert math.isfinite(wait.wait_s) and wait.wait_s >= 0

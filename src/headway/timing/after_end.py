@@ -1,4 +1,4 @@
-"""One job after the other."""
+"""Submit the next job after the last has ended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headway.timing.base import NOT_YET, Predecessor, Timing
 
 
 class AfterEnd(Timing):
-    """The next job is submitted when all before it have ended: every wait is felt in full."""
+    """Submits the next job when all before it have ended; every queue wait adds to the makespan."""
 
     name = "after-end"
 

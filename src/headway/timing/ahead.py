@@ -1,4 +1,4 @@
-"""The next job is submitted so long before it is needed as it is expected to wait."""
+"""Submit the next job an expected wait before it is needed."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from headway.timing.base import NOT_YET, Predecessor, Timing
 
-COVERS = 0.9  # where it costs nothing to be early, all but the longest waits are reckoned with
+COVERS = 0.9  # the quantile of the wait to plan with where an early job costs nothing
 
 
 class Ahead(Timing):
-    """Submits at the expected end of the job before it minus the expected wait (000 §3.2).
+    """Submits at the expected end of the predecessor minus the expected wait (Souza et al. 2020, §3.2).
 
-    `depends`: the scheduler is told that the job waits for its predecessor, so that it cannot come too early. Then it
-    may be submitted while that one still waits (000 §4.6: "earlier than even upcoming stages"): as soon as it is
-    expected to wait longer than those before it would take if the first of them started now. Otherwise one that comes
-    too early is given back and asked for again (000 §4.5, `naive`).
+    `depends`: the job is submitted with a dependency on its predecessor, so that it cannot start too early. Then it may
+    be submitted while its predecessor still waits (§4.6: "earlier than even upcoming stages"), as soon as its expected
+    wait exceeds the time that the jobs before it would take if the first of them started now. Without `depends`, a job
+    that starts too early is cancelled and submitted again (§4.5, `naive`).
     """
 
     name = "ahead"
@@ -33,7 +33,7 @@ class Ahead(Timing):
             return NOT_YET
         at = max((job.earliest_end for job in live), default=now) - wait_s
         if at > now and not _all_have_started(live):
-            return NOT_YET  # with every minute that they wait it is a minute later
+            return NOT_YET  # the time moves on by a minute with every minute that they wait
         return max(now, at)
 
 

@@ -1,4 +1,4 @@
-"""The contract of WHEN: at which time the next job is asked for, and what to do if it comes too early."""
+"""The contract of WHEN: the time at which the next job is submitted."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-NOT_YET = math.inf  # something else has to happen first
+NOT_YET = math.inf  # submit after another event: the time cannot be told yet
 
 
 class Predecessor(Struct, frozen=True):
-    """A job of ours that waits or runs. Times are absolute; None: it waits."""
+    """A live job of the run. Times are absolute; the first two are None while the job waits."""
 
     tag: str
     expected_end: float | None
-    latest_end: float | None  # when all that it asked for is used up
-    earliest_end: float  # one that waits may start as soon as those before it have ended
+    latest_end: float | None  # when its walltime is used up
+    earliest_end: float  # if each waiting job starts as soon as those before it have ended
 
 
 class Timing(ABC):
-    """Says when the next job is submitted. It keeps nothing in mind."""
+    """Says when the next job is submitted. A timing has no state."""
 
     name: str
-    depends: bool = False  # whether the scheduler is told that the job waits for its predecessor's end
-    covers: float | None = None  # which share of waits it reckons with; None: with what the wait model predicts
-    resubmits: bool = False  # whether a job that comes too early is given back and asked for again
+    depends: bool = False  # submit with a dependency on the end of the predecessor
+    covers: float | None = None  # the quantile of the wait to plan with; None: the wait model's prediction
+    resubmits: bool = False  # cancel a job that starts too early and submit it again
 
     @abstractmethod
     def may_be_due(self, live: Sequence[Predecessor]) -> bool:
-        """Whether it is worth thinking about the next job now."""
+        """Whether the next job may be due now; if not, none is planned."""
 
     @abstractmethod
     def submit_at(self, live: Sequence[Predecessor], wait_s: float, now: float) -> float:
-        """When a job that is expected to wait so long is to be submitted; NOT_YET if that cannot be told."""
+        """When to submit a job that is expected to wait `wait_s`; NOT_YET if that cannot be told."""
 
     def delay_s(self, live: Sequence[Predecessor], now: float) -> float:
-        """How long the next job has nothing to do, if it started now: its predecessors run that long at most."""
+        """How long the next job would be idle if it started now: until the last predecessor's walltime ends."""
         return max((job.latest_end - now for job in live if job.latest_end is not None), default=0.0)

@@ -1,4 +1,4 @@
-"""The next job is submitted when the one before it starts, so that it waits while that one runs."""
+"""Submit the next job when the last starts, so that it waits while the last runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headway.timing.base import NOT_YET, Predecessor, Timing
 
 
 class OnStart(Timing):
-    """Submits as soon as no job of ours waits (002 §5.1). A job that may come too early asks for leeway."""
+    """Submits as soon as no job of the run waits (GLUME thesis, §5.1). A job that may start too early needs leeway."""
 
     name = "on-start"
 

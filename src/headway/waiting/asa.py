@@ -1,4 +1,4 @@
-"""`asa`: chances over fixed alternatives, after 000 (the Adaptive Scheduling Algorithm)."""
+"""`asa`: the Adaptive Scheduling Algorithm of Souza et al. 2020."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headway.model.records import Figure
 from headway.waiting.base import Draw, Shape, Wait, WaitModel, uniform
 from headway.waiting.geometry import geometry
 
-# 000 §4.3: 53 alternatives up to 100,000 s, most of them for tens and hundreds of seconds. Which ones it does not say.
+# Souza et al. 2020, §4.3: 53 alternatives up to 100,000 s, most of them tens and hundreds of seconds, without a list.
 ALTERNATIVES_S = (
     *(5.0 * step for step in range(20)),
     *(50.0 * step for step in range(2, 20)),
@@ -25,36 +25,37 @@ ALTERNATIVES_S = (
 )
 REPETITIONS = 50  # of the tuned policy (§4.5)
 _NO_DRAWS = np.empty(0)
-_EVEN_S = 60.0  # below this, alternatives that differ by little are all about right: for the graded loss
-_SURE = 1e-9  # what rounding may lack of a share
+_EVEN_S = 60.0  # the graded loss measures distances to waits below this as shares of it
+_SURE = 1e-9  # tolerance for rounding in cumulated probabilities
 
 Policy = Literal["tuned", "default", "greedy"]
 Loss = Literal["0/1", "graded"]
 
 
 class Learned(Struct):
-    """What is known of one geometry."""
+    """What was learned about one geometry."""
 
-    chances: Floats  # of each alternative: p of Algorithm 1
-    charged: Floats  # in this round: its l
-    lost: Floats  # ever: for the greedy policy
-    rounds: int = 0  # that are over: the appendix's eta
-    seen: int = 0  # waits
+    chances: Floats  # the probability of each alternative: p in Algorithm 1
+    charged: Floats  # the losses of this round: l in Algorithm 1
+    lost: Floats  # all losses so far, for the greedy policy
+    rounds: int = 0  # finished rounds: eta in the appendix
+    seen: int = 0  # observed waits
 
 
 class Asa(WaitModel):
-    """Learns by trial which of 53 waits to reckon with (000 Algorithm 1).
+    """Predicts the queue wait as one of 53 candidate values, with probabilities updated after every observed wait.
 
-    Each kind of job (see `geometry`) has a chance for every alternative, equal at first. `predict` samples one by the
-    question's draw. `observe` charges only that one: nothing if no alternative is nearer to the true wait, 1 otherwise
-    (§4.3). When an alternative has been charged more than 1, the round is over and chances are multiplied by
-    exp(-gamma_t x charged). The paper wants gamma_t not to grow and names no values; its proof (appendix A) has 1.
+    Souza et al. 2020, Algorithm 1. Each geometry (see `geometry`) has a probability for every alternative, equal at
+    first. `predict` samples one by the question's draw. `observe` charges only that alternative: 0 if no other is
+    nearer to the actual wait, 1 otherwise (§4.3). When an alternative has been charged more than 1, the round is over
+    and each probability is multiplied by exp(-gamma_t x charged). The paper requires that gamma_t does not grow and
+    names no values; its proof (appendix A) uses 1.
 
-    `policy`: "default" is the algorithm as it stands. "tuned" (§4.4, §4.5) uses each wait that it is told of to sample
-    and charge another 50 times, which is what the paper evaluates. "greedy" (§4.4) always takes the alternative with
-    the least loss so far, the shortest of equals. `loss="graded"` charges by how far an alternative is from the truth,
-    as a share of the longer of the two. `seeded` puts half of the chances on the scheduler's estimate at first (§3.2
-    has it as an option). A wait that was cut short can only convict alternatives that it has already outlasted.
+    `policy`: "default" is Algorithm 1. "tuned" (§4.4, §4.5), which the paper evaluates, samples and charges 50 more
+    times after each observed wait. "greedy" (§4.4) always predicts the alternative with the least loss so far, of equal
+    ones the shortest. `loss="graded"`, which is ours, charges by the distance to the actual wait, as a share of the
+    longer of the two. `seeded` starts with half of the probability on the scheduler's estimate (an option in §3.2). A
+    censored wait charges only alternatives that are shorter than it.
 
     >>> model, shape = Asa(), Shape(nodes=4, asked_s=3600)
     >>> for number in range(30):
@@ -86,11 +87,11 @@ class Asa(WaitModel):
         self._learned: dict[str, Learned] = {}
 
     def learned(self, shape: Shape) -> Learned:
-        """What is known of such jobs; nothing is noted by asking."""
+        """What was learned about jobs of this shape."""
         return self._learned.get(geometry(shape)) or self._new(shape)
 
     def predict(self, shape: Shape, draw: Draw = (0, "", "", 0)) -> Wait:
-        """An alternative, sampled by its chance."""
+        """An alternative, sampled by its probability."""
         known = self.learned(shape)
         if self.policy == "greedy":
             action = int(known.lost.argmin())
@@ -100,7 +101,7 @@ class Asa(WaitModel):
         return Wait(float(self._alternatives_s[action]), {"action": float(action)})
 
     def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
-        """Of the chances; who is greedy knows only one answer."""
+        """Quantiles of the probabilities; the greedy policy has one answer for all shares."""
         if self.policy == "greedy":
             return [self.predict(shape).wait_s] * len(shares)
         passed = np.cumsum(self.learned(shape).chances)
@@ -109,7 +110,7 @@ class Asa(WaitModel):
         return answers
 
     def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
-        """Charge the alternative that the ticket names; with the tuned policy, fifty more."""
+        """Charge the alternative that the ticket names; with the tuned policy, 50 more samples."""
         if not (math.isfinite(waited_s) and waited_s >= 0):
             return
         kind = geometry(shape)
@@ -129,7 +130,7 @@ class Asa(WaitModel):
         known.seen += 1
 
     def losses(self, waited_s: float, *, censored: bool = False) -> Floats:
-        """What each alternative is charged if it was sampled."""
+        """The loss of each alternative, if it was sampled."""
         away_s = np.abs(self._alternatives_s - waited_s)
         best = int(away_s.argmin())
         if self.loss == "0/1":
@@ -151,7 +152,7 @@ class Asa(WaitModel):
         return Learned(chances, np.zeros(count), np.zeros(count))
 
     def state(self) -> dict[str, Any]:
-        """The alternatives, and of each geometry all there is."""
+        """The alternatives, and all that was learned about each geometry."""
         kinds = {
             kind: {
                 "chances": known.chances.tolist(),
@@ -165,7 +166,7 @@ class Asa(WaitModel):
         return {"version": 1, "alternatives_s": self._alternatives_s.tolist(), "geometries": kinds}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where that stopped."""
+        """Continue from a saved state."""
         self._alternatives_s = np.array(state["alternatives_s"], np.float64)
         self._learned = {
             kind: Learned(
@@ -180,7 +181,7 @@ class Asa(WaitModel):
 
 
 class AsaDefault(Asa):
-    """000's Algorithm 1 as it stands: one sample, one charge."""
+    """Algorithm 1 of Souza et al. 2020 as published: one sample, one charge."""
 
     name = "asa-default"
 
@@ -189,7 +190,7 @@ class AsaDefault(Asa):
 
 
 class AsaGreedy(Asa):
-    """000's greedy policy: the alternative with the least loss so far."""
+    """The greedy policy of Souza et al. 2020: the alternative with the least loss so far."""
 
     name = "asa-greedy"
 

@@ -1,4 +1,4 @@
-"""`corrected-estimate`: what the scheduler's plan says, corrected by how such plans turned out."""
+"""`corrected-estimate`: the scheduler's own estimate, corrected by the errors of earlier estimates."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from headway.model.records import Figure
 from headway.waiting.base import Draw, Shape, Wait, WaitModel
 from headway.waiting.geometry import geometry
 
-RECORDS = 2000  # that are remembered of each kind of question,
-ALIKE = 64  # and of these at most so many of one geometry
-SOFTEN_S = 60.0  # is added to both sides of a ratio: what happens within a minute should not count as ten times as long
-FAR = (0.5, 1.0, 1.0)  # what counts as far, in the logarithms of estimate, nodes and requested time
+RECORDS = 2000  # records that are kept of each kind of question
+ALIKE = 64  # records that are kept of one geometry
+SOFTEN_S = 60.0  # is added to both sides of a ratio, so that differences within a minute do not give large ratios
+FAR = (0.5, 1.0, 1.0)  # the unit of distance in the logarithms of estimate, nodes and requested time
 
 _LATER, _NOW, _UNKNOWN = "later", "now", "unknown"
 
 
 class CorrectedEstimate(WaitModel):
-    """Learns how late or early the scheduler's own estimates turn out.
+    """Learns the actual wait as a function of the wait by the scheduler's own plan.
 
-    A plan that believes every request is too long, often several times, and how much too long depends on the estimate,
-    on the size of the job and on the times. Each job that has started leaves a record: where it stood (estimate, nodes,
-    requested time) and its ratio, (wait + 1 min) / (estimate + 1 min). A question is answered by the quantiles of the
-    ratios of the records near it, times the estimate; by the median, which has the least mean absolute error, if one
-    figure is asked for. If the plan is exact all ratios are 1, and so is every quantile.
+    The scheduler plans with requested walltimes, which are too long, so its estimates are too long too, often several
+    times. How much depends on the estimate, on the job's size and on the time. Each job that starts leaves a record:
+    its position (estimate, nodes, requested time) and its ratio, (wait + 1 min) / (estimate + 1 min). A question is
+    answered by the weighted quantiles of the ratios of the records near it, times the estimate. `predict` returns the
+    median, which has the least mean absolute error. If the plan is exact, all ratios and quantiles are 1.
 
-    Memory is bounded, and so forgets: of each geometry the last 64 records are kept, of all 2000. Users submit the same
-    job a hundred times over, all of which wait for the same thing; without the first bound such a flood would drown
-    everything else, and quantiles would be too sure. Plans that say `at once` are a kind of their own, and where there
-    is no plan the waits themselves are learned.
+    Of each geometry the last 64 records are kept, of all geometries 2000. Users submit the same job a hundred times,
+    and all of these wait for the same event; without the first bound they would crowd out all other records, and the
+    quantiles would be too narrow. Estimates of 0 are learned apart; without an estimate the waits themselves are
+    learned. The model is our own; docs/waits.md has its scores.
 
     >>> model, shape = CorrectedEstimate(), Shape(nodes=4, asked_s=3600, estimate_s=7140.0)
     >>> for _ in range(9):
@@ -50,11 +50,11 @@ class CorrectedEstimate(WaitModel):
         self._memories = _nothing()
 
     def predict(self, shape: Shape, draw: Draw = (0, "", "", 0)) -> Wait:
-        """The median."""
+        """The median wait."""
         return Wait(self.quantiles(shape, [0.5])[0])
 
     def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
-        """From the records near it."""
+        """Quantiles of the ratios near the shape, times its estimate."""
         order = sorted(range(len(shares)), key=lambda place: shares[place])
         ratios = self._memories[_kind(shape)].quantiles(shape, [shares[place] for place in order])
         answers = [0.0] * len(shares)
@@ -63,7 +63,7 @@ class CorrectedEstimate(WaitModel):
         return answers
 
     def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
-        """One record more."""
+        """Add a record."""
         if math.isfinite(waited_s) and waited_s >= 0:
             self._memories[_kind(shape)].add(shape, waited_s, censored=censored)
 
@@ -73,25 +73,25 @@ class CorrectedEstimate(WaitModel):
         return {"version": 1, "records": records}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember them again; in that order nothing has to be forgotten."""
+        """Add the saved records in their original sequence."""
         self._memories = _nothing()
         for nodes, asked_s, estimate_s, waited_s, censored in state["records"]:
             self.observe(Shape(int(nodes), asked_s, estimate_s), {}, waited_s, censored=bool(censored))
 
 
 class _Memory:
-    """Records of one kind, the smallest ratio first."""
+    """Records of one kind of question, sorted by ratio."""
 
     def __init__(self) -> None:
         self._ratios = np.empty(RECORDS + 1)
         self._known = np.empty(RECORDS + 1)
         self._places = np.empty((len(FAR), RECORDS + 1))
-        self._ages = np.empty(RECORDS + 1, np.int64)  # the number that a record came as
+        self._ages = np.empty(RECORDS + 1, np.int64)  # serial numbers of the records
         self._kinds = np.empty(RECORDS + 1, np.int64)
         self._weights = np.empty(RECORDS)
-        self._geometries: dict[str, int] = {}  # and their numbers
-        self._alike: list[int] = []  # records of each
-        self._raw: dict[int, list[float | None]] = {}  # by age: what they were made of
+        self._geometries: dict[str, int] = {}  # serial number of each geometry
+        self._alike: list[int] = []  # number of records of each geometry
+        self._raw: dict[int, list[float | None]] = {}  # arguments of `add`, by serial number
         self._count = 0
         self._came = 0
 
@@ -128,7 +128,7 @@ class _Memory:
         return self._ratios, self._known, self._places, self._ages, self._kinds
 
     def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
-        """Of the ratio; `shares` never fall."""
+        """Quantiles of the ratio at `shares`, which must be sorted."""
         count = self._count
         found = np.empty(len(shares))
         nearby_quantiles(
@@ -145,7 +145,7 @@ class _Memory:
         return ratios
 
     def records(self) -> list[list[float | None]]:
-        """Oldest first."""
+        """The arguments of `add`, oldest first."""
         return list(self._raw.values())
 
 

@@ -1,7 +1,7 @@
-"""`geometry`: which jobs are taken for alike where a model learns each kind by itself.
+"""`geometry`: the classes of jobs that wait models learn apart.
 
-000 keeps its state "in a per job-geometry basis" (§5) and leaves open what a geometry is. Here it is the number of
-nodes, rounded up to a power of two, and the requested time, in bands each four times as long as the one before.
+Souza et al. 2020 keep their state "in a per job-geometry basis" (§5) and leave open what a geometry is. Here it is the
+number of nodes, rounded up to a power of two, and the requested time, in bands each four times as long as the last.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _LONGEST_S = 4.0**4 * _SHORTEST_S
 
 
 def geometry(shape: Shape) -> str:
-    """The name of a job's kind.
+    """The name of a job's geometry.
 
     >>> geometry(Shape(nodes=5, asked_s=3600)), geometry(Shape(nodes=8, asked_s=901))
     ('8 nodes, 3600 s', '8 nodes, 3600 s')

@@ -1,4 +1,4 @@
-"""`quantile-bound`: a wait that is hardly ever exceeded, from order statistics since the last change, after QBETS."""
+"""`quantile-bound`: upper bounds on quantiles of the wait, after QBETS."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ from headway.waiting.base import Draw, Shape, Wait, WaitModel
 from headway.waiting.geometry import geometry
 
 CONFIDENCE = 0.95  # that a bound is no less than the quantile
-WATCHED = 0.95  # the share whose bound tells whether things have changed
-FEWEST = 59  # records with which that bound exists: 1 - 0.95^59 > 0.95
-MOST = 1000  # records that are remembered of each cluster
-# How many waits in a row beyond the 95% quantile are too many to be chance, by their correlation with the one before:
-# as unlikely (at most 1 in 5000, at any time) as three in a row are among independent ones. Found by simulating
-# autoregressive normal series; Brevik, Nurmi and Wolski (2006) do the same for their method BMBP.
+WATCHED = 0.95  # the quantile whose bound detects changes
+FEWEST = 59  # the fewest waits with which that bound exists: 1 - 0.95^59 > 0.95
+MOST = 1000  # waits that are kept of each cluster
+# How many waits in a row beyond the 95% quantile indicate a change, by the correlation of neighbouring waits: as
+# unlikely by chance (at most 1 in 5000, at any time) as three in a row among independent waits. Found by simulating
+# autoregressive normal series, as Brevik, Nurmi and Wolski (2006) do for their method BMBP.
 _TOO_MANY = ((0.05, 3), (0.35, 4), (0.45, 5), (0.55, 6), (0.65, 7), (0.75, 8), (0.85, 11), (0.925, 20), (1.01, 38))
-_ALL_EQUAL = 1e-12  # what rounding may leave of a variance of none
+_ALL_EQUAL = 1e-12  # a variance below this is rounding
 _EVERYBODY = ""
 
 
 class QuantileBound(WaitModel):
-    """An upper bound on each quantile of the wait, with 95% confidence, that assumes no distribution.
+    """An upper bound on each quantile of the wait, with 95% confidence and without assuming a distribution.
 
-    Nurmi, Brevik and Wolski, QBETS: queue bounds estimation from time series (JSSPP 2007). Of n waits the k-th shortest
-    is above the quantile q if fewer than k of them are below it, and that is binomial: the bound is the k-th for the
-    least k with P(B(n, q) < k) >= 0.95. Only waits since the last change count: when too many in a row are beyond the
-    95% bound, the history is cut to the last 59 waits, with which such a bound can still be had. When too many are
-    below the lower bound of the 5% quantile, which the paper does not look for, only these are kept. Each geometry is a
-    cluster; the paper finds clusters in the log. A cluster that is too small for a share is answered by all jobs
-    together, and before there are enough of those the longest wait so far has to do.
+    Nurmi, Brevik and Wolski 2007, QBETS (JSSPP). Of n waits the k-th shortest is above the quantile q if fewer than k
+    of them are below it, which is binomial: the bound is the k-th wait for the least k with P(B(n, q) < k) >= 0.95.
+    Only waits since the last change count: when too many in a row exceed the 95% bound, the history is cut to the last
+    59 waits, the fewest with which that bound exists. `predict` returns the bound on the median.
 
-    The one figure for a plan is the bound on the median.
+    What we do differently: when too many waits in a row are below the lower bound of the 5% quantile, only these are
+    kept; each geometry is a cluster, where the paper finds clusters in the log; a cluster that is too small for a
+    quantile is answered by all jobs together, and these by their longest wait if they are too few.
 
     >>> model, shape = QuantileBound(), Shape(nodes=4, asked_s=3600)
     >>> for number in range(100):
@@ -56,7 +55,7 @@ class QuantileBound(WaitModel):
         return Wait(self.quantiles(shape, [0.5])[0])
 
     def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
-        """A bound a share."""
+        """A bound for each share."""
         histories = [self._clusters[name] for name in (geometry(shape), _EVERYBODY) if name in self._clusters]
         answers, least_s = [0.0] * len(shares), 0.0
         for place in sorted(range(len(shares)), key=lambda place: shares[place]):
@@ -68,7 +67,7 @@ class QuantileBound(WaitModel):
         return answers
 
     def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
-        """One wait more; one that was cut short only if it was beyond the bound already."""
+        """Add a wait; a censored one only if it exceeds the 95% bound already."""
         if not (math.isfinite(waited_s) and waited_s >= 0):
             return
         for name in (geometry(shape), _EVERYBODY):
@@ -77,7 +76,7 @@ class QuantileBound(WaitModel):
                 history.add(waited_s)
 
     def state(self) -> dict[str, Any]:
-        """The waits of each cluster, oldest first, and how many of the last were beyond a bound."""
+        """The waits of each cluster, oldest first, and how many of the last exceeded a bound."""
         clusters = {
             name: {"waits_s": history.waits_s.copy(), "above": history.above, "below": history.below}
             for name, history in self._clusters.items()
@@ -85,7 +84,7 @@ class QuantileBound(WaitModel):
         return {"version": 1, "clusters": clusters}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on with them."""
+        """Continue from a saved state."""
         self._clusters = {
             name: _History(found["waits_s"], found["above"], found["below"])
             for name, found in state["clusters"].items()
@@ -98,15 +97,15 @@ class _History:
     def __init__(self, waits_s: Sequence[float] = (), above: int = 0, below: int = 0) -> None:
         self.waits_s = list(waits_s)  # oldest first
         self._sorted = sorted(self.waits_s)
-        self.above = above  # in a row, up to the last: beyond the bound
-        self.below = below
+        self.above = above  # how many of the last waits in a row exceeded the 95% bound
+        self.below = below  # how many were below the lower bound of the 5% quantile
 
     @property
     def longest(self) -> float:
         return self._sorted[-1] if self._sorted else 0.0
 
     def bound(self, share: float) -> float | None:
-        """No less than the quantile, with confidence; None if there are too few waits to say."""
+        """An upper bound on the quantile; None if there are too few waits."""
         rank = bound_rank(len(self._sorted), share)
         return None if rank is None else self._sorted[rank - 1]
 
@@ -128,7 +127,7 @@ class _History:
 
 @lru_cache(maxsize=100_000)
 def bound_rank(count: int, share: float) -> int | None:
-    """The k for which the k-th shortest of so many waits bounds the quantile; None if even the longest may not.
+    """The k for which the k-th shortest of `count` waits bounds the quantile; None if even the longest does not.
 
     >>> bound_rank(59, 0.95), bound_rank(58, 0.95), bound_rank(5, 0.5), bound_rank(4, 0.5)
     (59, None, 5, None)
@@ -145,7 +144,7 @@ def bound_rank(count: int, share: float) -> int | None:
 
 
 def too_many(waits_s: Sequence[float]) -> int:
-    """How many in a row beyond a 5% bound speak of a change, given how waits before them followed one another."""
+    """How many waits in a row beyond a bound indicate a change, given the correlation of the waits before them."""
     logs = np.log1p(np.array(waits_s))
     away = logs - logs.mean() if logs.size else logs
     spread = float((away * away).sum())

@@ -1,4 +1,4 @@
-"""What the queue's own plan says: everybody takes as long as they asked for, and nobody comes."""
+"""`scheduler-estimate`: the wait by the scheduler's own plan."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from headway.waiting.base import Draw, Shape, Wait, WaitModel
 
 
 class SchedulerEstimate(WaitModel):
-    """The scheduler's own plan, taken at its word.
+    """The wait by the scheduler's own plan: every job runs for its whole walltime, and no further job is submitted.
 
-    All of the distribution is at the one figure. Where the queue could not be asked, there is nothing to go by: 0.
+    Every quantile is that wait; without an estimate it is 0.
 
     >>> SchedulerEstimate().quantiles(Shape(nodes=4, asked_s=3600, estimate_s=120.0), [0.5, 0.95])
     [120.0, 120.0]
@@ -21,12 +21,12 @@ class SchedulerEstimate(WaitModel):
     learns = False
 
     def predict(self, shape: Shape, draw: Draw = (0, "", "", 0)) -> Wait:
-        """What the plan says."""
+        """The estimate, or 0 without one."""
         return Wait(max(0.0, shape.estimate_s or 0.0))
 
     def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
-        """The same for every share."""
+        """The estimate for every share."""
         return [self.predict(shape).wait_s] * len(shares)
 
     def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
-        """Nothing is learned."""
+        """Learn nothing."""

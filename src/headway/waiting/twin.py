@@ -1,4 +1,4 @@
-"""`QueueTwin`: a batch queue as it was read, asked as often as one likes."""
+"""`QueueTwin`: our copy of the batch queue's schedule, which answers how long a job would wait."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ Floats = NDArray[np.float64]
 
 
 class QueueTwin:
-    """Says how long jobs would wait, if everybody takes as long as they asked for and nobody comes."""
+    """Predicts queue waits from a snapshot, if every job runs for its whole walltime and no further job is submitted."""
 
     def __init__(self, read: QueueRead) -> None:
         self.read = read
         self._twin = twin_of(read.times, read.free, read.nodes, contiguous=read.contiguous)
 
     def waits_s(self, nodes: Sequence[int], asked_s: Floats, *, not_before_s: float = 0.0) -> Floats:
-        """For each shape; infinite if the machine is too small. `not_before_s`: they may start so long from now."""
+        """The wait in seconds for each pair of nodes and walltime; infinite if the machine is too small.
+
+        `not_before_s`: the jobs may start this many seconds from now at the earliest.
+        """
         asked_s = np.ascontiguousarray(asked_s, np.float64)
         return twin_waits(self._twin, np.array(nodes, np.float64), asked_s, not_before_s)

@@ -164,7 +164,7 @@ def row_of(journal: Sequence[Event | Decision], workflow: str, cores: int, repea
                 over.setdefault(record.tag, record.at)
             case records.Release():
                 over.setdefault(record.tag, record.at)
-                early += record.why.rule == "too-early"
+                early += record.too_early
             case records.TaskEnded() if record.outcome.ending is Ending.SUCCESS:
                 busy.append((record.outcome.started_at, record.outcome.ended_at))
             case records.Finish():

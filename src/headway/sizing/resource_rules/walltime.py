@@ -39,7 +39,8 @@ class WalltimeRules(ResourceRules):
             return super().retry(policy, failures, limits, at_least)
         figures: dict[str, Figure] = {"given": given, "at_least": at_least, "limit": limit}
         text = f"it ran out of time {len(failures)} times, last after {self.show(given)}"
-        return CannotFit(self.resource, 2 * given, given, Why(policy, "too-many-timeouts", figures, text))
+        why = Why(policy, "too-many-timeouts", figures, text)
+        return CannotFit(self.resource, 2 * given, given, why, reason="too-many-timeouts")
 
     def rounded(self, value: float, given: float, step: float, context: Context) -> float:
         return value

@@ -1,0 +1,341 @@
+"""`RunState`: what is known of one run, and how each record changes it."""
+
+from __future__ import annotations
+
+import math
+from functools import singledispatchmethod
+
+from headway.engine.allocations import Allocations
+from headway.engine.board import Board
+from headway.engine.launching import MOST_LOSSES_ALONE, Launching, does_not_fit
+from headway.engine.placer import Placer
+from headway.engine.state import NodeState, Phase, Running, TaskState
+from headway.model import records
+from headway.model.outcome import Ending, Outcome
+from headway.model.records import Decision, Event, Figure, Why
+from headway.model.resources import Resources
+from headway.model.workflow import Workflow
+from headway.ordering.base import Order
+from headway.planning.base import JobStatus, Planner
+from headway.planning.run_times import RunTimes
+from headway.sizing.base import Allocator, CannotFit
+
+
+class RunState:
+    """The state of one run. `apply` is the only method that changes it, with one handler for each kind of record.
+
+    Applying all records of a journal again rebuilds the state, with everything that the policies have learned.
+    """
+
+    def __init__(
+        self,
+        settings: records.RunStarted,
+        allocator: Allocator,
+        order: Order,
+        planner: Planner,
+        placer: Placer,
+        run_times: RunTimes | None = None,
+    ) -> None:
+        self.settings = settings
+        self.nodes: dict[str, NodeState] = {}
+        self.stopping: str | None = None  # the mode of the user's request to stop
+        self.finished: str | None = None
+        self._growing = settings.growing
+        self._unwanted: set[str] = set()  # running tasks that were withdrawn
+        self._board = Board(settings.name, order)
+        self._allocator = allocator
+        self._order = order
+        self._planner = planner
+        self._run_times = run_times  # the planner's model of run times, if it learns them
+        self._allocations = Allocations()
+        self._launching = Launching(
+            settings.seed, self._board, self.nodes, self._allocations, allocator, order, planner, placer
+        )
+        self._overtaken: dict[str, int] = {}  # how often other tasks were started before a task that did not fit
+
+    @property
+    def limits(self) -> Resources:
+        """The most that one task can be given."""
+        return self._allocations.site.limits
+
+    @property
+    def jobs(self) -> dict[str, JobStatus]:
+        """Every job that was submitted, by tag."""
+        return self._allocations.jobs
+
+    @property
+    def tasks(self) -> dict[str, TaskState]:
+        """Every task and its state."""
+        return self._board.tasks
+
+    @property
+    def workflow(self) -> Workflow:
+        """The graph of all tasks so far."""
+        return self._board.workflow
+
+    @property
+    def known(self) -> dict[str, records.Known]:
+        """Results of earlier runs, by task."""
+        return self._board.known
+
+    def is_running(self, task_id: str, attempt: int) -> bool:
+        """Whether this attempt is running, as far as is known."""
+        running = self.tasks[task_id].running
+        return running is not None and running.attempt == attempt
+
+    def running(self) -> list[TaskState]:
+        """The tasks that are running, as far as is known."""
+        return [self.tasks[task_id] for node in self.nodes.values() for task_id in sorted(node.running)]
+
+    @singledispatchmethod
+    def apply(self, record: Event | Decision) -> None:
+        """Update the state by a record."""
+        raise TypeError(f"not a record: {record!r}")
+
+    @apply.register
+    def _handle_run_started(self, record: records.RunStarted) -> None:
+        if record != self.settings:
+            raise ValueError("this engine was made for another run: the first record has other settings")
+
+    @apply.register
+    def _handle_results_known(self, record: records.ResultsKnown) -> None:
+        self._board.known |= {known.task: known for known in record.results}
+
+    @apply.register
+    def _handle_history_read(self, record: records.HistoryRead) -> None:
+        for seen in record.observations:
+            self._allocator.observe(seen.as_task(), {}, seen.as_outcome())
+            self._order.observe(seen.as_task(), seen.as_outcome())
+            if self._run_times is not None:
+                self._run_times.observe(seen.as_task(), seen.as_outcome())
+
+    @apply.register
+    def _handle_state_read(self, record: records.StateRead) -> None:
+        if record.name.startswith("sizer/"):
+            self._allocator.restore(record.state)
+
+    @apply.register
+    def _handle_limits_read(self, record: records.LimitsRead) -> None:
+        self._allocations.site = record
+        for state in self.tasks.values():
+            self._check_hints(state)
+
+    @apply.register
+    def _handle_tasks_added(self, record: records.TasksAdded) -> None:
+        for state in self._board.add(record.tasks):
+            self._check_hints(state)
+
+    @apply.register
+    def _handle_no_more_tasks(self, record: records.NoMoreTasks) -> None:
+        self._growing = False
+
+    @apply.register
+    def _handle_task_withdrawn(self, record: records.TaskWithdrawn) -> None:
+        state = self.tasks[record.task]
+        state.withdrawn = True
+        if state.phase < Phase.RUNNING:
+            self._board.cut_off(state)
+        elif state.phase is Phase.RUNNING:
+            self._unwanted.add(record.task)
+
+    @apply.register
+    def _handle_task_waits(self, record: records.TaskWaits) -> None:
+        running = self.tasks[record.task].running
+        if running is None or running.attempt != record.attempt or running.waits is record.waits:
+            return
+        running.waits = record.waits
+        if record.waits:
+            self._give_back(running)
+        else:  # free amounts may be negative until one of the tasks that used its resources has ended
+            self._hold(running)
+
+    @apply.register
+    def _handle_inputs_read(self, record: records.InputsRead) -> None:
+        self._board.inputs_read(record, again=self.settings.again)
+
+    @apply.register
+    def _handle_task_ended(self, record: records.TaskEnded) -> None:
+        outcome = record.outcome
+        state = self.tasks[outcome.task]
+        running = state.running
+        if running is None or running.attempt != outcome.attempt:
+            return  # late news of an attempt that was counted as lost
+        state.running = None
+        self._unwanted.discard(outcome.task)
+        if running.node in self.nodes:
+            self.nodes[running.node].running.discard(outcome.task)
+        if not running.waits:
+            self._give_back(running)
+        self._allocator.observe(state.task, running.ticket, outcome)
+        self._order.observe(state.task, outcome)
+        if self._run_times is not None:
+            self._run_times.observe(state.task, outcome)
+        if outcome.ending is Ending.SUCCESS:
+            self._board.succeed(state)
+        else:
+            self._failed_attempt(state, running, outcome)
+
+    @apply.register
+    def _handle_job_state(self, record: records.JobState) -> None:
+        self._planner.observe(self._allocations.state(record))
+
+    @apply.register
+    def _handle_node_up(self, record: records.NodeUp) -> None:
+        job = self.jobs[record.tag]
+        walltime_s = job.request.per_node.walltime_s
+        until = math.inf if walltime_s is None or job.started_at is None else job.started_at + walltime_s
+        self.nodes[record.node] = NodeState(record.node, record.tag, record.capacity, job.tasks, until)
+
+    @apply.register
+    def _handle_node_lost(self, record: records.NodeLost) -> None:
+        node = self.nodes.pop(record.node, None)
+        lost = [self.tasks[task_id] for task_id in node.running] if node else []
+        if node is not None:
+            self.jobs[node.tag].lost_nodes += 1
+        for state in self.running():
+            if state.running is not None and record.node in state.running.nodes:
+                state.running.shaken = True
+        for state in sorted(lost, key=lambda state: state.key):
+            if state.running is not None and not state.running.waits:
+                self._give_back(state.running)
+            state.running = None
+            self._unwanted.discard(state.task.id)
+            state.expiries += record.expired
+            state.losses += not record.expired
+            state.losses_alone += len(lost) == 1 and not record.expired
+            self._board.requeue(state)
+            if state.losses_alone >= MOST_LOSSES_ALONE:
+                text = f"{state.losses_alone} nodes died while it alone was running there"
+                self._board.condemn(state, Why("engine", "kills-nodes", {"losses": state.losses_alone}, text))
+
+    @apply.register
+    def _handle_user_cancel(self, record: records.UserCancel) -> None:
+        if self.stopping != "now":
+            self.stopping = record.mode
+
+    @apply.register
+    def _handle_resumed(self, record: records.Resumed) -> None:
+        self.stopping = None
+        self.finished = None
+        self._growing = False  # the program that added tasks is gone
+        self._allocations.resumed()
+        for state in self.running():
+            if state.running is not None and state.running.waits:  # no record would tell when it goes on
+                state.running.waits = False
+                self._hold(state.running)
+        for state in self.tasks.values():
+            if state.phase is Phase.READING:  # the manager that read its files is gone
+                self._board.make_ready(state)
+
+    @apply.register
+    def _handle_submit(self, record: records.Submit) -> None:
+        self._allocations.submit(record)
+
+    @apply.register
+    def _handle_ask_queue(self, record: records.AskQueue) -> None:
+        self._allocations.asked()
+
+    @apply.register
+    def _handle_queue_read(self, record: records.QueueRead) -> None:
+        self._allocations.read(record)
+
+    @apply.register
+    def _handle_waits_read(self, record: records.WaitsRead) -> None:
+        self._planner.learn(record.waits)
+
+    @apply.register
+    def _handle_calls_counted(self, record: records.CallsCounted) -> None:
+        """Change nothing: the counts are for reports."""
+
+    @apply.register
+    def _handle_wake_at(self, record: records.WakeAt) -> None:
+        self._allocations.wake(record)
+
+    @apply.register
+    def _handle_tick(self, record: records.Tick) -> None:
+        self._allocations.tick(record.at)
+
+    @apply.register
+    def _handle_release(self, record: records.Release) -> None:
+        self._allocations.release(record.tag)
+        for node in [node for node in self.nodes.values() if node.tag == record.tag]:
+            del self.nodes[node.name]
+            for state in sorted((self.tasks[task_id] for task_id in node.running), key=lambda state: state.key):
+                state.running = None  # the attempt ends with its allocation; the task runs again elsewhere
+                self._unwanted.discard(state.task.id)
+                self._board.requeue(state)
+
+    @apply.register
+    def _handle_read_inputs(self, record: records.ReadInputs) -> None:
+        self._board.enter(self.tasks[record.task], Phase.READING)
+
+    @apply.register
+    def _handle_reuse(self, record: records.Reuse) -> None:
+        del self._board.reusable[record.task]
+        self._board.succeed(self.tasks[record.task])
+
+    @apply.register
+    def _handle_launch(self, record: records.Launch) -> None:
+        state = self.tasks[record.task]
+        state.attempts = record.attempt
+        nodes = (record.node, *record.also)
+        state.running = Running(record.attempt, nodes, record.resources, record.ticket, record.at)
+        self._hold(state.running)
+        self.nodes[record.node].running.add(record.task)
+        self._board.enter(state, Phase.RUNNING)
+        self._overtaken.pop(record.task, None)
+        if record.overtook:
+            self._overtaken[record.overtook] = self._overtaken.get(record.overtook, 0) + 1
+
+    @apply.register
+    def _handle_kill(self, record: records.Kill) -> None:
+        running = self.tasks[record.task].running
+        if running and running.attempt == record.attempt:
+            running.being_killed = True
+
+    @apply.register
+    def _handle_give_up(self, record: records.GiveUp) -> None:
+        self._board.give_up(record.task)
+
+    @apply.register
+    def _handle_finish(self, record: records.Finish) -> None:
+        self.finished = record.status
+
+    def _hold(self, running: Running) -> None:
+        for name in running.nodes:
+            if name in self.nodes:
+                self.nodes[name].free -= running.resources
+
+    def _give_back(self, running: Running) -> None:
+        for name in running.nodes:
+            if name in self.nodes:
+                self.nodes[name].free += running.resources
+
+    def _failed_attempt(self, state: TaskState, running: Running, outcome: Outcome) -> None:
+        """Queue the task again. An exhausted resource asks for a larger amount; other failures use up the retries."""
+        resource = outcome.ending.exhausted
+        if resource:
+            state.exhausted = state.exhausted or {}
+            state.exhausted.setdefault(resource, []).append(running.resources[resource] or 0)
+        elif not outcome.ending.blameless and not running.shaken:
+            state.errors += 1
+        self._board.requeue(state, failed=True)
+        if resource:
+            answer = self._launching.allocate(state.task.id)
+            if isinstance(answer, CannotFit):
+                self._board.condemn(state, does_not_fit(answer))
+        elif state.errors > state.task.retries:
+            text = outcome.message or f"it ended with {outcome.ending}"
+            figures: dict[str, Figure] = {"errors": state.errors, "retries": state.task.retries}
+            self._board.condemn(state, Why("engine", str(outcome.ending), figures, text))
+
+    def _check_hints(self, state: TaskState) -> None:
+        """Condemn a task whose hints exceed the limits, before anything else runs."""
+        may_be_reused = state.task.id in self.known and not self.settings.again
+        if not self.limits.cores or may_be_reused:  # without cores the limits have not been read yet
+            return
+        for resource, hint in state.task.hints.items():
+            limit = self.limits[resource]
+            if limit is not None and hint > limit:
+                why = Why("user", "hint", {"hint": hint, "limit": limit})
+                self._board.condemn(state, does_not_fit(CannotFit(resource, hint, limit, why)))
