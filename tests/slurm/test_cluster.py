@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from headway.clusters.base import Cluster
-from headway.clusters.local import Site
+from headway.clusters.local import RunJobs
 from headway.clusters.news import JobNews
 from headway.clusters.slurm.cluster import SlurmCluster
 from headway.clusters.slurm.commands import Commands
@@ -58,7 +58,7 @@ def cluster(path: Path, *command: str, options: SlurmOptions = QUICK) -> SlurmCl
     def node_command(_tag: str) -> Sequence[str]:
         return command or ("sleep", "1000")
 
-    return SlurmCluster(Site("test", str(path), path / "jobs"), options, node_command)
+    return SlurmCluster(RunJobs("test", str(path), path / "jobs"), options, node_command)
 
 
 def follow(slurm: SlurmCluster, tag: str, until: Callable[[JobNews], bool], patience_s: float = 120.0) -> JobNews:

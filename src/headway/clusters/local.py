@@ -28,12 +28,12 @@ from headway.workers.trees import kill_strays
 _PATIENCE_S = 10.0  # beyond the tasks' grace, for a supervisor to end
 
 
-class Site(Struct, frozen=True):
-    """Where a run's jobs live and what their supervisors have to know."""
+class RunJobs(Struct, frozen=True):
+    """Where a run's jobs have their folders, and what their supervisors have to know."""
 
     uid: str
     workflow_directory: str
-    jobs: Path
+    folder: Path
     linger_s: float = 600.0
     grace_s: float = 5.0
     method: str = "auto"
@@ -55,21 +55,21 @@ class LocalMachine(Cluster):
 
     name = "local"
 
-    def __init__(self, site: Site, stated: Mapping[str, float] | None = None, *, lenient: bool = False) -> None:
-        self._site = site
+    def __init__(self, jobs: RunJobs, stated: Mapping[str, float] | None = None, *, lenient: bool = False) -> None:
+        self._jobs = jobs
         self._stated = stated or {}
         self._lenient = lenient
         self._started: dict[str, subprocess.Popen[bytes]] = {}
 
     def limits(self) -> Resources:
-        return part_of(machine(Path(self._site.workflow_directory)), self._stated, lenient=self._lenient)
+        return part_of(machine(Path(self._jobs.workflow_directory)), self._stated, lenient=self._lenient)
 
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
-        folder = self._site.jobs / tag
-        kill_strays(f"{self._site.uid}/")  # an earlier supervisor may have died and left its tasks running
+        folder = self._jobs.folder / tag
+        kill_strays(f"{self._jobs.uid}/")  # an earlier supervisor may have died and left its tasks running
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._site.order(tag).write(folder)
+            self._jobs.order(tag).write(folder)
             with (folder / "log").open("ab") as log:
                 self._started[tag] = subprocess.Popen(
                     # -P: a file here that is called like a module of ours or Python's must not be taken for it
@@ -97,7 +97,7 @@ class LocalMachine(Cluster):
     def _phase(self, tag: str) -> JobPhase:
         if self._supervisor(tag) is not None:
             return JobPhase.RUNNING
-        folder = self._site.jobs / tag
+        folder = self._jobs.folder / tag
         if not folder.exists():
             return JobPhase.UNKNOWN
         ours = self._started.get(tag)
@@ -107,10 +107,10 @@ class LocalMachine(Cluster):
 
     def cancel(self, tags: Iterable[str]) -> None:
         for tag in tags:
-            folder = self._site.jobs / tag
+            folder = self._jobs.folder / tag
             if folder.exists():  # a supervisor that is only about to start finds that its job is over
                 (folder / STARTED).touch(mode=0o600)
-            deadline = time.monotonic() + self._site.grace_s + _PATIENCE_S
+            deadline = time.monotonic() + self._jobs.grace_s + _PATIENCE_S
             number = signal.SIGTERM
             while (pid := self._supervisor(tag)) is not None:  # it stops its tasks, which have their time of grace
                 if time.monotonic() > deadline:
@@ -119,9 +119,9 @@ class LocalMachine(Cluster):
                     os.kill(pid, number)
                     os.kill(pid, signal.SIGCONT)  # somebody may have stopped it
                 time.sleep(0.05)
-        kill_strays(f"{self._site.uid}/")
+        kill_strays(f"{self._jobs.uid}/")
 
     def _supervisor(self, tag: str) -> int | None:
         """The process id of the tag's supervisor, if it lives."""
-        words = locks.holder(self._site.jobs / tag / LOCK)
+        words = locks.holder(self._jobs.folder / tag / LOCK)
         return int(words) if words else None

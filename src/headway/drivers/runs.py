@@ -22,9 +22,9 @@ from headway.drivers.inputs import InputReader, check_sources
 from headway.drivers.kept_waits import OthersWaits, WaitKeeper, read_waits, wait_keeper
 from headway.drivers.learned_state import StateKeeper, read_state, state_keeper
 from headway.drivers.learning import Learning, Warn, history_key, warn_program
-from headway.drivers.places import LOCAL, Place, Supervision, place_of
 from headway.drivers.real import Driver, Observer
 from headway.drivers.recovery import settle
+from headway.drivers.targets import LOCAL, Supervision, Target, target_of
 from headway.engine.engine import Engine
 from headway.history.location import history_place
 from headway.history.recorder import Recorder
@@ -103,9 +103,9 @@ def start(
         if feed is not None:
             feed.folder = folder
         started = _run_started(workflow, folder, options, source, growing=feed is not None)
-        place = place_of(started, folder, options.supervision)
-        limits = records.LimitsRead(started.at, place.cluster.limits(), place.cluster.most_jobs())
-        history = _history_of(workflow, options, place.cluster)
+        target = target_of(started, folder, options.supervision)
+        limits = records.LimitsRead(started.at, target.cluster.limits(), target.cluster.most_jobs())
+        history = _history_of(workflow, options, target.cluster)
         started = structs.replace(started, history=history)
         engine = assemble(started)
         learning = Learning(started.history, warn)
@@ -120,7 +120,7 @@ def start(
         ]
         journal = SqliteJournal.create(folder.journal, first)
         return folder, _drive(
-            engine, journal, place, project, folder, options, learning, observers, first, feed, warn=warn
+            engine, journal, target, project, folder, options, learning, observers, first, feed, warn=warn
         )
     finally:
         project.unlock()
@@ -138,15 +138,15 @@ def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = 
                 f"run {folder.run} is over ({engine.finished})",
                 todo="`headway run` starts a new one that keeps what succeeded",
             )
-        place = place_of(engine.settings, folder, options.supervision, lenient=True)
+        target = target_of(engine.settings, folder, options.supervision, lenient=True)
         now = time.time()
-        live = place.cluster.find(job.tag for job in engine.jobs.values() if job.live)
-        limits = engine.limits if live else place.cluster.limits()  # an allocation stays as it was granted
-        site = records.LimitsRead(now, limits, place.cluster.most_jobs())
+        live = target.cluster.find(job.tag for job in engine.jobs.values() if job.live)
+        limits = engine.limits if live else target.cluster.limits()  # an allocation stays as it was granted
+        site = records.LimitsRead(now, limits, target.cluster.most_jobs())
         again: list[Event | Decision] = [records.Resumed(now, __version__), site]
         journal.append(again)
         learning = Learning(engine.settings.history, warn)
-        return _drive(engine, journal, place, project, folder, options, learning, observers, again, warn=warn)
+        return _drive(engine, journal, target, project, folder, options, learning, observers, again, warn=warn)
     finally:
         project.unlock()
 
@@ -170,7 +170,7 @@ def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
         engine = rebuild(journal)
         if engine.finished in ("succeeded", "failed"):
             return f"run {folder.run} was already over ({engine.finished})"
-        place_of(engine.settings, folder, Supervision()).cluster.cancel(list(engine.jobs))
+        target_of(engine.settings, folder, Supervision()).cluster.cancel(list(engine.jobs))
         _settle_all(engine, journal, folder, warn)
         journal.append([records.UserCancel(time.time(), "now"), records.Finish(time.time(), "stopped")])
     finally:
@@ -213,7 +213,7 @@ def _earlier_results(project: Project, options: Options, warn: Warn) -> dict[str
             return {}  # nothing that it knows is wanted
         raise
     if not engine.finished:
-        cluster = place_of(engine.settings, folder, options.supervision).cluster
+        cluster = target_of(engine.settings, folder, options.supervision).cluster
         live = [job.tag for job in engine.jobs.values() if job.live]
         if cluster.find(live):
             raise BusyError(
@@ -305,7 +305,7 @@ def _tasks_added(workflow: Workflow, earlier: dict[str, Known], now: float) -> l
 def _drive(
     engine: Engine,
     journal: SqliteJournal,
-    place: Place,
+    target: Target,
     project: Project,
     folder: RunFolder,
     options: Options,
@@ -328,12 +328,12 @@ def _drive(
     digests = Digests(project.path / "digests.db")
     inputs = InputReader(project.directory, digests)
     try:
-        place.prepare()
+        target.prepare()
         driver = Driver(
             engine,
             journal,
-            place.cluster,
-            place.lines,
+            target.cluster,
+            target.connections,
             folder,
             inputs,
             observers,

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import structs
 
 from headway.clusters.base import Cluster
-from headway.clusters.local import Site
+from headway.clusters.local import RunJobs
 from headway.clusters.news import JobNews
 from headway.clusters.slurm.accounting import Accounts, Kept
 from headway.clusters.slurm.commands import Commands, NoAnswerError
@@ -53,14 +53,14 @@ class SlurmCluster(Cluster):
 
     def __init__(
         self,
-        site: Site,
+        jobs: RunJobs,
         options: SlurmOptions,
         node_command: Callable[[str], Sequence[str]],
         clock: Callable[[], float] = time.time,  # Slurm's own, where that goes faster
     ) -> None:
         options.check()
-        self._jobs = site.jobs.resolve()  # a job is known by its folder, so that has to have one name
-        self._directory = Path(site.workflow_directory)
+        self._jobs = jobs.folder.resolve()  # a job is known by its folder, so that has to have one name
+        self._directory = Path(jobs.workflow_directory)
         self._options = options
         self._node_command = node_command
         self._commands = Commands(options.timeout_s)
