@@ -10,7 +10,7 @@ import pytest
 
 from headway.history import location as place_module
 from headway.history import postgres
-from headway.history.location import find_history, history_place, open_history
+from headway.history.location import find_history, history_location, open_history
 from headway.model.errors import SiteError
 from tests.history.observations import observation
 from tests.history.postgres_server import PostgresServer
@@ -35,7 +35,7 @@ def works(address: str) -> None:
 
 
 def test_a_password_in_the_address_counts_in_this_process(ada: str, server: PostgresServer) -> None:
-    place = history_place(server.url_by_tcp("ada", "s3cret"))
+    place = history_location(server.url_by_tcp("ada", "s3cret"))
     assert place == ada
     works(place)
 
@@ -65,7 +65,7 @@ def test_libpq_s_own_ways_count(
 
 
 def test_a_wrong_password_is_one_sentence_without_it(ada: str, server: PostgresServer) -> None:
-    place = history_place(server.url_by_tcp("ada", "wr0ng"))
+    place = history_location(server.url_by_tcp("ada", "wr0ng"))
     with pytest.raises(
         SiteError, match=r'cannot open the history: .*authentication failed for user "ada".*;'
     ) as caught:
@@ -170,7 +170,7 @@ def test_a_text_that_no_database_holds(server: PostgresServer) -> None:
 
 
 def test_psycopg_is_loaded_only_for_a_server() -> None:
-    code = "import sys, headway.drivers.learning, headway.history.location; print('psycopg' in sys.modules)"
+    code = "import sys, headway.drivers.run_history, headway.history.location; print('psycopg' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

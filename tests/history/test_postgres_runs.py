@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.drivers.learning import Learning, history_key
+from headway.drivers.run_history import RunHistory, history_key
 from headway.history.location import open_history
 from headway.model.records import Finish, HistoryRead, RunStarted
 from tests.end_to_end.project import Flow, wait_until
@@ -149,6 +149,6 @@ def test_what_was_learned_on_one_cluster_is_not_believed_on_another(backend: Bac
     history = open_history(place)
     history.add("north", "flow", [observation(number) for number in range(3)])
     history.close()
-    north, south = (Learning(history_key(place, "flow", site), pytest.fail) for site in ("north", "south"))
+    north, south = (RunHistory(history_key(place, "flow", site), pytest.fail) for site in ("north", "south"))
     assert len(north.observations(["count"])) == 3
     assert south.observations(["count"]) == south.observations(None) == []

@@ -17,7 +17,7 @@ NOWHERE = "none"  # what users write to keep none
 _SECRETS: dict[str, dict[str, str]] = {}  # that came with an address, in this process and nowhere else
 
 
-def history_place(stated: str = "") -> str:
+def history_location(stated: str = "") -> str:
     """The place as it is written down in a run: the absolute path of a file, or the address of a PostgreSQL database
     without its password; empty if none is to be kept.
 

@@ -31,7 +31,9 @@ class SqliteHistory(SqlHistory):
             if not read_only:
                 _create(path)
             uri = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rw'}"
-            self._database = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=PATIENCE_S)
+            self._database = sqlite3.connect(
+                uri, uri=True, isolation_level=None, timeout=PATIENCE_S, check_same_thread=False
+            )
         except (sqlite3.Error, OSError) as error:
             raise self._complaint("open", error) from error
         try:

@@ -1,4 +1,4 @@
-"""Where the history is."""
+"""Where a history is kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.history.location import history_place
+from headway.history.location import history_location
 from headway.model.errors import InputError
 
 
@@ -16,17 +16,17 @@ def test_the_strongest_word_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("HOME", "/home/somebody")
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
     monkeypatch.setenv("HEADWAY_HISTORY", "/of/the/environment.db")
-    assert history_place("mine.db") == str(tmp_path / "mine.db")
-    assert history_place("~/mine.db") == "/home/somebody/mine.db"
-    assert history_place() == "/of/the/environment.db"
-    assert history_place("none") == ""
+    assert history_location("mine.db") == str(tmp_path / "mine.db")
+    assert history_location("~/mine.db") == "/home/somebody/mine.db"
+    assert history_location() == "/of/the/environment.db"
+    assert history_location("none") == ""
     monkeypatch.setenv("HEADWAY_HISTORY", "none")
-    assert history_place() == ""
-    assert history_place("mine.db") == str(tmp_path / "mine.db")
+    assert history_location() == ""
+    assert history_location("mine.db") == str(tmp_path / "mine.db")
     monkeypatch.delenv("HEADWAY_HISTORY")
-    assert history_place() == "/data/headway/history.db"
+    assert history_location() == "/data/headway/history.db"
     monkeypatch.delenv("XDG_DATA_HOME")
-    assert history_place() == "/home/somebody/.local/share/headway/history.db"
+    assert history_location() == "/home/somebody/.local/share/headway/history.db"
 
 
 def test_who_has_no_home_has_no_history_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,16 +37,16 @@ def test_who_has_no_home_has_no_history_there(tmp_path: Path, monkeypatch: pytes
     for variable in ("HOME", "XDG_DATA_HOME", "HEADWAY_HISTORY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(pwd, "getpwuid", unknown)
-    assert history_place() == ""
-    assert history_place("~/mine.db") == ""
-    assert history_place("mine.db") == str(tmp_path / "mine.db")
+    assert history_location() == ""
+    assert history_location("~/mine.db") == ""
+    assert history_location("mine.db") == str(tmp_path / "mine.db")
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
-    assert history_place() == "/data/headway/history.db"
+    assert history_location() == "/data/headway/history.db"
 
 
 def test_a_server_is_its_address_without_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert history_place("postgresql://db/history") == "postgresql://db/history"
+    assert history_location("postgresql://db/history") == "postgresql://db/history"
     monkeypatch.setenv("HEADWAY_HISTORY", "postgresql://ada:s3cret@db/history")
-    assert history_place() == "postgresql://ada@db/history"
+    assert history_location() == "postgresql://ada@db/history"
     with pytest.raises(InputError, match=r"mysql://…: a history is a file, or a PostgreSQL database; write a path"):
-        history_place("mysql://db/history")
+        history_location("mysql://db/history")
