@@ -24,7 +24,7 @@ from headway.clusters.slurm.probes import agreement
 from headway.clusters.slurm.site import SlurmSite
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
-from headway.model.outcome import Ending, Quality
+from headway.model.outcome import Ending
 from headway.model.resources import Resources
 from headway.testing import ClusterContract
 from tests.slurm.configuration import Configuration, Partition
@@ -349,19 +349,6 @@ def test_what_headway_cancelled_is_cancelled_whatever_is_left_of_it(
     wait_until((folder / "ended-0").exists, "its mark")
     for asker in (slurm, cluster(tmp_path)):
         assert follow(asker, "run1-a", is_over).ending is Ending.CANCELLED
-
-
-def test_usage_is_sacct_s_and_a_lower_bound_of_what_was_killed(accounted: SlurmLab, tmp_path: Path) -> None:
-    options = SlurmOptions(interval_s=0.5, whole_nodes=False)
-    hungry = cluster(tmp_path, sys.executable, "-c", HUNGRY, options=options)
-    hungry.submit(SMALL, "run1-a")
-    assert follow(hungry, "run1-a", is_over).ending is Ending.MEMORY
-    deadline = time.monotonic() + 60  # sacct lags by seconds
-    while not (used := hungry.usage(["run1-a"]).get("run1-a")) or used.memory_bytes is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-    assert used.memory_bytes.quality is Quality.LOWER_BOUND
-    assert used.memory_bytes.value < 500_000_000
 
 
 def test_no_more_jobs_are_submitted_than_a_user_may_have(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

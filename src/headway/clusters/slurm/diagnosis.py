@@ -55,7 +55,7 @@ def _reading(commands: Commands, configuration: Configuration) -> Iterator[Findi
         form = "as JSON" if own.uses_json else "as formatted output"
         yield Finding("ok", "polling", f"squeue {form}; {look.live()} jobs of yours wait or run")
     if configuration.keeps_accounts:
-        yield Finding("ok", "accounting", "slurmdbd: sacct tells how jobs ended and, sampled, what they used")
+        yield Finding("ok", "accounting", "slurmdbd: sacct tells how jobs ended")
     else:
         kept = format_duration(configuration.min_job_age_s)
         yield Finding("warn", "accounting", f"none: ended jobs are known for {kept}, then by their own marks only")
