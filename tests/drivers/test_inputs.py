@@ -127,4 +127,4 @@ def test_an_absolute_path_to_what_a_task_makes_is_refused(tmp_path: Path) -> Non
     tasks = [Task("a", "a", "…", outputs=("mid",)), Task("b", "b", "…", inputs=(f"{tmp_path}/mid",))]
     with pytest.raises(InputError, match="is made by task 'a'") as caught:
         check_sources(Workflow("w", tasks), tmp_path)
-    assert "call it 'mid'" in str(caught.value)
+    assert "write 'mid'" in str(caught.value)

@@ -25,7 +25,7 @@ from headway.model.resources import Resources
 from headway.workers.protocol import LOCK, STARTED, JobOrder
 from headway.workers.trees import kill_strays
 
-_PATIENCE_S = 10.0  # beyond the tasks' grace, for a supervisor to end
+_PATIENCE_S = 10.0  # for a supervisor to end, beyond its tasks' time of grace
 
 
 class RunJobs(Struct, frozen=True):
@@ -39,7 +39,7 @@ class RunJobs(Struct, frozen=True):
     method: str = "auto"
 
     def order(self, tag: str) -> JobOrder:
-        """The order for the supervisor of that job."""
+        """The settings for the supervisor of a job."""
         return JobOrder(
             self.uid, tag, socket.gethostname(), self.workflow_directory, self.linger_s, self.grace_s, self.method
         )
@@ -48,9 +48,9 @@ class RunJobs(Struct, frozen=True):
 class LocalMachine(Cluster):
     """A job is a node supervisor process with a folder of its own: `jobs/TAG`.
 
-    The supervisor holds the folder's lock while it lives, so the lock tells whether it does, whatever happened to the
-    process that started it. `stated` is the part of the machine that may be used; if the machine has less by now,
-    a lenient one makes do with that.
+    The supervisor holds the folder's lock while it lives, so the lock tells whether it lives, whatever happened to the
+    process that started it. `stated` is the part of the machine that may be used; with `lenient` a machine that has
+    less than that is used as it is.
     """
 
     name = "local"
@@ -72,14 +72,14 @@ class LocalMachine(Cluster):
             self._jobs.order(tag).write(folder)
             with (folder / "log").open("ab") as log:
                 self._started[tag] = subprocess.Popen(
-                    # -P: a file here that is called like a module of ours or Python's must not be taken for it
+                    # -P: a file in this directory must not be imported instead of a module
                     [sys.executable, "-P", "-m", "headway.workers.supervisor", str(folder)],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
                     start_new_session=True,  # neither Ctrl-C nor a closed terminal reaches it
                 )
-            # Somebody must take note of its end, or a program that goes on for long collects dead processes.
+            # Wait for its end, or a program that goes on for long collects zombie processes.
             threading.Thread(target=self._started[tag].wait, name="headway-supervisor", daemon=True).start()
         except OSError as error:
             raise SiteError(f"cannot start the node supervisor: {error.strerror}", where=str(folder)) from error
@@ -108,20 +108,20 @@ class LocalMachine(Cluster):
     def cancel(self, tags: Iterable[str]) -> None:
         for tag in tags:
             folder = self._jobs.folder / tag
-            if folder.exists():  # a supervisor that is only about to start finds that its job is over
+            if folder.exists():  # a supervisor that is about to start sees that its job is over
                 (folder / STARTED).touch(mode=0o600)
             deadline = time.monotonic() + self._jobs.grace_s + _PATIENCE_S
             number = signal.SIGTERM
-            while (pid := self._supervisor(tag)) is not None:  # it stops its tasks, which have their time of grace
+            while (pid := self._supervisor(tag)) is not None:  # it stops its tasks first, which takes time
                 if time.monotonic() > deadline:
                     number = signal.SIGKILL
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, number)
-                    os.kill(pid, signal.SIGCONT)  # somebody may have stopped it
+                    os.kill(pid, signal.SIGCONT)  # it may have been stopped by a signal
                 time.sleep(0.05)
         kill_strays(f"{self._jobs.uid}/")
 
     def _supervisor(self, tag: str) -> int | None:
-        """The process id of the tag's supervisor, if it lives."""
+        """The process id of a job's supervisor, if it lives."""
         words = locks.holder(self._jobs.folder / tag / LOCK)
         return int(words) if words else None

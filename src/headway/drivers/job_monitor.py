@@ -44,7 +44,7 @@ class JobMonitor:
     def __init__(
         self,
         cluster: Cluster,
-        lines: Lines,
+        connector: Lines,
         jobs: Path,
         inbox: Inbox,
         background: Background,
@@ -52,7 +52,7 @@ class JobMonitor:
     ) -> None:
         """`jobs` is the folder of the jobs' folders, `nodes_up` the job of each node that the run already uses."""
         self._cluster = cluster
-        self._lines = lines
+        self._connector = connector
         self._jobs = jobs
         self._inbox = inbox
         self._background = background
@@ -116,7 +116,7 @@ class JobMonitor:
         for node, task in attending.items():
             if message := await self._loss_of(tag, node, news):
                 task.cancel()
-                key = self._lines.key(tag, node)
+                key = self._connector.key(tag, node)
                 if self._up.pop(key, None) is not None:
                     self._inbox.put(NodeGone(time.time(), tag, key, message))
 
@@ -158,11 +158,11 @@ class JobMonitor:
 
     async def _attend(self, tag: str, node: str) -> None:
         """Connect to a node's supervisor, and again when the connection is lost; `_follow` cancels this."""
-        key = self._lines.key(tag, node)
+        key = self._connector.key(tag, node)
         timeout_s = _CONNECT_QUEUED_S if self._cluster.queues else _CONNECT_S
         deadline = time.monotonic() + self._answer_within_s
         while tag not in self._released:
-            connection = await self._lines.connect(tag, node, timeout_s)
+            connection = await self._connector.connect(tag, node, timeout_s)
             if connection is None:
                 if key not in self._up and time.monotonic() > deadline:
                     self._fail(tag, f"did not answer within {self._answer_within_s:g} s")

@@ -62,7 +62,7 @@ class Driver:
         engine: Engine,
         journal: Journal,
         cluster: Cluster,
-        lines: Lines,
+        connector: Lines,
         folder: RunFolder,
         inputs: InputReader,
         observers: Sequence[Observer] = (),
@@ -75,7 +75,7 @@ class Driver:
         self._engine = engine
         self._journal = journal
         self._cluster = cluster
-        self._lines = lines
+        self._connector = connector
         self._folder = folder
         self._inputs = inputs
         self._observers = observers
@@ -96,17 +96,17 @@ class Driver:
             async with Background(self._inbox) as self._background:
                 nodes_up = {name: node.tag for name, node in self._engine.nodes.items()}
                 self._monitor = JobMonitor(
-                    self._cluster, self._lines, self._folder.jobs, self._inbox, self._background, nodes_up
+                    self._cluster, self._connector, self._folder.jobs, self._inbox, self._background, nodes_up
                 )
                 self._listen_to_user()
                 try:
-                    await self._lines.open()
+                    await self._connector.open()
                     return await self._step_until_finished()
                 finally:
                     self._stop_listening_to_user()
         finally:
             self._connections.close()
-            await (self._lines.end() if self._engine.finished else self._lines.close())
+            await (self._connector.end() if self._engine.finished else self._connector.close())
 
     async def _step_until_finished(self) -> str:
         live = [job for job in self._engine.jobs.values() if job.live]
@@ -399,7 +399,7 @@ class Driver:
 
     def _start_message(self, task: Task, running: Running) -> protocol.Start:
         directory = str(self._folder.attempt(task.id, running.attempt))
-        span = [self._lines.node_of(name) for name in running.nodes] if task.nodes > 1 else []
+        span = [self._connector.node_of(name) for name in running.nodes] if task.nodes > 1 else []
         until = self._engine.nodes[running.node].until
         ends_at = until if until < math.inf else None
         return protocol.Start(task, running.attempt, directory, running.resources, tuple(span), ends_at)

@@ -1,4 +1,4 @@
-"""What `headway doctor --on slurm` looks at: what works on a site, and what does not."""
+"""The checks of `headway doctor --on slurm`: what works at a site, and what does not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headway.model.units import format_duration
 
 
 class Finding(Struct, frozen=True):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     mark: Literal["ok", "warn", "fail"]
     about: str
@@ -28,7 +28,7 @@ class Finding(Struct, frozen=True):
 
 
 def diagnose(options: SlurmOptions) -> Iterator[Finding]:
-    """Look at a site with a handful of calls. Nothing is submitted."""
+    """Check a site with a few calls. Nothing is submitted."""
     options.check()
     if obstacle := why_no_login_node():
         yield Finding("fail", "slurm", obstacle)
