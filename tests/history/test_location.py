@@ -11,7 +11,7 @@ from headway.history.location import history_location
 from headway.model.errors import InputError
 
 
-def test_the_strongest_word_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_option_environment_and_default_in_this_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", "/home/somebody")
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
@@ -29,7 +29,7 @@ def test_the_strongest_word_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert history_location() == "/home/somebody/.local/share/headway/history.db"
 
 
-def test_who_has_no_home_has_no_history_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_home_has_no_history_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(uid: int) -> None:
         raise KeyError(uid)
 

@@ -174,7 +174,8 @@ def test_how_jobs_end_without_accounting(here: SlurmLab, tmp_path: Path) -> None
     number = follow(idle, "run1-scancel", is_running).job_id
     here.run("scancel", str(number))
     by_hand = follow(idle, "run1-scancel", is_over)
-    assert (by_hand.ending, by_hand.message) == (Ending.CANCELLED, "it was cancelled by an unknown user, not by Headway")
+    assert by_hand.ending is Ending.CANCELLED
+    assert by_hand.message == "it was cancelled by an unknown user, not by Headway"
     code = follow(failing, "run1-code", is_over)
     assert (code.ending, code.message) == (Ending.EXIT_CODE, "it ended with exit code 3")
     assert follow(hungry, "run1-memory", is_over).ending is Ending.MEMORY
