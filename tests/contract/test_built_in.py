@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headway.clusters.base import Cluster
-from headway.clusters.local import LocalMachine, Site
+from headway.clusters.local import LocalMachine, RunJobs
 from headway.clusters.simulated import SimulatedCluster
 from headway.drivers.assemble import sizers
 from headway.journal.base import Journal
@@ -84,7 +84,7 @@ class TestSqliteJournal(JournalContract):
 
 class TestLocalMachine(ClusterContract):
     def make(self, path: Path) -> Cluster:
-        return LocalMachine(Site("test", str(path), path / "jobs"))
+        return LocalMachine(RunJobs("test", str(path), path / "jobs"))
 
 
 class TestSimulatedCluster(ClusterContract):

@@ -20,7 +20,7 @@ def age(path: Path, seconds: float) -> None:
     os.utime(path, (then, then))
 
 
-def test_content_decides(tmp_path: Path) -> None:
+def test_digests_depend_on_content_only(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("same")
     (tmp_path / "b").write_text("same")
     (tmp_path / "c").write_text("other")
@@ -102,7 +102,7 @@ def test_reading_a_task_s_inputs(tmp_path: Path) -> None:
     assert seen.missing_outputs == ["later"]
 
 
-def test_inputs_that_nobody_makes_are_reported_before_the_run(tmp_path: Path) -> None:
+def test_inputs_that_no_task_produces_are_reported_before_the_run(tmp_path: Path) -> None:
     (tmp_path / "there").touch()
     good = Workflow("w", [Task("a", "a", "…", inputs=("there",), outputs=("d/x",)), Task("b", "b", "…", inputs=("d",))])
     check_sources(good, tmp_path)
@@ -111,7 +111,7 @@ def test_inputs_that_nobody_makes_are_reported_before_the_run(tmp_path: Path) ->
         check_sources(bad, tmp_path)
 
 
-def test_what_an_undeclaring_ancestor_may_make_is_not_reported(tmp_path: Path) -> None:
+def test_inputs_that_an_ancestor_without_declared_outputs_may_produce_are_not_reported(tmp_path: Path) -> None:
     check_sources(Workflow("w", [Task("a", "a", "…"), Task("b", "b", "…", inputs=("x",), parents=("a",))]), tmp_path)
 
 
@@ -123,8 +123,8 @@ def test_a_pipe_is_not_read(tmp_path: Path) -> None:
         assert Digests().of(path)[1] == 0
 
 
-def test_an_absolute_path_to_what_a_task_makes_is_refused(tmp_path: Path) -> None:
+def test_an_absolute_path_to_a_task_s_output_is_refused(tmp_path: Path) -> None:
     tasks = [Task("a", "a", "…", outputs=("mid",)), Task("b", "b", "…", inputs=(f"{tmp_path}/mid",))]
     with pytest.raises(InputError, match="is made by task 'a'") as caught:
         check_sources(Workflow("w", tasks), tmp_path)
-    assert "call it 'mid'" in str(caught.value)
+    assert "write 'mid'" in str(caught.value)

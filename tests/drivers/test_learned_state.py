@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from headway.cli.history_why import command as why
-from headway.drivers.learned_state import StateKeeper, read_state, state_keeper, state_name
+from headway.drivers.learned_state import state_name
+from headway.drivers.run_history import RunHistory
 from headway.drivers.runs import rebuild
 from headway.history.location import open_history
 from headway.journal.folder import Project
@@ -110,7 +111,7 @@ def test_a_drawing_of_what_was_learned(tmp_path: Path, own_history: Path) -> Non
     assert "count" in str(wrong.value)
 
 
-# --- the keeper alone ---
+# --- the recorder alone ---
 
 
 def started(place: Path, uid: str = "a") -> RunStarted:
@@ -135,24 +136,26 @@ def lesson(number: int, allocator: str = SIZER) -> tuple[Launch, TaskEnded]:
     return Launch(0.0, f"t{number}", 1, "n", "j", given, "", {}, ticket), TaskEnded(2.0, outcome)
 
 
-def keeper(place: Path, uid: str = "a") -> StateKeeper:
-    made = state_keeper(started(place, uid), lambda name: Task(name, "c", "true"), pytest.fail)
-    assert made is not None
-    return made
+def recording(place: Path, uid: str = "a") -> RunHistory:
+    settings = started(place, uid)
+    history = RunHistory(settings.history, pytest.fail)
+    history.record(settings, lambda name: Task(name, "c", "true"))
+    return history
 
 
 def outcomes(place: Path) -> int:
-    (read,) = read_state(HistoryKey(str(place), "here", "w"), SIZER, pytest.fail, 0.0)
-    return read.state["outcomes"]
+    state = RunHistory(HistoryKey(str(place), "here", "w"), pytest.fail).state(SIZER)
+    assert state is not None
+    return state["outcomes"]
 
 
 def test_an_outcome_that_was_kept_before_a_crash_is_not_kept_again(own_history: Path) -> None:
     journal = [record for number in range(5) for record in lesson(number)]
-    first = keeper(own_history)
+    first = recording(own_history)
     first(journal[:6])
     first.close()
     assert outcomes(own_history) == 3
-    resumed = keeper(own_history)
+    resumed = recording(own_history)
     resumed(journal[:6])  # what its journal tells of the time before
     resumed(journal[6:])
     resumed.close()
@@ -160,7 +163,7 @@ def test_an_outcome_that_was_kept_before_a_crash_is_not_kept_again(own_history: 
 
 
 def test_runs_at_the_same_time_both_teach(own_history: Path) -> None:
-    one, two = keeper(own_history, "a"), keeper(own_history, "b")
+    one, two = recording(own_history, "a"), recording(own_history, "b")
     one([record for number in range(2) for record in lesson(number)])
     two([record for number in range(3) for record in lesson(number)])
     one.close()
@@ -174,8 +177,8 @@ def test_a_state_that_cannot_be_read_is_begun_anew(own_history: Path) -> None:
         "here", state_name(SIZER, "w"), lambda state: {"version": 1, "learned": {"agents": 3}, "runs": {}}
     )
     history.close()
-    assert read_state(HistoryKey(str(own_history), "here", "w"), SIZER, pytest.fail, 0.0) == []
-    made = keeper(own_history)
+    assert RunHistory(HistoryKey(str(own_history), "here", "w"), pytest.fail).state(SIZER) is None
+    made = recording(own_history)
     made(lesson(0))
     made.close()
     assert outcomes(own_history) == 1

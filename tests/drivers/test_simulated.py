@@ -63,7 +63,7 @@ def submits(run: SimulatedRun) -> list[records.Submit]:
     return [record for record in run.journal if isinstance(record, records.Submit)]
 
 
-def test_one_job_takes_the_width_that_is_through_first() -> None:
+def test_one_job_takes_the_width_that_finishes_first() -> None:
     # 4 nodes; 3 are taken until 1000. On 1 node the fan takes 4 x 100 + 100 = 500 s at once; on more it would wait.
     queue = BatchQueue(4, CONSERVATIVE, submit=[0], nodes=[3], req=[1000], run=[1000])
     run = through(queue, fan(4, 100.0), "one-job", start_s=10.0)
@@ -72,7 +72,7 @@ def test_one_job_takes_the_width_that_is_through_first() -> None:
     assert run.ended_at() == 510.0
 
 
-def test_one_job_is_wide_where_nobody_waits() -> None:
+def test_one_job_is_wide_in_an_empty_queue() -> None:
     run = through(BatchQueue(4, CONSERVATIVE), fan(4, 100.0), "one-job")
     assert [submit.request.per_node.nodes for submit in submits(run)] == [4]
     assert submits(run)[0].request.per_node.walltime_s == 280.0  # 200 s, a tenth more, a minute
@@ -237,7 +237,7 @@ def _as_recorded(ends: dict[tuple[str, int], Outcome]) -> Callable[[records.Laun
     return outcome_of
 
 
-def test_the_cluster_tells_what_the_scheduler_plans() -> None:
+def test_the_snapshot_is_the_scheduler_s_plan() -> None:
     queue = BatchQueue(4, CONSERVATIVE, submit=[0], nodes=[3], req=[100], run=[10])
     cluster = SimulatedCluster(queue, Resources(cores=1))
     cluster.queue.advance(5.0)

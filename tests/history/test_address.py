@@ -36,7 +36,7 @@ def test_secrets_are_taken_out(address: str, shown: str, secrets: dict[str, str]
 
 
 @given(st.text(min_size=1), st.text(min_size=1).filter(lambda text: "\0" not in text))
-def test_who_writes_an_address_by_the_rules_gets_what_libpq_would_make_of_it(user: str, password: str) -> None:
+def test_a_well_formed_address_is_read_as_libpq_reads_it(user: str, password: str) -> None:
     encodable = all(not 0xD800 <= ord(letter) < 0xE000 for letter in user + password) and "\0" not in user
     if not encodable:
         return
@@ -58,7 +58,7 @@ def test_who_writes_an_address_by_the_rules_gets_what_libpq_would_make_of_it(use
         "postgresql://ada:s3cret",
     ],
 )
-def test_what_cannot_be_read_is_not_shown(address: str) -> None:
+def test_an_address_that_cannot_be_parsed_is_not_shown(address: str) -> None:
     with pytest.raises(InputError) as caught:
         without_secrets(address)
     assert not {"s3", "cret", "12", "ada"} & {str(caught.value)[i : i + n] for n in (2, 3, 4) for i in range(200)}

@@ -40,7 +40,7 @@ def key(seen: Observation) -> tuple[str, str, int]:
 
 @again_and_again
 @given(st.lists(observations, max_size=12, unique_by=key), st.data())
-def test_everything_comes_out_as_it_went_in_however_often_it_went_in(
+def test_observations_are_read_as_written_and_adding_them_again_changes_nothing(
     backend: Backend, seen: list[Observation], data: st.DataObject
 ) -> None:
     history = open_history(backend.empty_place())
@@ -53,7 +53,7 @@ def test_everything_comes_out_as_it_went_in_however_often_it_went_in(
     history.close()
 
 
-def test_the_newest_that_teach_something_oldest_first(history: History) -> None:
+def test_newest_skips_endings_that_sizers_cannot_learn_from(history: History) -> None:
     history.add("here", "flow", [observation(number) for number in range(20)])
     history.add("here", "flow", [observation(number, ending=Ending.EXIT_CODE) for number in range(100, 150)])
     history.add("here", "flow", [observation(200, ending=Ending.MEMORY)])
@@ -83,7 +83,7 @@ def test_figures(history: History) -> None:
     assert history.figures("flow", "other") == []
 
 
-def test_the_order_of_names_is_that_of_no_country(history: History) -> None:
+def test_names_are_sorted_independently_of_the_locale(history: History) -> None:
     for name in ("b", "ä", "B", "_", "a"):
         history.add("here", name, [observation(run=name)])
     assert [figures.workflow for figures in history.figures()] == ["B", "_", "a", "b", "ä"]
@@ -94,7 +94,7 @@ ages = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xy"), st.integ
 
 @again_and_again
 @given(ages, st.none() | st.sampled_from("ab"), st.none() | st.integers(0, 20), st.none() | st.integers(0, 5))
-def test_what_is_removed_is_what_all_conditions_name(
+def test_remove_combines_all_conditions(
     backend: Backend, ages: list[tuple[str, str, int]], workflow: str | None, before: int | None, keep: int | None
 ) -> None:
     history = open_history(backend.empty_place())
@@ -116,7 +116,7 @@ def test_what_is_removed_is_what_all_conditions_name(
     history.close()
 
 
-def test_a_row_that_somebody_edited_spoils_only_itself(backend: Backend, place: str) -> None:
+def test_an_edited_row_affects_no_other_row(backend: Backend, place: str) -> None:
     history = open_history(place)
     history.add("here", "flow", [observation(number) for number in range(5)])
     backend.sql(
@@ -134,7 +134,7 @@ def test_a_row_that_somebody_edited_spoils_only_itself(backend: Backend, place: 
 
 @again_and_again
 @given(st.lists(kept_waits, max_size=20, unique_by=lambda kept: (kept.run, kept.job)), st.integers(1, 25))
-def test_waits_come_out_as_they_went_in_the_newest_of_them(backend: Backend, kept: list[KeptWait], most: int) -> None:
+def test_the_newest_waits_are_read_as_written(backend: Backend, kept: list[KeptWait], most: int) -> None:
     history = open_history(backend.empty_place())
     history.add_waits("here", kept)
     history.add_waits("here", kept[::2])
@@ -145,7 +145,7 @@ def test_waits_come_out_as_they_went_in_the_newest_of_them(backend: Backend, kep
     history.close()
 
 
-def test_what_was_seen_on_one_site_is_no_answer_about_another(history: History) -> None:
+def test_observations_of_one_site_are_not_read_at_another(history: History) -> None:
     history.add("here", "flow", [observation(1)])
     history.add_waits("here", [kept_wait(1)])
     history.update_state("here", "asa", lambda _: {"p": [1.0]})
@@ -162,7 +162,7 @@ def test_what_was_seen_on_one_site_is_no_answer_about_another(history: History) 
 # --- states ---
 
 
-def test_a_state_is_what_was_made_of_it(backend: Backend, place: str) -> None:
+def test_update_state_replaces_the_state(backend: Backend, place: str) -> None:
     history = open_history(place)
     assert history.state("here", "asa") is None
     odd: State = {"q": [0.1, 1e-300, 2**60], "n": None, "ä\n'": {"x": [True, {}]}, "%s :name": "\0"}
@@ -175,7 +175,7 @@ def test_a_state_is_what_was_made_of_it(backend: Backend, place: str) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, OSError, KeyboardInterrupt])
-def test_a_change_that_fails_has_not_happened(history: History, error: type[BaseException]) -> None:
+def test_a_failed_change_leaves_the_state_as_it_was(history: History, error: type[BaseException]) -> None:
     history.update_state("here", "asa", lambda _: {"n": 1})
 
     def fails(state: State | None) -> State:
@@ -187,7 +187,7 @@ def test_a_change_that_fails_has_not_happened(history: History, error: type[Base
     assert history.update_state("here", "asa", lambda _: {"n": 2}) == {"n": 2}
 
 
-def test_a_state_that_somebody_spoiled_is_begun_anew(backend: Backend, place: str) -> None:
+def test_a_damaged_state_is_started_anew(backend: Backend, place: str) -> None:
     history = open_history(place)
     for text in ("no JSON", "[1]"):
         history.update_state("here", "asa", lambda _: {"n": 1})
@@ -235,7 +235,7 @@ for _ in range(25):
 """
 
 
-def test_many_runs_begin_it_and_write_at_once(place: str) -> None:
+def test_many_runs_create_a_history_and_write_to_it_at_once(place: str) -> None:
     processes(PATIENT + WRITER, place, 4)
     history = open_history(place)
     found = [kept.observation for kept in history.all()]
@@ -250,7 +250,7 @@ def test_no_change_of_a_state_is_lost(backend: Backend, place: str) -> None:
     assert backend.sql(place, "SELECT version FROM states") == [(100,)]
 
 
-def test_whoever_writes_too_long_is_not_waited_for(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_that_takes_too_long_raises_busy(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "PATIENCE_S", 0.05)
     monkeypatch.setattr(postgres, "PATIENCE_S", 0.05)
     history = open_history(place)
@@ -292,7 +292,7 @@ def make_old(backend: Backend, place: str) -> None:
     backend.set_version(place, 1)
 
 
-def test_an_old_history_is_carried_over(backend: Backend, place: str) -> None:
+def test_an_old_history_is_upgraded(backend: Backend, place: str) -> None:
     make_old(backend, place)
     history = open_history(place)
     assert history.newest("here", "flow", ["count"], 10) == [observation()]
@@ -303,7 +303,7 @@ def test_an_old_history_is_carried_over(backend: Backend, place: str) -> None:
     assert looked is not None and looked.state("here", "asa") == {"n": 1}
 
 
-def test_looking_at_an_old_history_leaves_it_as_it_is(backend: Backend, place: str) -> None:
+def test_reading_an_old_history_does_not_change_it(backend: Backend, place: str) -> None:
     make_old(backend, place)
     history = find_history(place)
     assert history is not None
@@ -314,7 +314,7 @@ def test_looking_at_an_old_history_leaves_it_as_it_is(backend: Backend, place: s
         backend.sql(place, "SELECT * FROM states")
 
 
-def test_many_runs_carry_it_over_at_once(backend: Backend, place: str) -> None:
+def test_many_runs_upgrade_a_history_at_once(backend: Backend, place: str) -> None:
     make_old(backend, place)
     processes(PATIENT + COUNTER, place, 4)
     history = open_history(place)
@@ -331,7 +331,7 @@ def test_a_newer_history_is_refused_and_left_alone(backend: Backend, place: str)
             read(place)
 
 
-def test_looking_begins_no_history(backend: Backend, place: str) -> None:
+def test_reading_creates_no_history(backend: Backend, place: str) -> None:
     assert find_history(place) is None
     assert find_history(place, read_only=False) is None
     with pytest.raises(Exception, match=r"categories|unable to open"):

@@ -10,7 +10,7 @@ import pytest
 
 from headway.history import location as place_module
 from headway.history import postgres
-from headway.history.location import find_history, history_place, open_history
+from headway.history.location import find_history, history_location, open_history
 from headway.model.errors import SiteError
 from tests.history.observations import observation
 from tests.history.postgres_server import PostgresServer
@@ -35,7 +35,7 @@ def works(address: str) -> None:
 
 
 def test_a_password_in_the_address_counts_in_this_process(ada: str, server: PostgresServer) -> None:
-    place = history_place(server.url_by_tcp("ada", "s3cret"))
+    place = history_location(server.url_by_tcp("ada", "s3cret"))
     assert place == ada
     works(place)
 
@@ -51,7 +51,7 @@ def test_a_password_in_the_environment_counts_when_a_run_is_resumed(
             works(ada)
 
 
-def test_libpq_s_own_ways_count(
+def test_passwords_are_found_where_libpq_looks_for_them(
     ada: str, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -64,8 +64,8 @@ def test_libpq_s_own_ways_count(
     works(ada)
 
 
-def test_a_wrong_password_is_one_sentence_without_it(ada: str, server: PostgresServer) -> None:
-    place = history_place(server.url_by_tcp("ada", "wr0ng"))
+def test_a_wrong_password_is_an_error_that_does_not_show_it(ada: str, server: PostgresServer) -> None:
+    place = history_location(server.url_by_tcp("ada", "wr0ng"))
     with pytest.raises(
         SiteError, match=r'cannot open the history: .*authentication failed for user "ada".*;'
     ) as caught:
@@ -73,7 +73,9 @@ def test_a_wrong_password_is_one_sentence_without_it(ada: str, server: PostgresS
     assert "wr0ng" not in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_who_may_make_no_schema_can_be_given_one(ada: str, server: PostgresServer, monkeypatch) -> None:
+def test_a_user_without_the_right_to_create_a_schema_can_be_given_one(
+    ada: str, server: PostgresServer, monkeypatch
+) -> None:
     monkeypatch.setenv("PGPASSWORD", "s3cret")
     server.sql("REVOKE CREATE ON DATABASE postgres FROM ada")
     with pytest.raises(SiteError, match="cannot open the history: permission denied for database postgres"):
@@ -83,7 +85,7 @@ def test_who_may_make_no_schema_can_be_given_one(ada: str, server: PostgresServe
     works(ada)
 
 
-def test_who_may_only_read_can_look(ada: str, server: PostgresServer, monkeypatch) -> None:
+def test_a_user_who_may_only_read_can_read(ada: str, server: PostgresServer, monkeypatch) -> None:
     monkeypatch.setenv("PGPASSWORD", "s3cret")
     works(server.url)
     with pytest.raises(SiteError, match="cannot open the history: permission denied"):
@@ -102,7 +104,7 @@ def test_other_tables_of_the_database_are_not_touched(server: PostgresServer) ->
     assert server.sql("SELECT count(*) FROM headway.observations") == [(1,)]
 
 
-def test_nobody_stays_connected(server: PostgresServer) -> None:
+def test_no_connection_stays_open(server: PostgresServer) -> None:
     history = open_history(server.url)
     history.add("here", "flow", [observation(number) for number in range(3)])
     next(history.all())  # and no more of it
@@ -111,7 +113,7 @@ def test_nobody_stays_connected(server: PostgresServer) -> None:
     assert server.sql(count) == [(0,)]
 
 
-def test_a_server_that_was_restarted_is_not_missed(server: PostgresServer) -> None:
+def test_a_restart_of_the_server_between_transactions_does_no_harm(server: PostgresServer) -> None:
     history = open_history(server.url)
     server.stop()
     with pytest.raises(SiteError, match=r"cannot write the history: .* failed: No such file or directory; see to"):
@@ -135,7 +137,7 @@ def test_a_server_that_dies_during_a_change(server: PostgresServer) -> None:
     assert history.state("here", "asa") is None
 
 
-def test_a_server_that_says_nothing_more_is_hung_up_on(server: PostgresServer, monkeypatch) -> None:
+def test_a_server_that_stops_answering_is_disconnected(server: PostgresServer, monkeypatch) -> None:
     monkeypatch.setattr(postgres, "ANSWER_S", 1.0)
     history = open_history(server.url)
     frozen: list[int] = []
@@ -154,14 +156,14 @@ def test_a_server_that_says_nothing_more_is_hung_up_on(server: PostgresServer, m
     assert history.update_state("here", "other", lambda _: {"n": 2}) == {"n": 2}
 
 
-def test_a_server_that_only_takes_connections(server: PostgresServer, monkeypatch) -> None:
+def test_a_server_that_accepts_connections_and_never_answers(server: PostgresServer, monkeypatch) -> None:
     monkeypatch.setitem(postgres._CONNECTION, "connect_timeout", 2)
     server.freeze()
     with pytest.raises(SiteError, match=r"cannot open the history: .*timeout"):
         open_history(server.url)
 
 
-def test_a_text_that_no_database_holds(server: PostgresServer) -> None:
+def test_a_text_that_no_database_can_store(server: PostgresServer) -> None:
     history = open_history(server.url)
     for name in ("zero \0", "half \ud800"):
         with pytest.raises(SiteError, match="cannot write the history: "):
@@ -170,12 +172,12 @@ def test_a_text_that_no_database_holds(server: PostgresServer) -> None:
 
 
 def test_psycopg_is_loaded_only_for_a_server() -> None:
-    code = "import sys, headway.drivers.learning, headway.history.location; print('psycopg' in sys.modules)"
+    code = "import sys, headway.drivers.run_history, headway.history.location; print('psycopg' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 
-def test_without_psycopg_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_psycopg_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "headway.history.postgres", raising=False)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(SiteError, match=r"db/h: .* needs psycopg .*; pip install 'headway\[postgres\]'"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.drivers.learning import Learning, history_key
+from headway.drivers.run_history import RunHistory, history_key
 from headway.history.location import open_history
 from headway.model.records import Finish, HistoryRead, RunStarted
 from tests.end_to_end.project import Flow, wait_until
@@ -39,7 +39,7 @@ def finished(flow: Flow) -> list[str]:
     return [record.status for record in flow.records() if isinstance(record, Finish)]
 
 
-def test_all_that_a_file_is_good_for(flow: Flow, server: PostgresServer, tmp_path: Path) -> None:
+def test_a_server_does_everything_that_a_file_does(flow: Flow, server: PostgresServer, tmp_path: Path) -> None:
     (tmp_path / "go").touch()
     assert "nothing has been learned yet" in flow.headway("history").stderr
     assert flow.headway("run", "--dry-run", *MACHINE).stderr == ""
@@ -57,7 +57,7 @@ def test_all_that_a_file_is_good_for(flow: Flow, server: PostgresServer, tmp_pat
     assert "quick" in flow.headway("history", "show", "slow", "quick").stdout
 
 
-def test_tasks_do_not_find_its_address_in_their_environment(server: PostgresServer, tmp_path: Path) -> None:
+def test_tasks_do_not_see_the_address_in_their_environment(server: PostgresServer, tmp_path: Path) -> None:
     """It may hold a password."""
     flow = Flow(tmp_path, "name: nosy\ntasks: {nosy: {run: env > found, outputs: [found]}}\n")
     flow.headway("run", *MACHINE, HEADWAY_HISTORY=server.url, OTHER="there")
@@ -66,7 +66,7 @@ def test_tasks_do_not_find_its_address_in_their_environment(server: PostgresServ
     assert "HEADWAY_HISTORY" not in found
 
 
-def test_the_settings_and_the_option_name_it(
+def test_the_settings_file_and_the_option_give_the_address(
     flow: Flow, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HEADWAY_HISTORY")
@@ -79,7 +79,7 @@ def test_the_settings_and_the_option_name_it(
     assert server.sql("SELECT count(*) FROM headway.observations") == [(10,)]
 
 
-def test_a_server_that_dies_in_the_middle_is_told_of_once(flow: Flow, server: PostgresServer, tmp_path: Path) -> None:
+def test_a_server_that_dies_during_a_run_gives_one_warning(flow: Flow, server: PostgresServer, tmp_path: Path) -> None:
     manager = flow.start("run", *MACHINE)
     wait_until((tmp_path / "begun").exists, 120)
     server.kill()
@@ -90,7 +90,7 @@ def test_a_server_that_dies_in_the_middle_is_told_of_once(flow: Flow, server: Po
     assert output.count("headway: ") == output.count("what this run teaches is not kept") == 1, output
 
 
-def test_a_server_that_is_not_there_is_told_of_once(flow: Flow, server: PostgresServer, tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_gives_one_warning(flow: Flow, server: PostgresServer, tmp_path: Path) -> None:
     (tmp_path / "go").touch()
     server.stop()
     for words in (("run", *MACHINE), ("run", "--again", *MACHINE), ("run", "--again", "--dry-run", *MACHINE)):
@@ -132,7 +132,7 @@ def test_what_a_killed_manager_had_not_written_is_added_by_resume_and_no_passwor
     assert [path for path in files if b"s3cret" in path.read_bytes()] == []
 
 
-def test_runs_side_by_side_add_up(server: PostgresServer, tmp_path: Path) -> None:
+def test_runs_at_the_same_time_all_record(server: PostgresServer, tmp_path: Path) -> None:
     flows = []
     for name in ("one", "two", "three"):
         (tmp_path / name).mkdir()
@@ -145,10 +145,10 @@ def test_runs_side_by_side_add_up(server: PostgresServer, tmp_path: Path) -> Non
     assert server.sql("SELECT count(*), count(DISTINCT run) FROM headway.observations") == [(15, 3)]
 
 
-def test_what_was_learned_on_one_cluster_is_not_believed_on_another(backend: Backend, place: str) -> None:
+def test_what_was_learned_on_one_cluster_is_not_used_on_another(backend: Backend, place: str) -> None:
     history = open_history(place)
     history.add("north", "flow", [observation(number) for number in range(3)])
     history.close()
-    north, south = (Learning(history_key(place, "flow", site), pytest.fail) for site in ("north", "south"))
+    north, south = (RunHistory(history_key(place, "flow", site), pytest.fail) for site in ("north", "south"))
     assert len(north.observations(["count"])) == 3
     assert south.observations(["count"]) == south.observations(None) == []

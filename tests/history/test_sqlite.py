@@ -26,7 +26,7 @@ def test_a_file_that_others_may_read_stays_so(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o660
 
 
-def test_something_that_is_not_a_history_is_one_sentence(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_history_is_an_error_of_one_line(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     path.write_text("this is not a database, by any means, but it is long enough to be looked at" * 20)
     with pytest.raises(
@@ -35,7 +35,7 @@ def test_something_that_is_not_a_history_is_one_sentence(tmp_path: Path) -> None
         SqliteHistory(path)
 
 
-def test_a_column_that_holds_another_type_spoils_only_its_row(tmp_path: Path) -> None:
+def test_a_column_of_another_type_affects_only_its_row(tmp_path: Path) -> None:
     history = SqliteHistory(tmp_path / "history.db")
     history.add("here", "flow", [observation(number) for number in range(5)])
     with sqlite3.connect(tmp_path / "history.db") as database:
@@ -45,7 +45,7 @@ def test_a_column_that_holds_another_type_spoils_only_its_row(tmp_path: Path) ->
     assert [figures.category for figures in history.figures()] == ["count"]
 
 
-def test_a_full_disk_loses_nothing_that_was_kept(small_disk: Path) -> None:
+def test_a_full_disk_loses_nothing_that_was_written(small_disk: Path) -> None:
     history = SqliteHistory(small_disk / "history.db")
     with pytest.raises(SiteError, match=r"cannot write the history: .*full"):
         for number in range(1000):
@@ -80,7 +80,7 @@ PRAGMA user_version=1;
 """
 
 
-def test_a_file_of_the_first_format_is_carried_over(tmp_path: Path) -> None:
+def test_a_file_of_the_first_format_is_upgraded(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     with sqlite3.connect(path) as database:
         database.executescript(FORMAT_1)

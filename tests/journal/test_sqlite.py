@@ -25,7 +25,7 @@ def test_a_journal_from_a_newer_version_is_refused_and_left_alone(tmp_path: Path
     assert path.read_bytes() == before
 
 
-def test_something_that_is_not_a_journal_is_one_sentence(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_journal_is_an_error_of_one_line(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     path.write_text("this is not a database, by any means, but it is long enough to be looked at" * 20)
     with pytest.raises(SiteError, match=r"journal\.db: cannot open the journal: file is not a database"):
@@ -62,12 +62,12 @@ def test_odd_paths(tmp_path: Path) -> None:
     assert (folder / "journal.db").exists()
 
 
-def test_the_file_system_is_told(tmp_path: Path) -> None:
+def test_the_kind_of_a_file_system_is_found(tmp_path: Path) -> None:
     assert file_system_of(Path("/proc")) == "proc"
     assert file_system_of(tmp_path)
 
 
-def test_a_full_disk_is_one_sentence_and_loses_nothing(small_disk: Path) -> None:
+def test_a_full_disk_is_an_error_of_one_line_and_loses_nothing(small_disk: Path) -> None:
     journal = SqliteJournal(small_disk / "journal.db")
     journal.append([ReadInputs(1.0, "kept")])
     filler = os.open(small_disk / "filler", os.O_WRONLY | os.O_CREAT)

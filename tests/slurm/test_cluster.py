@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from headway.clusters.base import Cluster
-from headway.clusters.local import Site
+from headway.clusters.local import RunJobs
 from headway.clusters.news import JobNews
 from headway.clusters.slurm.cluster import SlurmCluster
 from headway.clusters.slurm.commands import Commands
@@ -24,7 +24,7 @@ from headway.clusters.slurm.probes import agreement
 from headway.clusters.slurm.site import SlurmSite
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
-from headway.model.outcome import Ending, Quality
+from headway.model.outcome import Ending
 from headway.model.resources import Resources
 from headway.testing import ClusterContract
 from tests.slurm.configuration import Configuration, Partition
@@ -58,7 +58,7 @@ def cluster(path: Path, *command: str, options: SlurmOptions = QUICK) -> SlurmCl
     def node_command(_tag: str) -> Sequence[str]:
         return command or ("sleep", "1000")
 
-    return SlurmCluster(Site("test", str(path), path / "jobs"), options, node_command)
+    return SlurmCluster(RunJobs("test", str(path), path / "jobs"), options, node_command)
 
 
 def follow(slurm: SlurmCluster, tag: str, until: Callable[[JobNews], bool], patience_s: float = 120.0) -> JobNews:
@@ -136,7 +136,7 @@ def test_a_job_waits_for_the_end_of_another(here: SlurmLab, tmp_path: Path) -> N
     slurm.cancel(["run1-a"])
     follow(slurm, "run1-b", is_running)
     slurm.cancel(["run1-b"])
-    with pytest.raises(SiteError, match="never asked for"):
+    with pytest.raises(SiteError, match="never submitted"):
         slurm.submit(SMALL, "run1-c", after="run1-x")
 
 
@@ -174,7 +174,8 @@ def test_how_jobs_end_without_accounting(here: SlurmLab, tmp_path: Path) -> None
     number = follow(idle, "run1-scancel", is_running).job_id
     here.run("scancel", str(number))
     by_hand = follow(idle, "run1-scancel", is_over)
-    assert (by_hand.ending, by_hand.message) == (Ending.CANCELLED, "it was cancelled by somebody, not by Headway")
+    assert by_hand.ending is Ending.CANCELLED
+    assert by_hand.message == "it was cancelled by an unknown user, not by Headway"
     code = follow(failing, "run1-code", is_over)
     assert (code.ending, code.message) == (Ending.EXIT_CODE, "it ended with exit code 3")
     assert follow(hungry, "run1-memory", is_over).ending is Ending.MEMORY
@@ -349,19 +350,6 @@ def test_what_headway_cancelled_is_cancelled_whatever_is_left_of_it(
     wait_until((folder / "ended-0").exists, "its mark")
     for asker in (slurm, cluster(tmp_path)):
         assert follow(asker, "run1-a", is_over).ending is Ending.CANCELLED
-
-
-def test_usage_is_sacct_s_and_a_lower_bound_of_what_was_killed(accounted: SlurmLab, tmp_path: Path) -> None:
-    options = SlurmOptions(interval_s=0.5, whole_nodes=False)
-    hungry = cluster(tmp_path, sys.executable, "-c", HUNGRY, options=options)
-    hungry.submit(SMALL, "run1-a")
-    assert follow(hungry, "run1-a", is_over).ending is Ending.MEMORY
-    deadline = time.monotonic() + 60  # sacct lags by seconds
-    while not (used := hungry.usage(["run1-a"]).get("run1-a")) or used.memory_bytes is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-    assert used.memory_bytes.quality is Quality.LOWER_BOUND
-    assert used.memory_bytes.value < 500_000_000
 
 
 def test_no_more_jobs_are_submitted_than_a_user_may_have(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -19,10 +19,9 @@ from headway.clusters.slurm.script import check_tag, job_script
 from headway.clusters.slurm.seen_job import Exit, exit_of_status, jobs_of_json, jobs_of_text
 from headway.clusters.slurm.states import Evidence, ending_of, phase_of
 from headway.clusters.slurm.submission import send
-from headway.clusters.slurm.usage import usage_of
 from headway.model.errors import InputError
 from headway.model.job import JobPhase
-from headway.model.outcome import Ending, Quality
+from headway.model.outcome import Ending
 
 LINE = "7|1000|RUNNING|None|1794742548|1794742549|1794742669|2:00|3|24|n[1-3]|21|main|0|9|1|NO|/a dir|of/x|b,c é"
 
@@ -154,24 +153,21 @@ def test_a_status_is_code_and_signal(code: int, signal: int) -> None:
     assert exit_of_status(code << 8 | signal) == Exit(code, signal)
 
 
-# --- usage ---
+# --- accounting ---
 
 ROWS = """\
-12|FAILED|1|2|32|0:9|0:0|n3|JobLaunchFailure|30||00:03.120|tag|/d
-12.batch|FAILED|1|2|32|0:9||n3||30|144384K|00:03.120|batch|
-12.0|FAILED|1|2|32|0:9||n3||30|18446744073709551614|00:03.120|sh|
-13|COMPLETED|1|2|2|0:0|0:0|n3||0||00:00:00|tag2|/d
-14|CANCELLED by 1000|1|Unknown|2|0:0|0:0|None assigned||0||00:00:00|x|/y|z
+12|FAILED|1|2|32|0:9|0:0|n3|JobLaunchFailure|tag|/d
+12.batch|FAILED|1|2|32|0:9||n3||batch|
+12.0|FAILED|1|2|32|0:9||n3||sh|
+13|COMPLETED|1|2|2|0:0|0:0|n3||tag2|/d
+14|CANCELLED by 1000|1|Unknown|2|0:0|0:0|None assigned||x|/y|z
 """
 
 
-def test_usage_is_sampled_and_a_lower_bound_of_what_was_killed() -> None:
+def test_accounting_is_read_without_the_steps_of_jobs() -> None:
     killed, short, cancelled = accounting.read(ROWS) or []
-    memory = usage_of(killed).memory_bytes
-    assert memory is not None
-    assert (memory.value, memory.quality) == (144384 * 1024, Quality.LOWER_BOUND)
-    assert usage_of(short).memory_bytes is None
-    assert usage_of(short).wall_s is None
+    assert (killed.job_id, killed.exit, killed.reason) == (12, Exit(0, 9), "JobLaunchFailure")
+    assert (short.name, short.nodes, short.ended_at) == ("tag2", ("n3",), 2.0)
     assert (cancelled.state, cancelled.cancelled_by, cancelled.directory) == ("CANCELLED", "1000", "/y|z")
 
 

@@ -13,8 +13,7 @@ from headway.clusters.machine import machine, part_of
 from headway.drivers.assemble import allocator_of, assemble
 from headway.drivers.digests import Digests
 from headway.drivers.inputs import InputReader, check_sources
-from headway.drivers.learned_state import read_state
-from headway.drivers.learning import Learning, Warn, history_key
+from headway.drivers.run_history import RunHistory, Warn, history_key
 from headway.drivers.runs import Options
 from headway.engine.engine import Engine
 from headway.engine.state import Phase, TaskState
@@ -88,12 +87,13 @@ def foresee(workflow: Workflow, directory: Path, options: Options, source: str, 
 def _learn(allocator: Allocator, workflow: Workflow, options: Options, warn: Warn) -> None:
     """Let the sizers know what a run's would know when it starts."""
     key = history_key(options.history, options.known_as or workflow.name, options.site)
-    learning = Learning(key, warn, read_only=True)
-    for seen in learning.observations(dict.fromkeys(task.category for task in workflow)):
+    history = RunHistory(key, warn, read_only=True)
+    for seen in history.observations(dict.fromkeys(task.category for task in workflow)):
         allocator.observe(seen.as_task(), {}, seen.as_outcome())
-    learning.close()
-    for record in read_state(key, options.sizer, warn, 0.0):
-        allocator.restore(record.state)
+    state = history.state(options.sizer)
+    if state is not None:
+        allocator.restore(state)
+    history.close()
 
 
 def _engine(workflow: Workflow, project: Project, options: Options, limits: Resources, source: str) -> Engine:

@@ -229,9 +229,9 @@ def prune_command(
 
 
 def _place(history: str) -> str:
-    from headway.history.location import history_place
+    from headway.history.location import history_location
 
-    return history_place(history)
+    return history_location(history)
 
 
 @contextmanager

@@ -40,11 +40,11 @@ def command(category: str, workflow: str | None, sizer: str | None, history: str
       headway history why search --workflow match --sizer q-learning
     """
     from headway.cli.output import console_for, print_json
-    from headway.history.location import find_history, history_place
+    from headway.history.location import find_history, history_location
     from headway.report.history.agent_picture import agent_lines
     from headway.report.saying import show
 
-    place = history_place(history)
+    place = history_location(history)
     opened = find_history(place) if place else None
     if opened is None:
         raise InputError("there is no history yet", where=place, todo="`headway run` begins one")

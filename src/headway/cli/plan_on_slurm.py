@@ -44,11 +44,12 @@ def read_queue(site: dict[str, Any]) -> QueueNow:
 
 def kept_waits(history: str, site: str) -> tuple[SeenWait, ...]:
     """How long jobs of earlier runs have waited there."""
-    from headway.drivers.kept_waits import read_waits
-    from headway.drivers.learning import history_key
+    from headway.drivers.run_history import RunHistory, history_key
 
-    read = read_waits(history_key(history, "", site), warn, 0.0)
-    return tuple(seen for record in read for seen in record.waits)
+    earlier = RunHistory(history_key(history, "", site), warn, read_only=True)
+    waits = tuple(earlier.waits())
+    earlier.close()
+    return waits
 
 
 def expected_instance(path: Path, history: str, site: str) -> Instance:
@@ -74,12 +75,12 @@ def expected_instance(path: Path, history: str, site: str) -> Instance:
 
 def _learned(workflow: Workflow, history: str, site: str) -> tuple[Any, set[str]]:
     """What earlier runs on that site tell of run times, and of which categories."""
-    from headway.drivers.learning import Learning, history_key
+    from headway.drivers.run_history import RunHistory, history_key
     from headway.model.outcome import Ending
     from headway.planning.run_times import RunTimes
 
     run_times, seen = RunTimes(), set()
-    learning = Learning(history_key(history, workflow.name, site), warn, read_only=True)
+    learning = RunHistory(history_key(history, workflow.name, site), warn, read_only=True)
     for observation in learning.observations(dict.fromkeys(task.category for task in workflow)):
         task, outcome = observation.as_task(), observation.as_outcome()
         run_times.observe(task, outcome)

@@ -195,11 +195,11 @@ def _check(options: Options, directory: Path) -> None:
     """Complain of options that cannot be met before anything is written."""
     from headway.clusters.machine import machine, part_of
     from headway.drivers.assemble import known, orders, sizing_policies
-    from headway.drivers.places import LOCAL
-    from headway.history.location import history_place
+    from headway.drivers.targets import LOCAL
+    from headway.history.location import history_location
 
     known("sizer", options.sizer, sizing_policies())
     known("order", options.order, orders())
     if options.cluster == LOCAL:
         part_of(machine(directory), options.stated)
-    history_place(options.history)
+    history_location(options.history)

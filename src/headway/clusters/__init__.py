@@ -1,1 +1,1 @@
-"""Where jobs go."""
+"""Clusters: where jobs go."""

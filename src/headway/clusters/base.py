@@ -13,26 +13,26 @@ from headway.model.resources import Resources
 
 
 class Cluster(ABC):
-    """Grants allocations. It never calls anybody: a driver asks and carries the answers.
+    """Grants allocations. A driver calls it and passes its answers on; it calls neither driver nor engine.
 
-    Jobs are known by tags that the engine made. A tag is submitted at most once: asking again for a tag that is there
-    changes nothing, so that a manager which died between asking and hearing may simply ask again.
+    Jobs are known by tags that the engine made. Submitting a tag that exists changes nothing, so that a manager that
+    died between submitting and hearing the answer may simply submit again.
     """
 
     name: str
-    queues: bool = False  # whether jobs wait for their turn, and may be many
-    look_every_s: float = 0.5  # how often it is worth asking for news
+    queues: bool = False  # whether jobs wait in a queue, and there may be many
+    look_every_s: float = 0.5  # how often a driver should ask for news
 
     def called(self) -> str:
-        """Which machine or cluster this is: what was learned here is not believed elsewhere."""
+        """The name of this machine or cluster: what was learned here is not used elsewhere."""
         return socket.gethostname()
 
     @abstractmethod
     def limits(self) -> Resources:
-        """The most that one task can be given here."""
+        """The most that one task can get here."""
 
     def most_jobs(self) -> int | None:
-        """How many jobs one may have here; None if no limit is known."""
+        """How many jobs the user may have in the queue; None if no limit is known."""
         return None
 
     @property
@@ -42,24 +42,24 @@ class Cluster(ABC):
 
     @abstractmethod
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
-        """Ask for an allocation under that tag, not to be granted before the end of the job that is called `after`."""
+        """Submit a job under this tag; if `after` is given, it must not start before the job of that tag has ended."""
 
     @abstractmethod
     def find(self, tags: Iterable[str]) -> set[str]:
-        """Those of `tags` that the cluster knows."""
+        """Those of `tags` that wait, run, or may exist."""
 
     @abstractmethod
     def poll(self, tags: Iterable[str]) -> dict[str, JobPhase]:
-        """Where each job is; UNKNOWN where that cannot be told now."""
+        """The phase of each job; UNKNOWN if the cluster cannot say now."""
 
     def news(self, tags: Iterable[str]) -> dict[str, JobNews]:
-        """All that is known of jobs."""
+        """All that is known of each job."""
         return {tag: JobNews(phase) for tag, phase in self.poll(tags).items()}
 
     def snapshot(self) -> QueueRead:
-        """A look at the queue, by which waits are reckoned; only where jobs wait for their turn."""
+        """Read the queue, for predicting waits; only where jobs queue."""
         raise NotImplementedError
 
     @abstractmethod
     def cancel(self, tags: Iterable[str]) -> None:
-        """End jobs, with all that runs in them; when this returns, nothing of them runs any more."""
+        """Cancel jobs; when this returns, nothing of them runs any more."""

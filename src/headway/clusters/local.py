@@ -25,21 +25,21 @@ from headway.model.resources import Resources
 from headway.workers.protocol import LOCK, STARTED, JobOrder
 from headway.workers.trees import kill_strays
 
-_PATIENCE_S = 10.0  # beyond the tasks' grace, for a supervisor to end
+_PATIENCE_S = 10.0  # for a supervisor to end, beyond its tasks' time of grace
 
 
-class Site(Struct, frozen=True):
-    """Where a run's jobs live and what their supervisors have to know."""
+class RunJobs(Struct, frozen=True):
+    """Where a run's jobs have their folders, and what their supervisors have to know."""
 
     uid: str
     workflow_directory: str
-    jobs: Path
+    folder: Path
     linger_s: float = 600.0
     grace_s: float = 5.0
     method: str = "auto"
 
     def order(self, tag: str) -> JobOrder:
-        """The order for the supervisor of that job."""
+        """The settings for the supervisor of a job."""
         return JobOrder(
             self.uid, tag, socket.gethostname(), self.workflow_directory, self.linger_s, self.grace_s, self.method
         )
@@ -48,38 +48,38 @@ class Site(Struct, frozen=True):
 class LocalMachine(Cluster):
     """A job is a node supervisor process with a folder of its own: `jobs/TAG`.
 
-    The supervisor holds the folder's lock while it lives, so the lock tells whether it does, whatever happened to the
-    process that started it. `stated` is the part of the machine that may be used; if the machine has less by now,
-    a lenient one makes do with that.
+    The supervisor holds the folder's lock while it lives, so the lock tells whether it lives, whatever happened to the
+    process that started it. `stated` is the part of the machine that may be used; with `lenient` a machine that has
+    less than that is used as it is.
     """
 
     name = "local"
 
-    def __init__(self, site: Site, stated: Mapping[str, float] | None = None, *, lenient: bool = False) -> None:
-        self._site = site
+    def __init__(self, jobs: RunJobs, stated: Mapping[str, float] | None = None, *, lenient: bool = False) -> None:
+        self._jobs = jobs
         self._stated = stated or {}
         self._lenient = lenient
         self._started: dict[str, subprocess.Popen[bytes]] = {}
 
     def limits(self) -> Resources:
-        return part_of(machine(Path(self._site.workflow_directory)), self._stated, lenient=self._lenient)
+        return part_of(machine(Path(self._jobs.workflow_directory)), self._stated, lenient=self._lenient)
 
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
-        folder = self._site.jobs / tag
-        kill_strays(f"{self._site.uid}/")  # an earlier supervisor may have died and left its tasks running
+        folder = self._jobs.folder / tag
+        kill_strays(f"{self._jobs.uid}/")  # an earlier supervisor may have died and left its tasks running
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._site.order(tag).write(folder)
+            self._jobs.order(tag).write(folder)
             with (folder / "log").open("ab") as log:
                 self._started[tag] = subprocess.Popen(
-                    # -P: a file here that is called like a module of ours or Python's must not be taken for it
+                    # -P: a file in this directory must not be imported instead of a module
                     [sys.executable, "-P", "-m", "headway.workers.supervisor", str(folder)],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
                     start_new_session=True,  # neither Ctrl-C nor a closed terminal reaches it
                 )
-            # Somebody must take note of its end, or a program that goes on for long collects dead processes.
+            # Wait for its end, or a program that goes on for long collects zombie processes.
             threading.Thread(target=self._started[tag].wait, name="headway-supervisor", daemon=True).start()
         except OSError as error:
             raise SiteError(f"cannot start the node supervisor: {error.strerror}", where=str(folder)) from error
@@ -97,7 +97,7 @@ class LocalMachine(Cluster):
     def _phase(self, tag: str) -> JobPhase:
         if self._supervisor(tag) is not None:
             return JobPhase.RUNNING
-        folder = self._site.jobs / tag
+        folder = self._jobs.folder / tag
         if not folder.exists():
             return JobPhase.UNKNOWN
         ours = self._started.get(tag)
@@ -107,21 +107,21 @@ class LocalMachine(Cluster):
 
     def cancel(self, tags: Iterable[str]) -> None:
         for tag in tags:
-            folder = self._site.jobs / tag
-            if folder.exists():  # a supervisor that is only about to start finds that its job is over
+            folder = self._jobs.folder / tag
+            if folder.exists():  # a supervisor that is about to start sees that its job is over
                 (folder / STARTED).touch(mode=0o600)
-            deadline = time.monotonic() + self._site.grace_s + _PATIENCE_S
+            deadline = time.monotonic() + self._jobs.grace_s + _PATIENCE_S
             number = signal.SIGTERM
-            while (pid := self._supervisor(tag)) is not None:  # it stops its tasks, which have their time of grace
+            while (pid := self._supervisor(tag)) is not None:  # it stops its tasks first, which takes time
                 if time.monotonic() > deadline:
                     number = signal.SIGKILL
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, number)
-                    os.kill(pid, signal.SIGCONT)  # somebody may have stopped it
+                    os.kill(pid, signal.SIGCONT)  # it may have been stopped by a signal
                 time.sleep(0.05)
-        kill_strays(f"{self._site.uid}/")
+        kill_strays(f"{self._jobs.uid}/")
 
     def _supervisor(self, tag: str) -> int | None:
-        """The process id of the tag's supervisor, if it lives."""
-        words = locks.holder(self._site.jobs / tag / LOCK)
+        """The process id of a job's supervisor, if it lives."""
+        words = locks.holder(self._jobs.folder / tag / LOCK)
         return int(words) if words else None

@@ -1,4 +1,4 @@
-"""What this machine has: cores, memory, disk, as far as this process may use them."""
+"""The cores, memory and disk of this machine, as far as this process may use them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_LIMIT = 2**60  # cgroup v1 writes "no limit" as a huge number
 
 
 def machine(directory: Path) -> Resources:
-    """This machine, with the disk that is free where `directory` lies."""
+    """This machine's resources, with the free disk of the file system that holds `directory`."""
     try:
         free_bytes = shutil.disk_usage(directory).free
     except OSError as error:
@@ -23,13 +23,13 @@ def machine(directory: Path) -> Resources:
 
 
 def part_of(whole: Resources, stated: Mapping[str, float], *, lenient: bool = False) -> Resources:
-    """The part of a machine that the user stated; more than there is, is an error, or cut down if `lenient`."""
+    """The part of a machine that the user stated. More than the machine has is an error, or reduced if `lenient`."""
     for name, value in stated.items():
         available = whole[name] or 0
         if value > available and not lenient:
             raise InputError(
                 f"{describe(name, value)} was asked for, this machine has {describe(name, available)}",
-                todo=f"state at most that, or leave --{name.removesuffix('_bytes')} out",
+                todo=f"request at most that, or leave --{name.removesuffix('_bytes')} out",
             )
     return whole.replace(**{name: min(value, whole[name] or 0) for name, value in stated.items()})
 
@@ -47,7 +47,7 @@ def _memory_bytes() -> int:
 
 
 def _limit_files() -> list[str]:
-    """The files that hold this process's memory limits, in version 1 and 2 of control groups."""
+    """The files with this process's memory limits, for versions 1 and 2 of control groups."""
     files = ["/sys/fs/cgroup/memory.max"]
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()

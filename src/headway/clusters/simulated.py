@@ -16,13 +16,13 @@ _PHASES = {
     "ended": JobPhase.ENDED,
     "withdrawn": JobPhase.ENDED,
 }
-_FOR_EVER = 1e15  # seconds: what a job without a limit asks for
+_FOR_EVER = 1e15  # seconds: requested by a job without a limit
 
 
 class SimulatedCluster(Cluster):
     """One user's view of a simulated batch queue, whose other jobs come from a log.
 
-    Several of them may share a queue. Time goes on when a driver lets it: `queue.advance`.
+    Several views may share a queue. The driver advances its time with `queue.advance`.
     """
 
     name = "simulated"
@@ -59,7 +59,7 @@ class SimulatedCluster(Cluster):
                 self.queue.withdraw(self._jobs[tag])
 
     def snapshot(self) -> QueueRead:
-        """What the scheduler plans now."""
+        """The scheduler's own plan."""
         times, free, nodes = self.queue.plan_with_nodes()
         rules = self.queue.scheduling
         return QueueRead(
@@ -67,6 +67,6 @@ class SimulatedCluster(Cluster):
         )
 
     def tags_of(self, jobs: Iterable[int]) -> list[str]:
-        """Those of the queue's jobs that are this user's, by their tags."""
+        """The tags of those of the queue's jobs that belong to this user."""
         wanted = set(jobs)
         return [tag for tag, job in self._jobs.items() if job in wanted]

@@ -1,1 +1,1 @@
-"""Who carries records between engine, journal and clusters."""
+"""Drivers: carry records between engine, journal, clusters and supervisors."""

@@ -1,4 +1,4 @@
-"""The content of files as short digests, computed once for as long as size, time and inode stay the same."""
+"""Digests of files' contents, cached as long as size, modification time and inode stay the same."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _BLOCK_BYTES = 1 << 20
-# A file that was written in the same moment in which it was read may change again without its time changing.
+# A file that was written just before it was read may change again without a new modification time.
 _TOO_FRESH_S = 2.0
 
 _Stamp = tuple[int, int, int]  # size, modification time in ns, inode
 
 
 class Digests:
-    """Digests of files and directories. What is kept in `cache` is only ever a saving: without it all is read again."""
+    """Digests of files and directories; `cache` only saves time: without it all files are read again."""
 
     def __init__(self, cache: Path | None = None) -> None:
         self._cache = cache
@@ -37,7 +37,7 @@ class Digests:
         return whole.hexdigest(), size_bytes
 
     def unread_bytes(self, path: Path) -> int:
-        """How much would have to be read to answer `of`; for a directory: unknown, so more than anybody wants."""
+        """How many bytes `of` would have to read; for a directory, where that is unknown, a huge number."""
         status = path.stat()
         if path.is_dir():
             return 1 << 62
@@ -45,7 +45,7 @@ class Digests:
         return 0 if known and known[0] == _stamp(status) else status.st_size
 
     def is_as_read(self, path: Path) -> bool:
-        """Whether a file, or all that was read of a directory, looks as it did when it was read."""
+        """Whether a file, or every file that was read in a directory, looks as it did when it was read."""
         names = _files_below(path) if path.is_dir() else [str(path)]
         for name in names:
             known = self._known.get(name)
@@ -58,7 +58,7 @@ class Digests:
 
     def _of_file(self, name: str) -> tuple[str, int]:
         status = os.stat(name)
-        if not stat.S_ISREG(status.st_mode):  # a pipe or a device has no content to compare, and might never end
+        if not stat.S_ISREG(status.st_mode):  # a pipe or device has no content, and may never end
             return f"special-{stat.S_IFMT(status.st_mode):o}", 0
         stamp = _stamp(status)
         known = self._known.get(name)
@@ -85,7 +85,7 @@ class Digests:
         return {path: ((size, modified_ns, inode), digest) for path, size, modified_ns, inode, digest in rows}
 
     def save(self) -> None:
-        """Keep for the next run what was read in this one."""
+        """Write what was read to the cache, for the next run."""
         if self._cache is None or not self._fresh:
             return
         rows = [(path, *stamp, digest) for path, (stamp, digest) in list(self._fresh.items())]
@@ -109,6 +109,6 @@ def _files_below(directory: Path) -> Iterator[str]:
     for folder, folders, names in os.walk(directory):
         folders.sort()
         for name in sorted(names):
-            place = os.path.join(folder, name)
-            if os.path.exists(place):  # not a dangling link
-                yield place
+            path = os.path.join(folder, name)
+            if os.path.exists(path):  # not a dangling link
+                yield path

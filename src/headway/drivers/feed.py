@@ -1,4 +1,4 @@
-"""What a growing run is told from outside, by other threads of the manager's process."""
+"""`Feed`: events for a growing run, from other threads of the manager's process."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from headway.model.records import Event
 
 
 class Feed:
-    """Carries events to a run's driver: held back until it listens, dropped when it is over.
+    """Passes events to a run's driver: keeps them until the driver is ready, drops them when the run is over.
 
-    `may_start` is asked before each attempt: a task that was called off at the last moment must not begin.
+    `may_start` is asked before each start message: a task that was withdrawn at the last moment must not start.
     """
 
     def __init__(self, may_start: Callable[[str], bool] = lambda task_id: True) -> None:
         self.may_start = may_start
-        self.folder: RunFolder | None = None  # the run's, as soon as there is one
+        self.folder: RunFolder | None = None  # the run's, as soon as it exists
         self.attached = threading.Event()
         self._lock = threading.Lock()
         self._held_back: list[Event] = []
@@ -25,7 +25,7 @@ class Feed:
         self._over = False
 
     def tell(self, event: Event) -> bool:
-        """Tell the run something; False if it is over."""
+        """Pass an event to the run; return False if the run is over."""
         with self._lock:
             if self._over:
                 return False
@@ -36,7 +36,7 @@ class Feed:
             return True
 
     def attach(self, sink: Callable[[Event], object]) -> None:
-        """Begin to pass events on."""
+        """Pass events to `sink` from now on, first those that were kept."""
         with self._lock:
             self._sink = sink
             for event in self._held_back:
@@ -45,6 +45,6 @@ class Feed:
         self.attached.set()
 
     def detach(self) -> None:
-        """The run is over."""
+        """Drop events from now on: the run is over."""
         with self._lock:
             self._over = True

@@ -1,4 +1,4 @@
-"""A look at a task's files: are they there, how large are they, what is in them?"""
+"""Reads a task's input files: whether they exist, their sizes, and digests of their contents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway.model.task import Task, is_pattern
 from headway.model.workflow import Workflow
 from headway.workers.sandbox import matching, stamps
 
-# As much is read while everything else waits; more is read beside.
+# Up to this much is read in the driver's own thread, more in another one.
 QUICK_BYTES = 4_000_000
 
 
@@ -25,7 +25,7 @@ class InputReader:
         self._digests = digests
 
     def read(self, task: Task, at: float) -> InputsRead:
-        """What is to be known of the task's files before it runs."""
+        """Read what a run has to know of a task's files before the task starts."""
         digests: dict[str, str] = {}
         missing: list[str] = []
         total_bytes = 0
@@ -35,7 +35,7 @@ class InputReader:
                 missing.append(path)
             for name in found:
                 try:
-                    name.encode()  # a journal is text
+                    name.encode()  # the journal stores it as text
                     digests[name], size_bytes = self._digests.of(self._directory / name)
                 except (OSError, UnicodeEncodeError):
                     missing.append(ascii(name) if not name.isprintable() else name)
@@ -47,16 +47,16 @@ class InputReader:
         )
 
     def is_quick(self, task: Task) -> bool:
-        """Whether `read` will be over in a moment."""
+        """Whether `read` takes only a moment."""
         total_bytes = 0
         for path in task.inputs:
             for name in self._resolve(path, task):
-                with contextlib.suppress(OSError):  # `read` will say what is wrong
+                with contextlib.suppress(OSError):  # `read` reports it
                     total_bytes += self._digests.unread_bytes(self._directory / name)
         return total_bytes <= QUICK_BYTES
 
     def are_as_read(self, task: Task) -> bool:
-        """Whether nobody has changed the inputs since they were read."""
+        """Whether the inputs are unchanged since they were read."""
         return all(
             self._digests.is_as_read(self._directory / n) for path in task.inputs for n in self._resolve(path, task)
         )
@@ -68,17 +68,17 @@ class InputReader:
 
 
 def check_sources(workflow: Workflow, directory: Path) -> None:
-    """Complain of inputs that no task makes and that do not exist, and of outputs that would go elsewhere, at once.
+    """Raise an InputError if an input does not exist and no task produces it, or an output is outside the directory.
 
-    Where an ancestor does not say what it makes, it may make them: those tasks are judged when their turn comes.
+    An ancestor that does not declare its outputs may produce the input: such inputs are checked when the task is ready.
     """
     for folder in {os.path.dirname(path) for path in workflow.producer}:
-        place = os.path.realpath(directory / folder)
-        if not f"{place}/".startswith(f"{os.path.realpath(directory)}/"):
+        path = os.path.realpath(directory / folder)
+        if not f"{path}/".startswith(f"{os.path.realpath(directory)}/"):
             raise InputError(
                 f"outputs in {folder!r} would leave the workflow's directory through a link",
                 where=str(directory),
-                todo="make it a directory of its own",
+                todo="replace the link by a directory",
             )
     uncertain: set[str] = set()
     missing: list[tuple[str, str]] = []
@@ -93,7 +93,7 @@ def check_sources(workflow: Workflow, directory: Path) -> None:
         missing += [(task_id, path) for path in task.inputs if not _may_exist(path, workflow, directory)]
     if missing:
         task_id, path = missing[0]
-        others = f" (and {len(missing) - 1} more like it)" if len(missing) > 1 else ""
+        others = f" (and {len(missing) - 1} more such inputs)" if len(missing) > 1 else ""
         raise InputError(
             f"input {path!r} of task {task_id!r} does not exist and no task makes it{others}",
             where=str(directory),
@@ -102,19 +102,19 @@ def check_sources(workflow: Workflow, directory: Path) -> None:
 
 
 def _check_absolute(task: Task, workflow: Workflow, directory: Path) -> None:
-    """An absolute path to what a task makes would be read without waiting for it."""
+    """Refuse an absolute path to a task's output: it would be read without waiting for that task."""
     for path in task.inputs:
         inside = os.path.relpath(path, directory) if path.startswith("/") else ""
         if inside in workflow.producer:
             raise InputError(
                 f"input {path!r} of task {task.id!r} is made by task {workflow.producer[inside]!r}",
                 where=str(directory),
-                todo=f"call it {inside!r}, so that the one waits for the other",
+                todo=f"write {inside!r}, so that the task waits for it",
             )
 
 
 def _may_exist(path: str, workflow: Workflow, directory: Path) -> bool:
     if is_pattern(path):
-        return True  # judged when its turn comes: a pattern may match what is made on the way
+        return True  # checked when the task is ready: a pattern may match outputs of other tasks
     made = path in workflow.producer or any(str(above) in workflow.producer for above in Path(path).parents)
     return made or os.path.exists(directory / path) or any(out.startswith(f"{path}/") for out in workflow.producer)

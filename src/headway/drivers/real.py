@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Literal
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Literal
 
 from msgspec import structs
 
 from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
-from headway.drivers.attendance import Attendance
+from headway.drivers.background import Background
 from headway.drivers.feed import Feed
+from headway.drivers.inbox import AttemptEnded, Connected, Disconnected, Inbox, JobGone, Message, NodeGone
 from headway.drivers.inputs import InputReader
+from headway.drivers.job_monitor import JobMonitor
+from headway.drivers.node_connections import NodeConnections
+from headway.drivers.recovery import settle
 from headway.engine.engine import Engine
 from headway.engine.state import Phase, Running
 from headway.journal.base import Journal
@@ -34,17 +38,23 @@ from headway.workers.line import Lines
 
 Observer = Callable[[Sequence[Event | Decision]], None]
 
-_GLANCE_S = 0.5  # between two looks at whether somebody wants it to stop
-_GRACE_OF_THE_GRACE_S = 5.0  # for a supervisor to stop its tasks and say so
-_QUEUE_PATIENCE_S = 3600.0  # for a batch system that does not answer
+_log = logging.getLogger(__name__)
+
+_CHECK_EVERY_S = 0.5  # for the file that stops a run, and for the wall clock while the run waits for a time
+_FORCE_AFTER_GRACE_S = 5.0  # for a supervisor to stop its tasks and report it, beyond the tasks' time of grace
+_QUEUE_WITHIN_S = 3600.0  # for a batch system that does not answer
 _QUEUE_AGAIN_S = 10.0
+_STARTED_BEFORE_S = 5.0  # a batch system counts a job's time from before its script started
 
 
 class Driver:
     """Runs one engine to its end.
 
-    The order of things is the promise that nothing is lost and nothing done twice: facts are applied, decisions are
-    made, both are made durable in one transaction, and only then are decisions acted on and facts acknowledged.
+    Data flows one way: producers (the job monitor, timers, threads, the feed, signals) put messages into the inbox; a
+    step turns them into events, lets the engine decide, and acts through the cluster and the connections to nodes.
+
+    Within a step the order is the promise that nothing is lost and nothing done twice: events are applied, decisions
+    are made, both are made durable in one transaction, and only then are events acknowledged and decisions acted on.
     """
 
     def __init__(
@@ -52,7 +62,7 @@ class Driver:
         engine: Engine,
         journal: Journal,
         cluster: Cluster,
-        lines: Lines,
+        connector: Lines,
         folder: RunFolder,
         inputs: InputReader,
         observers: Sequence[Observer] = (),
@@ -61,144 +71,133 @@ class Driver:
         grace_s: float = 5.0,
         others_waits: Callable[[float], Sequence[Event]] = lambda now: (),
     ) -> None:
+        """`others_waits` says how long other runs' jobs have waited lately; it is called in a thread."""
         self._engine = engine
         self._journal = journal
         self._cluster = cluster
+        self._connector = connector
         self._folder = folder
         self._inputs = inputs
         self._observers = observers
         self._feed = feed
-        self._lines = lines
         self._others_waits = others_waits
-        self._attendance = Attendance(engine, cluster, lines, folder, self._news_of, self._beside_us, self._start)
-        self._news: asyncio.Queue[Event | BaseException] = asyncio.Queue()
-        self._helpers: set[asyncio.Task[None]] = set()
+        self._force_after_s = grace_s + _FORCE_AFTER_GRACE_S
+        self._connections = NodeConnections()
+        self._releasing: list[asyncio.Task[Exception | None]] = []  # jobs that are being given back
         self._interrupts = 0
-        self._leaving: set[asyncio.Task[None]] = set()  # jobs that are being given back
-        self._force_after_s = grace_s + _GRACE_OF_THE_GRACE_S
-        self._few_at_a_time = threading.Semaphore(4)  # a disk does not read faster for being asked more often
+        self._inbox: Inbox
+        self._background: Background
+        self._monitor: JobMonitor
 
     async def run(self) -> str:
-        """Go on until the run is over; returns how it ended."""
-        loop = asyncio.get_running_loop()
-        handles_signals = threading.current_thread() is threading.main_thread()
-        if handles_signals:
+        """Drive the run until it is over; return how it ended."""
+        self._inbox = Inbox()
+        try:
+            async with Background(self._inbox) as self._background:
+                nodes_up = {name: node.tag for name, node in self._engine.nodes.items()}
+                self._monitor = JobMonitor(
+                    self._cluster, self._connector, self._folder.jobs, self._inbox, self._background, nodes_up
+                )
+                self._listen_to_user()
+                try:
+                    await self._connector.open()
+                    return await self._step_until_finished()
+                finally:
+                    self._stop_listening_to_user()
+        finally:
+            self._connections.close()
+            await (self._connector.end() if self._engine.finished else self._connector.close())
+
+    async def _step_until_finished(self) -> str:
+        live = [job for job in self._engine.jobs.values() if job.live]
+        self._background.start(self._find_jobs_again(live))
+        self._release_again()
+        messages = await self._inbox.take() if live else []
+        while True:
+            await self._step(messages)
+            if self._engine.finished:
+                return self._engine.finished
+            messages = await self._inbox.take()
+
+    # --- producers of messages, besides the job monitor ---
+
+    def _listen_to_user(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGINT, self._interrupted)
             loop.add_signal_handler(signal.SIGTERM, self._stop, "now")
-        try:
-            if self._feed is not None:
-                self._feed.attach(lambda event: loop.call_soon_threadsafe(self._told, event))
-                self._keep(asyncio.create_task(self._watch_for_a_wish_to_stop()))
-            await self._lines.open()
-            live = [job for job in self._engine.jobs.values() if job.live]
-            self._keep(asyncio.create_task(self._take_up(live)))
-            self._give_back_again()
-            events = await self._next_events() if live else []
-            while True:
-                await self._step(events)
-                if self._engine.finished:
-                    return self._engine.finished
-                events = await self._next_events()
-        finally:
-            if self._feed is not None:
-                self._feed.detach()
-            for number in (signal.SIGINT, signal.SIGTERM) if handles_signals else ():
-                loop.remove_signal_handler(number)
-            for helper in self._helpers:
-                helper.cancel()
-            await self._attendance.close(over=self._engine.finished is not None)
+        if self._feed is not None:
+            self._feed.attach(self._inbox.put_from_thread)
+            self._background.start(self._watch_stop_file())
 
-    # --- facts come in ---
-
-    async def _next_events(self) -> list[Event]:
-        """Wait for news; all that has arrived, in the order in which it did."""
-        news = [await self._news.get()]
-        news += [self._news.get_nowait() for _ in range(self._news.qsize())]
-        events: list[Event] = []
-        for item in news:
-            if isinstance(item, BaseException):
-                raise item
-            events.append(item)
-        return events
+    def _stop_listening_to_user(self) -> None:
+        if self._feed is not None:
+            self._feed.detach()
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().remove_signal_handler(number)
 
     def _interrupted(self) -> None:
-        """Ctrl-C: once stops gently, twice at once."""
+        """Stop gently at the first Ctrl-C, at once at the second."""
         self._interrupts += 1
         self._stop("gently" if self._interrupts == 1 else "now")
 
     def _stop(self, mode: Literal["gently", "now"]) -> None:
-        self._told(records.UserCancel(time.time(), mode))
+        self._inbox.put(records.UserCancel(time.time(), mode))
 
-    async def _watch_for_a_wish_to_stop(self) -> None:
-        """A run that is part of another program is stopped by a file: signals are that program's own."""
+    async def _watch_stop_file(self) -> None:
+        """Stop a run that is part of another program when its stop file appears: signals belong to that program."""
         while not self._folder.stop.exists():
-            await asyncio.sleep(_GLANCE_S)
+            await asyncio.sleep(_CHECK_EVERY_S)
         self._stop("now")
 
-    def _told(self, event: Event) -> None:
-        """Take an event that comes from outside the run."""
-        self._news.put_nowait(event)
-        if isinstance(event, records.UserCancel) and event.mode == "now":
-            self._keep(asyncio.create_task(self._force()))
-
-    def _tick(self) -> None:
-        self._told(records.Tick(time.time()))
-
-    async def _force(self) -> None:
-        """If stopping at once takes too long, a supervisor does not listen: end it, and its tasks with it."""
+    async def _force_stop(self) -> None:
+        """Cancel all jobs if stopping at once takes too long: a supervisor does not react."""
         await asyncio.sleep(self._force_after_s)
         live = [job.tag for job in self._engine.jobs.values() if job.live]
         await asyncio.to_thread(self._cluster.cancel, live)
 
-    def _beside(self, work: Callable[[], Sequence[Event]]) -> None:
-        """Do slow work in a thread; its events, or its error, come back as news. The run's end does not wait for it."""
-        loop = asyncio.get_running_loop()
+    async def _tick_at(self, until: float) -> None:
+        """Wait by the wall clock, since asyncio's clock stands still while a machine sleeps."""
+        while (left_s := until - time.time()) > 0:
+            await asyncio.sleep(min(left_s, _CHECK_EVERY_S))
+        self._inbox.put(records.Tick(time.time()))
 
-        def carry() -> None:
-            news: Sequence[Event | BaseException]
+    def _read_queue(self) -> Sequence[Event]:
+        """Read the queue, and other runs' waits. A batch system that does not answer may be restarting: ask again."""
+        deadline = time.monotonic() + _QUEUE_WITHIN_S
+        while True:
             try:
-                with self._few_at_a_time:
-                    news = work()
-            except Exception as error:  # raised again where the driver waits for news
-                news = [error]
-            with contextlib.suppress(RuntimeError):  # the run is over
-                for item in news:
-                    loop.call_soon_threadsafe(self._news.put_nowait, item)
+                queue = self._cluster.snapshot()
+                now = time.time()  # a cluster may answer with an earlier reading, to spare the batch system
+                return [*self._others_waits(now), queue.as_of(now)]
+            except SiteError as error:
+                if time.monotonic() > deadline:
+                    raise
+                _log.info("the queue cannot be read, trying again in %g s: %s", _QUEUE_AGAIN_S, error)
+                time.sleep(_QUEUE_AGAIN_S)
 
-        threading.Thread(target=carry, daemon=True).start()
+    async def _find_jobs_again(self, jobs: Sequence[JobStatus]) -> None:
+        """After a resume: follow the jobs that the journal knows; submit again what never reached the cluster."""
+        for job in jobs:
+            phase = (await asyncio.to_thread(self._cluster.poll, [job.tag]))[job.tag]
+            if phase not in (JobPhase.RUNNING, JobPhase.ENDED):  # submitting a job that is there changes nothing
+                await asyncio.to_thread(self._cluster.submit, job.request, job.tag, job.after)
+            self._monitor.follow(job.tag)
+        if jobs:
+            self._inbox.put(records.Tick(time.time()))  # if nothing was running, no other message would come
 
-    def _news_of(self, item: Event | BaseException) -> None:
-        self._news.put_nowait(item)
+    # --- a step: events, decisions, durability, acts, in this order ---
 
-    def _beside_us(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        return self._keep(asyncio.create_task(work))
-
-    def _keep(self, helper: asyncio.Task[None]) -> asyncio.Task[None]:
-        """Let it work beside; an error of it is raised where the driver waits for news."""
-        self._helpers.add(helper)
-        helper.add_done_callback(self._helped)
-        return helper
-
-    def _helped(self, helper: asyncio.Task[None]) -> None:
-        self._helpers.discard(helper)
-        error = None if helper.cancelled() else helper.exception()
-        if error is not None:
-            self._news.put_nowait(error)
-
-    # --- facts, decisions, durability, acts: in this order ---
-
-    async def _step(self, events: Sequence[Event]) -> None:
+    async def _step(self, messages: Sequence[Message]) -> None:
         batch: list[Event | Decision] = []
-        for told in events:
-            event = self._examined(told)
-            if event is not None:
+        for message in messages:
+            async for event in self._events_of(message):
                 self._engine.apply(event)
                 batch.append(event)
-            if isinstance(event, records.TasksAdded):
-                self._attendance.say_what_is_produced([out for task in event.tasks for out in task.outputs])
         while decisions := self._engine.decide(time.time()):
             if any(isinstance(decision, records.Finish) for decision in decisions):
-                await asyncio.gather(*self._leaving)  # nobody resumes a run that is over: nothing of it may be left
+                await self._wait_for_releases()
             acts: list[Decision] = []
             for decision in decisions:
                 self._engine.apply(decision)
@@ -214,130 +213,208 @@ class Driver:
             for act in acts:
                 await self._act(act)
             await asyncio.sleep(0)
-        if batch:
-            self._make_durable(batch)
+        self._make_durable(batch)
 
-    def _examined(self, event: Event) -> Event | None:
-        """The event as it is to be noted; None if it is no news.
-
-        An attempt ends once: what is told twice, or too late, does not count. A success whose inputs were changed under
-        its hands counts for this run, but no later run may rely on it.
-        """
-        if isinstance(event, records.NodeUp) and self._engine.jobs[event.tag].released:
-            return None  # it was given back while its node was on its way to us
-        if isinstance(event, records.TaskWithdrawn):
-            state = self._engine.tasks.get(event.task)  # none, if it was never begun because of something it needs
-            return event if state is not None and state.phase <= Phase.RUNNING else None
-        if not isinstance(event, records.TaskEnded):
-            return event
-        outcome = event.outcome
-        if not self._engine.is_running(outcome.task, outcome.attempt):
-            return None
-        crash_point("ended")
-        moved = outcome.ending is Ending.SUCCESS and not self._inputs.are_as_read(self._engine.tasks[outcome.task].task)
-        return structs.replace(event, inputs_moved=True) if moved else event
+    async def _wait_for_releases(self) -> None:
+        """A finished run is never resumed: nothing of it may be left in the queue."""
+        for error in await asyncio.gather(*self._releasing):
+            if error is not None:
+                raise error
 
     def _make_durable(self, batch: Sequence[Event | Decision]) -> None:
-        self._journal.append(batch)
-        crash_point("journalled")
-        noted = [record.outcome for record in batch if isinstance(record, records.TaskEnded)]
-        if noted:
-            self._attendance.noted([(outcome.task, outcome.attempt) for outcome in noted])
+        if batch:
+            self._journal.append(batch)
+            crash_point("journalled")
+        self._connections.acknowledge()
+        if any(isinstance(record, records.TaskEnded) for record in batch):
             crash_point("acknowledged")
-        for observer in self._observers:
-            observer(batch)
+        if batch:
+            for observer in self._observers:
+                observer(batch)
 
     def _read_inputs(self, task_id: str) -> list[Event]:
-        """Looking is no act: what was seen before a crash is simply seen again."""
+        """Look at a task's files. This is no act: what was seen before a crash is simply looked at again."""
         task = self._engine.tasks[task_id].task
         if self._inputs.is_quick(task):
             seen = self._inputs.read(task, time.time())
             self._engine.apply(seen)
             return [seen]
-        self._beside(lambda: [self._inputs.read(task, time.time())])
+        self._background.in_thread(lambda: [self._inputs.read(task, time.time())])
         return []
+
+    # --- from messages to events ---
+
+    async def _events_of(self, message: Message) -> AsyncIterator[Event]:
+        """Say what a message means for the run; each event is applied before the next one is asked for."""
+        match message:
+            case Connected():
+                for event in self._connected(message):
+                    yield event
+            case Disconnected():
+                self._connections.drop(message.node, message.connection)
+            case AttemptEnded():
+                if (ended := self._reported_end(message)) is not None:
+                    yield ended
+            case NodeGone():
+                expired = self._is_time_up(message.tag, message.at)
+                async for event in self._lost(message.node, message.message, expired=expired):
+                    yield event
+            case JobGone():
+                async for event in self._job_gone(message):
+                    yield event
+            case _:
+                if (examined := self._examined(message)) is not None:
+                    yield examined
+
+    def _connected(self, message: Connected) -> list[Event]:
+        """Greet a node's supervisor, which knows nothing of an earlier connection."""
+        tag, node, now = message.tag, message.node, time.time()
+        job = self._engine.jobs[tag]
+        if job.released:  # it was given back while its node was about to answer
+            message.connection.close()
+            return []
+        self._connections.add(tag, node, message.connection, list(self._engine.workflow.producer))
+        known = self._engine.nodes.get(node)
+        if known is not None:
+            for task_id in sorted(known.running):  # a start message may have been journalled and never sent
+                self._start(task_id)
+            return []
+        _log.info("node %s of job %s is up", node, tag)
+        capacity = job.request.per_node.replace(nodes=1, walltime_s=None)
+        # A job counts as running from its first node on: one without nodes would look like one without work.
+        started = [records.JobState(now, tag, JobPhase.RUNNING, since=message.job_started_at)]
+        is_new = job.phase is not JobPhase.RUNNING
+        return [*(started if is_new else []), records.NodeUp(now, node, tag, capacity)]
+
+    def _reported_end(self, message: AttemptEnded) -> Event | None:
+        outcome = message.outcome
+        if self._was_cut_off(message):
+            return None  # `NodeLost` will say so, and nothing is acknowledged
+        self._connections.reported(message.connection, outcome.task, outcome.attempt)
+        return self._examined(records.TaskEnded(message.at, outcome))
+
+    def _was_cut_off(self, message: AttemptEnded) -> bool:
+        """Whether an attempt was stopped because its job's time was up, and not by us."""
+        outcome = message.outcome
+        running = self._engine.tasks[outcome.task].running
+        by_us = running is not None and running.being_killed
+        return outcome.ending is Ending.CANCELLED and not by_us and self._is_time_up(message.tag, message.at)
+
+    def _is_time_up(self, tag: str, at: float) -> bool:
+        """Whether a job has used its walltime, whatever else is said of its end."""
+        job = self._engine.jobs[tag]
+        walltime_s = job.request.per_node.walltime_s
+        if job.started_at is None or walltime_s is None:
+            return False
+        return at >= job.started_at + walltime_s - _STARTED_BEFORE_S
+
+    async def _lost(self, node: str, message: str, *, expired: bool) -> AsyncIterator[Event]:
+        """A node is gone: results that its tasks left count, the other tasks will run again."""
+        _log.info("node %s is lost: %s", node, message)
+        self._connections.drop(node)
+        state = self._engine.nodes.get(node)
+        running = [self._engine.tasks[task_id] for task_id in sorted(state.running)] if state else []
+        now = time.time()
+        for event in await asyncio.to_thread(settle, running, self._folder, now):
+            # An attempt that was stopped because the time was up needs more time; the node's loss tells the engine.
+            cut_off = expired and event.outcome.ending is Ending.CANCELLED
+            if not cut_off and (examined := self._examined(event)) is not None:
+                yield examined
+        yield records.NodeLost(now, node, message, expired=expired)
+
+    async def _job_gone(self, message: JobGone) -> AsyncIterator[Event]:
+        news = message.news
+        _log.info("job %s has ended (%s)%s", message.tag, news.ending, f": {news.message}" if news.message else "")
+        expired = news.ending is Ending.TIME or self._is_time_up(message.tag, message.at)
+        for node in message.nodes:
+            async for event in self._lost(node, news.message or "its supervisor is gone", expired=expired):
+                yield event
+        yield records.JobState(time.time(), message.tag, JobPhase.ENDED, news.message, news.ended_at)
+
+    def _examined(self, event: Event) -> Event | None:
+        """Return the event as the journal should have it; None if it is no news.
+
+        An attempt ends once: a second or late report does not count. A success whose inputs were changed while it ran
+        counts for this run, but no later run may rely on it.
+        """
+        match event:
+            case records.TaskEnded():
+                outcome = event.outcome
+                if not self._engine.is_running(outcome.task, outcome.attempt):
+                    return None
+                crash_point("ended")
+                task = self._engine.tasks[outcome.task].task
+                moved = outcome.ending is Ending.SUCCESS and not self._inputs.are_as_read(task)
+                return structs.replace(event, inputs_moved=True) if moved else event
+            case records.TaskWithdrawn():
+                state = self._engine.tasks.get(event.task)  # None if a parent's failure kept it from being added
+                return event if state is not None and state.phase <= Phase.RUNNING else None
+            case records.TasksAdded():
+                self._connections.announce([path for task in event.tasks for path in task.outputs])
+            case records.UserCancel():
+                _log.info("the user wants the run to stop: %s", event.mode)
+                if event.mode == "now":
+                    self._background.start(self._force_stop())
+        return event
+
+    # --- acts ---
 
     async def _act(self, decision: Decision) -> None:
         match decision:
             case records.Submit():
+                _log.info("submitting job %s: %s", decision.tag, decision.request.per_node)
                 await asyncio.to_thread(self._cluster.submit, decision.request, decision.tag, decision.after)
                 crash_point("submitted")
-                self._attendance.follow(decision.tag)
+                self._monitor.follow(decision.tag)
             case records.AskQueue():
-                self._beside(self._look_at_queue)
+                self._background.in_thread(self._read_queue)
             case records.Launch():
                 self._start(decision.task)
                 crash_point("launched")
             case records.WakeAt():
-                self._keep(asyncio.create_task(self._wake(decision.until)))
+                self._background.start(self._tick_at(decision.until))
             case records.Kill():
-                self._say_to_node_of(decision.task, protocol.Stop(decision.task, decision.attempt))
+                running = self._engine.tasks[decision.task].running
+                if running is not None:
+                    self._connections.send(running.node, protocol.Stop(decision.task, decision.attempt))
             case records.Release():
-                leaving = asyncio.create_task(self._attendance.release(decision.tag))
-                self._leaving.add(leaving)
-                leaving.add_done_callback(self._leaving.discard)
-                if not self._cluster.queues:
-                    await leaving
+                _log.info("giving back job %s", decision.tag)
+                if self._cluster.queues:
+                    self._releasing.append(self._background.start(self._release(decision.tag), report=False))
+                else:
+                    await self._release(decision.tag)
                 crash_point("released")
 
-    async def _wake(self, until: float) -> None:
-        """Tick when it is so late: by the clock on the wall, since asyncio's stands still while a machine sleeps."""
-        while (left_s := until - time.time()) > 0:
-            await asyncio.sleep(min(left_s, _GLANCE_S))
-        self._tick()
-
-    def _look_at_queue(self) -> Sequence[Event]:
-        """And at what others have waited. A batch system that does not answer is waited for: it may be restarting, and
-        nothing is lost meanwhile."""
-        deadline = time.monotonic() + _QUEUE_PATIENCE_S
-        while True:
-            try:
-                queue = self._cluster.snapshot()
-                now = time.time()  # a batch system that is slow, or not to be asked too often, tells of the past
-                return [*self._others_waits(now), queue.as_of(now)]
-            except SiteError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(_QUEUE_AGAIN_S)
-
     def _start(self, task_id: str) -> None:
-        """Send a launch. Without a connection it waits: whoever connects sends all that should be running."""
+        """Send a task's start message; without a connection it is sent when the node is connected."""
         state = self._engine.tasks[task_id]
-        link = self._attendance.line_of(state.running.node) if state.running else None
-        if state.running is not None and self._feed is not None and not self._feed.may_start(task_id):
+        running = state.running
+        if running is None:
+            return
+        if self._feed is not None and not self._feed.may_start(task_id):
             outcome = Outcome(task_id, state.attempts, Ending.CANCELLED, time.time(), time.time())
-            self._news.put_nowait(records.TaskEnded(time.time(), outcome))
-        elif link is not None and state.running is not None:
-            link.say(self._order(state.task, state.running))
+            self._inbox.put(records.TaskEnded(time.time(), outcome))
+        else:
+            self._connections.send(running.node, self._start_message(state.task, running))
 
-    def _order(self, task: Task, running: Running) -> protocol.Start:
+    def _start_message(self, task: Task, running: Running) -> protocol.Start:
         directory = str(self._folder.attempt(task.id, running.attempt))
-        span = [self._attendance.node_of(name) for name in running.nodes] if task.nodes > 1 else []
+        span = [self._connector.node_of(name) for name in running.nodes] if task.nodes > 1 else []
         until = self._engine.nodes[running.node].until
         ends_at = until if until < math.inf else None
         return protocol.Start(task, running.attempt, directory, running.resources, tuple(span), ends_at)
 
-    def _say_to_node_of(self, task_id: str, message: protocol.Message) -> None:
-        running = self._engine.tasks[task_id].running
-        link = self._attendance.line_of(running.node) if running else None
-        if link is not None:
-            link.say(message)
+    async def _release(self, tag: str) -> None:
+        """Give a job back: its supervisors are told to end, and nothing of it stays in a queue."""
+        self._monitor.release(tag)
+        told = await self._connections.leave(tag)
+        if self._cluster.queues or not told:  # it may still wait, or its supervisor may not react
+            await self._monitor.cancel(tag)
 
-    # --- jobs and their supervisors ---
-
-    def _give_back_again(self) -> None:
-        """After a crash: a job that was to be given back may still be in the queue."""
+    def _release_again(self) -> None:
+        """After a resume: a job that was to be given back may still be in the queue."""
         jobs = self._engine.jobs.values()
         tags = [job.tag for job in jobs if job.released and job.phase is not JobPhase.ENDED]
         if tags and self._cluster.queues:
-            self._leaving.add(asyncio.create_task(asyncio.to_thread(self._cluster.cancel, tags)))
-
-    async def _take_up(self, jobs: Sequence[JobStatus]) -> None:
-        """After a crash: find the jobs that the journal knows, and ask again for one that never came to be."""
-        for job in jobs:
-            phase = (await asyncio.to_thread(self._cluster.poll, [job.tag]))[job.tag]
-            if phase not in (JobPhase.RUNNING, JobPhase.ENDED):  # where it is there, asking again changes nothing
-                await asyncio.to_thread(self._cluster.submit, job.request, job.tag, job.after)
-            self._attendance.follow(job.tag)
-        if jobs:
-            self._tick()  # where nothing was running nobody else would bring news
+            cancelling = asyncio.to_thread(self._cluster.cancel, tags)
+            self._releasing.append(self._background.start(cancelling, report=False))

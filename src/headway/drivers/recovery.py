@@ -1,4 +1,4 @@
-"""What became of attempts whose supervisor is gone: the results they left count, the rest is lost."""
+"""What became of attempts whose supervisor is gone: results that they left count, the others are lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headway.workers.sandbox import publish
 
 
 def settle(running: Iterable[TaskState], folder: RunFolder, now: float) -> list[TaskEnded]:
-    """The ends of those attempts that left a result; their outputs are put in place once more, should that be due."""
+    """The ends of those attempts that left a result; outputs that are not in place yet are put there."""
     ended = []
     for state in running:
         task = state.task

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import secrets
 import signal
@@ -19,29 +20,26 @@ from headway.drivers.assemble import assemble
 from headway.drivers.digests import Digests
 from headway.drivers.feed import Feed
 from headway.drivers.inputs import InputReader, check_sources
-from headway.drivers.kept_waits import OthersWaits, WaitKeeper, read_waits, wait_keeper
-from headway.drivers.learned_state import StateKeeper, read_state, state_keeper
-from headway.drivers.learning import Learning, Warn, history_key, warn_program
-from headway.drivers.places import LOCAL, Place, Supervision, place_of
 from headway.drivers.real import Driver, Observer
 from headway.drivers.recovery import settle
+from headway.drivers.run_history import RECORDED, RunHistory, Warn, history_key, warn_program
+from headway.drivers.targets import LOCAL, Supervision, Target, target_of
 from headway.engine.engine import Engine
-from headway.history.location import history_place
-from headway.history.recorder import Recorder
+from headway.history.location import history_location
 from headway.journal.folder import Project, RunFolder
 from headway.journal.results import known_results
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
 from headway.model.errors import BusyError, InputError, SiteError, WorkflowError
 from headway.model.records import Decision, Event, HistoryKey, Known
-from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.ordering import DEFAULT_ORDER
 from headway.sizing import DEFAULT_SIZER
 from headway.version import __version__
 
+_log = logging.getLogger(__name__)
+
 _TASKS_A_RECORD = 1000
-_TEACHING = ("launch", "task-ended", "submit", "job-state")
 
 
 class Options(Struct, frozen=True):
@@ -91,7 +89,7 @@ def start(
     if not len(workflow) and feed is None:
         raise InputError("the workflow has no tasks", where=source)
     _check_commands(workflow, source)
-    history_place(options.history)  # a mistake in it is said before there is anything of the run
+    history_location(options.history)  # a mistake in it is said before there is anything of the run
     project = Project(directory)
     check_sources(workflow, project.directory)
     project.lock()
@@ -103,25 +101,21 @@ def start(
         if feed is not None:
             feed.folder = folder
         started = _run_started(workflow, folder, options, source, growing=feed is not None)
-        place = place_of(started, folder, options.supervision)
-        limits = records.LimitsRead(started.at, place.cluster.limits(), place.cluster.most_jobs())
-        history = _history_of(workflow, options, place.cluster)
+        target = target_of(started, folder, options.supervision)
+        limits = records.LimitsRead(started.at, target.cluster.limits(), target.cluster.most_jobs())
+        history = _history_of(workflow, options, target.cluster)
         started = structs.replace(started, history=history)
         engine = assemble(started)
-        learning = Learning(started.history, warn)
+        learning = RunHistory(started.history, warn)
         categories = None if feed is not None else dict.fromkeys(task.category for task in workflow)
         first = [
             started,
             limits,
-            *([] if options.fresh else learning.read(categories, started.at)),
-            *([] if options.fresh else read_state(history, options.sizer, warn, started.at)),
-            *([] if options.fresh or not options.plan else read_waits(history, warn, started.at)),
+            *([] if options.fresh else learning.first_records(categories, options.sizer, options.plan, started.at)),
             *_tasks_added(workflow, earlier, started.at),
         ]
         journal = SqliteJournal.create(folder.journal, first)
-        return folder, _drive(
-            engine, journal, place, project, folder, options, learning, observers, first, feed, warn=warn
-        )
+        return folder, _drive(engine, journal, target, project, folder, options, learning, observers, first, feed)
     finally:
         project.unlock()
 
@@ -138,15 +132,15 @@ def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = 
                 f"run {folder.run} is over ({engine.finished})",
                 todo="`headway run` starts a new one that keeps what succeeded",
             )
-        place = place_of(engine.settings, folder, options.supervision, lenient=True)
+        target = target_of(engine.settings, folder, options.supervision, lenient=True)
         now = time.time()
-        live = place.cluster.find(job.tag for job in engine.jobs.values() if job.live)
-        limits = engine.limits if live else place.cluster.limits()  # an allocation stays as it was granted
-        site = records.LimitsRead(now, limits, place.cluster.most_jobs())
+        live = target.cluster.find(job.tag for job in engine.jobs.values() if job.live)
+        limits = engine.limits if live else target.cluster.limits()  # an allocation stays as it was granted
+        site = records.LimitsRead(now, limits, target.cluster.most_jobs())
         again: list[Event | Decision] = [records.Resumed(now, __version__), site]
         journal.append(again)
-        learning = Learning(engine.settings.history, warn)
-        return _drive(engine, journal, place, project, folder, options, learning, observers, again, warn=warn)
+        learning = RunHistory(engine.settings.history, warn)
+        return _drive(engine, journal, target, project, folder, options, learning, observers, again)
     finally:
         project.unlock()
 
@@ -170,7 +164,7 @@ def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
         engine = rebuild(journal)
         if engine.finished in ("succeeded", "failed"):
             return f"run {folder.run} was already over ({engine.finished})"
-        place_of(engine.settings, folder, Supervision()).cluster.cancel(list(engine.jobs))
+        target_of(engine.settings, folder, Supervision()).cluster.cancel(list(engine.jobs))
         _settle_all(engine, journal, folder, warn)
         journal.append([records.UserCancel(time.time(), "now"), records.Finish(time.time(), "stopped")])
     finally:
@@ -213,7 +207,7 @@ def _earlier_results(project: Project, options: Options, warn: Warn) -> dict[str
             return {}  # nothing that it knows is wanted
         raise
     if not engine.finished:
-        cluster = place_of(engine.settings, folder, options.supervision).cluster
+        cluster = target_of(engine.settings, folder, options.supervision).cluster
         live = [job.tag for job in engine.jobs.values() if job.live]
         if cluster.find(live):
             raise BusyError(
@@ -229,28 +223,19 @@ def _earlier_results(project: Project, options: Options, warn: Warn) -> dict[str
 
 
 def _settle_all(engine: Engine, journal: SqliteJournal, folder: RunFolder, warn: Warn) -> None:
-    """Journal the ends of attempts that ended unseen, and keep what they and others teach."""
+    """Journal the ends of attempts that no manager saw, and record what the run taught."""
     ended = settle(engine.running(), folder, time.time())
     if ended:
         journal.append(ended)
-    for keeper in _keepers(engine, Learning(engine.settings.history, warn), warn):
-        keeper(journal.replay(kinds=_TEACHING))
-        keeper.close()
+    history = RunHistory(engine.settings.history, warn)
+    _record(history, engine, journal)
+    history.close()
 
 
-def _keepers(engine: Engine, learning: Learning, warn: Warn) -> list[Recorder | StateKeeper | WaitKeeper]:
-    """Who keeps what the run teaches: its attempts, its agents' state, and how long its jobs waited."""
-
-    def task(task_id: str) -> Task:
-        return engine.tasks[task_id].task
-
-    settings = engine.settings
-    keepers = (
-        learning.recorder(settings.uid, task),
-        state_keeper(settings, task, warn),
-        wait_keeper(settings, warn),
-    )
-    return [keeper for keeper in keepers if keeper is not None]
+def _record(history: RunHistory, engine: Engine, journal: SqliteJournal) -> None:
+    """Record what the run teaches, beginning with the journal: a killed manager may not have written all of it."""
+    history.record(engine.settings, lambda task_id: engine.tasks[task_id].task)
+    history(journal.replay(kinds=RECORDED))
 
 
 def _run_started(
@@ -305,45 +290,41 @@ def _tasks_added(workflow: Workflow, earlier: dict[str, Known], now: float) -> l
 def _drive(
     engine: Engine,
     journal: SqliteJournal,
-    place: Place,
+    target: Target,
     project: Project,
     folder: RunFolder,
     options: Options,
-    learning: Learning,
+    history: RunHistory,
     observers: Sequence[Observer],
     first: Sequence[Event | Decision],
     feed: Feed | None = None,
-    *,
-    warn: Warn,
 ) -> str:
     """Apply and show the records that are already in the journal, then drive the run to its end."""
     for record in first:
         engine.apply(record)
+        if isinstance(record, records.Resumed):
+            _log.info("run %s is resumed", folder.run)
     for observer in observers:
         observer(first)
-    keepers = _keepers(engine, learning, warn)
-    for keeper in keepers:
-        keeper(journal.replay(kinds=_TEACHING))  # after a kill: what was not written, and what still runs
-    observers = [*observers, *keepers]
+    _record(history, engine, journal)
     digests = Digests(project.path / "digests.db")
     inputs = InputReader(project.directory, digests)
     try:
-        place.prepare()
+        target.prepare()
         driver = Driver(
             engine,
             journal,
-            place.cluster,
-            place.lines,
+            target.cluster,
+            target.connections,
             folder,
             inputs,
-            observers,
+            [*observers, history],
             feed=feed,
             grace_s=options.grace_s,
-            others_waits=OthersWaits(engine.settings).news,
+            others_waits=history.others_waits,
         )
         return asyncio.run(driver.run())
     finally:
-        for keeper in keepers:
-            keeper.close()
+        history.close()
         digests.save()
         journal.close()

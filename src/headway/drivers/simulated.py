@@ -1,4 +1,4 @@
-"""The driver of simulated runs: virtual time, a batch queue in memory, and tasks that take what was recorded."""
+"""The driver of simulated runs: virtual time, a batch queue in memory, and tasks that behave as recorded."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from headway.model.records import Decision, Event
 from headway.model.resources import Resources
 from headway.model.task import Task
 
-OutcomeOf = Callable[[records.Launch, float], Outcome]  # how an attempt that starts then will end
+OutcomeOf = Callable[[records.Launch, float], Outcome]  # how an attempt that starts at a time will end
 
 
 class SimulatedRun(Struct):
-    """A run in virtual time, and its journal, which is kept in memory."""
+    """A run in virtual time; its journal is in memory."""
 
     engine: Engine
     tasks: Sequence[Task]  # parents before children
@@ -29,19 +29,19 @@ class SimulatedRun(Struct):
     node: Resources  # what a node has
     input_bytes: Callable[[Task], int] = lambda task: 0
     start_s: float = 0.0
-    seen_waits: Sequence[records.SeenWait] = ()  # what others have waited so far
+    seen_waits: Sequence[records.SeenWait] = ()  # how long other jobs have waited so far
     journal: list[Event | Decision] = field(default_factory=list)
 
     def ended_at(self) -> float:
-        """When the last of its records was written."""
+        """The time of its last record."""
         return self.journal[-1].at
 
 
 def simulate(queue: BatchQueue, runs: Sequence[SimulatedRun], progress: Callable[[float], None] | None = None) -> None:
-    """Drive the runs to their ends, side by side, each a user of its own; `progress` hears the virtual time.
+    """Drive runs to their ends in one queue, each as a user of its own; `progress` is called with the virtual time.
 
-    The order of things is that of real runs: facts are applied, decisions are made and applied, then acted on. For the
-    same runs and queue the journals are the same to the byte.
+    The order is that of real runs: events are applied, decisions are made and applied, then acted on. The same runs and
+    the same queue give the same journals, byte by byte.
     """
     driver = _Simulation(queue, runs)
     while driver.step():
@@ -50,13 +50,13 @@ def simulate(queue: BatchQueue, runs: Sequence[SimulatedRun], progress: Callable
 
 
 class _Simulation:
-    """What is still to come, ordered by time and then by when it was known."""
+    """Future events in a heap, ordered by time and then by when they became known."""
 
     def __init__(self, queue: BatchQueue, runs: Sequence[SimulatedRun]) -> None:
         self._queue = queue
         self._runs = runs
         self._clusters = [SimulatedCluster(queue, run.node, owner) for owner, run in enumerate(runs)]
-        self._coming: list[tuple[float, int, int, Event | None]] = []  # time, order, run; None: the run begins
+        self._coming: list[tuple[float, int, int, Event | None]] = []  # time, number, run; None: the run starts
         self._known = 0
         for index, run in enumerate(runs):
             self._expect(run.start_s, index, None)
@@ -66,7 +66,7 @@ class _Simulation:
         heapq.heappush(self._coming, (at, self._known, run, event))
 
     def step(self) -> bool:
-        """Go on to the next time at which something happens; whether anybody is left to whom it could."""
+        """Advance to the next time at which something happens; return False if all runs are finished."""
         unfinished = [index for index, run in enumerate(self._runs) if run.engine.finished is None]
         if not unfinished:
             return False
@@ -79,8 +79,8 @@ class _Simulation:
                     self._settle(index, facts)
             return True
         if not self._coming:
-            raise RuntimeError("a simulated run waits for something that will not happen")
-        happening: dict[int, list[Event]] = {}  # all that happens at that time, by run
+            raise RuntimeError("a simulated run waits for something that will never happen")
+        happening: dict[int, list[Event]] = {}  # everything that happens at that time, by run
         while self._coming and self._coming[0][0] == until:
             _, _, index, event = heapq.heappop(self._coming)
             happening.setdefault(index, []).extend(self._beginning(index) if event is None else [event])
@@ -91,7 +91,7 @@ class _Simulation:
         return True
 
     def _is_news(self, index: int, event: Event) -> bool:
-        """Whether it is not the end of an attempt that was given up for lost meanwhile."""
+        """Whether an event still counts: not if it ends an attempt that was given up as lost."""
         if not isinstance(event, records.TaskEnded):
             return True
         return self._runs[index].engine.is_running(event.outcome.task, event.outcome.attempt)
@@ -103,7 +103,7 @@ class _Simulation:
         return [run.engine.settings, limits, *waits, records.TasksAdded(now, list(run.tasks))]
 
     def _news_of(self, index: int, tag: str) -> list[Event]:
-        """What the run learns of a job of its own that started or ended."""
+        """The events for a run when one of its jobs has started or ended."""
         engine, cluster, now = self._runs[index].engine, self._clusters[index], self._queue.now
         job, phase = engine.jobs[tag], cluster.poll([tag])[tag]
         if phase is JobPhase.RUNNING and job.phase is not phase:

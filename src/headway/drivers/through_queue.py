@@ -1,4 +1,4 @@
-"""A recorded workflow made ready to be run through a simulated batch queue."""
+"""Prepares a recorded workflow for a run through a simulated batch queue."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _PLENTY_BYTES = 1 << 50
 
 
 class Through(Struct, frozen=True):
-    """How a workflow goes through the queue."""
+    """The settings of a workflow's run through the queue."""
 
     plan: Callable[[Estimate], Planner]
     start_s: float = 0.0
     sizer: str = "user"
     order: str = "fifo"
     seed: int = 0
-    node: Resources | None = None  # what a node has; None: what the greediest task wants, one such task a node
-    seen_waits: tuple[records.SeenWait, ...] = ()  # what others in the queue have waited so far
+    node: Resources | None = None  # what a node has; None: as much as the largest task needs
+    seen_waits: tuple[records.SeenWait, ...] = ()  # how long other jobs have waited so far
 
 
 def run_through(instance: Instance, through: Through, number: int = 1) -> SimulatedRun:
-    """A run whose tasks take what is recorded of them, and whose planner knows these times."""
+    """A simulated run whose tasks behave as recorded, and whose planner knows the recorded run times."""
     settings = records.RunStarted(
         at=through.start_s,
         run=str(number),
@@ -61,7 +61,7 @@ def run_through(instance: Instance, through: Through, number: int = 1) -> Simula
 
 
 def _greediest(instance: Instance) -> Resources:
-    """A node that one task fills, as in 002, and that never runs out of memory."""
+    """A node that the largest task fills, as in GLUME's experiments, and that never runs out of memory."""
     cores = [task.hints.get("cores", 1.0) for task in instance.workflow]
     return Resources(cores=max(cores, default=1.0), memory_bytes=_PLENTY_BYTES, disk_bytes=_PLENTY_BYTES)
 

@@ -1,1 +1,1 @@
-"""What was learned: observations of attempts, across runs, and added to by any number of runs at once."""
+"""The history: what was learned across runs; any number of runs may add to it at the same time."""

@@ -1,4 +1,4 @@
-"""The address of a history on a server, and the secrets in it, which are kept apart: addresses are written down."""
+"""Addresses of histories on a server. Secrets are split off, because addresses are shown and journalled."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from headway.model.errors import InputError
 
 SCHEMES = ("postgresql", "postgres")
 _SECRET = ("password", "sslpassword")  # of libpq's parameters
-# Strict, so that a password with an odd character in it is not taken for something that may be shown.
+# Strict, so that part of a password with an unusual character is not mistaken for something that may be shown.
 _AFTER_SCHEME = re.compile(r"((?P<user>[^/?#]*)@)?(?P<servers>[^@/?#]*)(?P<database>/[^@/?#]*)?(\?(?P<query>[^@#]*))?")
 _SERVER = re.compile(r"(\[[0-9a-fA-F:.%]*\]|[^:\[\]]*)(:\d*)?")
 
 
-def is_address(place: str) -> bool:
-    """Whether a place is a server's address rather than a file."""
-    return "://" in place
+def is_address(location: str) -> bool:
+    """Whether a location is a server's address rather than a file."""
+    return "://" in location
 
 
 def without_secrets(address: str) -> tuple[str, dict[str, str]]:
-    """An address as it may be shown and written down, and the secrets that stood in it, by libpq's names."""
+    """Split an address into what may be shown and journalled, and its secrets, by libpq's names."""
     scheme = address.partition("://")[0]
     if scheme not in SCHEMES:
         raise InputError(
@@ -45,5 +45,5 @@ def without_secrets(address: str) -> tuple[str, dict[str, str]]:
         else:
             shown.append(parameter)
     query = "&".join(shown)
-    place = (user and f"{user}@") + found["servers"] + (found["database"] or "") + (query and f"?{query}")
-    return f"{scheme}://{place}", secrets
+    rest = (user and f"{user}@") + found["servers"] + (found["database"] or "") + (query and f"?{query}")
+    return f"{scheme}://{rest}", secrets

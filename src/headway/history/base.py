@@ -1,4 +1,4 @@
-"""The contract of a history, and what it keeps."""
+"""The contract of a history, and the items that it keeps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ State = dict[str, Any]  # what JSON can hold
 
 
 class Kept(Struct, frozen=True):
-    """An observation and where it belongs."""
+    """An observation, with its site and workflow."""
 
     site: str
     workflow: str
@@ -25,7 +25,7 @@ class Kept(Struct, frozen=True):
 
 
 class Surplus(Struct, frozen=True):
-    """How many observations of a category are not wanted any more."""
+    """How many observations of a category are to be removed."""
 
     site: str
     workflow: str
@@ -36,96 +36,94 @@ class Surplus(Struct, frozen=True):
 class KeptWait(Struct, frozen=True):
     """How long a job waited in a site's queue, and when it was submitted.
 
-    `run` is the uid of the run whose job it was, empty for other people's; `job` its tag, or the queue's number for it.
-    Site, run and job together name one wait for ever.
+    `run` is the uid of the job's run, empty for other users' jobs; `job` is its tag, or its id in the queue. Site, run
+    and job together identify a wait.
     """
 
     run: str
     job: str
-    partition: str  # empty: the site has one, or chose
+    partition: str  # empty: the site has only one, or chose it
     submitted_at: float
     wait: SeenWait
 
 
 class History(ABC):
-    """What was learned, across runs, and added to by any number of runs at once.
+    """What was learned across runs; any number of runs may add to it at the same time.
 
-    Everything belongs to a site: what was seen on one cluster is never an answer about another. The history owns the
-    order of writers: every addition and every change is one transaction that is seen whole or not at all, and two
-    writers take turns. Whoever calls it owns the patience: a history that cannot be used raises a `SiteError`, one that
-    others have been writing to for longer than a run can wait a `HistoryBusyError`; no run ever stops for either.
+    Everything belongs to a site: what was seen on one cluster is never an answer about another. Every change is one
+    transaction, and writers take turns. A history that cannot be used raises a `SiteError`; if another run has been
+    writing for longer than a run can wait, it raises a `HistoryBusyError`. No run stops for either.
     """
 
-    # --- what runs do ---
+    # --- used by runs ---
 
     @abstractmethod
     def add(self, site: str, workflow: str, observations: Sequence[Observation]) -> None:
-        """Keep observations; those that are there already stay as they are."""
+        """Add observations; those that are there already stay as they are."""
 
     @abstractmethod
     def newest(self, site: str, workflow: str, categories: Collection[str], most: int) -> list[Observation]:
-        """The newest observations that teach something, at most so many of each category; oldest first."""
+        """The newest observations that sizers can learn from, at most `most` of each category; oldest first."""
 
     @abstractmethod
     def categories(self, site: str, workflow: str) -> list[str]:
-        """The categories of a workflow of which something is known."""
+        """The categories of a workflow that have observations."""
 
     @abstractmethod
     def add_waits(self, site: str, waits: Sequence[KeptWait]) -> None:
-        """Keep waits; those that are there already stay as they are."""
+        """Add waits; those that are there already stay as they are."""
 
     @abstractmethod
     def newest_waits(self, site: str, most: int) -> list[KeptWait]:
-        """The waits of the jobs that were submitted last, at most so many; oldest first."""
+        """The waits of the `most` jobs that were submitted last; oldest first."""
 
     @abstractmethod
     def state(self, site: str, name: str) -> State | None:
-        """What the learner of that name keeps for this site; None if nothing that can be read."""
+        """The state of a learner at a site; None if there is none that can be read."""
 
     @abstractmethod
     def update_state(self, site: str, name: str, change: Callable[[State | None], State]) -> State:
-        """Put what `change` makes of a learner's state in its place, and return that.
+        """Replace a learner's state by what `change` makes of it, in one transaction, and return the new state.
 
-        Nobody else changes it in between. `change` must be quick, since other writers wait, and must not use the
-        history; if it raises, nothing has happened.
+        `change` must be quick, since other writers wait, and must not use the history; if it raises, nothing changes.
         """
 
-    # --- what people do ---
+    # --- used by commands for users ---
 
     @abstractmethod
     def figures(self, workflow: str | None = None, category: str | None = None) -> list[CategoryFigures]:
-        """What is known of each category: of all, of one workflow's, or of one, on every site."""
+        """Summarise all categories, those of one workflow, or one category, at every site."""
 
     @abstractmethod
     def all(self, workflow: str | None = None, category: str | None = None, most: int | None = None) -> Iterator[Kept]:
-        """Observations of all, of one workflow's, or of one category, category by category, the newest first.
+        """All observations, those of one workflow, or of one category; category by category, the newest first.
 
-        Nothing else may be asked of this history until all are read, or whoever reads has closed the iterator.
+        The history must not be used for anything else until the iterator is exhausted or closed.
         """
 
     @abstractmethod
     def surplus(
         self, workflow: str | None = None, ended_before: float | None = None, keep: int | None = None
     ) -> list[Surplus]:
-        """What `remove` would remove."""
+        """Count what `remove` would remove."""
 
     @abstractmethod
     def remove(
         self, workflow: str | None = None, ended_before: float | None = None, keep: int | None = None
     ) -> list[Surplus]:
-        """Forget what ended before that time and is not among the newest so many of its category."""
+        """Remove observations that ended before a time and are not among the `keep` newest of their category."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it; nothing may be asked any more."""
+        """Disconnect; the history must not be used any more."""
 
 
 class HistoryBusyError(SiteError):
-    """Somebody else is writing, and has been for longer than we wait."""
+    """Another run has been writing for longer than we wait."""
 
 
 class NoHistoryError(SiteError):
-    """Whoever only looks finds that nobody has begun a history there."""
+    """There is no history to read."""
 
     def __init__(self, where: str) -> None:
         super().__init__("there is no history here yet", where=where, todo="`headway run` begins one")

@@ -1,4 +1,4 @@
-"""What is known of a category, in a few figures."""
+"""A category's observations, summarised in a few figures."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from headway.model.outcome import Ending
 
 
 class Spread(Struct, frozen=True):
-    """The middle and the greatest of several values."""
+    """Median and maximum of several values."""
 
     median: float
     most: float
 
 
 class CategoryFigures(Struct, frozen=True):
-    """How often a category was seen, how often it failed, and what its successes used."""
+    """How many attempts of a category were observed, how many failed, and what the successful ones used."""
 
     site: str
     workflow: str
@@ -34,7 +34,7 @@ Seen = tuple[str, float, float, float | None]  # ending, started, ended, peak of
 
 
 def figures_of(site: str, workflow: str, category: str, seen: Iterable[Seen]) -> CategoryFigures:
-    """Fold a category's observations, of which there must be one."""
+    """Summarise a category's observations; there must be at least one."""
     rows = list(seen)
     successes = [row for row in rows if row[0] == Ending.SUCCESS]
     return CategoryFigures(

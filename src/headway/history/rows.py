@@ -20,7 +20,7 @@ _DECODE = msgspec.json.Decoder().decode
 
 
 class _Peak(msgspec.Struct):
-    """Of a usage, what figures are made of."""
+    """The part of a usage that figures are made from."""
 
     memory_bytes: Measured | None = None
 
@@ -29,7 +29,7 @@ _PEAK = msgspec.json.Decoder(_Peak)
 
 
 def observation_values(category: int, observation: Observation) -> Values:
-    """An observation as the values of its columns; `category` is the number of its category."""
+    """The values of an observation's columns; `category` is the id of its category."""
     return {
         "category": category,
         "run": observation.run,
@@ -46,7 +46,7 @@ def observation_values(category: int, observation: Observation) -> Values:
 
 
 def observation_of(category: str, row: Row) -> list[Observation]:
-    """The observation in a row; none if it cannot be read: somebody edited it, and the others still teach."""
+    """The observation in a row; an empty list if it cannot be read, since others can still be used."""
     *plain, given, usage, input_bytes, hints = row
     try:
         fields = [category, *plain, _DECODE(given), _DECODE(usage), input_bytes, _DECODE(hints)]
@@ -56,7 +56,7 @@ def observation_of(category: str, row: Row) -> list[Observation]:
 
 
 def seen_of(row: Row) -> list[Seen]:
-    """What figures are made of, in a row of ending, start, end and usage; nothing if it cannot be read."""
+    """What figures are made from, in a row of ending, start, end and usage; empty if it cannot be read."""
     ending, started_at, ended_at, usage = row
     try:
         peak = _PEAK.decode(usage).memory_bytes
@@ -66,13 +66,13 @@ def seen_of(row: Row) -> list[Seen]:
 
 
 def wait_values(site: str, kept: KeptWait) -> Values:
-    """A wait as the values of its columns."""
+    """The values of a wait's columns."""
     about = {"site": site, "run": kept.run, "job": kept.job, "partition": kept.partition}
     return about | {"submitted_at": kept.submitted_at} | msgspec.structs.asdict(kept.wait)
 
 
 def wait_of(row: Row) -> list[KeptWait]:
-    """The wait in a row; none if it cannot be read."""
+    """The wait in a row; an empty list if it cannot be read."""
     *about, nodes, asked_s, estimate_s, waited_s = row
     try:
         wait = msgspec.convert([nodes, asked_s, estimate_s, waited_s], SeenWait)
@@ -83,12 +83,12 @@ def wait_of(row: Row) -> list[KeptWait]:
 
 
 def state_text(state: State) -> str:
-    """A learner's state as it is kept."""
+    """A learner's state as text for its column."""
     return _ENCODE(state).decode()
 
 
 def state_of(text: object) -> State | None:
-    """The state in a column; None if it cannot be read: whoever keeps it begins anew."""
+    """The state in a column; None if it cannot be read, so that the learner starts anew."""
     try:
         return msgspec.json.decode(text, type=State) if isinstance(text, str) else None
     except msgspec.MsgspecError:

@@ -1,7 +1,6 @@
-"""The tables of a history: one schema for every database, as numbered steps from nothing to the present format.
+"""The tables of a history: one schema for every database, in numbered steps from an empty database to today's format.
 
-A history is of format N when the first N steps were taken. A step that has been released is never changed: what is new
-is a new step.
+A history has format N after the first N steps. A released step is never changed; changes are new steps.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ CREATE TABLE observations (
 CREATE INDEX observations_by_category ON observations (category, ended_at)
 """
 
-# A state's version goes up by one with every change.
+# The version of a state is incremented with every change.
 _STATES_AND_WAITS = """
 CREATE TABLE states (
     site TEXT NOT NULL,
@@ -60,9 +59,9 @@ CREATE INDEX waits_by_site ON waits (site, submitted_at)
 
 _STEPS = (_OBSERVATIONS, _STATES_AND_WAITS)
 VERSION = len(_STEPS)
-STATES_SINCE = 2  # the format that has states and waits
+STATES_SINCE = 2  # the first format with states and waits
 
 
 def statements_from(version: int, key: str) -> list[str]:
-    """What carries a history of that format over to the present one; `key` declares a column that counts up."""
+    """The statements that upgrade a history from a format to today's; `key` declares an auto-increment column."""
     return [statement.format(key=key) for step in _STEPS[version:] for statement in step.split(";")]

@@ -1,4 +1,4 @@
-"""`SqlHistory`: a history in tables; one set of statements, of which every database understands each."""
+"""`SqlHistory`: a history in SQL tables, with statements that every supported database understands."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from headway.model.outcome import Ending
 
 Verb = Literal["open", "read", "write"]
 
-# Of the other ends nobody learns how much a task needs; a thousand bad exits must not push out what does teach.
+# Other endings say nothing about how much a task needs; many bad exits must not displace useful observations.
 _TEACHING = {
     f"ending_{number}": str(ending)
     for number, ending in enumerate(each for each in Ending if each is Ending.SUCCESS or each.exhausted)
@@ -83,7 +83,7 @@ _SET_STATE = (
 
 
 class Answer(Protocol):
-    """What a database answers to a statement."""
+    """The result of a statement."""
 
     @property
     def rowcount(self) -> int: ...
@@ -94,53 +94,53 @@ class Answer(Protocol):
 
 
 class SqlHistory(History):
-    """All that a history does, by statements; a database adds how it is reached, and what is its own about it."""
+    """A history by SQL statements; a subclass adds the connection and what differs between databases."""
 
-    key: str  # how a column is declared that counts up by itself
+    key: str  # the declaration of an auto-increment column
 
     def __init__(self, where: str) -> None:
-        self._where = where  # for people: no secrets
+        self._where = where  # shown to users: no secrets
         self._format = 0
 
-    # --- what each database does its own way ---
+    # --- different for each database ---
 
     @abstractmethod
     def _session(self, verb: Verb, *, writes: bool = False) -> AbstractContextManager[None]:
-        """Within it the database can be asked, and its errors are one sentence: it cannot `verb` the history.
+        """A context in which statements can be executed; errors become a SiteError "cannot `verb` the history".
 
-        If it `writes`, all is one transaction, and no other writer is in the history meanwhile.
+        If it `writes`, everything in it is one transaction, and no other run writes meanwhile.
         """
 
     @abstractmethod
     def _execute(self, statement: str, values: Values) -> Answer:
-        """Ask, or tell, one thing; values are named as in `:name`."""
+        """Execute a statement; values are named as in `:name`."""
 
     @abstractmethod
     def _execute_each(self, statement: str, values: Sequence[Values]) -> None:
-        """The same statement for each of the values."""
+        """Execute a statement once for each of the values."""
 
     @abstractmethod
     def _stream(self, statement: str, values: Values) -> Iterable[Row]:
-        """Rows that may be more than memory holds."""
+        """Execute a query whose rows may not fit into memory."""
 
     @abstractmethod
     def _version(self) -> int:
-        """The format of what is there; 0 if nothing is."""
+        """The format of the database; 0 if it is empty."""
 
     @abstractmethod
     def _set_version(self, version: int) -> None:
-        """Note the format."""
+        """Store the format."""
 
     def _make_room(self) -> None:
-        """Whatever has to be there before the first table."""
+        """Create what the first table needs."""
 
     def _tidy(self) -> None:
-        """Give back the room of what was removed, if the database does not do so by itself."""
+        """Free the disk space of removed rows, if the database does not do that by itself."""
 
-    # --- its format ---
+    # --- the format ---
 
     def _prepare(self, *, read_only: bool) -> None:
-        """See what is there; begin it or carry it over to the present format unless one only looks."""
+        """Check the format; unless read-only, create the tables or upgrade them to today's format."""
         with self._session("open"):
             self._format = self._version()
         if self._format > VERSION:
@@ -152,11 +152,11 @@ class SqlHistory(History):
         if read_only and self._format == 0:
             raise NoHistoryError(self._where)
         if not read_only and self._format < VERSION:
-            self._carry_over()
+            self._upgrade()
 
-    def _carry_over(self) -> None:
+    def _upgrade(self) -> None:
         with self._session("open", writes=True):
-            version = self._version()  # another run may have been faster
+            version = self._version()  # another run may have upgraded it meanwhile
             if version < VERSION:
                 self._make_room()
                 for statement in statements_from(version, self.key):
@@ -164,7 +164,7 @@ class SqlHistory(History):
                 self._set_version(VERSION)
         self._format = VERSION
 
-    # --- what runs do ---
+    # --- used by runs ---
 
     def add(self, site: str, workflow: str, observations: Sequence[Observation]) -> None:
         with self._session("write", writes=True):
@@ -198,7 +198,7 @@ class SqlHistory(History):
 
     def newest_waits(self, site: str, most: int) -> list[KeptWait]:
         if self._format < STATES_SINCE:
-            return []  # an old history that one only looks at
+            return []  # an old history, opened read-only
         with self._session("read"):
             rows = self._execute(_NEWEST_WAITS, {"site": site, "most": most}).fetchall()
         return [kept for row in reversed(rows) for kept in wait_of(row)]
@@ -220,7 +220,7 @@ class SqlHistory(History):
             self._execute(_SET_STATE, key | {"state": state_text(state), "now": time.time()})
         return state
 
-    # --- what people do ---
+    # --- used by commands for users ---
 
     def figures(self, workflow: str | None = None, category: str | None = None) -> list[CategoryFigures]:
         with self._session("read"):
@@ -238,7 +238,7 @@ class SqlHistory(History):
                         yield Kept(site, name, observation)
 
     def _keys(self, workflow: str | None, category: str | None) -> list[tuple[int, str, str, str]]:
-        """Categories: workflow by workflow and site by site, as they first came."""
+        """Ids and names of categories, by workflow and site, in the order of their creation."""
         rows = self._execute(_KEYS, {"workflow": workflow, "category": category}).fetchall()
         return sorted(rows, key=lambda row: (row[2], row[1], row[0]))
 

@@ -1,4 +1,4 @@
-"""`SqliteHistory`: a history in one SQLite file, to which any number of runs may add at once."""
+"""`SqliteHistory`: a history in one SQLite file, to which several runs may add at the same time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from headway.history.rows import Row, Values
 from headway.history.sql import SqlHistory, Verb
 from headway.model.errors import SiteError
 
-PATIENCE_S = 2.0  # for somebody else who is writing: whoever waits here holds up a run
+PATIENCE_S = 2.0  # for another writer; meanwhile the run does nothing else
 
 
 class SqliteHistory(SqlHistory):
-    """SQLite itself lets writers take turns. Its `user_version` is the format."""
+    """SQLite itself makes writers take turns; its `user_version` holds the format.
+
+    Threads may share the connection if they use it one at a time.
+    """
 
     key = "INTEGER PRIMARY KEY"
 
@@ -31,7 +34,9 @@ class SqliteHistory(SqlHistory):
             if not read_only:
                 _create(path)
             uri = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rw'}"
-            self._database = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=PATIENCE_S)
+            self._database = sqlite3.connect(
+                uri, uri=True, isolation_level=None, timeout=PATIENCE_S, check_same_thread=False
+            )
         except (sqlite3.Error, OSError) as error:
             raise self._complaint("open", error) from error
         try:
@@ -50,13 +55,13 @@ class SqliteHistory(SqlHistory):
     def _set_version(self, version: int) -> None:
         self._database.execute(f"PRAGMA user_version={version}")
 
-    def _carry_over(self) -> None:
-        with self._session("open"), suppress(sqlite3.OperationalError):  # another run is at it: it sets the same
+    def _upgrade(self) -> None:
+        with self._session("open"), suppress(sqlite3.OperationalError):  # another run is setting the same mode
             self._database.execute(f"PRAGMA journal_mode={journal_mode(self._path.parent)}")
-        super()._carry_over()
+        super()._upgrade()
 
     def _tidy(self) -> None:
-        with suppress(sqlite3.OperationalError):  # somebody is reading, or the disk is full: it stays as large
+        with suppress(sqlite3.OperationalError):  # another run is reading, or the disk is full
             self._database.execute("VACUUM")
 
     def _execute(self, statement: str, values: Values) -> sqlite3.Cursor:
@@ -86,17 +91,17 @@ class SqliteHistory(SqlHistory):
             raise
 
     def _complaint(self, verb: Verb, error: sqlite3.Error | OSError) -> SiteError:
-        """An error as one sentence about the file."""
+        """An error as one sentence."""
         what = (isinstance(error, OSError) and error.strerror) or str(error)
         busy = getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
         kind = HistoryBusyError if busy else SiteError
-        todo = "try again in a moment" if busy else "mend it or move it away, or name another in HEADWAY_HISTORY"
+        todo = "try again in a moment" if busy else "repair it or move it away, or name another in HEADWAY_HISTORY"
         return kind(f"cannot {verb} the history: {what}", where=self._where, todo=todo)
 
 
 @contextmanager
 def _as_data_errors() -> Iterator[None]:
-    """Values that SQLite cannot hold are its errors, and not those of whoever asked."""
+    """Turn Python's errors about values that SQLite cannot store into SQLite's."""
     try:
         yield
     except (ValueError, OverflowError) as error:
@@ -104,7 +109,7 @@ def _as_data_errors() -> Iterator[None]:
 
 
 def _create(path: Path) -> None:
-    """An empty file that only its owner can read, unless there is one already."""
+    """Create an empty file that only its owner can read, unless there is one already."""
     if not path.parent.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with suppress(FileExistsError):

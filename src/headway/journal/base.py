@@ -9,7 +9,7 @@ from headway.model.records import Decision, Event
 
 
 class Journal(ABC):
-    """All records of one run, in order. One process appends; any number may read meanwhile."""
+    """All records of one run, in order. One process appends; others may read at the same time."""
 
     @abstractmethod
     def append(self, records: Sequence[Event | Decision]) -> None:
@@ -17,8 +17,8 @@ class Journal(ABC):
 
     @abstractmethod
     def replay(self, task: str | None = None, kinds: Collection[str] = ()) -> Iterator[Event | Decision]:
-        """All records in the order they were appended, or only those about one task or of these kinds."""
+        """Read all records in order, or only those about one task or of these kinds."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it."""
+        """Close it; it must not be used any more."""

@@ -1,4 +1,4 @@
-"""The folder `.headway` of a workflow's directory: runs by number, each with a journal; one lock for the one writer."""
+"""The folder `.headway` in a workflow's directory: its runs by number, and the lock of the one manager at work."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ class Manager(NamedTuple):
 
     pid: int
     host: str
-    run: str  # "?" while it is only about to begin one
+    run: str  # "?" while it has not started one yet
 
     @property
     def is_here(self) -> bool:
-        """Whether it can be reached from this machine."""
+        """Whether it runs on this machine."""
         return self.pid > 0 and self.host == socket.gethostname()
 
 
 class RunFolder:
-    """Where everything of one run lies."""
+    """The folder of one run, and what is in it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.journal = path / "journal.db"
         self.jobs = path / "jobs"
         self.tasks = path / "tasks"
-        self.stop = path / "stop"  # made by whoever wants a run to stop that is part of another program
+        self.stop = path / "stop"  # created to stop a run that is part of another program
 
     @property
     def directory(self) -> Path:
-        """The workflow's directory: where the folder is now, wherever it was when the run began."""
+        """The workflow's directory, where it is now: it may have been moved since the run started."""
         return self.path.parents[2]
 
     @property
@@ -51,12 +51,12 @@ class RunFolder:
         return self.path.name
 
     def attempt(self, task: str, attempt: int) -> Path:
-        """The directory that an attempt claims by creating it."""
+        """The directory of an attempt, which the supervisor claims by creating it."""
         return self.tasks / _file_name(task) / str(attempt)
 
 
 class Project:
-    """A workflow's directory as Headway sees it."""
+    """A workflow's directory with its runs."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory.resolve()
@@ -88,13 +88,13 @@ class Project:
         raise InputError(f"there is no run {number} here", where=str(self.directory), todo=f"the latest are {known}")
 
     def new_run(self) -> RunFolder:
-        """A folder with the next free number."""
+        """Create a folder with the next free number."""
         try:
             (self.path / "runs").mkdir(parents=True, exist_ok=True, mode=0o700)
             taken = [int(entry.name) for entry in (self.path / "runs").iterdir() if entry.name.isdigit()]
             folder = RunFolder(self.path / "runs" / str(max(taken, default=0) + 1))
-            for place in (folder.path, folder.jobs, folder.tasks):
-                place.mkdir(mode=0o700)
+            for path in (folder.path, folder.jobs, folder.tasks):
+                path.mkdir(mode=0o700)
         except OSError as error:
             raise SiteError(
                 f"cannot create the run's folder: {error.strerror}", where=str(error.filename or self.path)
@@ -102,7 +102,7 @@ class Project:
         return folder
 
     def lock(self, run: str = "") -> None:
-        """Be the only manager here, of that run or of a new one, until this process ends."""
+        """Become the only manager here, of a run or of a new one, until this process ends."""
         try:
             self.path.mkdir(exist_ok=True, mode=0o700)
             self._lock = locks.take(self.path / "lock", _about_us(run))
@@ -116,18 +116,18 @@ class Project:
             )
 
     def works_on(self, run: str) -> None:
-        """Let others know which run is managed here."""
+        """Write to the lock which run is managed here."""
         if self._lock is not None:
             locks.write(self._lock, _about_us(run))
 
     def unlock(self) -> None:
-        """Let others in."""
+        """Release the lock."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def manager(self) -> Manager | None:
-        """Who is at work here, if anybody is."""
+        """The manager at work here, if there is one."""
         words = locks.holder(self.path / "lock")
         if words is None:
             return None

@@ -1,4 +1,4 @@
-"""What a journal says was achieved: the results that the next run in the same directory need not compute again."""
+"""The results in a journal that the next run in the same directory need not compute again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headway.model.task import Fingerprint, Task
 
 
 def known_results(records: Iterable[Event | Decision]) -> dict[str, Known]:
-    """The newest success of every task, this run's or an earlier one's, with what it is the result of."""
+    """The newest success of every task, in this run or an earlier one, with the fingerprint of its inputs."""
     known: dict[str, Known] = {}
     tasks: dict[str, Task] = {}
     digests: dict[str, dict[str, str]] = {}
@@ -36,7 +36,7 @@ def known_results(records: Iterable[Event | Decision]) -> dict[str, Known]:
             case InputsRead():
                 digests[record.task] = record.digests
             case Launch() if not tasks[record.task].isolated:
-                known.pop(record.task, None)  # it writes in place: from here on the old files may be half overwritten
+                known.pop(record.task, None)  # it writes in place: its old outputs may now be half overwritten
             case TaskEnded() if record.outcome.ending is Ending.SUCCESS and record.inputs_moved:
                 known.pop(record.outcome.task, None)
             case TaskEnded() if record.outcome.ending is Ending.SUCCESS:

@@ -27,7 +27,7 @@ CREATE INDEX IF NOT EXISTS records_by_task ON records (task) WHERE task IS NOT N
 
 
 class SqliteJournal(Journal):
-    """One table, a row a record. Every append is one transaction that is on disk when it returns."""
+    """One table with one row per record. Every append is one transaction, on disk when it returns."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
@@ -44,7 +44,7 @@ class SqliteJournal(Journal):
 
     @classmethod
     def create(cls, path: Path, records: Sequence[Event | Decision]) -> SqliteJournal:
-        """A new journal that begins with `records`: a reader finds it with all of them, or does not find it."""
+        """Create a journal that starts with `records`; a reader finds it with all of them or not at all."""
         unfinished = path.with_name(f"{path.name}.new")
         journal = cls(unfinished)
         journal.append(records)
@@ -100,7 +100,7 @@ class SqliteJournal(Journal):
 
 
 class _Complaints:
-    """Turns SQLite's errors into one sentence about the file system."""
+    """Turns errors of SQLite and the file system into a SiteError."""
 
     def __init__(self, path: Path, verb: str) -> None:
         self._path = path
@@ -114,7 +114,7 @@ class _Complaints:
             raise SiteError(
                 f"cannot {self._verb} the journal: {error}",
                 where=str(self._path),
-                todo="nothing is lost: make room or mend the permissions, then `headway resume`",
+                todo="nothing is lost: make room or correct the permissions, then `headway resume`",
             ) from error
 
 

@@ -1,4 +1,4 @@
-"""`JournalTail`: the records of a run as they are appended, for whoever follows it from another process."""
+"""`JournalTail`: reads the records of a run as another process appends them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MOST_AT_ONCE = 5000
 
 
 class JournalTail(SqliteJournal):
-    """Each call of `news` tells what was appended since the last."""
+    """Each call of `news` returns what was appended since the last."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, read_only=True)
         self._seen = 0
 
     def news(self) -> list[Event | Decision]:
-        """The next records, at most `MOST_AT_ONCE`; none if there are none yet."""
+        """The next records, at most `MOST_AT_ONCE`; empty if there are none yet."""
         query = "SELECT sequence, body FROM records WHERE sequence > ? ORDER BY sequence LIMIT ?"
         with self._complaints("read"):
             rows = self._database.execute(query, (self._seen, MOST_AT_ONCE)).fetchall()

@@ -1,4 +1,4 @@
-"""What every cluster must do."""
+"""The contract suite of clusters."""
 # ruff: noqa: S101 - these are tests
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from headway.model.resources import Resources
 
 
 class ClusterContract:
-    """A job is found by its tag, asked for twice it is there once, and cancelled it is gone."""
+    """A job is found by its tag, submitted twice it exists once, and after `cancel` it has ended."""
 
     patience_s = 30.0
 
     def make(self, path: Path) -> Cluster:
-        """A cluster that may use that folder."""
+        """Return a cluster that keeps its files in a folder."""
         raise NotImplementedError
 
-    def test_limits_are_something(self, tmp_path: Path) -> None:
+    def test_limits_are_positive(self, tmp_path: Path) -> None:
         limits = self.make(tmp_path).limits()
         assert limits.cores >= 1
         assert limits.memory_bytes > 0
@@ -32,7 +32,7 @@ class ClusterContract:
         assert cluster.poll(["headway-test-0"])["headway-test-0"] in (JobPhase.ENDED, JobPhase.UNKNOWN)
         cluster.cancel(["headway-test-0"])
 
-    def test_a_job_is_found_by_its_tag_also_by_others(self, tmp_path: Path) -> None:
+    def test_a_job_is_found_by_its_tag_also_after_a_restart(self, tmp_path: Path) -> None:
         cluster = self.make(tmp_path)
         cluster.submit(_small(cluster), "headway-test-1")
         try:
@@ -50,10 +50,10 @@ class ClusterContract:
         finally:
             cluster.cancel(["headway-test-1"])
         self._wait(lambda: not cluster.find(["headway-test-1"]))
-        time.sleep(0.5)  # a second job would come up now
+        time.sleep(0.5)  # a second job would start now
         assert not cluster.find(["headway-test-1"])
 
-    def test_cancelled_is_over(self, tmp_path: Path) -> None:
+    def test_a_cancelled_job_has_ended(self, tmp_path: Path) -> None:
         cluster = self.make(tmp_path)
         cluster.submit(_small(cluster), "headway-test-1")
         self._wait(lambda: bool(cluster.find(["headway-test-1"])))
@@ -63,7 +63,7 @@ class ClusterContract:
     def _wait(self, until: Callable[[], bool]) -> None:
         deadline = time.monotonic() + self.patience_s
         while not until():
-            assert time.monotonic() < deadline, "waited in vain"
+            assert time.monotonic() < deadline, f"nothing happened within {self.patience_s:g} s"
             time.sleep(0.02)
 
 

@@ -1,4 +1,4 @@
-"""What every journal must do."""
+"""The contract suite of journals."""
 # ruff: noqa: S101 - these are tests
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from headway.model.records import Decision, Event, ReadInputs, Resumed, UserCanc
 
 
 class JournalContract:
-    """What was appended is there, in order, whoever reads it and whenever."""
+    """Appended records are there, in order, for every reader, also after a crash."""
 
     def make(self, path: Path) -> Journal:
-        """A journal at that place: a new one, or the one that is there."""
+        """Open the journal at a path, or create it."""
         raise NotImplementedError
 
     def test_records_come_back_in_order(self, tmp_path: Path) -> None:
@@ -41,14 +41,14 @@ class JournalContract:
         other.close()
         journal.close()
 
-    def test_one_task_s_records_can_be_had_alone(self, tmp_path: Path) -> None:
+    def test_the_records_of_one_task_can_be_read_alone(self, tmp_path: Path) -> None:
         journal = self.make(tmp_path / "journal")
         journal.append([ReadInputs(1.0, "a"), ReadInputs(2.0, "b"), UserCancel(3.0, "now"), ReadInputs(4.0, "a")])
         assert list(journal.replay("a")) == [ReadInputs(1.0, "a"), ReadInputs(4.0, "a")]
-        assert list(journal.replay("nobody")) == []
+        assert list(journal.replay("unknown")) == []
         journal.close()
 
-    def test_nothing_appended_nothing_changed(self, tmp_path: Path) -> None:
+    def test_appending_nothing_changes_nothing(self, tmp_path: Path) -> None:
         journal = self.make(tmp_path / "journal")
         journal.append([])
         assert list(journal.replay()) == []

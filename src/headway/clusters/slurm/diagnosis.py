@@ -1,4 +1,4 @@
-"""What `headway doctor --on slurm` looks at: what works on a site, and what does not."""
+"""The checks of `headway doctor --on slurm`: what works at a site, and what does not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headway.model.units import format_duration
 
 
 class Finding(Struct, frozen=True):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     mark: Literal["ok", "warn", "fail"]
     about: str
@@ -28,7 +28,7 @@ class Finding(Struct, frozen=True):
 
 
 def diagnose(options: SlurmOptions) -> Iterator[Finding]:
-    """Look at a site with a handful of calls. Nothing is submitted."""
+    """Check a site with a few calls. Nothing is submitted."""
     options.check()
     if obstacle := why_no_login_node():
         yield Finding("fail", "slurm", obstacle)
@@ -55,7 +55,7 @@ def _reading(commands: Commands, configuration: Configuration) -> Iterator[Findi
         form = "as JSON" if own.uses_json else "as formatted output"
         yield Finding("ok", "polling", f"squeue {form}; {look.live()} jobs of yours wait or run")
     if configuration.keeps_accounts:
-        yield Finding("ok", "accounting", "slurmdbd: sacct tells how jobs ended and, sampled, what they used")
+        yield Finding("ok", "accounting", "slurmdbd: sacct tells how jobs ended")
     else:
         kept = format_duration(configuration.min_job_age_s)
         yield Finding("warn", "accounting", f"none: ended jobs are known for {kept}, then by their own marks only")

@@ -1,24 +1,24 @@
-"""Slurm's way of writing many node names in one word: `n[1-3,07],gpu5`."""
+"""Slurm's notation for many node names: `n[1-3,07],gpu5`."""
 
 from __future__ import annotations
 
 import re
 
-_MOST_NODES = 200_000  # no machine has more; a broken answer must not fill the memory
+_MOST_NODES = 200_000  # more than any cluster has; a broken answer must not fill the memory
 _PART = re.compile(r"[^,\[\]]*(?:\[[0-9,-]+\][^,\[\]]*)*")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
-_NOBODY = ("", "(null)", "None", "None assigned", "N/A", "n/a")
+_NO_NODES = ("", "(null)", "None", "None assigned", "N/A", "n/a")
 
 
 def expand(words: str) -> tuple[str, ...]:
-    """The names, in their order; a ValueError if they cannot be read.
+    """Expand to names, in their order; a ValueError if that is not possible.
 
     >>> expand("n[1-3,07],gpu5")
     ('n1', 'n2', 'n3', 'n07', 'gpu5')
     """
     names: list[str] = []
     words = words.strip()
-    if words in _NOBODY:
+    if words in _NO_NODES:
         return ()
     position = 0
     while True:
@@ -35,7 +35,7 @@ def expand(words: str) -> tuple[str, ...]:
 
 
 def _names(part: str, most: int) -> list[str]:
-    """The names of one part: every bracket multiplies them."""
+    """The names of one part, which may have several brackets."""
     before, bracket, rest = part.partition("[")
     if not bracket:
         return [part]

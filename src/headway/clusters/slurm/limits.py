@@ -1,4 +1,4 @@
-"""What a job may ask for here: of partitions, associations and QOS. No request that goes beyond reaches Slurm."""
+"""The limits of partitions, associations and QOS. No request beyond them is sent to Slurm."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _QOS = "Name,MaxJobsPU,MaxSubmitPU,MaxWall,MaxTRES"
 
 
 class UserLimits(Struct, frozen=True):
-    """What one user may have; None: no such limit is known."""
+    """The limits of one user; None: no such limit is known."""
 
-    jobs: int | None = None  # in the queue at once
+    jobs: int | None = None  # in the queue at the same time
     walltime_s: float | None = None
     nodes: int | None = None  # of one job
     cpus: int | None = None  # of one job
 
     def tightened(self, other: UserLimits) -> UserLimits:
-        """What both allow."""
+        """The stricter of both limits, one by one."""
         return UserLimits(
             jobs=_least(self.jobs, other.jobs),
             walltime_s=_least(self.walltime_s, other.walltime_s),
@@ -41,7 +41,7 @@ class UserLimits(Struct, frozen=True):
 
 
 def read_user_limits(commands: Commands, user: str, options: SlurmOptions, partition_qos: str | None) -> UserLimits:
-    """What associations and QOS allow this user, as far as the database tells."""
+    """Read the user's limits from associations and QOS, as far as the database shows them."""
     limits = UserLimits()
     text = commands.ask(
         "sacctmgr", "--noheader", "--parsable2", "show", "assoc", f"user={user}", f"format={_ASSOCIATION}"
@@ -49,7 +49,7 @@ def read_user_limits(commands: Commands, user: str, options: SlurmOptions, parti
     default_qos = None
     rows = [line.split("|") for line in (text or "").splitlines()]
     mine = [row for row in rows if len(row) == 6 and options.account in (None, row[0])]
-    if mine:  # of several accounts nobody knows which is meant: what all of them allow is safe
+    if mine:  # if there are several accounts, the strictest limits are safe
         for row in mine:
             limits = limits.tightened(_limits_of(row[2:]))
         default_qos = mine[0][1] or None
@@ -62,7 +62,7 @@ def read_user_limits(commands: Commands, user: str, options: SlurmOptions, parti
 
 
 def _limits_of(cells: list[str]) -> UserLimits:
-    """From the most that run, the most that are submitted, the longest, and the largest."""
+    """Parse the limits on running jobs, submitted jobs, walltime, and size."""
     try:
         sizes = dict(_TRES.findall(cells[3]))
         numbers = [int(text) for text in cells[:2] if text.isdecimal()]
@@ -81,17 +81,17 @@ def _least(*values: Number | None) -> Number | None:
 
 
 def has_features(node: Node, constraint: str | None) -> bool:
-    """Whether a node has the features that are asked for, where they are just enumerated; Slurm reads the rest."""
+    """Whether a node has the requested features. Only plain lists are checked; Slurm checks other expressions."""
     if constraint is None or not re.fullmatch(r"[\w&,.-]+", constraint, re.ASCII):
         return True
     return set(re.split("[&,]", constraint)) <= set(node.features)
 
 
 def room(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: bool) -> Resources | None:
-    """The most that one job can get in a partition: of each of how many nodes, for how long; None if nothing.
+    """The largest request that a partition allows; None if it allows none.
 
-    Nodes differ: what is given here is on every node, so that a request within it can be put on any of them. With `now`
-    only nodes count that work.
+    Nodes may differ: every node has at least what is returned, so that a request within it fits on any of them. With
+    `now` only working nodes count.
     """
     nodes = [node for node in partition.nodes if (node.works or not now) and has_features(node, options.constraint)]
     if not nodes or not partition.is_up:
@@ -109,7 +109,7 @@ def room(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: 
 
 
 def why_not(asked: Resources, partition: Partition, user: UserLimits, options: SlurmOptions) -> str:
-    """Why a job cannot be asked for in a partition, in words; nothing if it can."""
+    """Say why a partition does not accept a request; nothing if it does."""
     most = room(partition, user, options, now=False)
     if most is None:
         lacks = f"has no node with {options.constraint}" if partition.is_up and partition.nodes else "takes no jobs"

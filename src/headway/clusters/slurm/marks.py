@@ -1,4 +1,4 @@
-"""A job's own folder: what was asked for, who may run, and the job's own marks, which outrank the queue."""
+"""A job's folder: the request, the claim of the one job that may run, and the job's marks, which outrank the queue."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from headway.model.errors import SiteError
 from headway.model.resources import Resources
 
 SCRIPT = "script.sh"
-CLAIM = "claim"  # a symbolic link, since making one is atomic and says by whom: the number of the one job that may run
-STARTED = "started-"  # and Slurm's count of restarts
+CLAIM = "claim"  # a symbolic link to the id of the one job that may run: creating a link is atomic
+STARTED = "started-"  # followed by Slurm's count of restarts
 ENDED = "ended-"
 CANCELLED = "cancelled"
 _ASKED = "asked.json"
@@ -24,20 +24,20 @@ _MARK = re.compile(r"(\d{1,12}) (\d{1,12}) ?(.*)", re.ASCII)
 
 
 class Asked(Struct, frozen=True, omit_defaults=True):
-    """What was asked of Slurm, and what is known of the answers. It outlives the manager."""
+    """A request to Slurm, and what is known of its answer. It outlives the manager."""
 
     per_node: Resources
-    at: float  # when it was last sent, or taken on if it has not been
+    at: float  # when it was last sent, or created if it was never sent
     after: str | None = None
     job_id: int | None = None
-    sent: bool = False  # whether sbatch was called: then there may be a job even without an answer
+    sent: bool = False  # whether sbatch was called: then a job may exist even without an answer
     cancelled: bool = False
-    refused: str = ""  # Slurm's reason, if it will never take it
-    why_waiting: str = ""  # for people: why it was not sent yet
+    refused: str = ""  # Slurm's reason, if it will never accept the job
+    why_waiting: str = ""  # shown to users: why it was not sent yet
 
 
 class Mark(Struct, frozen=True):
-    """A mark: by which job, in which of its rounds, when, and what it said."""
+    """What a job wrote when it started or ended; `restarts` counts its earlier rounds."""
 
     job_id: int
     restarts: int
@@ -60,18 +60,18 @@ class JobFolder:
             raise SiteError(f"cannot create a job's folder: {error.strerror}", where=str(self.path)) from error
 
     def asked(self) -> Asked | None:
-        """What was asked for under this tag, if anything was."""
+        """Read the request for this tag, if there was one."""
         try:
             return msgspec.json.decode((self.path / _ASKED).read_bytes(), type=Asked)
         except (OSError, msgspec.DecodeError):
             return None
 
     def note(self, asked: Asked) -> None:
-        """Keep what was asked, durably."""
+        """Write the request durably."""
         self.write(_ASKED, msgspec.json.encode(asked))
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file of 0600 so that it is there as a whole or not at all, also after the machine's death."""
+        """Write a file with mode 0600 atomically: complete or not at all, also if the machine crashes."""
         draft = self.path / f".{name}.{os.getpid()}"
         try:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -84,14 +84,14 @@ class JobFolder:
             raise SiteError(f"cannot write {name}: {error.strerror}", where=str(self.path)) from error
 
     def claimant(self) -> str | None:
-        """Who may run: a job's number, or `cancelled` if nobody may any more."""
+        """The id of the job that may run, or `cancelled` if none may any more."""
         try:
             return os.readlink(self.path / CLAIM)
         except OSError:
             return None
 
     def close(self) -> bool:
-        """See to it that no job of this tag starts to work any more; whether none ever has."""
+        """Let no job of this tag start to work any more; return whether none ever has."""
         try:
             os.symlink(CANCELLED, self.path / CLAIM)
         except FileExistsError:
@@ -101,7 +101,7 @@ class JobFolder:
         return True
 
     def log_tells_of_memory(self, job_id: int) -> bool:
-        """Whether Slurm wrote at the end of a job's log that a step exceeded its memory."""
+        """Whether Slurm wrote to the end of a job's log that a step exceeded its memory."""
         try:
             with (self.path / f"slurm-{job_id}.log").open("rb") as log:
                 log.seek(max(0, os.fstat(log.fileno()).st_size - _LAST_BYTES))
@@ -110,7 +110,7 @@ class JobFolder:
             return False
 
     def last_mark(self, kind: str) -> Mark | None:
-        """The mark of that kind from the latest round."""
+        """Read the mark of this kind from the latest round."""
         try:
             rounds = [name.removeprefix(kind) for name in os.listdir(self.path) if name.startswith(kind)]
         except OSError:

@@ -1,4 +1,4 @@
-"""What a user may choose about jobs on Slurm, and what may be in it."""
+"""The options of jobs on Slurm that a user may choose, and their allowed values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from headway.model.errors import InputError
 
-# A name as sites give them to partitions, accounts, …; it must not look like an option.
+# A name of a partition, account, …; it must not look like an option.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}", re.ASCII)
-# Several partitions are Slurm's own way of saying "whichever is first", but then nobody can say what the limits are.
+# Not a list of partitions: sbatch accepts one, but the limits of the job would be unknown.
 _CONSTRAINT = re.compile(r"[A-Za-z0-9_\[(][A-Za-z0-9_.,:&|*()\[\]@=+-]{0,255}", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:/=@+\[\]-]{0,255}", re.ASCII)
-# What a job asks for by these does not touch what Headway itself asks for, nor what Headway knows about its jobs.
+# Flags that change neither what Headway requests nor what it knows about its jobs.
 ALLOWED_FLAGS = frozenset(
     (
         "acctg-freq", "batch", "bb", "comment", "core-spec", "cpu-freq", "exclude",
@@ -26,28 +26,28 @@ _WITHOUT_VALUE = frozenset(("reboot", "spread-job", "use-min-nodes"))
 
 
 class SlurmOptions(Struct, frozen=True, omit_defaults=True):
-    """How jobs are asked for, and how often Slurm is."""
+    """How jobs are submitted, and how often Slurm is asked."""
 
     partition: str | None = None  # None: the one that fits and starts soonest
     account: str | None = None
     qos: str | None = None
     constraint: str | None = None
     reservation: str | None = None
-    flags: tuple[str, ...] = ()  # further ones for sbatch, such as --gres=gpu:1
-    whole_nodes: bool = True  # or no more of a node than the request says
-    requeue: bool = False  # whether Slurm may start a job again that lost its nodes
-    interval_s: float = 10.0  # at most one query of a kind in that time
-    timeout_s: float = 30.0  # for one command of Slurm's
-    open_s: float = 600.0  # how long a submission without an answer is looked for
-    resubmit_s: float = 60.0  # how long it is looked for before it is sent again
+    flags: tuple[str, ...] = ()  # further flags for sbatch, such as --gres=gpu:1
+    whole_nodes: bool = True  # or only the requested part of each node
+    requeue: bool = False  # whether Slurm may restart a job that lost its nodes
+    interval_s: float = 10.0  # between two queries of one kind
+    timeout_s: float = 30.0  # of one Slurm command
+    open_s: float = 600.0  # how long a job whose submission had no answer is looked for
+    resubmit_s: float = 60.0  # and how long before it is submitted again
     cancel_patience_s: float = 120.0  # how long it may take until a cancelled job is gone
 
     def check(self) -> None:
-        """Raise an InputError if a value cannot be handed to Slurm."""
+        """Raise an InputError if a value cannot be passed to Slurm."""
         for name in ("partition", "account", "qos", "reservation"):
             value = getattr(self, name)
             if value is not None and not _NAME.fullmatch(value):
-                raise InputError(f"{name} is {value!r}, which is not a name that Slurm knows")
+                raise InputError(f"{name} is {value!r}, which cannot be a name in Slurm")
         if self.constraint is not None and not _CONSTRAINT.fullmatch(self.constraint):
             raise InputError(f"constraint is {self.constraint!r}, which is not a combination of features")
         for flag in self.flags:
@@ -57,7 +57,7 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
                 raise InputError(f"{name} is {getattr(self, name)!r}, not a time of at most a day")
 
     def arguments(self) -> list[str]:
-        """The user's choices as arguments of sbatch, the partition apart."""
+        """The user's choices as arguments of sbatch, without the partition."""
         chosen = [
             f"--{name}={value}"
             for name in ("account", "qos", "constraint", "reservation")
@@ -70,10 +70,10 @@ def _check_flag(flag: str) -> None:
     name, mark, value = flag.removeprefix("--").partition("=")
     if not flag.startswith("--") or name not in ALLOWED_FLAGS:
         raise InputError(
-            f"{flag[:100]!r} is not a flag that may be handed to sbatch",
-            todo=f"write it as --name=value, with a name out of {', '.join(sorted(ALLOWED_FLAGS))}",
+            f"{flag[:100]!r} is not a flag that Headway passes to sbatch",
+            todo=f"write it as --name=value; allowed names are {', '.join(sorted(ALLOWED_FLAGS))}",
         )
     if name in _WITHOUT_VALUE and not mark:
         return
     if not _VALUE.fullmatch(value):
-        raise InputError(f"{flag[:100]!r} has no value that may be handed to sbatch", todo="write --name=value")
+        raise InputError(f"{flag[:100]!r} has a value that Headway does not pass to sbatch", todo="write --name=value")

@@ -1,21 +1,21 @@
-"""Questions that are asked seldom, and less often while nobody answers."""
+"""Queries that are sent at a limited rate, and less often while they fail."""
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
+
+_log = logging.getLogger(__name__)
 
 _LONGEST_BACK_OFF = 12  # times the first
 Found = TypeVar("Found")
 
 
 class Paced(Generic[Found]):
-    """A question that is asked at most once in an interval, and less often after failures.
-
-    In between the last answer holds.
-    """
+    """Asks a question at most once in an interval, and less often after failures; meanwhile the last answer counts."""
 
     def __init__(self, question: Callable[[], Found | None], interval_s: float, retry_s: float | None = None) -> None:
         self._question = question
@@ -27,7 +27,7 @@ class Paced(Generic[Found]):
         self._failures = 0
 
     def answer(self, *, now: bool = False) -> Found | None:
-        """The last answer, a new one if it is time (or is wanted now); None if there was none yet."""
+        """Return the last answer, or a new one if that is due or wanted `now`; None if there was none yet."""
         with self._lock:
             if now or time.monotonic() >= self._next_at:
                 found = self._question()
@@ -36,9 +36,11 @@ class Paced(Generic[Found]):
                 self._next_at = time.monotonic() + (back_off_s if self._failures else self._interval_s)
                 if found is not None:
                     self._last = found
+                else:
+                    _log.info("no answer from Slurm (failure %d), next try in %g s", self._failures, back_off_s)
             return self._last
 
     @property
     def silent(self) -> bool:
-        """Whether nobody has ever answered."""
+        """Whether there was never an answer."""
         return self._last is None

@@ -1,4 +1,4 @@
-"""Which partition a job goes to when the user names none: the one that fits and starts it soonest."""
+"""Chooses the partition of a job if the user names none: among those that accept it, the one that starts it first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _A_DAY_S = 86400.0
 
 
 def usable(partitions: Sequence[Partition], options: SlurmOptions, groups: frozenset[str]) -> list[Partition]:
-    """The partitions that this user may use, the default first; a named one alone."""
+    """The partitions that this user may use, the default first; only the named one if the user names one."""
     if options.partition is not None:
         named = [partition for partition in partitions if partition.name == options.partition]
         if not named:
@@ -24,7 +24,7 @@ def usable(partitions: Sequence[Partition], options: SlurmOptions, groups: froze
         return named
     found = [partition for partition in partitions if partition.is_up and _may_use(partition, options, groups)]
     if not found:
-        raise SiteError("no partition takes your jobs", todo="name one, or an account or QOS that one takes")
+        raise SiteError("no partition accepts your jobs", todo="name one, or an account or QOS that one accepts")
     return sorted(found, key=lambda partition: (not partition.is_default, -len(partition.nodes), partition.name))
 
 
@@ -46,15 +46,16 @@ def choose(
     options: SlurmOptions,
     reading: Reading | None,
 ) -> Partition:
-    """The partition that starts such a job soonest by our plan, and of equal ones the first; a SiteError if none fits.
+    """The partition that starts a request soonest by our plan, the first of equal ones; a SiteError if none accepts it.
 
-    Without a reading it is the first that fits.
+    Without a reading of the queue it is the first that accepts it.
     """
     reasons = {item.name: why_not(asked, item, users.get(item.name, UserLimits()), options) for item in candidates}
     fitting = [item for item in candidates if not reasons[item.name]]
     if not fitting:
         raise SiteError(
-            f"no job can be had for this: {'; '.join(reasons.values())}", todo="ask for less, or name another partition"
+            f"no partition accepts this request: {'; '.join(reasons.values())}",
+            todo="request less, or name another partition",
         )
     if reading is None or len(fitting) == 1:
         return fitting[0]

@@ -1,4 +1,4 @@
-"""Looking at the queue: all of one's own jobs in one call, seldom, and less often while nobody answers."""
+"""Polling the queue: all jobs of the user in one call of squeue."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from headway.clusters.slurm.seen_job import FORMAT, FORMAT_OF_OTHERS, SeenJob, j
 from headway.clusters.slurm.states import phase_of
 from headway.model.job import JobPhase
 
-_MUCH_BYTES = 4_000_000  # some versions print everybody's jobs, with every core of theirs
+_MUCH_BYTES = 4_000_000  # some versions print all users' jobs, with every core
 _NO_JSON = re.compile("json|option|plugin|serializ", re.IGNORECASE)
 _LIVE = "PENDING,CONFIGURING,RUNNING,SUSPENDED,COMPLETING,STOPPED,SIGNALING,STAGE_OUT,RESIZING"
 
 
 class Look(Struct, frozen=True):
-    """One's own jobs as they were at a time; `at` is when the question was asked."""
+    """The user's own jobs; `at` is when squeue was called."""
 
     at: float
     by_name: dict[str, list[SeenJob]] = field(default_factory=dict)
 
     def live(self) -> int:
-        """How many of one's jobs wait or run."""
+        """Count the jobs that wait or run."""
         return sum(
             phase_of(job.state) in (JobPhase.PENDING, JobPhase.RUNNING)
             for jobs in self.by_name.values()
@@ -33,7 +33,7 @@ class Look(Struct, frozen=True):
 
 
 class OwnJobs:
-    """Asks for one's own jobs: as JSON where that works, formatted otherwise."""
+    """Asks squeue for the user's own jobs: as JSON where that works, as formatted output otherwise."""
 
     def __init__(self, commands: Commands, user: int) -> None:
         self._commands = commands
@@ -47,7 +47,7 @@ class OwnJobs:
             return None
         by_name: dict[str, list[SeenJob]] = {}
         for job in jobs:
-            if job.user == self._user:  # a version that prints everybody's must not mislead us
+            if job.user == self._user:  # some versions ignore --user
                 by_name.setdefault(job.name, []).append(job)
         return Look(at, by_name)
 
@@ -55,7 +55,7 @@ class OwnJobs:
         try:
             answer = self._commands.read("squeue", "--json", "--states=all", f"--user={self._user}")
         except NoAnswerError:
-            return None  # no fault of the format
+            return None  # says nothing about the format
         if answer.code != 0 and not _NO_JSON.search(answer.complaint):
             return None
         jobs = jobs_of_json(answer.output) if answer.code == 0 else None
@@ -68,6 +68,6 @@ class OwnJobs:
 
 
 def everybody(commands: Commands) -> list[SeenJob] | None:
-    """All jobs that wait or run, as far as the site shows them; None if nobody can say."""
+    """Read all users' jobs that wait or run, as far as the site shows them; None if squeue does not answer."""
     text = commands.ask("squeue", "--noheader", "--all", "--array", f"--states={_LIVE}", f"--Format={FORMAT_OF_OTHERS}")
     return None if text is None else jobs_of_text(text)

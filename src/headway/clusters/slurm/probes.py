@@ -1,4 +1,4 @@
-"""Slurm's own estimates: a handful of `sbatch --test-only` correct the plan, and `squeue --start` measures it."""
+"""Slurm's own estimates: a few calls of `sbatch --test-only` correct our plan, and `squeue --start` checks it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from headway.kernels.batch.twin import twin_waits
 from headway.model.records import QueueRead
 from headway.model.resources import Resources
 
-MOST_PROBES = 5  # a plan: each takes the controller's time and a job number
+MOST_PROBES = 5  # per plan: each takes the controller's time and a job id
 _START = re.compile(r"to start at (\S+) using")
-_ROUNDS = 3  # what is taken away may have to be given at another time, and the other way round
-_RESOLUTION_S = 60.0  # Slurm plans in steps of about a minute: what is closer agrees
+_ROUNDS = 3  # a correction at one time may make another necessary
+_RESOLUTION_S = 60.0  # Slurm plans in steps of about a minute; smaller differences count as agreement
 
 Shape = tuple[int, float]  # nodes, seconds
 
@@ -36,7 +36,7 @@ class Probe(Struct, frozen=True):
 
 
 class Agreement(Struct, frozen=True):
-    """How the twin's starts of waiting jobs compare with Slurm's own: of how many, and by how much."""
+    """How the queue twin's starts of waiting jobs differ from Slurm's: for how many jobs, and by how much."""
 
     jobs: int
     median_s: float
@@ -45,7 +45,7 @@ class Agreement(Struct, frozen=True):
 
 
 def default_shapes(machine: int, most: Resources) -> list[Shape]:
-    """One node, a part, and all of them for an hour; one node for as long as possible."""
+    """One node, a quarter, half and all of the nodes for an hour; one node for as long as possible."""
     longest_s = most.walltime_s or 86400.0
     usual_s = min(3600.0, longest_s)
     counts = [min(count, most.nodes) for count in (1, machine // 4, machine // 2, machine) if count]
@@ -55,7 +55,7 @@ def default_shapes(machine: int, most: Resources) -> list[Shape]:
 def probe(
     commands: Commands, shapes: Sequence[Shape], node: Resources, partition: Partition, options: SlurmOptions
 ) -> list[Probe]:
-    """Ask Slurm about a few shapes. What it refuses is left out; a Slurm that does not answer is left in peace."""
+    """Ask Slurm when jobs of a few shapes would start. Refused shapes are left out; without an answer it stops."""
     found = []
     for nodes, walltime_s in shapes[:MOST_PROBES]:
         asked = node.replace(nodes=nodes, walltime_s=walltime_s, disk_bytes=0)
@@ -73,7 +73,7 @@ def probe(
 
 
 def _moment(text: str) -> float | None:
-    """Seconds, as we ask for them, or the local time of a version that does not listen."""
+    """Parse seconds, as we ask for them, or the local time that some versions print all the same."""
     if text.isdecimal():
         return float(text)
     try:
@@ -83,10 +83,10 @@ def _moment(text: str) -> float | None:
 
 
 def corrected(plan: QueueRead, probes: Sequence[Probe]) -> QueueRead:
-    """The plan, changed where Slurm knows better, so that a probed shape starts when Slurm says.
+    """Change the plan so that a probed shape starts when Slurm says.
 
-    Later than planned: there is something that we do not see (hidden jobs of others, reservations), and what we thought
-    free until then is not. Earlier: jobs share nodes.
+    If that is later than planned, some nodes are taken by what we do not see (hidden jobs, reservations). If it is
+    earlier, jobs share nodes.
     """
     times, free = list(plan.times), list(plan.free)
     for seen in probes:
@@ -110,7 +110,7 @@ def _wait_s(times: list[float], free: list[float], seen: Probe) -> float:
 def _limited(
     times: list[float], free: list[float], begin: float, end: float, *, most: float = float("inf"), least: float = 0.0
 ) -> tuple[list[float], list[float]]:
-    """The plan with at most, or at least, so many free nodes from `begin` to `end`; what holds for ever stays."""
+    """The plan with at most `most`, or at least `least`, free nodes from `begin` to `end`."""
     points = sorted({*times, max(begin, times[0]), end})
     values = [free[max(index for index, time in enumerate(times) if time <= point)] for point in points]
     changed = [
@@ -122,10 +122,7 @@ def _limited(
 
 
 def agreement(reading: Reading, partition: str) -> Agreement | None:
-    """How our plan's starts agree with those that Slurm shows for the same jobs; None if there are none to compare.
-
-    Slurm's are the ones of `squeue --start`; they stand in the same reading.
-    """
+    """Compare our plan's starts with Slurm's (`squeue --start`) for the same jobs; None if no job has both."""
     twin: Twin | None = twin_of(reading, partition)
     starts = twin.starts() if twin else {}
     planned = {

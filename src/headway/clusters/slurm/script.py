@@ -1,4 +1,4 @@
-"""The script of a job: it claims its folder, leaves marks, and starts one command on every node."""
+"""The script of a job: it claims its folder, leaves marks there, and starts one command on every node."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 from headway.clusters.slurm.marks import CLAIM, ENDED, STARTED
 from headway.model.errors import InputError
 
-# As a name of a job and of a folder: nothing that a shell, Slurm's file patterns (%j) or a path could take for more.
+# A tag names a job and a folder: no character that a shell, Slurm's file patterns (%j) or a path would interpret.
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}", re.ASCII)
 
-# With this srun says that Slurm itself has failed: the controller is away, for a minute or so when it is restarted, and
-# nothing was started.
+# The exit code by which srun says that Slurm itself failed and nothing was started; the controller may be restarting,
+# which takes about a minute.
 _NOT_STARTED = 222
 _TRIES, _PAUSE_S = 20, 5
 
-# The first to claim is the one that runs; after a restart by Slurm it finds its own number there. TERM must not end
-# the shell before the mark is written: what runs on the nodes gets it as well, and has to end in time.
+# The first job to claim the folder runs; after a restart by Slurm it finds its own id there. TERM must not end the
+# shell before the mark is written: the command on the nodes gets TERM as well, and has to end in time.
 _SCRIPT = """\
 #!/bin/sh
 umask 077
@@ -48,7 +48,7 @@ exit "$status"
 
 
 def check_tag(tag: str) -> str:
-    """The tag, if it can be the name of a job and of its folder."""
+    """Return the tag if it can name a job and its folder; otherwise raise an InputError."""
     if not _TAG.fullmatch(tag) or ".." in tag:
         raise InputError(
             f"{tag[:100]!r} cannot be the name of a job", todo="use letters, digits, and . _ - between them"
@@ -57,7 +57,7 @@ def check_tag(tag: str) -> str:
 
 
 def job_script(folder: Path, command: Sequence[str]) -> str:
-    """The script that runs `command` once on every node. Every value in it is quoted."""
+    """Write the script that runs `command` once on every node; all values in it are quoted."""
     words = [str(folder), *command]
     if not command or any("\0" in word for word in words):
         raise InputError("a job's command cannot be empty, nor hold a zero byte", where=str(folder))

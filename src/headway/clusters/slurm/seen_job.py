@@ -1,4 +1,4 @@
-"""A job as squeue shows it: from JSON where that exists, from formatted output otherwise."""
+"""A job as squeue shows it, parsed from JSON or from formatted output."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from headway.clusters.slurm.hostlist import expand
 from headway.model.errors import InputError
 from headway.model.units import parse_duration
 
-# The columns of the formatted output. Directories and names may hold anything. They come last, and only when jobs are
-# one's own: somebody else's could hold a whole forged line.
+# The columns of the formatted output. Directories and names may contain anything, even a forged line: they come last,
+# and are read of the user's own jobs only.
 _COLUMNS = (
     "JobID", "UserID", "State", "Reason", "SubmitTime", "StartTime", "EndTime", "TimeLimit", "NumNodes", "NumCPUs",
     "NodeList", "PriorityLong", "Partition", "exit_code", "DerivedEC", "RestartCnt", "OverSubscribe",
@@ -31,7 +31,7 @@ class Exit(Struct, frozen=True, array_like=True):
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing went wrong."""
+        """Whether it ended without an error."""
         return self.code == 0 and self.signal == 0
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class Exit(Struct, frozen=True, array_like=True):
 
 
 def exit_of_status(status: int) -> Exit:
-    """From a status as `wait` gives it; the flag for a core dump is left out.
+    """Split a status as `wait` returns it; the flag for a core dump is ignored.
 
     >>> str(exit_of_status(253)), str(exit_of_status(768))
     ('0:125', '3:0')
@@ -48,7 +48,7 @@ def exit_of_status(status: int) -> Exit:
 
 
 class SeenJob(Struct, frozen=True):
-    """What squeue shows of a job. Times are seconds since the epoch; `started_at` of one that waits is Slurm's plan."""
+    """What squeue shows of a job. Times are seconds since the epoch; a waiting job's `started_at` is Slurm's plan."""
 
     job_id: int
     user: int
@@ -57,7 +57,7 @@ class SeenJob(Struct, frozen=True):
     submitted_at: float | None
     started_at: float | None
     ended_at: float | None
-    limit_s: float | None  # None: as long as it likes
+    limit_s: float | None  # None: no limit
     nodes: int
     cpus: int
     node_names: tuple[str, ...]
@@ -66,13 +66,13 @@ class SeenJob(Struct, frozen=True):
     exit: Exit
     derived_exit: Exit
     restarts: int
-    alone: bool  # whether it wants its nodes for itself
+    alone: bool  # whether it does not share its nodes
     name: str = ""
     directory: str = ""
 
 
 def jobs_of_json(data: bytes) -> list[SeenJob] | None:
-    """The jobs of a document as `squeue --json` writes it, any version; None if it is not one."""
+    """Parse the output of `squeue --json`, of any version; None if it is something else."""
     try:
         document = msgspec.json.decode(data)
         if document.get("errors"):
@@ -84,7 +84,7 @@ def jobs_of_json(data: bytes) -> list[SeenJob] | None:
 
 def _from_document(job: dict[str, Any]) -> SeenJob:
     minutes = _number(job["time_limit"])
-    shared = job.get("shared")  # a list since 23.11, and null for a job that does not mind
+    shared = job.get("shared")  # a list since 23.11; null for a job that may share its nodes
     return SeenJob(
         job_id=int(job["job_id"]),
         user=int(job["user_id"]),
@@ -109,7 +109,7 @@ def _from_document(job: dict[str, Any]) -> SeenJob:
 
 
 def _number(value: Any) -> float | None:
-    """A plain number, or one of those with `set` and `infinite` beside it; None if there is none, or no bound."""
+    """A plain number, or one with `set` and `infinite` beside it; None if it is not set, or infinite."""
     if isinstance(value, dict):
         return None if value.get("infinite") or not value.get("set", True) else float(value["number"])
     number = None if value is None else float(value)
@@ -117,7 +117,7 @@ def _number(value: Any) -> float | None:
 
 
 def _state(value: Any) -> str:
-    """One word; since 23.11 it is a list of the state and its flags."""
+    """The state as one word; since 23.11 it is a list of the state and its flags."""
     if isinstance(value, str):
         return value
     words = [str(word) for word in value]
@@ -125,7 +125,7 @@ def _state(value: Any) -> str:
 
 
 def _exit(value: Any) -> Exit:
-    """From a status, or since 23.02 from a document."""
+    """From a status, or since 23.02 from an object."""
     if isinstance(value, dict) and "return_code" in value:
         signal = value.get("signal") or {}
         number = signal.get("id", signal.get("signal_id")) if isinstance(signal, dict) else None
@@ -134,7 +134,7 @@ def _exit(value: Any) -> Exit:
 
 
 def jobs_of_text(text: str) -> list[SeenJob] | None:
-    """The jobs of output in our own format, with or without names; None if it is something else."""
+    """Parse output in one of our two formats; None if it is something else."""
     try:
         return [_from_line(line) for line in text.splitlines() if line]
     except (ValueError, InputError):
@@ -144,7 +144,7 @@ def jobs_of_text(text: str) -> list[SeenJob] | None:
 def _from_line(line: str) -> SeenJob:
     *cells, rest = line.split("|", len(_COLUMNS))
     cell = dict(zip(_COLUMNS, cells, strict=True))
-    directory, _, name = rest.rpartition("|")  # names of our own jobs hold no such mark
+    directory, _, name = rest.rpartition("|")  # names of our own jobs contain no |
     return SeenJob(
         job_id=int(cell["JobID"]),
         user=int(cell["UserID"]),
@@ -179,7 +179,7 @@ def _moment(text: str) -> float | None:
 
 
 def limit_of(text: str) -> float | None:
-    """Seconds of a limit as Slurm writes it, `1-00:00:00`; None: no limit."""
+    """Parse a limit as Slurm writes it, `1-00:00:00`, into seconds; None: no limit."""
     if text in ("UNLIMITED", "INFINITE", "INVALID", "NOT_SET", "Partition_Limit", "NONE", ""):
         return None
     return parse_duration(text)

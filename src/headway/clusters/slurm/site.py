@@ -1,4 +1,4 @@
-"""A site as one user sees it: read seldom, kept for a while, and shared by all who ask."""
+"""`SlurmSite`: the installation and its rules as one user sees them, cached so that Slurm is asked seldom."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from headway.clusters.slurm.site_reading import (
 from headway.model.errors import SiteError
 from headway.model.resources import Resources
 
-_PATIENCE_S = 60.0  # a controller that is restarted is away for so long
-_LEAST_TRIES = 4  # each may take as long as a command may
+_PATIENCE_S = 60.0  # about as long as a controller takes to restart
+_LEAST_TRIES = 4  # a try may take as long as the time-out of a command
 _LONGEST_PAUSE_S = 10.0
 _SITE_INTERVAL_S = 600.0  # partitions and limits change seldom
 
 
 class UnreachableError(SiteError):
-    """Slurm does not answer now; later it may."""
+    """Slurm does not answer now, but may answer later."""
 
 
 class SlurmSite:
-    """Configuration, partitions, limits and queue, each read no more often than need be."""
+    """Configuration, partitions, limits and queue, each read at most once in its interval."""
 
     def __init__(self, commands: Commands, options: SlurmOptions, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -54,16 +54,16 @@ class SlurmSite:
         self._limits = Paced(self._read_limits, _SITE_INTERVAL_S, options.interval_s)
 
     def configuration(self) -> Configuration | None:
-        """How Slurm is set up; None if it has not said so yet."""
+        """How Slurm is configured; None if it has not answered yet."""
         return self._configuration.answer()
 
     def cluster(self) -> str:
-        """What it is called; nothing if it does not say."""
+        """The cluster's name; empty if it is not known."""
         configuration = self.configuration()
         return configuration.cluster if configuration is not None else ""
 
     def reading(self) -> Reading:
-        """The queue and its partitions; an UnreachableError if Slurm has said nothing of them yet."""
+        """The queue and the partitions; an UnreachableError if Slurm has not answered yet."""
         queue = self._queue.answer()
         partitions = self.partitions()
         if queue is None:
@@ -72,14 +72,14 @@ class SlurmSite:
         return Reading(at, jobs, partitions)
 
     def partitions(self) -> list[Partition]:
-        """All partitions and their nodes; an UnreachableError if Slurm has said nothing of them yet."""
+        """All partitions and their nodes; an UnreachableError if Slurm has not answered yet."""
         nodes, lines = self._nodes.answer(), self._partitions.answer()
         if nodes is None or lines is None:
             raise _silent()
         return [partition_of(line, nodes) for line in lines]
 
     def wait_for_answer(self) -> None:
-        """Give Slurm a chance to say everything: somebody is about to need it. What it has said stands."""
+        """Ask what was never answered, several times if need be; the caller sees what is still missing."""
         if obstacle := why_no_login_node():
             raise SiteError(obstacle, todo="log in to one")
         questions: tuple[Paced[Any], ...] = (
@@ -98,22 +98,22 @@ class SlurmSite:
         return usable(self.partitions(), self._options, self._groups)
 
     def home(self) -> tuple[Partition, Resources]:
-        """The partition that plans are made for, and the most that a job can get there."""
+        """The partition that plans are made for, and the largest request that it allows."""
         return home_limits(self.candidates(), self.user_limits(), self._options)
 
     def partition_for(self, asked: Resources) -> Partition:
-        """Where such a job goes; a SiteError if nowhere."""
+        """Choose the partition for a request; a SiteError if none accepts it."""
         return choose(asked, self.candidates(), self.user_limits(), self._options, self.reading())
 
     def user_limits(self) -> dict[str, UserLimits]:
-        """What this user may have, by partition."""
+        """The user's limits, by partition."""
         found = self._limits.answer()
         if found is None:
-            raise UnreachableError("Slurm does not say what it allows", todo="try `scontrol show config`")
+            raise UnreachableError("Slurm does not answer what it allows", todo="try `scontrol show config`")
         return found
 
     def most_jobs(self) -> int | None:
-        """How many jobs this user may have in the queue."""
+        """How many jobs this user may have in the queue; None if no limit is known."""
         found = [limits.jobs for limits in self.user_limits().values() if limits.jobs is not None]
         return min(found, default=None)
 

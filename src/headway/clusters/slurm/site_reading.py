@@ -1,4 +1,4 @@
-"""What a site is: its configuration, partitions and nodes, read by scontrol and sinfo."""
+"""Reads a site's configuration, partitions and nodes with scontrol and sinfo."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _PAIR = re.compile(r"(\S+?)=(.*?)(?= \S+?=|$)")
 _SETTING = re.compile(r"(\S+)\s*= (.*)")
 _GPUS = re.compile(r"gpu(?::[^:,()]+)?:(\d{1,4})", re.ASCII)
 _WORKING = ("idle", "mixed", "allocated", "completing", "planned")
-_SIGNS = "~#!%$@^-+"  # behind a state: sleeping, waking up, …; a * is a node that does not respond
+_SIGNS = "~#!%$@^-+"  # suffixes of a state: powered down, powering up, …; a node with * does not respond
 _NODE_FORMAT = "%N|%R|%T|%c|%m|%G|%f"
 
 
 class Configuration(Struct, frozen=True):
-    """How Slurm is set up here."""
+    """The settings of Slurm that matter to Headway."""
 
     version: str
     cluster: str
     keeps_accounts: bool  # whether there is a slurmdbd
-    enforces_limits: bool  # whether what associations and QOS say holds
+    enforces_limits: bool  # whether the limits of associations and QOS are enforced
     kills_for_memory: bool
-    hides_jobs: bool  # of other people
+    hides_jobs: bool  # of other users
     min_job_age_s: float  # how long an ended job stays in the queue
 
 
@@ -42,7 +42,7 @@ class Node(Struct, frozen=True):
 
 
 class Partition(Struct, frozen=True):
-    """Nodes, and what a job on them may ask for."""
+    """A partition: its nodes, and what a job there may request."""
 
     name: str
     is_default: bool
@@ -55,12 +55,12 @@ class Partition(Struct, frozen=True):
     max_memory_bytes_per_node: int | None
     tier: int
     qos: str | None
-    allowed: dict[str, tuple[str, ...]]  # accounts, qos, groups: only these; none: anybody's
+    allowed: dict[str, tuple[str, ...]]  # accounts, qos, groups; without an entry: all
     denied: dict[str, tuple[str, ...]]
 
 
 def read_configuration(commands: Commands) -> Configuration | None:
-    """The configuration; None if it cannot be read now."""
+    """Read the configuration; None if that is not possible now."""
     text = commands.ask("scontrol", "show", "config")
     lines = (text or "").splitlines()
     found = {match[1]: match[2] for line in lines if (match := _SETTING.fullmatch(line.strip()))}
@@ -80,7 +80,7 @@ def read_configuration(commands: Commands) -> Configuration | None:
 
 
 def read_partition_lines(commands: Commands) -> list[str] | None:
-    """The partitions as Slurm describes them, without their nodes; None if they cannot be read now."""
+    """Read the lines that describe the partitions, without their nodes; None if that is not possible now."""
     text = commands.ask("scontrol", "show", "partition", "--oneliner")
     lines = (text or "").splitlines()
     try:
@@ -92,7 +92,7 @@ def read_partition_lines(commands: Commands) -> list[str] | None:
 
 
 def read_nodes(commands: Commands) -> dict[str, list[Node]] | None:
-    """The nodes by partition."""
+    """Read the nodes by partition; None if that is not possible now."""
     text = commands.ask("sinfo", "--noheader", "--all", "--Node", "--format", _NODE_FORMAT)
     found: dict[str, list[Node]] = {}
     try:
@@ -113,7 +113,7 @@ def read_nodes(commands: Commands) -> dict[str, list[Node]] | None:
 
 
 def partition_of(line: str, nodes: dict[str, list[Node]]) -> Partition:
-    """A partition as `scontrol show partition --oneliner` tells of it."""
+    """Parse a line of `scontrol show partition --oneliner`."""
     pair = {match[1]: match[2] for match in _PAIR.finditer(line)}
     name = pair["PartitionName"]
     return Partition(

@@ -1,4 +1,4 @@
-"""What a state of Slurm's means, by all the evidence there is."""
+"""What Slurm's job states mean: the phase of a job, and how it ended."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _PHASES = {
     ),
 }  # fmt: skip
 _BY_STATE = {state: phase for phase, states in _PHASES.items() for state in states}
-_OUT_OF_MEMORY_SIGNAL = 125  # what a step killed by its control group reports
+_OUT_OF_MEMORY_SIGNAL = 125  # reported by a step that its control group killed
 _KILL = 9
-_NO_OUTPUT_SIGNAL = 53  # what Slurm reports when it cannot open a job's files
+_NO_OUTPUT_SIGNAL = 53  # reported when Slurm cannot open a job's files
 
 
 class Evidence(Struct, frozen=True):
-    """All that is known of how a job stands."""
+    """All that is known of a job's state."""
 
     state: str
     reason: str = ""
     exit: Exit = Exit()
     derived_exit: Exit = Exit()  # the worst end of any of its steps
     cancelled_by_us: bool = False
-    cancelled_by: str = ""  # a user's number, where accounting tells
+    cancelled_by: str = ""  # a user id, where accounting is kept
     kills_for_memory: bool = False  # whether the site runs with OverMemoryKill
-    log_tells_of_memory: bool = False  # whether Slurm wrote there that a step had too much
+    log_tells_of_memory: bool = False  # whether Slurm wrote there that a step exceeded its memory
 
 
 def phase_of(state: str) -> JobPhase:
-    """Where a job is; a word that nobody knows is not an end."""
+    """The phase of a job in this state; an unknown state does not count as ended."""
     return _BY_STATE.get(state, JobPhase.UNKNOWN)
 
 
@@ -66,11 +66,12 @@ def _cancelled(seen: Evidence) -> str:
         return "the job that it waited for can no longer end as needed"
     if seen.cancelled_by_us:
         return "it was cancelled by Headway"
-    return f"it was cancelled by {f'user {seen.cancelled_by}' if seen.cancelled_by else 'somebody'}, not by Headway"
+    user = f"user {seen.cancelled_by}" if seen.cancelled_by else "an unknown user"
+    return f"it was cancelled by {user}, not by Headway"
 
 
 def _completed(seen: Evidence) -> tuple[Ending, str]:
-    """The script ended well, which says nothing about the steps in it."""
+    """The script succeeded, but its steps may have failed."""
     worst = seen.derived_exit
     if worst.is_clean:
         return Ending.SUCCESS, ""
@@ -82,8 +83,11 @@ def _completed(seen: Evidence) -> tuple[Ending, str]:
 
 
 def _failed(seen: Evidence) -> tuple[Ending, str]:
-    """FAILED 0:9 is what OverMemoryKill leaves; elsewhere somebody sent SIGKILL. If only a step was killed, its state
-    does not tell which of the two it was, but its log does."""
+    """Tell a job that Slurm killed for its memory from one that failed otherwise.
+
+    With OverMemoryKill such a job is FAILED 0:9; at other sites 0:9 means that it was sent SIGKILL. If only a step was
+    killed, the log says which of the two it was.
+    """
     signals = {seen.exit.signal, seen.derived_exit.signal}
     if _OUT_OF_MEMORY_SIGNAL in signals or seen.reason == "OutOfMemory" or seen.log_tells_of_memory:
         return Ending.MEMORY, "it used more memory than it had asked for"

@@ -1,4 +1,4 @@
-"""Asking Slurm for a job: the arguments of sbatch, and what its answer proves."""
+"""The arguments of sbatch, and what its answer proves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headway.clusters.slurm.site_reading import Partition
 from headway.model.resources import Resources
 
 _NUMBER = re.compile(r"(\d{1,12})(?:;[\w.-]*)?", re.ASCII)
-# What sbatch says when the same request can never succeed. Anything else may have been accepted all the same.
+# sbatch's errors after which the same request can never succeed. After any other error a job may exist.
 _FOR_GOOD = re.compile(
     "invalid (partition|account|qos|feature|generic resource|wckey|license|constraint)"
     "|requested (node configuration|partition configuration|reservation) (is )?(not available|invalid|not permitted)"
@@ -28,7 +28,7 @@ _FOR_GOOD = re.compile(
 
 
 class Reply(NamedTuple):
-    """What became of a submission: accepted, refused for good, or nobody knows."""
+    """The outcome of a submission: accepted, refused for good, or lost, which means unknown."""
 
     kind: Literal["accepted", "refused", "lost"]
     job_id: int | None = None
@@ -36,7 +36,7 @@ class Reply(NamedTuple):
 
 
 def resource_arguments(asked: Resources, partition: Partition, options: SlurmOptions) -> list[str]:
-    """What is asked for, as arguments of sbatch: whole nodes, or the request's part of each."""
+    """A request as arguments of sbatch: for whole nodes, or for the requested part of each."""
     cpus = max(1, math.ceil(asked.cores))
     memory_mib = max(1, math.ceil(asked.memory_bytes / 2**20))
     arguments = [
@@ -51,7 +51,7 @@ def resource_arguments(asked: Resources, partition: Partition, options: SlurmOpt
         enough = (
             all(node.memory_bytes >= asked.memory_bytes for node in nodes) and not partition.max_memory_bytes_per_node
         )
-        arguments += ["--exclusive", f"--mem={0 if enough else memory_mib}M"]  # 0: all that a node has
+        arguments += ["--exclusive", f"--mem={0 if enough else memory_mib}M"]  # 0: all memory of a node
     elif asked.memory_bytes:
         arguments.append(f"--mem={memory_mib}M")
     if asked.gpus and not any(flag.startswith(("--gres=", "--gpus-per-node=")) for flag in options.flags):
@@ -60,7 +60,7 @@ def resource_arguments(asked: Resources, partition: Partition, options: SlurmOpt
 
 
 def _minutes(walltime_s: float | None, partition: Partition) -> str:
-    """Slurm counts in minutes; without a limit of its own a job may have all that the partition gives."""
+    """A time limit in Slurm's unit, minutes; without one of its own a job gets the partition's."""
     longest = partition.max_time_s if walltime_s is None else walltime_s
     return "UNLIMITED" if longest is None else str(max(1, math.ceil(longest / 60)))
 
@@ -68,7 +68,7 @@ def _minutes(walltime_s: float | None, partition: Partition) -> str:
 def sbatch_arguments(
     tag: str, folder: Path, asked: Resources, partition: Partition, options: SlurmOptions, after: int | None
 ) -> list[str]:
-    """The whole command."""
+    """The whole sbatch command."""
     dependency = [f"--dependency=afterany:{after}", "--kill-on-invalid-dep=yes"] if after is not None else []
     return [
         "sbatch",
@@ -78,16 +78,16 @@ def sbatch_arguments(
         *options.arguments(),
         *dependency,
         "--requeue" if options.requeue else "--no-requeue",
-        "--no-kill",  # the death of one node is not the death of the others
+        "--no-kill",  # if one node fails, the others go on
         "--export=ALL",
         f"--chdir={folder}",
-        "--output=/dev/null",  # the script opens its log itself: in a folder's name Slurm would replace %j and the like
+        "--output=/dev/null",  # the script opens its log: Slurm would replace %j and the like in a folder's name
         str(folder / SCRIPT),
     ]
 
 
 def send(commands: Commands, arguments: list[str]) -> Reply:
-    """Submit. That nothing came back, or an error, does not mean that there is no job."""
+    """Call sbatch. No answer, or an error, does not prove that there is no job."""
     try:
         answer = commands.act(*arguments)
     except NoAnswerError as error:
@@ -98,12 +98,12 @@ def send(commands: Commands, arguments: list[str]) -> Reply:
     if words := refusal(answer):
         return Reply("refused", words=words)
     return Reply(
-        "lost", words=answer.complaint.splitlines()[-1] if answer.complaint else "sbatch's answer makes no sense"
+        "lost", words=answer.complaint.splitlines()[-1] if answer.complaint else "sbatch's answer cannot be understood"
     )
 
 
 def refusal(answer: Answer) -> str:
-    """Why the same request can never succeed, in sbatch's words; nothing if it may."""
+    """Say why the same request can never succeed, in sbatch's words; nothing if it may succeed."""
     said = _FOR_GOOD.search(answer.complaint) if answer.code != 0 else None
     line = next((line for line in answer.complaint.splitlines() if said and said[0] in line), "")
     return line.removeprefix("sbatch: error: ")

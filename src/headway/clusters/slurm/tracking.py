@@ -1,4 +1,4 @@
-"""What is known of each job, by its own marks, by the queue, and by accounting, in this order of trust."""
+"""What is known of each job: from its own marks, the queue and accounting, trusted in this order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from headway.clusters.news import JobNews
-from headway.clusters.slurm.accounting import Kept
+from headway.clusters.slurm.accounting import AccountedJob
 from headway.clusters.slurm.hostlist import expand
 from headway.clusters.slurm.marks import CANCELLED, ENDED, STARTED, Asked, JobFolder, Mark
 from headway.clusters.slurm.seen_job import SeenJob
@@ -19,15 +19,16 @@ _ORDER = {JobPhase.UNKNOWN: 0, JobPhase.PENDING: 1, JobPhase.RUNNING: 2, JobPhas
 
 
 def claimed_by(folder: JobFolder) -> int | None:
-    """The number of the job that holds the folder, if one does."""
+    """The id of the job that has claimed the folder, if one has."""
     claimant = folder.claimant()
     return int(claimant) if claimant is not None and claimant.isdecimal() else None
 
 
 def ours(folder: JobFolder, asked: Asked, jobs: Sequence[SeenJob]) -> SeenJob | None:
-    """Which of the jobs of a name is the one: who claimed the folder, who was told to us, the first.
+    """Pick our job among all jobs with this name: the one that claimed the folder, else the id that sbatch returned,
+    else the lowest id.
 
-    Of one job that is listed twice the word that ends least counts: what was too early is put right by the next look.
+    If a job is listed twice, the less final state wins; the next look corrects it.
     """
     ranked = sorted(jobs, key=lambda job: (job.job_id, _ORDER[phase_of(job.state)]))
     for wanted in (claimed_by(folder), asked.job_id):
@@ -39,14 +40,14 @@ def ours(folder: JobFolder, asked: Asked, jobs: Sequence[SeenJob]) -> SeenJob | 
     return ranked[0] if ranked else None
 
 
-def strays(asked: Asked, jobs: Iterable[SeenJob]) -> set[int]:
-    """The live jobs of a tag's name that are not the one: twins that came late, or all if it was cancelled."""
+def duplicates(asked: Asked, jobs: Iterable[SeenJob]) -> set[int]:
+    """The ids of live jobs with a tag's name that should not exist: duplicates, or all if the tag was cancelled."""
     live = {job.job_id for job in jobs if phase_of(job.state) in (JobPhase.PENDING, JobPhase.RUNNING)}
     return live - ({asked.job_id} if not asked.cancelled else set())
 
 
 class Tracker:
-    """Keeps what was once known: a job that ran does not wait, and one that ended does not come back, unless Slurm
+    """Remembers jobs: one that has run does not wait again, and one that has ended does not run again, unless Slurm
     counts another restart."""
 
     def __init__(self, *, kills_for_memory: bool = False) -> None:
@@ -59,7 +60,7 @@ class Tracker:
         return self._known.get(tag)
 
     def keep(self, tag: str, news: JobNews) -> JobNews:
-        """Take note, and say what is known now."""
+        """Remember news of a job; return what is known now, which may be more."""
         before = self._known.get(tag)
         if before is not None and before.job_id == news.job_id and news.restarts <= before.restarts:
             if _ORDER[news.phase] < _ORDER[before.phase]:
@@ -76,19 +77,21 @@ class Tracker:
         return news
 
     def missing_for_s(self, tag: str, at: float) -> float:
-        """For how long a job was in none of the looks, the last of which was at `at`."""
+        """Seconds for which no look at the queue has shown a job; the last look was at `at`."""
         return at - self._missing_since.setdefault(tag, at)
 
     def seen_again(self, tag: str) -> None:
-        """It is there."""
+        """Note that the queue shows a job."""
         self._missing_since.pop(tag, None)
 
     def by_queue(self, folder: JobFolder, asked: Asked, job: SeenJob) -> JobNews:
-        """What the queue says of a job, and what its marks say against it."""
+        """What the queue says of a job, corrected by the job's marks."""
         phase = phase_of(job.state)
         ended = phase is JobPhase.ENDED
         ending, message = self._ending(folder, asked, job.state, job.reason, job) if ended else (None, "")
-        if ending is Ending.SUCCESS and asked.cancelled and is_closed(folder):  # it found that it was not wanted
+        if (
+            ending is Ending.SUCCESS and asked.cancelled and is_closed(folder)
+        ):  # its folder was closed before it started
             ending, message = Ending.CANCELLED, "it was cancelled by Headway"
         if phase is JobPhase.PENDING and job.reason not in ("", "None"):
             message = f"it waits: {job.reason}"
@@ -107,8 +110,8 @@ class Tracker:
         )
         return self.by_marks(folder, news)
 
-    def by_accounts(self, folder: JobFolder, asked: Asked, kept: Kept) -> JobNews:
-        """What accounting says of a job that the queue does not show; that it still runs may be old news."""
+    def by_accounts(self, folder: JobFolder, asked: Asked, kept: AccountedJob) -> JobNews:
+        """What accounting says of a job that the queue does not show. If it says "running", that may be out of date."""
         if phase_of(kept.state) is not JobPhase.ENDED:
             return self.by_marks(folder, JobNews(JobPhase.UNKNOWN, kept.job_id, message="the queue does not show it"))
         ending, message = self._ending(folder, asked, kept.state, kept.reason, kept)
@@ -119,7 +122,7 @@ class Tracker:
         return self.by_marks(folder, news)
 
     def _ending(
-        self, folder: JobFolder, asked: Asked, state: str, reason: str, job: SeenJob | Kept
+        self, folder: JobFolder, asked: Asked, state: str, reason: str, job: SeenJob | AccountedJob
     ) -> tuple[Ending, str]:
         return ending_of(
             Evidence(
@@ -128,7 +131,7 @@ class Tracker:
                 job.exit,
                 job.derived_exit,
                 asked.cancelled,
-                job.cancelled_by if isinstance(job, Kept) else "",
+                job.cancelled_by if isinstance(job, AccountedJob) else "",
                 self.kills_for_memory,
                 folder.log_tells_of_memory(job.job_id),
             )
@@ -136,7 +139,7 @@ class Tracker:
 
     @staticmethod
     def by_marks(folder: JobFolder, news: JobNews) -> JobNews:
-        """The news, put right by the marks of the job itself, unless they are of an earlier round or another job."""
+        """The news, corrected by the job's own marks, unless these are of an earlier round or of another job."""
         started, ended = folder.last_mark(STARTED), folder.last_mark(ENDED)
         if started is None or started.restarts < news.restarts or news.job_id not in (None, started.job_id):
             return news
@@ -168,12 +171,12 @@ def _nodes_of(started: Mark) -> tuple[str, ...]:
 
 
 def _by_status(words: str) -> tuple[Ending | None, str]:
-    """How a job ended by its own word, the exit status of what ran on its nodes."""
+    """How a job ended, from the exit status in its own mark."""
     if words == "0":
         return Ending.SUCCESS, ""
     return Ending.EXIT_CODE, f"what ran on its nodes ended with exit code {words}"
 
 
 def is_closed(folder: JobFolder) -> bool:
-    """Whether no job of this folder ever worked, nor will."""
+    """Whether no job of this folder has ever worked or ever will."""
     return folder.claimant() == CANCELLED

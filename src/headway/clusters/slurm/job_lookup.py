@@ -1,0 +1,170 @@
+"""`JobLookup`: finds out what is known of jobs, from their folders, the queue, and accounting."""
+
+from __future__ import annotations
+
+import time
+
+from msgspec import structs
+
+from headway.clusters.news import JobNews
+from headway.clusters.slurm.accounting import AccountedJob, Accounts
+from headway.clusters.slurm.cancelling import Canceller
+from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.marks import Asked, JobFolder
+from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.polling import Look
+from headway.clusters.slurm.seen_job import SeenJob
+from headway.clusters.slurm.site import SlurmSite
+from headway.clusters.slurm.submitting import Submitter
+from headway.clusters.slurm.tracking import Tracker, claimed_by, duplicates, is_closed, ours
+from headway.model.job import JobPhase
+from headway.model.outcome import Ending
+
+
+class JobLookup:
+    """Answers for jobs by tag. A job that cannot be found is unknown, not ended, until there is proof.
+
+    On the way it does what only it can see the need for: it notes ids whose answer was lost, sends again what was never
+    sent, and cancels duplicate jobs.
+    """
+
+    def __init__(
+        self, commands: Commands, site: SlurmSite, options: SlurmOptions, submitter: Submitter, canceller: Canceller
+    ) -> None:
+        self._site = site
+        self._options = options
+        self._submitter = submitter
+        self._canceller = canceller
+        self._by_id = Accounts(commands, "--jobs", options.interval_s)
+        self._by_name = Accounts(commands, "--name", options.interval_s)
+        self._tracker = Tracker()
+
+    def known(self, tag: str) -> JobNews:
+        """What was last known of a job."""
+        return self._tracker.known(tag) or JobNews(JobPhase.UNKNOWN)
+
+    def is_over(self, tag: str) -> bool:
+        """Whether a job has ended, and the reason is known: nothing more will be learned."""
+        known = self._tracker.known(tag)
+        return known is not None and known.phase is JobPhase.ENDED and known.ending is not None
+
+    def of_this_run(self, tag: str, look: Look | None) -> list[SeenJob]:
+        """The jobs with this name and folder: another run of the same user may use the same name."""
+        jobs = look.by_name.get(tag, []) if look is not None else []
+        return [job for job in jobs if job.directory == str(self._submitter.folder(tag).path)]
+
+    def news(self, tags: list[str], look: Look | None) -> dict[str, JobNews]:
+        """Find out about jobs, given the last look at the queue."""
+        configuration = self._site.configuration()
+        self._tracker.kills_for_memory = configuration is not None and configuration.kills_for_memory
+        found: dict[str, JobNews] = {}
+        vanished: list[str] = []
+        for tag in dict.fromkeys([*tags, *self._submitter.unanswered]):
+            asked = self._submitter.folder(tag).asked()
+            news = JobNews(JobPhase.UNKNOWN) if asked is None else self._resolve(tag, asked, look)
+            if news is None:
+                vanished.append(tag)
+            else:
+                found[tag] = self._tracker.keep(tag, news)
+        if vanished and look is not None:
+            found |= self._vanished(vanished, look)
+        return {tag: found.get(tag, JobNews(JobPhase.UNKNOWN)) for tag in tags}
+
+    def _resolve(self, tag: str, asked: Asked, look: Look | None) -> JobNews | None:
+        """Say what is known of a job; None if it should be in the queue and is not."""
+        if self.is_over(tag) and tag not in self._submitter.unanswered:
+            return self._tracker.known(tag)
+        folder = self._submitter.folder(tag)
+        jobs = self.of_this_run(tag, look)
+        job = ours(folder, asked, jobs)
+        number = claimed_by(folder) or (job.job_id if job else None) or asked.job_id
+        if number != asked.job_id and number is not None:  # sbatch's answer was lost, or a duplicate job was faster
+            asked = structs.replace(asked, job_id=number, sent=True, why_waiting="")
+            folder.note(asked)
+        self._canceller.cancel(duplicates(asked, jobs))
+        sent_at = self._submitter.unanswered.get(tag)
+        if sent_at is not None and time.time() - sent_at > self._options.open_s:
+            del self._submitter.unanswered[tag]
+        if asked.refused:
+            return _refused(asked)
+        if job is not None:
+            self._tracker.seen_again(tag)
+            return self._tracker.by_queue(folder, asked, job)
+        return self._not_in_queue(tag, folder, asked, look)
+
+    def _not_in_queue(self, tag: str, folder: JobFolder, asked: Asked, look: Look | None) -> JobNews | None:
+        unknown = JobNews(JobPhase.UNKNOWN, asked.job_id, message=asked.why_waiting)
+        by_marks = self._tracker.by_marks(folder, unknown)
+        if by_marks.phase is JobPhase.ENDED:
+            by_us = asked.cancelled and by_marks.ending is not Ending.SUCCESS
+            return _cancelled(by_marks) if by_us else by_marks
+        if asked.cancelled and is_closed(folder):
+            return _cancelled(JobNews(JobPhase.ENDED, asked.job_id))
+        if asked.job_id is None:
+            if asked.sent:
+                self._submitter.unanswered.setdefault(tag, asked.at)
+            return self._send_again(tag, asked, look)
+        if look is None or look.at <= asked.at + 1.0:  # squeue may not show it yet
+            return structs.replace(by_marks, phase=JobPhase.RUNNING if by_marks.started_at else JobPhase.PENDING)
+        return None
+
+    def _send_again(self, tag: str, asked: Asked, look: Look | None) -> JobNews:
+        """Send a job that was not sent yet, or whose answer was lost and that cannot be found."""
+        if not asked.sent:
+            asked = self._submitter.send(tag, asked)
+        elif look is not None and look.at > asked.at + self._options.resubmit_s:
+            rows = self._accounted(self._by_name, sorted(self._submitter.unanswered))
+            folder = self._submitter.folder(tag)
+            number = next((row.job_id for row in reversed(rows or []) if row.directory == str(folder.path)), None)
+            if number is not None:
+                asked = structs.replace(asked, job_id=number)
+                folder.note(asked)
+            elif rows is not None:
+                asked = self._submitter.send(tag, asked)
+        if asked.refused:
+            return _refused(asked)
+        known = asked.job_id is not None or not asked.sent
+        return JobNews(JobPhase.PENDING if known else JobPhase.UNKNOWN, asked.job_id, message=asked.why_waiting)
+
+    def _vanished(self, tags: list[str], look: Look) -> dict[str, JobNews]:
+        """Find out about jobs that the queue no longer shows."""
+        found: dict[str, JobNews] = {}
+        asked = {tag: entry for tag in tags if (entry := self._submitter.folder(tag).asked()) is not None}
+        numbers = sorted(entry.job_id for entry in asked.values() if entry.job_id is not None)
+        last = {row.job_id: row for row in self._accounted(self._by_id, list(map(str, numbers))) or []}
+        for tag, entry in asked.items():
+            folder = self._submitter.folder(tag)
+            row = last.get(entry.job_id or 0)
+            news = self._tracker.by_accounts(folder, entry, row) if row else None
+            if news is None or news.phase is not JobPhase.ENDED:
+                missing_s = self._tracker.missing_for_s(tag, look.at)
+                news = self._give_up(folder, entry) if missing_s >= self._options.open_s else None
+            if news is None and entry.cancelled:
+                news = _cancelled(JobNews(JobPhase.ENDED, entry.job_id))
+            unknown = JobNews(JobPhase.UNKNOWN, entry.job_id, message="the queue does not show it any more")
+            found[tag] = self._tracker.keep(tag, news) if news else self._tracker.by_marks(folder, unknown)
+        return found
+
+    def _give_up(self, folder: JobFolder, asked: Asked) -> JobNews | None:
+        """Prove that a job missing for long is over: cancel what may exist, and close its folder to late starts."""
+        if asked.job_id is None or not self._canceller.cancel({asked.job_id}):
+            return None
+        folder.close()
+        known = self._tracker.by_marks(folder, JobNews(JobPhase.UNKNOWN, asked.job_id))
+        message = "Slurm has forgotten it, and does not say how it ended"
+        return structs.replace(known, phase=JobPhase.ENDED, ending=Ending.NODE_LOST, message=message)
+
+    def _accounted(self, accounts: Accounts, wanted: list[str]) -> list[AccountedJob] | None:
+        """Ask accounting: an empty answer where there is no accounting, None if it does not answer now."""
+        configuration = self._site.configuration()
+        if configuration is None:
+            return None
+        return accounts.of(wanted) if configuration.keeps_accounts and wanted else []
+
+
+def _refused(asked: Asked) -> JobNews:
+    return JobNews(JobPhase.ENDED, ending=Ending.LAUNCH_FAILED, message=asked.refused)
+
+
+def _cancelled(news: JobNews) -> JobNews:
+    return structs.replace(news, ending=Ending.CANCELLED, message="it was cancelled by Headway")

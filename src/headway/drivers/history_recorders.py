@@ -1,0 +1,114 @@
+"""Recorders: each collects one kind of lesson from a run's records, and writes it to the history."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from headway.history.base import History, KeptWait
+from headway.model.job import JobPhase
+from headway.model.observation import Observation
+from headway.model.records import Decision, Event, HistoryKey, JobState, Launch, SeenWait, Submit, TaskEnded
+from headway.model.resources import Resources
+from headway.model.task import Task
+
+
+class Recorder(ABC):
+    """Notes a run's records one by one; `RunHistory` decides when pending items are written, and handles all errors."""
+
+    most_pending = 500  # if so many items are pending, they are written at once
+    longest_s = 5.0  # otherwise after this time
+
+    def __init__(self, key: HistoryKey) -> None:
+        self.key = key
+        self.pending: list[Any] = []
+
+    @abstractmethod
+    def note(self, record: Event | Decision) -> None:
+        """Collect what the record teaches."""
+
+    @abstractmethod
+    def write(self, history: History) -> None:
+        """Write all pending items in one transaction; those that the history has already stay as they are."""
+
+    def written(self) -> None:
+        """Forget the pending items, which are in the history now."""
+        self.pending.clear()
+
+
+class AttemptRecorder(Recorder):
+    """Records the attempts that ended through the task itself, not through a lost node or a cancelled run."""
+
+    def __init__(self, key: HistoryKey, run: str, task: Callable[[str], Task]) -> None:
+        """`run` is the run's uid, `task` finds a task by its id."""
+        super().__init__(key)
+        self._run = run
+        self._task = task
+        self._running: dict[str, tuple[int, Resources]] = {}  # attempt, and what it was given
+
+    def note(self, record: Event | Decision) -> None:
+        if isinstance(record, Launch):
+            self._running[record.task] = (record.attempt, record.resources)
+        elif isinstance(record, TaskEnded):
+            outcome = record.outcome
+            attempt, given = self._running.get(outcome.task, (0, Resources()))
+            if attempt != outcome.attempt:
+                return  # a late report of an attempt that was given up as lost
+            del self._running[outcome.task]
+            if outcome.ending.blameless:
+                return
+            task = self._task(outcome.task)
+            self.pending.append(
+                Observation(
+                    task.category,
+                    self._run,
+                    outcome.task,
+                    outcome.attempt,
+                    outcome.ending,
+                    outcome.started_at,
+                    outcome.ended_at,
+                    given,
+                    outcome.usage,
+                    task.input_bytes,
+                    task.hints,
+                )
+            )
+
+    def write(self, history: History) -> None:
+        history.add(self.key.site, self.key.workflow, self.pending)
+
+
+class WaitRecorder(Recorder):
+    """Records how long jobs waited in the queue.
+
+    A dependent job is left out: it is not eligible before its predecessor ends, so its queue wait is unknown.
+    """
+
+    longest_s = 0.0  # runs beside this one should know at once
+
+    def __init__(self, key: HistoryKey, run: str) -> None:
+        super().__init__(key)
+        self._run = run
+        self._submitted: dict[str, Submit] = {}
+
+    def note(self, record: Event | Decision) -> None:
+        if isinstance(record, Submit) and record.after is None:
+            self._submitted[record.tag] = record
+        elif isinstance(record, JobState) and record.phase is JobPhase.RUNNING:
+            submitted = self._submitted.pop(record.tag, None)
+            if submitted is not None:
+                started_at = record.at if record.since is None else record.since
+                self.pending.append(self._wait(submitted, started_at))
+
+    def _wait(self, submitted: Submit, started_at: float) -> KeptWait:
+        wait = SeenWait(
+            nodes=submitted.request.per_node.nodes,
+            asked_s=submitted.request.per_node.walltime_s or 0.0,
+            estimate_s=submitted.wait_estimate_s,
+            waited_s=max(0.0, started_at - submitted.at),
+        )
+        return KeptWait(self._run, submitted.tag, "", submitted.at, wait)
+
+    def write(self, history: History) -> None:
+        history.add_waits(self.key.site, self.pending)

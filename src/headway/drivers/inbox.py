@@ -1,0 +1,94 @@
+"""The driver's inbox: everything that happens to a run arrives here, in order, from tasks and threads alike."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from msgspec import Struct
+
+from headway.clusters.news import JobNews
+from headway.model.outcome import Outcome
+from headway.model.records import Event
+from headway.workers.line import Line
+
+
+class Connected(Struct, frozen=True):
+    """A node's supervisor answered: for the first time, or again after its connection was lost."""
+
+    tag: str
+    node: str
+    connection: Line
+    job_started_at: float | None  # as the cluster says
+
+
+class Disconnected(Struct, frozen=True):
+    """A connection to a supervisor was lost; the monitor is already trying to make a new one."""
+
+    node: str
+    connection: Line
+
+
+class AttemptEnded(Struct, frozen=True):
+    """A supervisor reports the end of an attempt, possibly not for the first time."""
+
+    at: float
+    tag: str
+    outcome: Outcome
+    connection: Line
+
+
+class NodeGone(Struct, frozen=True):
+    """A job goes on without one of its nodes."""
+
+    at: float
+    tag: str
+    node: str
+    message: str
+
+
+class JobGone(Struct, frozen=True):
+    """A job has ended; nothing of it runs any more."""
+
+    at: float
+    tag: str
+    nodes: tuple[str, ...]  # those that had answered and were not lost before
+    news: JobNews
+
+
+class Failed(Struct, frozen=True):
+    """The run cannot go on, for this reason."""
+
+    error: Exception
+
+
+Message = Event | Connected | Disconnected | AttemptEnded | NodeGone | JobGone
+
+
+class Inbox:
+    """A queue of messages that every producer puts into and only the driver reads."""
+
+    def __init__(self) -> None:
+        """Belongs to the event loop that is running now."""
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[Message | Failed] = asyncio.Queue()
+
+    def put(self, message: Message | Failed) -> None:
+        """Add a message, from the event loop's own thread."""
+        self._queue.put_nowait(message)
+
+    def put_from_thread(self, message: Message | Failed) -> None:
+        """Add a message, from any thread; without effect when the run is over."""
+        with contextlib.suppress(RuntimeError):  # the event loop is closed
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, message)
+
+    async def take(self) -> list[Message]:
+        """Wait for a message; return all that have arrived, oldest first. An error among them is raised."""
+        arrived = [await self._queue.get()]
+        arrived += [self._queue.get_nowait() for _ in range(self._queue.qsize())]
+        messages: list[Message] = []
+        for message in arrived:
+            if isinstance(message, Failed):
+                raise message.error
+            messages.append(message)
+        return messages

@@ -1,0 +1,77 @@
+"""Targets: the cluster that a run's jobs go to, and the connections to its nodes.
+
+Both follow from the run's settings alone, so that a resumed run finds its jobs again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Struct, convert
+
+from headway.clusters.base import Cluster
+from headway.clusters.local import LocalMachine, RunJobs
+from headway.journal.folder import RunFolder
+from headway.model.errors import InputError
+from headway.model.records import RunStarted
+from headway.workers.line import Lines
+from headway.workers.link import SocketLines
+
+LOCAL, SLURM = "local", "slurm"
+CLUSTERS = (LOCAL, SLURM)
+_CONNECTIONS = ("files", "dask")
+
+
+class Supervision(Struct, frozen=True):
+    """Settings of supervisors that may change when a run is resumed."""
+
+    linger_s: float = 600.0
+    grace_s: float = 5.0
+    measure: str = "auto"
+
+
+class Target(NamedTuple):
+    """A cluster, the connections to the nodes of jobs there, and what their supervisors are told."""
+
+    cluster: Cluster
+    connections: Lines
+    jobs: RunJobs
+
+    def prepare(self) -> None:
+        """Write the order for supervisors where those of a batch job look for it."""
+        self.jobs.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.jobs.order("").write(self.jobs.folder)
+        (self.jobs.folder / "order.json").chmod(0o600)
+
+
+def target_of(settings: RunStarted, folder: RunFolder, supervision: Supervision, *, lenient: bool = False) -> Target:
+    """The target of a run; a `lenient` one accepts that the machine now has less than the settings state."""
+    jobs = RunJobs(
+        settings.uid,
+        str(folder.directory),
+        folder.jobs,
+        supervision.linger_s,
+        supervision.grace_s,
+        supervision.measure,
+    )
+    if settings.cluster == LOCAL:
+        return Target(LocalMachine(jobs, settings.stated, lenient=lenient), SocketLines(folder.jobs), jobs)
+    if settings.cluster != SLURM:
+        raise InputError(f"there is no cluster called {settings.cluster!r}", todo=f"choose {' or '.join(CLUSTERS)}")
+
+    from headway.clusters.slurm.cluster import SlurmCluster
+    from headway.clusters.slurm.options import SlurmOptions
+    from headway.workers.file_lines import FileLines
+
+    batch = dict(settings.batch)
+    kind = batch.pop("lines", _CONNECTIONS[0])
+    connections: Lines
+    if kind == "dask":
+        from headway.workers.pool.lines import DaskLines
+
+        connections = DaskLines(folder.jobs, folder.path / "pool", linger_s=supervision.linger_s)
+    else:
+        connections = FileLines(folder.jobs)
+    flags = tuple(batch.pop("flags", "").split())
+    options = convert({**batch, "flags": flags}, SlurmOptions, strict=False)
+    return Target(SlurmCluster(jobs, options, connections.node_command), connections, jobs)
