@@ -22,8 +22,8 @@ from headway.model.outcome import Ending
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.workers import protocol
-from headway.workers.line import Line
-from headway.workers.pool.lines import DaskLines
+from headway.workers.connection import Connection
+from headway.workers.pool.connections import DaskConnections
 
 GOAL = 0.6
 TAG = "bench"
@@ -61,48 +61,50 @@ class Pool:
     def __init__(self, place: Path, at_a_time: int) -> None:
         self._place = place
         self._at_a_time = at_a_time
-        self._lines = DaskLines(place / "jobs", place / "pool", "127.0.0.1", linger_s=1.0)
+        self._lines = DaskConnections(place / "jobs", place / "pool", "127.0.0.1", linger_s=1.0)
 
     async def measure_s(self, tasks: int, nodes: int) -> float:
         """How long the commands take, once the nodes are there."""
         (self._place / "jobs" / TAG).mkdir(parents=True)
         (self._place / "attempts").mkdir()
-        protocol.JobOrder("bench", "", "", str(self._place), linger_s=60.0, grace_s=1.0).write(self._place / "jobs")
+        protocol.SupervisorSettings("bench", "", "", str(self._place), linger_s=60.0, grace_s=1.0).write(
+            self._place / "jobs"
+        )
         await self._lines.open()
         names = [f"n{number}" for number in range(nodes)]
         command = list(self._lines.node_command(TAG))
         running = [subprocess.Popen(command, env=os.environ | {"SLURMD_NODENAME": name}) for name in names]
         try:
-            lines = await asyncio.gather(*(self._lines.connect(TAG, name, PATIENCE_S) for name in names))
-            await self._run(lines, list(range(-10 * nodes, 0)))
+            connections = await asyncio.gather(*(self._lines.connect(TAG, name, PATIENCE_S) for name in names))
+            await self._run(connections, list(range(-10 * nodes, 0)))
             began = time.perf_counter()
-            await self._run(lines, list(range(tasks)))
+            await self._run(connections, list(range(tasks)))
             took_s = time.perf_counter() - began
-            for line in lines:
-                assert line is not None
-                line.say(protocol.Leave())
+            for connection in connections:
+                assert connection is not None
+                connection.send(protocol.Leave())
         finally:
             await self._lines.close()
             for process in running:
                 process.wait(PATIENCE_S)
         return took_s
 
-    async def _run(self, lines: list[Line | None], waiting: list[int]) -> None:
-        await asyncio.gather(*(self._keep_busy(line, waiting) for line in lines))
+    async def _run(self, connections: list[Connection | None], waiting: list[int]) -> None:
+        await asyncio.gather(*(self._keep_busy(connection, waiting) for connection in connections))
 
-    async def _keep_busy(self, line: Line | None, waiting: list[int]) -> None:
-        assert line is not None, "a node does not answer"
+    async def _keep_busy(self, connection: Connection | None, waiting: list[int]) -> None:
+        assert connection is not None, "a node does not answer"
         running = 0
         while waiting or running:
             while waiting and running < self._at_a_time:
-                line.say(self._order(waiting.pop()))
+                connection.send(self._order(waiting.pop()))
                 running += 1
             if not running:
                 return
-            heard = await line.hear()
+            heard = await connection.receive()
             assert isinstance(heard, protocol.Ended), heard
             assert heard.outcome.ending is Ending.SUCCESS, heard
-            line.say(protocol.Noted([(heard.outcome.task, heard.outcome.attempt)]))
+            connection.send(protocol.Noted([(heard.outcome.task, heard.outcome.attempt)]))
             running -= 1
 
     def _order(self, number: int) -> protocol.Start:

@@ -278,11 +278,11 @@ def methods() -> list[str]:
 
 
 class Bench:
-    """Runs commands one by one or side by side, each in a folder of its own below `place`."""
+    """Runs commands one by one or side by side, each in a folder of its own below `directory`."""
 
-    def __init__(self, trees: ProcessTrees, place: str) -> None:
+    def __init__(self, trees: ProcessTrees, directory: str) -> None:
         self.trees = trees
-        self.place = place
+        self.directory = directory
         self.count = 0
 
     async def run(self, argv: list[str], *, grace_s: float = 5.0, **limits: float) -> CommandEnd:
@@ -294,37 +294,37 @@ class Bench:
         from headway.workers.trees import CommandSpec
 
         self.count += 1
-        os.makedirs(work := f"{self.place}/{self.count}", exist_ok=True)
+        os.makedirs(work := f"{self.directory}/{self.count}", exist_ok=True)
         return CommandSpec(
-            key=f"{self.place}/{self.count}",
+            key=f"{self.directory}/{self.count}",
             argv=argv,
             environment={},
             directory=work,
-            stdout=f"{self.place}/{self.count}.out",
-            stderr=f"{self.place}/{self.count}.err",
+            stdout=f"{self.directory}/{self.count}.out",
+            stderr=f"{self.directory}/{self.count}.err",
             limits=Resources.of(limits),
             measured_directory=work,
             grace_s=grace_s,
         )
 
     def path(self, name: str) -> str:
-        """A place for a file that belongs to no command."""
-        return f"{self.place}/{name}"
+        """A directory for a file that belongs to no command."""
+        return f"{self.directory}/{name}"
 
     def truth(self) -> dict[str, float]:
         """What the last one said about itself."""
-        with open(f"{self.place}/{self.count}.out") as out:
+        with open(f"{self.directory}/{self.count}.out") as out:
             return json.loads(out.read())
 
 
-def left_of(place: str) -> list[int]:
+def left_of(directory: str) -> list[int]:
     """The processes that a bench has left."""
     from headway.workers.trees.processes import all_pids, marker_of
 
-    return [pid for pid in all_pids() if (marker_of(pid) or "").startswith(place)]
+    return [pid for pid in all_pids() if (marker_of(pid) or "").startswith(directory)]
 
 
-def on_bench(method: str, place: object, work: Callable[[Bench], Awaitable[Result]]) -> Result:
+def on_bench(method: str, directory: object, work: Callable[[Bench], Awaitable[Result]]) -> Result:
     """Do something with a bench, in an event loop that lives as long as that."""
     import asyncio
 
@@ -334,7 +334,7 @@ def on_bench(method: str, place: object, work: Callable[[Bench], Awaitable[Resul
         trees = ProcessTrees(method=method)
         await trees.start()
         try:
-            return await work(Bench(trees, str(place)))
+            return await work(Bench(trees, str(directory)))
         finally:
             await trees.close()
 
@@ -373,7 +373,7 @@ async def measure_overhead(bench: Bench) -> str:
     """What two thousand `true`s cost, apart from the `true`s: 16 at a time, with limits and a directory each."""
     import asyncio
 
-    from headway.workers.trees.processes import kin, read_process
+    from headway.workers.trees.processes import children_lookup, read_process
 
     def own_cpu_s(pid: int) -> float:
         with open(f"/proc/{pid}/stat") as line:
@@ -383,7 +383,7 @@ async def measure_overhead(bench: Bench) -> str:
         for _ in range(125):
             await bench.run(["true"], memory_bytes=100 * MB, walltime_s=60)
 
-    [spawner] = kin()(read_process(os.getpid()))
+    [spawner] = children_lookup()(read_process(os.getpid()))
     pids, began_s = (os.getpid(), spawner), time.monotonic()
     before = [own_cpu_s(pid) for pid in pids]
     await asyncio.gather(*(some() for _ in range(16)))
@@ -399,10 +399,10 @@ def print_table() -> None:
     results = {}
     overheads = []
     for method in columns:
-        with tempfile.TemporaryDirectory() as place:
-            results[method] = on_bench(method, place, measure_all)
-        with tempfile.TemporaryDirectory() as place:
-            overheads.append(on_bench(method, place, measure_overhead))
+        with tempfile.TemporaryDirectory() as directory:
+            results[method] = on_bench(method, directory, measure_all)
+        with tempfile.TemporaryDirectory() as directory:
+            overheads.append(on_bench(method, directory, measure_overhead))
     print(f"Measured on {date.today()}, Linux {os.uname().release}.\n")
     print(f"| load | figure | truth | {' | '.join(columns)} |")
     print(f"|---|---|---|{'---|' * len(columns)}")

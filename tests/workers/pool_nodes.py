@@ -15,10 +15,10 @@ from headway.model.outcome import Outcome
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.workers import protocol
-from headway.workers.line import Line
+from headway.workers.connection import Connection
 from headway.workers.node import node_folder
-from headway.workers.pool.lines import DaskLines
-from headway.workers.pool.words import LOCK
+from headway.workers.pool.connections import DaskConnections
+from headway.workers.pool.operations import LOCK
 
 ROOM = Resources(cores=1, memory_bytes=10**9, disk_bytes=10**9)
 PATIENCE_S = 300.0
@@ -26,9 +26,9 @@ TAG = "headway-test-1"
 HERE = "127.0.0.1"
 
 
-def lines_of(directory: Path, linger_s: float = 600.0) -> DaskLines:
+def connections_of(directory: Path, linger_s: float = 600.0) -> DaskConnections:
     """What a manager of the run in that directory makes for itself."""
-    return DaskLines(directory / "jobs", directory / "pool", HERE, linger_s)
+    return DaskConnections(directory / "jobs", directory / "pool", HERE, linger_s)
 
 
 def order(directory: Path, name: str, command: str) -> protocol.Start:
@@ -47,12 +47,14 @@ class Nodes:
         self.pool = directory / "pool"
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         (self.jobs / TAG).mkdir(parents=True)
-        protocol.JobOrder(secrets.token_hex(6), "", "", str(directory), linger_s=600.0, grace_s=1.0).write(self.jobs)
+        protocol.SupervisorSettings(secrets.token_hex(6), "", "", str(directory), linger_s=600.0, grace_s=1.0).write(
+            self.jobs
+        )
 
-    def start(self, lines: DaskLines, *nodes: str) -> None:
+    def start(self, connections: DaskConnections, *nodes: str) -> None:
         for node in nodes:
             environment = os.environ | {"SLURMD_NODENAME": node}
-            self.processes[node] = subprocess.Popen(list(lines.node_command(TAG)), env=environment)
+            self.processes[node] = subprocess.Popen(list(connections.node_command(TAG)), env=environment)
 
     def stop(self) -> None:
         for process in self.processes.values():
@@ -67,13 +69,13 @@ class Nodes:
         words = locks.holder(self.pool / LOCK)
         return int(words.split()[1]) if words else None
 
-    def carrier(self, node: str) -> int:
-        """The process id of the node's carrier."""
-        wanted = ["headway.workers.pool.carrier", str(node_folder(self.jobs / TAG, node))]
+    def relay(self, node: str) -> int:
+        """The process id of the node's relay."""
+        wanted = ["headway.workers.pool.relay", str(node_folder(self.jobs / TAG, node))]
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit() and _words(entry)[-2:] == wanted:
                 return int(entry.name)
-        raise AssertionError(f"{node} has no carrier")
+        raise AssertionError(f"{node} has no relay")
 
 
 def _words(process: Path) -> list[str]:
@@ -83,32 +85,34 @@ def _words(process: Path) -> list[str]:
         return []
 
 
-async def connected(lines: DaskLines, node: str) -> Line:
-    line = await lines.connect(TAG, node, PATIENCE_S)
-    assert line is not None, f"{node} does not answer"
-    return line
+async def connected(connections: DaskConnections, node: str) -> Connection:
+    connection = await connections.connect(TAG, node, PATIENCE_S)
+    assert connection is not None, f"{node} does not answer"
+    return connection
 
 
-async def next_outcome(line: Line) -> Outcome:
-    heard = await line.hear()
+async def next_outcome(connection: Connection) -> Outcome:
+    heard = await connection.receive()
     assert isinstance(heard, protocol.Ended), heard
     return heard.outcome
 
 
-async def until_ended(lines: DaskLines, line: Line, orders: Iterable[protocol.Start]) -> tuple[Line, list[Outcome]]:
-    """All outcomes, as a manager gets them: when a line is lost it connects again and says again what should run."""
+async def until_ended(
+    connections: DaskConnections, connection: Connection, orders: Iterable[protocol.Start]
+) -> tuple[Connection, list[Outcome]]:
+    """Collect all outcomes as a manager does: reconnect when a connection is lost and repeat the start messages."""
     open_orders = {start.task.id: start for start in orders}
     outcomes: list[Outcome] = []
     while open_orders:
-        heard = await line.hear()
+        heard = await connection.receive()
         if heard is None:
-            line = await connected(lines, line.hello.node)
+            connection = await connected(connections, connection.hello.node)
             for start in open_orders.values():
-                line.say(start)
+                connection.send(start)
         elif isinstance(heard, protocol.Ended) and open_orders.pop(heard.outcome.task, None) is not None:
             outcomes.append(heard.outcome)
-            line.say(protocol.Noted([(heard.outcome.task, heard.outcome.attempt)]))
-    return line, outcomes
+            connection.send(protocol.Noted([(heard.outcome.task, heard.outcome.attempt)]))
+    return connection, outcomes
 
 
 def drive(work: Callable[[], Awaitable[None]]) -> None:

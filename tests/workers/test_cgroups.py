@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from headway.workers.trees import cgroup_v2, cgroups, methods
 from headway.workers.trees.cgroup_v1 import CgroupV1Group, CgroupV1Groups
 from headway.workers.trees.cgroup_v2 import CgroupV2Group, CgroupV2Groups
-from headway.workers.trees.processes import kin, read_process
+from headway.workers.trees.processes import children_lookup, read_process
 from tests.workers import loads
 from tests.workers.loads import MB, Bench, command, on_bench
 
@@ -27,7 +27,7 @@ needs_v1 = pytest.mark.skipif("cgroup-v1" not in loads.methods(), reason="no wri
 
 class TestWhereWeAre:
     @pytest.mark.parametrize(
-        ("machine", "hierarchy", "place"),
+        ("machine", "hierarchy", "expected"),
         [
             ("systemd-v1", "memory", "/sys/fs/cgroup/memory/user.slice/user-1000.slice/session-2.scope"),
             ("systemd-v1", "cpuacct", "/sys/fs/cgroup/cpu,cpuacct/user.slice"),
@@ -40,8 +40,8 @@ class TestWhereWeAre:
             ("container", "memory", "/sys/fs/cgroup/memory"),
         ],
     )
-    def test_own_directory(self, machine: str, hierarchy: str, place: str | None) -> None:
-        assert cgroups.own_directory(hierarchy, str(RECORDED / "proc" / machine)) == place
+    def test_own_directory(self, machine: str, hierarchy: str, expected: str | None) -> None:
+        assert cgroups.own_directory(hierarchy, str(RECORDED / "proc" / machine)) == expected
 
     def test_without_proc(self, tmp_path: Path) -> None:
         assert cgroups.own_directory("memory", str(tmp_path)) is None
@@ -90,11 +90,11 @@ class TestVersion2:
 
     def test_a_plateau(self, plateau: Path) -> None:
         group = CgroupV2Group(str(plateau))
-        look = group.look(kin())
-        assert look
-        assert look.held_bytes == look.summed_bytes == pytest.approx(305 * MB, rel=0.02)
-        assert look.cpu_s == pytest.approx(amount(plateau, "cpu.stat", "usage_usec") / 1e6)
-        assert len(group.members(kin())) == 3
+        sample = group.sample(children_lookup())
+        assert sample
+        assert sample.held_bytes == sample.summed_bytes == pytest.approx(305 * MB, rel=0.02)
+        assert sample.cpu_s == pytest.approx(amount(plateau, "cpu.stat", "usage_usec") / 1e6)
+        assert len(group.members(children_lookup())) == 3
         totals = group.totals()
         assert totals.peak_bytes == int((plateau / "memory.peak").read_text())
         assert totals.peak_held_bytes == pytest.approx(305 * MB, rel=0.02)
@@ -102,10 +102,10 @@ class TestVersion2:
 
     def test_page_cache(self) -> None:
         group = CgroupV2Group(str(RECORDED / "v2-page-cache"))
-        look = group.look(kin())
+        sample = group.sample(children_lookup())
         totals = group.totals()
-        assert look
-        assert look.held_bytes < 20 * MB
+        assert sample
+        assert sample.held_bytes < 20 * MB
         assert totals.peak_bytes
         assert totals.peak_bytes > 300 * MB
         assert totals.peak_held_bytes
@@ -116,9 +116,9 @@ class TestVersion2:
         assert group.memory_kills() == group.totals().memory_kills == 1
 
     def test_swapped_memory_is_held_memory(self, plateau: Path) -> None:
-        before = CgroupV2Group(str(plateau)).look(kin())
+        before = CgroupV2Group(str(plateau)).sample(children_lookup())
         (plateau / "memory.swap.current").write_text(f"{50 * MB}\n")
-        after = CgroupV2Group(str(plateau)).look(kin())
+        after = CgroupV2Group(str(plateau)).sample(children_lookup())
         assert before
         assert after
         assert after.held_bytes - before.held_bytes == 50 * MB
@@ -129,13 +129,13 @@ class TestVersion2:
         lines = (plateau / "memory.stat").read_text().splitlines()
         (plateau / "memory.stat").write_text("\n".join(line for line in lines if not line.startswith("kernel ")))
         group = CgroupV2Group(str(plateau))
-        assert group.look(kin())
+        assert group.sample(children_lookup())
         assert (group.totals().peak_bytes, group.totals().peak_held_bytes) == (None, None)
 
     def test_a_group_that_is_gone(self, tmp_path: Path) -> None:
         group = CgroupV2Group(str(tmp_path / "gone"))
-        assert group.look(kin()) is None
-        assert group.members(kin()) == []
+        assert group.sample(children_lookup()) is None
+        assert group.members(children_lookup()) == []
         assert group.memory_kills() == 0
         assert group.remove()
 

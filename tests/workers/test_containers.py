@@ -14,11 +14,11 @@ WORK, FLOW = Path("/flow/.headway/runs/1/tasks/t/1/work"), Path("/flow")
 TASK = Task("t", "t", "true", environment={"COLOUR": "blue"}, container="image:1")
 
 
-def runtimes(place: Path, *names: str) -> str:
+def runtimes(directory: Path, *names: str) -> str:
     for name in names:
-        (place / name).write_text("#!/bin/sh\n")
-        (place / name).chmod(0o755)
-    return str(place)
+        (directory / name).write_text("#!/bin/sh\n")
+        (directory / name).chmod(0o755)
+    return str(directory)
 
 
 @pytest.mark.parametrize("runtime", ["apptainer", "singularity"])

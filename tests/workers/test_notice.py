@@ -29,7 +29,7 @@ def test_those_that_listen_are_told_before_the_end(method: str, tmp_path: Path, 
         start = Start(Task("t", "c", "-", notice_s=599), 1, "", limits)
         notice = Notice(structs.replace(start, ends_at=time.time() + 600) if of_job else start, spec.key, bench.trees)
         end = await bench.trees.run(spec)
-        notice.over()
+        notice.cancel()
         assert notice.given
         assert end.exit_code == 0
         assert Path(spec.stdout).read_text() == "ready\ntold\nsurvived 5\n"
@@ -51,7 +51,7 @@ def test_others_are_not(start: Start, tmp_path: Path) -> None:
         spec = bench.spec(["sh", "-c", "trap 'exit 5' USR1; sleep 0.3"])
         notice = Notice(start, spec.key, bench.trees)
         assert (await bench.trees.run(spec)).exit_code == 0
-        notice.over()
+        notice.cancel()
         await asyncio.sleep(0)
         assert not notice.given
 

@@ -16,8 +16,8 @@ import pytest
 from headway.workers.trees import processes
 from headway.workers.trees.processes import (
     MARKER,
+    children_lookup,
     descendants,
-    kin,
     marker_of,
     proportional_bytes,
     read_memory,
@@ -57,7 +57,7 @@ def test_a_process_that_ended() -> None:
     while not (zombie := read_process(process.pid)) or not zombie.dead:
         time.sleep(0.001)
     assert read_memory(process.pid) is None
-    assert descendants([process.pid], kin()) == []
+    assert descendants([process.pid], children_lookup()) == []
     process.wait()
     assert read_process(process.pid) is None
     assert marker_of(process.pid) is None
@@ -90,7 +90,7 @@ time.sleep(0.3)
 """
     with running(script) as pid:
         deadline_s = time.monotonic() + 60
-        while len(found := descendants([pid], kin())) < 5 and time.monotonic() < deadline_s:
+        while len(found := descendants([pid], children_lookup())) < 5 and time.monotonic() < deadline_s:
             time.sleep(0.01)
         assert len(found) == 5
         assert found[0].pid == pid
@@ -116,7 +116,7 @@ if os.fork() == 0:
 os.read(reader, 1)
 """
     with running(script) as pid:
-        pids = [process.pid for process in descendants([pid], kin())]
+        pids = [process.pid for process in descendants([pid], children_lookup())]
         summed = sum(memory.held_bytes for pid in pids if (memory := read_memory(pid)))
         assert summed > 100 * MB
         assert 50 * MB < proportional_bytes(pids) < 75 * MB

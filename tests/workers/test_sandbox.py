@@ -10,7 +10,7 @@ import pytest
 from headway.model.errors import InputError
 from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder, remove_tree
-from headway.workers.sandbox import Sources, furnish, matching, missing_outputs, publish, stamps
+from headway.workers.sandbox import Sources, matching, missing_outputs, prepare_directory, publish, stamps
 
 
 def make(directory: Path, *files: str) -> None:
@@ -29,9 +29,9 @@ def tree(directory: Path) -> list[str]:
 
 @pytest.fixture
 def flow(tmp_path: Path) -> Path:
-    place = tmp_path / "flow"
-    place.mkdir()
-    return place
+    directory = tmp_path / "flow"
+    directory.mkdir()
+    return directory
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_inputs_and_sources_are_linked_and_other_tasks_products_are_not(flow: Pa
     sources = Sources(flow)
     sources.add_produced(["part_a", "part_b", "data/made.txt", "out/result"])
     task = Task("t", "t", "…", inputs=("part_a",), outputs=("out/result",))
-    furnish(work, task, flow, sources)
+    prepare_directory(work, task, flow, sources)
     seen = {name: os.readlink(work / name) for name in os.listdir(work) if os.path.islink(work / name)}
     assert seen.keys() == {"script.py", "lib", "part_a", ".hidden"}
     assert (work / "lib" / "a.py").read_text() == "lib/a.py"
@@ -67,7 +67,7 @@ def test_patterns_link_what_they_match(flow: Path, work: Path) -> None:
     make(flow, "count_a", "count_b", "other")
     sources = Sources(flow)
     sources.add_produced(["count_a", "count_b", "other", "total"])
-    furnish(work, Task("t", "t", "…", inputs=("count_*",), outputs=("total",)), flow, sources)
+    prepare_directory(work, Task("t", "t", "…", inputs=("count_*",), outputs=("total",)), flow, sources)
     assert sorted(os.listdir(work)) == ["count_a", "count_b"]
 
 
@@ -113,7 +113,7 @@ def test_sources_beside_an_input_are_there_too(flow: Path, work: Path) -> None:
     make(flow, "data/a", "data/b", "data/deep/c", "other/d")
     sources = Sources(flow)
     sources.add_produced(["out"])
-    furnish(work, Task("t", "t", "…", inputs=("data/a",), outputs=("out",)), flow, sources)
+    prepare_directory(work, Task("t", "t", "…", inputs=("data/a",), outputs=("out",)), flow, sources)
     assert [(work / name).read_text() for name in ("data/a", "data/b", "data/deep/c", "other/d")] == [
         "data/a", "data/b", "data/deep/c", "other/d",
     ]  # fmt: skip
@@ -126,7 +126,7 @@ def test_a_pattern_never_reaches_the_task_s_own_outputs(flow: Path, work: Path) 
     assert matching("*/*.txt", task, flow) == ["subway/s.txt"]
     sources = Sources(flow)
     sources.add_produced(["all.txt", "sub"])
-    furnish(work, task, flow, sources)
+    prepare_directory(work, task, flow, sources)
     assert not os.path.lexists(work / "all.txt") and not os.path.lexists(work / "sub" / "old.txt")
 
 

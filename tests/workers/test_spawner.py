@@ -33,7 +33,7 @@ def test_messages_survive_any_cutting(sent: list[tuple[object, ...]], piece: int
     assert not buffer
 
 
-def said(place: Path, argv: list[str], **changes: object) -> str:
+def said(directory: Path, argv: list[str], **changes: object) -> str:
     """What a command prints."""
 
     async def work(bench: Bench) -> str:
@@ -42,7 +42,7 @@ def said(place: Path, argv: list[str], **changes: object) -> str:
         assert (end.exit_code, end.launch_error) == (0, ""), Path(spec.stderr).read_text()
         return Path(spec.stdout).read_text(errors="surrogateescape")
 
-    return on_bench("polling", place, work)
+    return on_bench("polling", directory, work)
 
 
 def test_every_signal_has_its_default(tmp_path: Path) -> None:

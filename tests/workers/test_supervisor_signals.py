@@ -19,8 +19,8 @@ from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.workers import protocol, runner
 from headway.workers.attempt import AttemptFolder
-from headway.workers.line import Line
-from headway.workers.link import Link
+from headway.workers.connection import Connection
+from headway.workers.socket_connection import SocketConnection
 from tests.workers.loads import Bench, on_bench
 
 PATIENCE_S = 120.0
@@ -33,31 +33,33 @@ CATCHES = 'trap "exit 143" TERM; echo $$ > "$PIDS"; while :; do sleep 0.05; done
 class Job:
     """A supervisor with one attempt under way."""
 
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        self.folder = place / "job"
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.folder = directory / "job"
         self.folder.mkdir(mode=0o700)
-        self.attempt = place / "attempt"
-        self.pids = place / "pids"
-        protocol.JobOrder(secrets.token_hex(6), "t-1", "n1", str(place), linger_s=600.0, grace_s=1.0).write(self.folder)
+        self.attempt = directory / "attempt"
+        self.pids = directory / "pids"
+        protocol.SupervisorSettings(
+            secrets.token_hex(6), "t-1", "n1", str(directory), linger_s=600.0, grace_s=1.0
+        ).write(self.folder)
         words = [sys.executable, "-P", "-m", "headway.workers.supervisor", str(self.folder)]
         self.process = subprocess.Popen(words)
-        self.line: Line | None = None
+        self.connection: Connection | None = None
 
     async def start(self, command: str, limits: Resources = ROOM) -> int:
         """Begin it; the process id of its command."""
-        self.line = await Link.open(self.folder, PATIENCE_S)
-        assert self.line is not None
+        self.connection = await SocketConnection.open(self.folder, PATIENCE_S)
+        assert self.connection is not None
         task = Task("t", "c", command, environment={"PIDS": str(self.pids)})
-        self.line.say(protocol.Start(task, 1, str(self.attempt), limits))
+        self.connection.send(protocol.Start(task, 1, str(self.attempt), limits))
         while not (self.pids.exists() and self.pids.read_text()):
             await asyncio.sleep(0.01)
         return int(self.pids.read_text())
 
     async def left_behind(self) -> Outcome:
         """What is on disk when the supervisor has ended; that nothing was said is for whoever finds it to find."""
-        assert self.line is not None
-        assert await self.line.hear() is None
+        assert self.connection is not None
+        assert await self.connection.receive() is None
         assert await asyncio.to_thread(self.process.wait, PATIENCE_S) == 0
         outcome = AttemptFolder(self.attempt).result()
         assert outcome is not None
@@ -65,14 +67,14 @@ class Job:
 
     async def told(self) -> Outcome:
         """What the supervisor, which goes on, says of it."""
-        assert self.line is not None
-        heard = await self.line.hear()
+        assert self.connection is not None
+        heard = await self.connection.receive()
         assert isinstance(heard, protocol.Ended)
         return heard.outcome
 
 
-def drive(place: Path, work: Callable[[Job], Awaitable[None]]) -> None:
-    job = Job(place)
+def drive(directory: Path, work: Callable[[Job], Awaitable[None]]) -> None:
+    job = Job(directory)
 
     async def within() -> None:
         async with asyncio.timeout(PATIENCE_S):
@@ -87,7 +89,7 @@ def drive(place: Path, work: Callable[[Job], Awaitable[None]]) -> None:
 
 @pytest.mark.parametrize("command", [WAITS, CATCHES], ids=["waits", "catches"])
 @pytest.mark.parametrize("order", ["supervisor", "task first", "supervisor first", "everything"])
-def test_who_is_told_to_end_with_the_supervisor_is_cancelled(tmp_path: Path, order: str, command: str) -> None:
+def test_who_is_stop_signalled_with_the_supervisor_is_cancelled(tmp_path: Path, order: str, command: str) -> None:
     """Batch systems tell all processes of a job, in any order: the one that starts commands among them."""
 
     async def work(job: Job) -> None:
@@ -113,11 +115,11 @@ def test_a_task_that_ends_before_it_could_be_stopped_is_cancelled_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, told_first: bool
 ) -> None:
     """The batch system's signal reached it before the supervisor had stopped it, or before the supervisor itself."""
-    monkeypatch.setattr(runner, "_TOLD_WITHIN_S", PATIENCE_S)
+    monkeypatch.setattr(runner, "_SIGNAL_WITHIN_S", PATIENCE_S)
 
     async def work(bench: Bench) -> None:
         told, pids, attempt = asyncio.Event(), tmp_path / "pids", AttemptFolder(tmp_path / "attempt")
-        order = protocol.JobOrder(str(tmp_path), "t-1", "n1", str(tmp_path), linger_s=600.0, grace_s=1.0)
+        order = protocol.SupervisorSettings(str(tmp_path), "t-1", "n1", str(tmp_path), linger_s=600.0, grace_s=1.0)
         task = Task("t", "c", command, environment={"PIDS": str(pids)})
         running = asyncio.create_task(
             runner.Runner(order, bench.trees, told).run(protocol.Start(task, 1, str(attempt.path), ROOM))
@@ -155,7 +157,7 @@ def test_what_had_used_up_its_share_had_done_so_before(tmp_path: Path) -> None:
     """The end of all, while it is being stopped for that, does not hide that it needs more."""
 
     async def work(job: Job) -> None:
-        stopping = job.place / "stopping"
+        stopping = job.directory / "stopping"
         command = f'trap "echo > {stopping}" TERM; echo $$ > "$PIDS"; while :; do sleep 0.05 || :; done'
         await job.start(command, ROOM.replace(walltime_s=0.5))
         while not stopping.exists():

@@ -20,15 +20,15 @@ HOW_IT_ENDS = {"plain": (None, signal.SIGTERM), "polite": (0, None), "deaf": (No
 pytestmark = pytest.mark.parametrize("method", loads.methods())
 
 
-def run(method: str, place: Path, argv: list[str], **limits: float) -> CommandEnd:
+def run(method: str, directory: Path, argv: list[str], **limits: float) -> CommandEnd:
     """Run one command; nothing of it may be left."""
 
     async def work(bench: Bench) -> CommandEnd:
         end = await bench.run(argv, **limits)
-        assert left_of(bench.place) == []
+        assert left_of(bench.directory) == []
         return end
 
-    return on_bench(method, place, work)
+    return on_bench(method, directory, work)
 
 
 def test_memory(method: str, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_nobody_escapes_by_being_quick(method: str, tmp_path: Path) -> None:
         for _ in range(5):
             ends = await asyncio.gather(*(bench.run(["sh", "-c", script]) for _ in range(20)))
             assert [end.exit_code for end in ends] == [0] * 20
-            assert left_of(bench.place) == []
+            assert left_of(bench.directory) == []
 
     on_bench(method, tmp_path, work)
 
@@ -155,7 +155,7 @@ def test_kill(method: str, manner: str, tmp_path: Path) -> None:
         end = await running
         assert end.stopped_for is Ending.CANCELLED
         assert (end.exit_code, end.signal) == HOW_IT_ENDS[manner]
-        assert left_of(bench.place) == []
+        assert left_of(bench.directory) == []
         bench.trees.kill(spec.key)  # it is over: nothing happens
         bench.trees.kill("nobody")
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.parametrize("method", loads.methods())
 PLATEAU_S = 0.8  # half a second is enough on a quiet machine
 
 
-def measure(method: str, place: Path, argv: list[str]) -> tuple[Usage, dict[str, float]]:
+def measure(method: str, directory: Path, argv: list[str]) -> tuple[Usage, dict[str, float]]:
     """What was measured, and the truth."""
 
     async def work(bench: Bench) -> tuple[Usage, dict[str, float]]:
@@ -25,7 +25,7 @@ def measure(method: str, place: Path, argv: list[str]) -> tuple[Usage, dict[str,
         assert end.usage.method == method
         return end.usage, bench.truth()
 
-    return on_bench(method, place, work)
+    return on_bench(method, directory, work)
 
 
 @pytest.mark.parametrize("load", [loads.tree, loads.copy_on_write, loads.copied, loads.shared])
@@ -33,9 +33,9 @@ def test_memory_of_several_processes(method: str, load: Callable[..., None], tmp
     """On a very busy machine the processes of one look are seen at different moments: it may take a second try."""
     offs = []
     for number in range(3):
-        place = tmp_path / str(number)
-        place.mkdir()
-        usage, truth = measure(method, place, command(load, PLATEAU_S))
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        usage, truth = measure(method, directory, command(load, PLATEAU_S))
         assert usage.memory_bytes.quality in (Quality.EXACT, Quality.SAMPLED)
         offs.append(abs(usage.memory_bytes.value / truth["held_bytes"] - 1))
         if offs[-1] <= 0.05:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headway.model.outcome import Ending, Measured, Quality, Usage
-from headway.workers.trees.group import Look, Totals
+from headway.workers.trees.group import Sample, Totals
 from headway.workers.trees.meter import Meter
 
 MB = 1_000_000
@@ -19,20 +19,20 @@ def judged(meter: Meter, totals: Totals = NOTHING, *, stopped: Ending | None = N
     return meter.usage(0.0, 2.0, totals, stopped, limit_bytes)
 
 
-def meter(*looks: Look, largest: int = FLOOR, alone: bool = True, cpu_s: float = 0.0) -> Meter:
-    """After one second of looks."""
+def meter(*samples: Sample, largest: int = FLOOR, alone: bool = True, cpu_s: float = 0.0) -> Meter:
+    """After one second of samples."""
     made = Meter("a method", floor_bytes=FLOOR)
     made.begin(0.0)
-    for number, look in enumerate(looks):
-        made.see(0.1 * (number + 1), look)
-    made.reap(cpu_s, largest, alone=alone)
+    for number, sample in enumerate(samples):
+        made.add_sample(0.1 * (number + 1), sample)
+    made.add_reaped(cpu_s, largest, alone=alone)
     return made
 
 
-def seen(held: float, file: float | None = None, cpu_s: float = 0.0, processes: int = 1) -> Look:
+def seen(held: float, file: float | None = None, cpu_s: float = 0.0, processes: int = 1) -> Sample:
     held_bytes = int(held * MB)
     file_bytes = None if file is None else int(file * MB)
-    return Look(held_bytes, held_bytes, cpu_s, file_bytes, list(range(processes)))
+    return Sample(held_bytes, held_bytes, cpu_s, file_bytes, list(range(processes)))
 
 
 class TestMemoryWithoutCgroups:
@@ -84,7 +84,7 @@ class TestMemoryWithCgroups:
 class TestStopped:
     def test_everything_is_a_lower_bound(self) -> None:
         evidence = meter(seen(200, 8, cpu_s=0.1), largest=208 * MB, cpu_s=1.0)
-        evidence.see_disk(5)
+        evidence.add_disk(5)
         usage = judged(evidence, stopped=Ending.TIME)
         for figure in (usage.wall_s, usage.cpu_s, usage.memory_bytes, usage.disk_bytes, usage.cores_peak):
             assert figure.quality is Quality.LOWER_BOUND
@@ -113,8 +113,8 @@ class TestProcessors:
         made.begin(0.0)
         for number in range(1, 21):  # idle for a second, two cores for 0.6 s, idle again
             at_s = number / 10
-            made.see(at_s, seen(1, 1, cpu_s=2 * min(max(at_s - 1.0, 0.0), 0.6)))
-        made.reap(1.2, FLOOR, alone=True)
+            made.add_sample(at_s, seen(1, 1, cpu_s=2 * min(max(at_s - 1.0, 0.0), 0.6)))
+        made.add_reaped(1.2, FLOOR, alone=True)
         usage = judged(made)
         assert usage.cores_peak.value == pytest.approx(2.0)
         assert usage.cores_average.value == pytest.approx(0.6)
@@ -122,5 +122,5 @@ class TestProcessors:
     def test_shorter_than_that_it_is_the_average(self) -> None:
         made = Meter("a method", floor_bytes=0)
         made.begin(0.0)
-        made.reap(0.15, FLOOR, alone=True)
+        made.add_reaped(0.15, FLOOR, alone=True)
         assert made.usage(0.0, 0.1, Totals(), None, 0).cores_peak.value == pytest.approx(1.5)

@@ -19,7 +19,7 @@ from headway.model.job import JobPhase
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Event
 from headway.workers import protocol
-from headway.workers.line import Line, Lines
+from headway.workers.connection import Connection, Connections
 from headway.workers.node import OVER, node_folder
 
 Tell = Callable[[Event | BaseException], None]
@@ -47,7 +47,7 @@ class Attendance:
         self,
         engine: Engine,
         cluster: Cluster,
-        lines: Lines,
+        lines: Connections,
         folder: RunFolder,
         tell: Tell,
         keep: Keep,
@@ -61,17 +61,17 @@ class Attendance:
         self._keep = keep
         self._start = start
         self._answer_within_s = 600.0 if cluster.queues else 60.0  # a supervisor on a busy machine may take seconds
-        self._connected: dict[str, tuple[str, Line]] = {}  # job and line, by node
+        self._connected: dict[str, tuple[str, Connection]] = {}  # job and line, by node
         self._up: dict[str, str] = {name: node.tag for name, node in engine.nodes.items()}  # all that were told of
         self._started_at: dict[str, float | None] = {}  # by job, whether its nodes have answered or not
         self._told_of = {tag for tag, job in engine.jobs.items() if job.phase is JobPhase.RUNNING}
         self._released: set[str] = set()
-        self._told_by: dict[tuple[str, int], Line] = {}  # ends that are not yet noted, by whose line they came
+        self._told_by: dict[tuple[str, int], Connection] = {}  # ends that are not yet noted, by whose line they came
         self._stillborn = 0  # jobs in a row that ended before anybody answered
 
     # --- lines ---
 
-    def line_of(self, node: str) -> Line | None:
+    def line_of(self, node: str) -> Connection | None:
         """The line to a node, if there is one now."""
         found = self._connected.get(node)
         return found[1] if found else None
@@ -86,26 +86,26 @@ class Attendance:
         Where that is lost on the way, a supervisor tells again when it is next connected, and hears then that it is
         noted.
         """
-        by_line: dict[Line, list[tuple[str, int]]] = {}
+        by_line: dict[Connection, list[tuple[str, int]]] = {}
         for key in attempts:
             if (line := self._told_by.pop(key, None)) is not None:
                 by_line.setdefault(line, []).append(key)
         for line, keys in by_line.items():
-            line.say(protocol.Noted(keys))
+            line.send(protocol.Noted(keys))
 
-    def say_what_is_produced(self, paths: Sequence[str], lines: Sequence[Line] | None = None) -> None:
+    def say_what_is_produced(self, paths: Sequence[str], lines: Sequence[Connection] | None = None) -> None:
         """Tell supervisors which paths tasks make."""
         told = [line for _, line in self._connected.values()] if lines is None else lines
         for begin in range(0, len(paths), _PATHS_A_LINE):
             for line in told:
-                line.say(protocol.Produced(list(paths[begin : begin + _PATHS_A_LINE])))
+                line.send(protocol.Produced(list(paths[begin : begin + _PATHS_A_LINE])))
 
     async def release(self, tag: str) -> None:
         """Give a job back: its nodes are told to leave, and where jobs queue nothing of it stays there."""
         self._released.add(tag)
         lines = [self._connected.pop(node)[1] for node, (job, _) in list(self._connected.items()) if job == tag]
         for line in lines:
-            line.say(protocol.Leave())
+            line.send(protocol.Leave())
             await line.flush()
             line.close()
         if self._cluster.queues or not lines:  # it may be on its way, or not be listening
@@ -246,7 +246,7 @@ class Attendance:
                     del self._connected[key]
                 line.close()
 
-    def _greet(self, tag: str, key: str, line: Line) -> None:
+    def _greet(self, tag: str, key: str, line: Connection) -> None:
         self.say_what_is_produced(list(self._engine.workflow.producer), [line])
         if tag not in self._told_of:  # with its first node, since a job without nodes looks like one without work
             self._told_of.add(tag)
@@ -259,8 +259,8 @@ class Attendance:
         for task_id in sorted(state.running) if state else ():  # in case a launch was journalled and never sent
             self._start(task_id)
 
-    async def _listen(self, tag: str, line: Line) -> None:
-        while (message := await line.hear()) is not None:
+    async def _listen(self, tag: str, line: Connection) -> None:
+        while (message := await line.receive()) is not None:
             if isinstance(message, protocol.Trouble):
                 todo = "nothing is lost: make room or mend it, then `headway resume`"
                 self._tell(SiteError(message.what, where=message.where, todo=todo))
@@ -272,7 +272,7 @@ class Attendance:
                     self._told_by[outcome.task, outcome.attempt] = line
                     self._tell(records.TaskEnded(time.time(), outcome))
                 else:
-                    line.say(protocol.Noted([(outcome.task, outcome.attempt)]))
+                    line.send(protocol.Noted([(outcome.task, outcome.attempt)]))
 
 
 def _log(folder: Path) -> Path:

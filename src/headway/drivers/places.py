@@ -11,8 +11,8 @@ from headway.clusters.local import LocalMachine, Site
 from headway.journal.folder import RunFolder
 from headway.model.errors import InputError
 from headway.model.records import RunStarted
-from headway.workers.line import Lines
-from headway.workers.link import SocketLines
+from headway.workers.connection import Connections
+from headway.workers.socket_connection import SocketConnections
 
 LOCAL, SLURM = "local", "slurm"
 CLUSTERS = (LOCAL, SLURM)
@@ -31,7 +31,7 @@ class Place(NamedTuple):
     """A cluster, lines to the nodes of jobs there, and what their supervisors are told."""
 
     cluster: Cluster
-    lines: Lines
+    lines: Connections
     site: Site
 
     def prepare(self) -> None:
@@ -52,23 +52,23 @@ def place_of(settings: RunStarted, folder: RunFolder, supervision: Supervision, 
         supervision.measure,
     )
     if settings.cluster == LOCAL:
-        return Place(LocalMachine(site, settings.stated, lenient=lenient), SocketLines(folder.jobs), site)
+        return Place(LocalMachine(site, settings.stated, lenient=lenient), SocketConnections(folder.jobs), site)
     if settings.cluster != SLURM:
         raise InputError(f"there is no cluster called {settings.cluster!r}", todo=f"choose {' or '.join(CLUSTERS)}")
 
     from headway.clusters.slurm.cluster import SlurmCluster
     from headway.clusters.slurm.options import SlurmOptions
-    from headway.workers.file_lines import FileLines
+    from headway.workers.file_connection import FileConnections
 
     batch = dict(settings.batch)
     kind = batch.pop("lines", LINES[0])
-    lines: Lines
+    lines: Connections
     if kind == "dask":
-        from headway.workers.pool.lines import DaskLines
+        from headway.workers.pool.connections import DaskConnections
 
-        lines = DaskLines(folder.jobs, folder.path / "pool", linger_s=supervision.linger_s)
+        lines = DaskConnections(folder.jobs, folder.path / "pool", linger_s=supervision.linger_s)
     else:
-        lines = FileLines(folder.jobs)
+        lines = FileConnections(folder.jobs)
     flags = tuple(batch.pop("flags", "").split())
     options = convert({**batch, "flags": flags}, SlurmOptions, strict=False)
     return Place(SlurmCluster(site, options, lines.node_command), lines, site)

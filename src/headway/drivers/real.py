@@ -30,7 +30,7 @@ from headway.model.records import Decision, Event
 from headway.model.task import Task
 from headway.planning.base import JobStatus
 from headway.workers import protocol
-from headway.workers.line import Lines
+from headway.workers.connection import Connections
 
 Observer = Callable[[Sequence[Event | Decision]], None]
 
@@ -52,7 +52,7 @@ class Driver:
         engine: Engine,
         journal: Journal,
         cluster: Cluster,
-        lines: Lines,
+        lines: Connections,
         folder: RunFolder,
         inputs: InputReader,
         observers: Sequence[Observer] = (),
@@ -308,7 +308,7 @@ class Driver:
             outcome = Outcome(task_id, state.attempts, Ending.CANCELLED, time.time(), time.time())
             self._news.put_nowait(records.TaskEnded(time.time(), outcome))
         elif link is not None and state.running is not None:
-            link.say(self._order(state.task, state.running))
+            link.send(self._order(state.task, state.running))
 
     def _order(self, task: Task, running: Running) -> protocol.Start:
         directory = str(self._folder.attempt(task.id, running.attempt))
@@ -321,7 +321,7 @@ class Driver:
         running = self._engine.tasks[task_id].running
         link = self._attendance.line_of(running.node) if running else None
         if link is not None:
-            link.say(message)
+            link.send(message)
 
     # --- jobs and their supervisors ---
 

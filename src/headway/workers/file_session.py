@@ -14,8 +14,8 @@ from pathlib import Path
 
 SESSIONS = "sessions"
 _TO_NODE, _FROM_NODE, _ALIVE = "to", "from", "alive"
-SILENT_S = 180.0  # a manager that gave no sign of life for so long is gone
-SIGN_EVERY_S = 30.0
+HEARTBEAT_TIMEOUT_S = 180.0  # a manager that gave no sign of life for so long is gone
+HEARTBEAT_EVERY_S = 30.0
 
 
 class Session:
@@ -33,7 +33,7 @@ class Session:
         sessions = node / SESSIONS
         sessions.mkdir(mode=0o700, exist_ok=True)
         name = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
-        making = node / f".{name}"  # the carrier must not see it half made
+        making = node / f".{name}"  # the relay must not see it half made
         for direction in (_TO_NODE, _FROM_NODE):
             (making / direction).mkdir(mode=0o700, parents=True)
         (making / _ALIVE).touch(0o600)
@@ -73,11 +73,11 @@ class Session:
             self.write(lines)
         return self.read()
 
-    def give_sign(self) -> None:
+    def send_heartbeat(self) -> None:
         """The manager lives; FileNotFoundError if the other end has hung up."""
         os.utime(self.folder / _ALIVE)
 
-    def last_sign(self) -> int:
+    def last_heartbeat(self) -> int:
         """When the manager last gave one, by whatever clock; 0 if it hung up."""
         try:
             return (self.folder / _ALIVE).stat().st_mtime_ns
@@ -89,8 +89,8 @@ class Session:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def newest(node: Path) -> Session | None:
-    """The session that counts, for the carrier."""
+def newest_session(node: Path) -> Session | None:
+    """The session that counts, for the relay."""
     try:
         names = os.listdir(node / SESSIONS)
     except FileNotFoundError:

@@ -15,16 +15,16 @@ from pathlib import Path
 
 from msgspec import structs
 
-from headway.workers.protocol import JobOrder
-from headway.workers.spanning import end_steps
+from headway.workers.protocol import SupervisorSettings
+from headway.workers.spanning import cancel_steps
 from headway.workers.trees import kill_strays
 
 NODES = "nodes"  # in a job's folder: a folder for each of its nodes
 OVER = "over"  # in a node's folder: its supervisor is gone, and so is all that it ran
-CARRIERS = {"files": "headway.workers.file_carrier", "dask": "headway.workers.pool.carrier"}
+RELAYS = {"files": "headway.workers.file_relay", "dask": "headway.workers.pool.relay"}
 _GLANCE_S = 0.2
 _END_WITHIN_S = 5.0
-_AGAIN_AFTER_S = 2.0  # a carrier that ends is started again, but not at once
+_AGAIN_AFTER_S = 2.0  # a relay that ends is started again, but not at once
 
 
 def node_folder(job: Path, node: str) -> Path:
@@ -55,7 +55,7 @@ def main() -> None:
     os.umask(0o077)
     folder = node_folder(job, node_name())
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    order = JobOrder.read(job.parent)
+    order = SupervisorSettings.read(job.parent)
     # What runs here is told from what the run has on another node of this host, or here in another job.
     uid = f"{order.uid}/{folder.name}#{job.name.rpartition('-')[2]}"
     structs.replace(order, uid=uid, tag=job.name, node=folder.name).write(folder)
@@ -63,18 +63,18 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # The batch system tells everybody that time is up: the supervisor sees to its tasks, and is waited for.
         signal.signal(number, lambda *_: supervisor.terminate())
-    carrier, again_at = _start(CARRIERS[kind], folder), 0.0
+    relay, again_at = _start(RELAYS[kind], folder), 0.0
     try:
         while supervisor.poll() is None:
-            if carrier.poll() is not None and time.monotonic() > again_at:
-                carrier, again_at = _start(CARRIERS[kind], folder), time.monotonic() + _AGAIN_AFTER_S
+            if relay.poll() is not None and time.monotonic() > again_at:
+                relay, again_at = _start(RELAYS[kind], folder), time.monotonic() + _AGAIN_AFTER_S
             time.sleep(_GLANCE_S)
     finally:
         kill_strays(f"{uid}/")  # of a supervisor that was killed
         if supervisor.returncode:
-            end_steps(uid)
+            cancel_steps(uid)
         (folder / OVER).touch(0o600)
-        _end(carrier)
+        _end(relay)
 
 
 def _start(module: str, folder: Path, umask: int = -1) -> subprocess.Popen[bytes]:

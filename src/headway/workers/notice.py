@@ -29,11 +29,11 @@ class Notice:
 
     async def _give(self, wait_s: float) -> None:
         await asyncio.sleep(max(0.0, wait_s))
-        while not self._trees.tell(self._key, signal.SIGUSR1):
+        while not self._trees.notify(self._key, signal.SIGUSR1):
             await asyncio.sleep(_AGAIN_S)
         self.given = True
 
-    def over(self) -> None:
+    def cancel(self) -> None:
         """The attempt has ended."""
         if self._giving is not None:
             self._giving.cancel()

@@ -102,7 +102,7 @@ def decode_from_supervisor(line: bytes) -> ToManager:
     return _FROM_SUPERVISOR.decode(line)
 
 
-class JobOrder(Struct, frozen=True):
+class SupervisorSettings(Struct, frozen=True):
     """What a supervisor must know when it starts; `order.json` in its job folder."""
 
     uid: str
@@ -114,9 +114,9 @@ class JobOrder(Struct, frozen=True):
     method: str = "auto"  # how tasks are measured
 
     @staticmethod
-    def read(folder: Path) -> JobOrder:
+    def read(folder: Path) -> SupervisorSettings:
         """The order that the manager left in the job's folder."""
-        return msgspec.json.decode((folder / "order.json").read_bytes(), type=JobOrder)
+        return msgspec.json.decode((folder / "order.json").read_bytes(), type=SupervisorSettings)
 
     def write(self, folder: Path) -> None:
         """Leave the order in the job's folder."""

@@ -71,7 +71,7 @@ class Sources:
         return place.stat().st_mtime_ns if place.exists() else 0
 
 
-def furnish(work: Path, task: Task, workflow_directory: Path, sources: Sources) -> None:
+def prepare_directory(work: Path, task: Task, workflow_directory: Path, sources: Sources) -> None:
     """Make the task's directory, with its inputs and everybody's sources linked in, and folders for its outputs."""
     work.mkdir(mode=0o700)
     made: set[str] = {""}

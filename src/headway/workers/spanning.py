@@ -11,7 +11,7 @@ from collections.abc import Sequence
 _WITHIN_S = 60.0
 
 
-def about_nodes(uid: str, task: str, attempt: int, nodes: Sequence[str], cores: float) -> dict[str, str]:
+def node_variables(uid: str, task: str, attempt: int, nodes: Sequence[str], cores: float) -> dict[str, str]:
     """What the command finds in its environment: its nodes, and what to write before a program to start it there.
 
     A process for each core, in a step of the job beside that of the supervisors (`--overlap`), with all memory. Cores
@@ -27,12 +27,12 @@ def about_nodes(uid: str, task: str, attempt: int, nodes: Sequence[str], cores: 
     return {"HEADWAY_NODES": ",".join(nodes), "HEADWAY_LAUNCH": " ".join(words)}
 
 
-def end_step(uid: str, task: str, attempt: int) -> None:
+def cancel_step(uid: str, task: str, attempt: int) -> None:
     """End what an attempt has left running on other nodes: its `srun` was killed with it."""
     _end(_step(uid, task, attempt))
 
 
-def end_steps(uid: str) -> None:
+def cancel_steps(uid: str) -> None:
     """The same for all attempts of a supervisor."""
     _end(_steps(uid))
 

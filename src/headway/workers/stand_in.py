@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
     """Write the outputs, hold the memory, and be busy until the time is over."""
     began_s = time.monotonic()
     try:
-        amounts, outputs = _understood(arguments)
+        amounts, outputs = _parse(arguments)
     except (ValueError, OSError) as error:
         print(f"{error}\nusage: {USAGE}", file=sys.stderr)
         return 2
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
     return 1 if any(failed) else 0
 
 
-def _understood(arguments: list[str]) -> tuple[dict[str, float], list[tuple[str, int]]]:
+def _parse(arguments: list[str]) -> tuple[dict[str, float], list[tuple[str, int]]]:
     amounts = {"--run": 0.0, "--busy": 1.0, "--memory": 0.0}
     entries: list[str] = []
     words = iter(arguments)

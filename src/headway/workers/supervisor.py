@@ -15,7 +15,7 @@ from pathlib import Path
 from headway import locks
 from headway.model.outcome import Outcome
 from headway.workers import protocol
-from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET, STARTED, JobOrder
+from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET, STARTED, SupervisorSettings
 from headway.workers.runner import Runner
 from headway.workers.trees import ProcessTrees
 
@@ -25,11 +25,11 @@ _HISTORY = "HEADWAY_HISTORY"
 class Supervisor:
     """Runs what a manager asks for, remembers what it has not been told is noted, and leaves when nobody needs it."""
 
-    def __init__(self, order: JobOrder, trees: ProcessTrees) -> None:
+    def __init__(self, order: SupervisorSettings, trees: ProcessTrees) -> None:
         self._order = order
         self._trees = trees
-        self._told_to_end = asyncio.Event()  # by a signal: perhaps everything else here was, too
-        self._runner = Runner(order, trees, self._told_to_end)
+        self._stop_signalled = asyncio.Event()  # by a signal: perhaps everything else here was, too
+        self._runner = Runner(order, trees, self._stop_signalled)
         self._running: dict[tuple[str, int], asyncio.Task[None]] = {}
         self._unnoted: dict[tuple[str, int], Outcome] = {}
         self._manager: asyncio.StreamWriter | None = None
@@ -53,7 +53,7 @@ class Supervisor:
             self._manager.close()
 
     def _end(self) -> None:
-        self._told_to_end.set()
+        self._stop_signalled.set()
         self._leaving.set()
 
     async def _leave_when_idle(self) -> None:
@@ -116,7 +116,7 @@ class Supervisor:
             self._say(protocol.Trouble(f"cannot run tasks: {what}", str(where or start.directory)))
         else:
             self._unnoted[key] = outcome
-            if not self._told_to_end.is_set():  # else whoever finds that the job has ended also finds the result
+            if not self._stop_signalled.is_set():  # else whoever finds that the job has ended also finds the result
                 self._say(protocol.Ended(outcome))
         finally:
             del self._running[key]
@@ -152,7 +152,7 @@ def listen() -> socket.socket:
 
 async def supervise(folder: Path) -> None:
     """Be the supervisor of that job."""
-    order = JobOrder.read(folder)
+    order = SupervisorSettings.read(folder)
     trees = ProcessTrees(method=order.method)
     await trees.start()
     try:

@@ -22,7 +22,7 @@ _FILE = "scheduler.json"
 _ANSWER_WITHIN_S = 5.0
 
 
-class Whereabouts(Struct, frozen=True):
+class SchedulerAddress(Struct, frozen=True):
     """A host has several addresses; nodes may reach it by one of them and the manager by another."""
 
     addresses: tuple[str, ...]
@@ -30,10 +30,10 @@ class Whereabouts(Struct, frozen=True):
     pid: int
 
     @staticmethod
-    def read(pool: Path) -> Whereabouts | None:
+    def read(pool: Path) -> SchedulerAddress | None:
         """Where the scheduler is, or was; None if there has been none."""
         try:
-            return msgspec.json.decode((pool / _FILE).read_bytes(), type=Whereabouts)
+            return msgspec.json.decode((pool / _FILE).read_bytes(), type=SchedulerAddress)
         except (OSError, ValueError):  # a network file system may show half of it for a moment
             return None
 
@@ -47,11 +47,11 @@ class Whereabouts(Struct, frozen=True):
 
     def withdraw(self, pool: Path) -> None:
         """This scheduler is gone; another that may have taken its place is not."""
-        if Whereabouts.read(pool) == self:
+        if SchedulerAddress.read(pool) == self:
             (pool / _FILE).unlink(missing_ok=True)
 
 
-async def reach(where: Whereabouts, connection: Mapping[str, Any]) -> tuple[str, Comm] | None:
+async def reach(where: SchedulerAddress, connection: Mapping[str, Any]) -> tuple[str, Comm] | None:
     """The first address that answers and shows the run's certificate, with an open connection to it."""
     for address in where.addresses:
         comm = await connect(address, connection)

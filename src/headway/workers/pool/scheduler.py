@@ -19,9 +19,9 @@ from distributed.core import Status
 
 from headway import locks
 from headway.workers.pool import dask_settings
-from headway.workers.pool.address import Whereabouts, own_addresses
+from headway.workers.pool.address import SchedulerAddress, own_addresses
 from headway.workers.pool.keys import security
-from headway.workers.pool.words import FIND, LOCK
+from headway.workers.pool.operations import FIND, LOCK
 
 _ALL = "0.0.0.0"  # noqa: S104 -- only who has the run's key gets past TLS
 _NEEDED = ("identity", "register-worker", "heartbeat_worker", "unregister", FIND)
@@ -69,7 +69,7 @@ async def schedule(pool: Path, host: str | None, linger_s: float) -> None:
     async with PoolScheduler(pool, host or _ALL) as scheduler:
         hosts = [host] if host else own_addresses()
         addresses = tuple(f"tls://{each}:{scheduler.port}" for each in hosts)
-        where = Whereabouts(addresses, socket.gethostname(), os.getpid())
+        where = SchedulerAddress(addresses, socket.gethostname(), os.getpid())
         where.write(pool)
         alone_s, glance_s = 0.0, min(1.0, linger_s / 4)
         while alone_s < linger_s and not stop.is_set():

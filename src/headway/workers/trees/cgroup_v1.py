@@ -6,8 +6,8 @@ import os
 import re
 
 from headway.workers.trees import cgroups
-from headway.workers.trees.group import Group, Groups, Look, Totals
-from headway.workers.trees.processes import Kin, Process, read_process
+from headway.workers.trees.group import Group, Groups, Sample, Totals
+from headway.workers.trees.processes import ChildrenOf, Process, read_process
 
 _STAT = re.compile(r"^total_(rss|shmem|swap|cache) (\d+)$", re.MULTILINE)
 _OOM = re.compile(r"^(oom_kill) (\d+)$", re.MULTILINE)
@@ -65,27 +65,27 @@ class CgroupV1Group(Group):
             if os.access(swap_limit, os.W_OK):
                 cgroups.write(swap_limit, limit)
 
-    def lead(self, pid: int | None) -> None:
+    def set_leader(self, pid: int | None) -> None:
         """It enters the cgroup a moment after it was started."""
         self._leader = pid
 
-    def members(self, kin: Kin) -> list[int]:
+    def members(self, children_of: ChildrenOf) -> list[int]:
         """Whatever was forked by a member is one, wherever it went; the first process also before it gets there."""
         pids = cgroups.processes_below(self._memory)
         if self._leader is None:
             return pids
         return [self._leader, *(pid for pid in pids if pid != self._leader)]
 
-    def look(self, kin: Kin) -> Look | None:
+    def sample(self, children_of: ChildrenOf) -> Sample | None:
         """What the kernel charges to the cgroup, page cache apart."""
         held_bytes = self._held_bytes()
         if held_bytes is None:
             return None
         cpu_s = self._cpu_s()
         if cpu_s is None:
-            processes = (read_process(pid) for pid in self.members(kin))
+            processes = (read_process(pid) for pid in self.members(children_of))
             cpu_s = sum(process.cpu_s for process in processes if process)
-        return Look(held_bytes, held_bytes, cpu_s)
+        return Sample(held_bytes, held_bytes, cpu_s)
 
     def owns(self, orphan: Process) -> bool:
         """A process keeps its cgroup until it is reaped."""

@@ -8,8 +8,8 @@ import re
 import signal
 
 from headway.workers.trees import cgroups
-from headway.workers.trees.group import Group, Groups, Look, Totals
-from headway.workers.trees.processes import Kin, Process
+from headway.workers.trees.group import Group, Groups, Sample, Totals
+from headway.workers.trees.processes import ChildrenOf, Process
 
 _CONTROL = "cgroup.subtree_control"
 _STAT = re.compile(r"^(anon|shmem|file|kernel) (\d+)$", re.MULTILINE)
@@ -132,21 +132,21 @@ class CgroupV2Group(Group):
             if os.access(swap_limit, os.W_OK):
                 cgroups.write(swap_limit, "0")
 
-    def lead(self, pid: int | None) -> None:
+    def set_leader(self, pid: int | None) -> None:
         """It enters the cgroup a moment after it was started."""
         self._leader = pid
 
-    def members(self, kin: Kin) -> list[int]:
+    def members(self, children_of: ChildrenOf) -> list[int]:
         """Whatever was forked by a member is one, wherever it went; the first process also before it gets there."""
         pids = cgroups.processes_below(self._path)
         if self._leader is None:
             return pids
         return [self._leader, *(pid for pid in pids if pid != self._leader)]
 
-    def look(self, kin: Kin) -> Look | None:
+    def sample(self, children_of: ChildrenOf) -> Sample | None:
         """What the kernel charges to the cgroup, page cache apart."""
         held_bytes = self._held_bytes()
-        return None if held_bytes is None else Look(held_bytes, held_bytes, self._cpu_s() or 0.0)
+        return None if held_bytes is None else Sample(held_bytes, held_bytes, self._cpu_s() or 0.0)
 
     def owns(self, orphan: Process) -> bool:
         """A process keeps its cgroup until it is reaped."""
@@ -168,7 +168,7 @@ class CgroupV2Group(Group):
         """`oom_kill` counts every member that the kernel killed, also one whose parent carried on."""
         return cgroups.read_amounts(f"{self._path}/memory.events", _OOM).get("oom_kill", 0)
 
-    def kill(self, kin: Kin) -> None:
+    def kill(self, children_of: ChildrenOf) -> None:
         """All at once and without a gap to fork in, since Linux 5.14; the first process may not be in there yet."""
         if self._leader is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -176,7 +176,7 @@ class CgroupV2Group(Group):
         try:
             cgroups.write(f"{self._path}/cgroup.kill", "1")
         except OSError:
-            super().kill(kin)
+            super().kill(children_of)
 
     def remove(self) -> bool:
         """The attempt's folder, and any that it made in it."""

@@ -9,12 +9,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from headway.workers.trees.processes import Kin, Process, catches
+from headway.workers.trees.processes import ChildrenOf, Process, catches
 
 _KILL_ROUNDS = 10  # one after the other without a pause: who forks all the time must not get the time for it
 
 
-class Look(NamedTuple):
+class Sample(NamedTuple):
     """What a group holds at one moment."""
 
     held_bytes: int  # anonymous and shared memory, at least
@@ -40,28 +40,28 @@ class Group(ABC):
     procs_files: Sequence[str] = ()  # what the first process writes itself into before it becomes the command
 
     @abstractmethod
-    def members(self, kin: Kin) -> list[int]:
+    def members(self, children_of: ChildrenOf) -> list[int]:
         """Every living process of the group."""
 
-    def is_empty(self, kin: Kin) -> bool:
+    def is_empty(self, children_of: ChildrenOf) -> bool:
         """Whether nobody is left, the first process having ended and orphans having been collected."""
-        return not self.members(kin)
+        return not self.members(children_of)
 
     @abstractmethod
-    def look(self, kin: Kin) -> Look | None:
+    def sample(self, children_of: ChildrenOf) -> Sample | None:
         """What it holds now; None if nothing is left to look at."""
 
     @abstractmethod
     def owns(self, orphan: Process) -> bool:
         """Whether this process, whose parent has died, belongs here."""
 
-    def lead(self, pid: int | None) -> None:
+    def set_leader(self, pid: int | None) -> None:
         """The first process has started, or (None) has ended."""
 
     def adopt(self, pid: int) -> None:
         """Remember an orphan that belongs here: nothing but its being our child leads to it any more."""
 
-    def bury(self, pid: int) -> None:
+    def forget_orphan(self, pid: int) -> None:
         """Forget an orphan that was reaped."""
 
     def totals(self) -> Totals:
@@ -76,24 +76,26 @@ class Group(ABC):
         """Leave nothing behind; False if that must be tried again later."""
         return True
 
-    def terminate(self, kin: Kin, asked: set[int]) -> None:
+    def terminate(self, children_of: ChildrenOf, asked: set[int]) -> None:
         """Ask every member to end that is not in `asked` yet. A stopped process could not hear that, so wake it."""
-        new = [pid for pid in self.members(kin) if pid not in asked]
+        new = [pid for pid in self.members(children_of) if pid not in asked]
         asked.update(new)
         for number in (signal.SIGTERM, signal.SIGCONT):
             _send(number, new)
 
-    def tell(self, number: int, kin: Kin) -> bool:
+    def notify(self, number: int, children_of: ChildrenOf) -> bool:
         """Send a signal to every member that has a handler for it: others, such as shells, would die of it."""
-        listening = [pid for pid in self.members(kin) if catches(pid, number)]
+        listening = [pid for pid in self.members(children_of) if catches(pid, number)]
         _send(number, listening)
         return bool(listening)
 
-    def kill(self, kin: Kin) -> None:
+    def kill(self, children_of: ChildrenOf) -> None:
         """End every member that can be seen, and what they have forked meanwhile. Repeat until none is left."""
         killed: set[int] = set()
         for _ in range(_KILL_ROUNDS):
-            new = [pid for pid in self.members(kin) if pid not in killed]  # the first process first: so it dies of this
+            new = [
+                pid for pid in self.members(children_of) if pid not in killed
+            ]  # the first process first: so it dies of this
             if not new:
                 return
             _send(signal.SIGKILL, new)

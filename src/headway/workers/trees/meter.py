@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 
 from headway.model.outcome import Ending, Measured, Quality, Usage
-from headway.workers.trees.group import Look, Totals
+from headway.workers.trees.group import Sample, Totals
 
 _AGREEMENT = 0.95
 _WINDOW_S = 0.5  # cores in use are an average over at least this long
@@ -44,24 +44,24 @@ class Meter:
         """The first process was started."""
         self._cpu_history.append((at_s, 0.0))
 
-    def see(self, at_s: float, look: Look) -> None:
-        """A look at the whole tree."""
+    def add_sample(self, at_s: float, sample: Sample) -> None:
+        """A sample at the whole tree."""
         self._looked = True
-        self._alone = self._alone and len(look.pids) <= 1
-        self.see_held(look.held_bytes)
-        if look.file_bytes is not None:
-            self._file_bytes = max(self._file_bytes or 0, look.file_bytes)
-        self._see_cpu(at_s, self._reaped_cpu_s + look.cpu_s)
+        self._alone = self._alone and len(sample.pids) <= 1
+        self.add_held(sample.held_bytes)
+        if sample.file_bytes is not None:
+            self._file_bytes = max(self._file_bytes or 0, sample.file_bytes)
+        self._see_cpu(at_s, self._reaped_cpu_s + sample.cpu_s)
 
-    def see_held(self, held_bytes: int) -> None:
+    def add_held(self, held_bytes: int) -> None:
         """Memory that the tree was seen to hold."""
         self.held_bytes = max(self.held_bytes, held_bytes)
 
-    def see_disk(self, disk_bytes: int) -> None:
+    def add_disk(self, disk_bytes: int) -> None:
         """The size that the measured directory was seen to have."""
         self._disk_bytes = max(self._disk_bytes or 0, disk_bytes)
 
-    def reap(self, cpu_s: float, largest_bytes: int, *, alone: bool) -> None:
+    def add_reaped(self, cpu_s: float, largest_bytes: int, *, alone: bool) -> None:
         """A process was reaped that nobody else waited for: the first one, or an orphan (not alone)."""
         self._reaped_cpu_s += cpu_s
         self._largest_bytes = max(self._largest_bytes, largest_bytes)
@@ -113,7 +113,7 @@ class Meter:
         estimate = max(lower, min([totals.peak_held_bytes or 0, *uppers]))
         if self._looked or totals.peak_held_bytes is not None:
             return Measured(estimate, Quality.SAMPLED)
-        # Over before the first look, and no cgroup: all there is is the largest process.
+        # Over before the first sample, and no cgroup: all there is is the largest process.
         return Measured(self._largest_bytes, Quality.UPPER_BOUND if self._alone else Quality.SAMPLED)
 
     def _cpu(self, totals: Totals) -> Measured:

@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from headway.workers.trees.group import Group
-from headway.workers.trees.processes import Process, kin, marker_of, read_process
+from headway.workers.trees.processes import Process, children_lookup, marker_of, read_process
 
 _MOST_PASSES = 20  # against a process that forks and ends all the time
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
 
 
-class Remains(NamedTuple):
+class ReapedProcess(NamedTuple):
     """What the kernel tells about a process when it is reaped."""
 
     pid: int
@@ -32,11 +32,11 @@ class Owner(Protocol):
     group: Group
     requested_ticks: float  # clock ticks since boot when it was asked for: nothing of it is older
 
-    def reaped(self, remains: Remains) -> None:
+    def reaped(self, remains: ReapedProcess) -> None:
         """One of its orphans has ended."""
 
 
-def be_subreaper(wanted: bool) -> bool:
+def set_subreaper(wanted: bool) -> bool:
     """Whether this process inherits its descendants' orphans in place of init; returns what was so before."""
     libc = ctypes.CDLL(None, use_errno=True)
     before = ctypes.c_int()
@@ -78,7 +78,7 @@ class Orphans:
         if myself is None:
             return []
         # The kernel gives orphans to the first thread, so the other threads' children need not be listed.
-        children = (read_process(pid) for pid in kin()(myself._replace(threads=1)) if pid != spawner_pid)
+        children = (read_process(pid) for pid in children_lookup()(myself._replace(threads=1)) if pid != spawner_pid)
         return [child for child in children if child is not None and child.session != self._session]
 
     def _place(self, orphan: Process, owners: list[Owner]) -> None:
@@ -92,7 +92,7 @@ class Orphans:
         if orphan.dead:
             remains = _reap(orphan.pid)
             if owner and remains:
-                owner.group.bury(orphan.pid)
+                owner.group.forget_orphan(orphan.pid)
                 owner.reaped(remains)
         elif owner:
             owner.group.adopt(orphan.pid)
@@ -101,9 +101,9 @@ class Orphans:
                 os.kill(orphan.pid, signal.SIGKILL)
 
 
-def _reap(pid: int) -> Remains | None:
+def _reap(pid: int) -> ReapedProcess | None:
     try:
         reaped, status, usage = os.wait4(pid, os.WNOHANG)
     except ChildProcessError:
         return None
-    return Remains(reaped, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024) if reaped else None
+    return ReapedProcess(reaped, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024) if reaped else None

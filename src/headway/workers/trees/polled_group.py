@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headway.workers.trees.group import Group, Groups, Look
-from headway.workers.trees.processes import Kin, Process, descendants, marker_of, read_memory
+from headway.workers.trees.group import Group, Groups, Sample
+from headway.workers.trees.processes import ChildrenOf, Process, descendants, marker_of, read_memory
 
 
 class PolledGroups(Groups):
@@ -32,30 +32,30 @@ class PolledGroup(Group):
         self._orphans: set[int] = set()  # our children: until we reap one, its pid cannot come round again
         self._seen: set[tuple[int, int]] = set()  # (pid, start_ticks) at the last look
 
-    def lead(self, pid: int | None) -> None:
+    def set_leader(self, pid: int | None) -> None:
         """The first process opened a session of its own, whose number is its pid."""
         self._leader = pid
         self._session = self._session or pid
 
-    def members(self, kin: Kin) -> list[int]:
+    def members(self, children_of: ChildrenOf) -> list[int]:
         """Every living process of the group."""
-        return [process.pid for process in self._processes(kin)]
+        return [process.pid for process in self._processes(children_of)]
 
-    def is_empty(self, kin: Kin) -> bool:
+    def is_empty(self, children_of: ChildrenOf) -> bool:
         """Every member left has an ancestor, or is itself one, whose parent died: an orphan, and those are known.
 
         One that ended since it was adopted counts until it is reaped: it may have left children to us.
         """
         return not self._orphans
 
-    def look(self, kin: Kin) -> Look | None:
+    def sample(self, children_of: ChildrenOf) -> Sample | None:
         """One read of `stat` and one of `status` per process."""
-        processes = self._processes(kin)
+        processes = self._processes(children_of)
         memories = [memory for process in processes if (memory := read_memory(process.pid))]
         if not memories:
             return None
         summed_bytes = sum(memory.held_bytes for memory in memories)
-        return Look(
+        return Sample(
             # Several processes may share all they hold; no less than what the largest of them holds is held.
             held_bytes=max(memory.held_bytes for memory in memories),
             summed_bytes=summed_bytes,
@@ -77,12 +77,12 @@ class PolledGroup(Group):
         """From now on it is a root of this group, as the first process is."""
         self._orphans.add(pid)
 
-    def bury(self, pid: int) -> None:
+    def forget_orphan(self, pid: int) -> None:
         """Its pid may be somebody else's now."""
         self._orphans.discard(pid)
 
-    def _processes(self, kin: Kin) -> list[Process]:
+    def _processes(self, children_of: ChildrenOf) -> list[Process]:
         roots = self._orphans if self._leader is None else self._orphans | {self._leader}
-        processes = descendants(roots, kin)
+        processes = descendants(roots, children_of)
         self._seen = {(process.pid, process.start_ticks) for process in processes}
         return processes

@@ -14,9 +14,9 @@ from headway.workers.trees.group import Group, Groups
 from headway.workers.trees.launcher import Launcher
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.methods import set_up
-from headway.workers.trees.orphans import be_subreaper
+from headway.workers.trees.orphans import set_subreaper
 from headway.workers.trees.polled_group import PolledGroup
-from headway.workers.trees.processes import MARKER, kin, read_process
+from headway.workers.trees.processes import MARKER, children_lookup, read_process
 from headway.workers.trees.rounds import Rounds
 from headway.workers.trees.strays import kill_attempt
 from headway.workers.trees.tree import Tree
@@ -45,7 +45,7 @@ class ProcessTrees:
             self._groups, self.reason = set_up(self.method)
             self.method = self._groups.method
             to_undo.callback(self._groups.close)
-            to_undo.callback(be_subreaper, be_subreaper(True))
+            to_undo.callback(set_subreaper, set_subreaper(True))
             self._rounds = Rounds()
             await self._start_spawner()
             to_undo.push_async_callback(self._close_spawner)
@@ -89,10 +89,10 @@ class ProcessTrees:
         if tree is not None:
             tree.stop(Ending.CANCELLED, time.monotonic())
 
-    def tell(self, key: str, number: int) -> bool:
+    def notify(self, key: str, number: int) -> bool:
         """Send a signal to those of a command's processes that listen to it; whether there are any."""
         tree = self._rounds.trees.get(key)
-        return tree is not None and tree.group.tell(number, kin())
+        return tree is not None and tree.group.notify(number, children_lookup())
 
     async def close(self) -> None:
         """Kill what still runs, and leave nothing behind."""

@@ -40,7 +40,7 @@ class Memory(NamedTuple):
     file_bytes: int
 
 
-Kin = Callable[[Process], list[int]]
+ChildrenOf = Callable[[Process], list[int]]
 
 
 def read_process(pid: int) -> Process | None:
@@ -110,7 +110,7 @@ def all_pids() -> Iterator[int]:
     return (int(name) for name in os.listdir(_PROC) if name.isdigit())
 
 
-def kin() -> Kin:
+def children_lookup() -> ChildrenOf:
     """A function from a process to its children's ids, good for one round of looks.
 
     Linux lists a thread's children if it was built to (CONFIG_PROC_CHILDREN, as distributions do). Elsewhere one
@@ -125,7 +125,7 @@ def kin() -> Kin:
     return lambda process: children[process.pid]
 
 
-def descendants(roots: Iterable[int], kin: Kin) -> list[Process]:
+def descendants(roots: Iterable[int], children_of: ChildrenOf) -> list[Process]:
     """The living processes among `roots` and all their descendants."""
     found: dict[int, Process] = {}
     waiting = list(roots)
@@ -136,7 +136,7 @@ def descendants(roots: Iterable[int], kin: Kin) -> list[Process]:
         process = read_process(pid)
         if process and not process.dead:
             found[pid] = process
-            waiting.extend(kin(process))
+            waiting.extend(children_of(process))
     return list(found.values())
 
 

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from headway.model.outcome import Ending
 from headway.workers.trees.group import Group
 from headway.workers.trees.orphans import Orphans
-from headway.workers.trees.processes import kin
-from headway.workers.trees.slow_looks import SlowLooks
+from headway.workers.trees.processes import children_lookup
+from headway.workers.trees.slow_measurements import SlowMeasurements
 from headway.workers.trees.tree import Tree
 
 _SHORTEST_S = 0.1  # between two looks at a tree
@@ -27,8 +27,8 @@ class Rounds:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="headway-look")
-        self.sharing = SlowLooks(self._pool, least_interval_s=_SHORTEST_S)
-        self.disks = SlowLooks(self._pool, least_interval_s=_DISK_INTERVAL_S)
+        self.sharing = SlowMeasurements(self._pool, least_interval_s=_SHORTEST_S)
+        self.disks = SlowMeasurements(self._pool, least_interval_s=_DISK_INTERVAL_S)
         self.trees: dict[str, Tree] = {}
         self.spawner_pid = 0
         self._orphans = Orphans()
@@ -85,10 +85,10 @@ class Rounds:
         now_s = self._loop.time()
         began_s = time.thread_time()
         self.collect_orphans()
-        children = kin()
+        children = children_lookup()
         # Looking a little early at those that are nearly due keeps them all in step: one waking for all.
         for tree in [tree for tree in self.trees.values() if tree.due_s <= now_s + self._interval_s / 4]:
-            tree.look(now_s, self._interval_s, children)
+            tree.sample(now_s, self._interval_s, children)
         self._remove_groups()
         cost_s = time.thread_time() - began_s
         self._interval_s = min(max(_SHORTEST_S, cost_s / _SHARE), _LONGEST_S)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from headway.model.errors import SiteError
 from headway.workers.trees import cgroups
-from headway.workers.trees.processes import all_pids, descendants, kin, marker_of
+from headway.workers.trees.processes import all_pids, children_lookup, descendants, marker_of
 
 _PATIENCE_S = 60.0
 
@@ -50,7 +50,7 @@ def _kill(is_meant: Callable[[str], bool], group_beginning: str) -> int:
 
 def _find(is_meant: Callable[[str], bool], group_beginning: str) -> set[tuple[int, int]]:
     marked = {pid for pid in all_pids() if _is_ours(pid) and is_meant(marker_of(pid) or "")}
-    found = descendants((marked | _in_groups(group_beginning)) - {os.getpid()}, kin())
+    found = descendants((marked | _in_groups(group_beginning)) - {os.getpid()}, children_lookup())
     return {(process.pid, process.start_ticks) for process in found if process.pid != os.getpid()}
 
 

@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from headway.workers import protocol
-from headway.workers.line import Line
-from headway.workers.pool.words import GOODBYE, LINE
+from headway.workers.connection import Connection
+from headway.workers.pool.operations import CONNECT, GOODBYE
 
 if TYPE_CHECKING:
     from distributed.comm.core import Comm
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _GOODBYE_WITHIN_S = 5.0
 
 
-class DaskLine(Line):
-    """A connection to a node's carrier. Both ends send parts of the line as they come, whole lines or not."""
+class DaskConnection(Connection):
+    """A connection to a node's relay. Both ends send parts of the line as they come, whole lines or not."""
 
     def __init__(self, comm: Comm) -> None:
         self._comm = comm
@@ -31,19 +31,19 @@ class DaskLine(Line):
 
     async def greeted(self) -> bool:
         """Whether there is a supervisor at the other end."""
-        hello = await self.hear()
+        hello = await self.receive()
         if not isinstance(hello, protocol.Hello):
             return False
         self.hello = hello
         return True
 
-    def say(self, message: protocol.Message) -> None:
+    def send(self, message: protocol.Message) -> None:
         if not self._closing and not self._sending.done():
             self._unsent += protocol.encode(message)
             self._something_to_send.set()
             self._all_sent.clear()
 
-    async def hear(self) -> protocol.ToManager | None:
+    async def receive(self) -> protocol.ToManager | None:
         try:
             line = await self._heard.readline()
             return protocol.decode_from_supervisor(line) if line.endswith(b"\n") else None
@@ -79,14 +79,14 @@ class DaskLine(Line):
     async def _send(self) -> None:
         """All that is said in one go becomes one message."""
         try:
-            await self._comm.write({"op": LINE, "reply": False})
+            await self._comm.write({"op": CONNECT, "reply": False})
             while not self._listening.done():
                 if self._unsent:
                     lines, self._unsent = bytes(self._unsent), bytearray()
                     await self._comm.write(lines)
                 elif self._closing:
-                    # It is the carrier who hangs up: news on their way would make this end's hanging up a reset, which
-                    # takes away what the carrier has not yet read.
+                    # It is the relay who hangs up: news on their way would make this end's hanging up a reset, which
+                    # takes away what the relay has not yet read.
                     await self._comm.write(GOODBYE)
                     await asyncio.wait([self._listening], timeout=_GOODBYE_WITHIN_S)
                     return

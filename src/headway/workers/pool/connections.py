@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from headway import locks
 from headway.model.errors import SiteError
-from headway.workers.line import Line, Lines
+from headway.workers.connection import Connection, Connections
 from headway.workers.node import node_command
 from headway.workers.pool import address
-from headway.workers.pool.address import Whereabouts
+from headway.workers.pool.address import SchedulerAddress
+from headway.workers.pool.connection import DaskConnection
 from headway.workers.pool.keys import make_keys, security
-from headway.workers.pool.line import DaskLine
-from headway.workers.pool.words import FIND, LOCK, place
+from headway.workers.pool.operations import FIND, LOCK, name_in_pool
 
 if TYPE_CHECKING:
     from distributed.comm.core import Comm
@@ -31,7 +31,7 @@ _GLANCE_S = 0.1
 _START_WITHIN_S = 60.0  # for a scheduler, on a busy login node
 
 
-class DaskLines(Lines):
+class DaskConnections(Connections):
     """The pool of one run. Its scheduler is started when none answers, and goes on when the manager ends.
 
     `host` is the address that the scheduler listens on: one that the nodes can reach; all of this host's, if none is
@@ -47,7 +47,7 @@ class DaskLines(Lines):
         self._linger_s = linger_s
         self._reaching: asyncio.Task[Comm] | None = None
         self._asking = asyncio.Lock()
-        self._lines: set[DaskLine] = set()
+        self._lines: set[DaskConnection] = set()
         self._connection: Mapping[str, Any] = {}
 
     def node_command(self, tag: str) -> Sequence[str]:
@@ -64,11 +64,11 @@ class DaskLines(Lines):
         self._connection = security(self._pool).get_connection_args("client")
         await self._scheduler()
 
-    async def connect(self, tag: str, node: str, timeout_s: float) -> Line | None:
+    async def connect(self, tag: str, node: str, timeout_s: float) -> Connection | None:
         try:
             async with asyncio.timeout(timeout_s):
                 while True:
-                    for found in await self._find(place(tag, node)):
+                    for found in await self._find(name_in_pool(tag, node)):
                         if (line := await self._call(found)) is not None:
                             return line
                     await asyncio.sleep(_GLANCE_S)
@@ -93,11 +93,11 @@ class DaskLines(Lines):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGTERM)
 
-    async def _call(self, found: str) -> DaskLine | None:
+    async def _call(self, found: str) -> DaskConnection | None:
         comm = await address.connect(found, self._connection)
         if comm is None:
             return None
-        line = DaskLine(comm)
+        line = DaskConnection(comm)
         self._lines = {each for each in self._lines if not each.is_over} | {line}
         greeted = False
         try:
@@ -130,7 +130,7 @@ class DaskLines(Lines):
         deadline = asyncio.get_running_loop().time() + _START_WITHIN_S
         started: subprocess.Popen[bytes] | None = None
         while True:
-            where = Whereabouts.read(self._pool)
+            where = SchedulerAddress.read(self._pool)
             held = locks.holder(self._pool / LOCK) is not None
             # Other hosts' locks may not be seen here; if it was on this one, there is no need to try.
             if where is not None and not held and where.host == socket.gethostname():

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from headway.workers import protocol
 
 
-class Line(ABC):
+class Connection(ABC):
     """A connection to one supervisor. A message may be lost with it: whoever connects again says again what counts,
     and the supervisor repeats what was not noted (see `protocol`)."""
 
     hello: protocol.Hello
 
     @abstractmethod
-    def say(self, message: protocol.Message) -> None:
+    def send(self, message: protocol.Message) -> None:
         """Send a message; if the connection is lost, `hear` will tell."""
 
     @abstractmethod
-    async def hear(self) -> protocol.ToManager | None:
+    async def receive(self) -> protocol.ToManager | None:
         """The next message, or None when the connection is lost."""
 
     @abstractmethod
@@ -31,7 +31,7 @@ class Line(ABC):
         """Hang up."""
 
 
-class Lines(ABC):
+class Connections(ABC):
     """How a manager reaches the nodes of its jobs.
 
     On every node of an allocation `node_command` runs: it starts the node's supervisor and whatever carries its line.
@@ -56,7 +56,7 @@ class Lines(ABC):
         """Be ready for connections; called once, before any."""
 
     @abstractmethod
-    async def connect(self, tag: str, node: str, timeout_s: float) -> Line | None:
+    async def connect(self, tag: str, node: str, timeout_s: float) -> Connection | None:
         """A line to the supervisor of that node of that job; None if it does not answer in time."""
 
     async def close(self) -> None:

@@ -13,36 +13,36 @@ from concurrent.futures import ThreadPoolExecutor
 _SHARE = 0.1 * max(1.0, (os.cpu_count() or 1) / 8)
 
 
-class SlowLooks:
+class SlowMeasurements:
     """All slow looks of one kind, taken in threads. What they may cost is shared among them."""
 
     def __init__(self, pool: ThreadPoolExecutor, *, least_interval_s: float) -> None:
         self._pool = pool
         self._least_interval_s = least_interval_s
-        self._costs_s: dict[SlowLook, float] = {}  # of the last look of each that is in use
+        self._costs_s: dict[SlowMeasurement, float] = {}  # of the last look of each that is in use
 
-    def look(self, tell: Callable[[int], None]) -> SlowLook:
+    def new(self, tell: Callable[[int], None]) -> SlowMeasurement:
         """A new one, for one tree."""
-        return SlowLook(self, tell)
+        return SlowMeasurement(self, tell)
 
     def start(self, measure: Callable[[], int]) -> asyncio.Future[tuple[int, float]]:
         """Take one now: what it found and what it cost."""
         return asyncio.get_running_loop().run_in_executor(self._pool, _timed, measure)
 
-    def interval_s(self, look: SlowLook, cost_s: float) -> float:
+    def interval_s(self, measurement: SlowMeasurement, cost_s: float) -> float:
         """How long to wait after a look of that cost."""
-        self._costs_s[look] = cost_s
+        self._costs_s[measurement] = cost_s
         return max(self._least_interval_s, math.fsum(self._costs_s.values()) / _SHARE)
 
-    def forget(self, look: SlowLook) -> None:
+    def forget(self, measurement: SlowMeasurement) -> None:
         """It is not in use any more."""
-        self._costs_s.pop(look, None)
+        self._costs_s.pop(measurement, None)
 
 
-class SlowLook:
+class SlowMeasurement:
     """One tree's slow look, taken again and again, never twice at a time."""
 
-    def __init__(self, looks: SlowLooks, tell: Callable[[int], None]) -> None:
+    def __init__(self, looks: SlowMeasurements, tell: Callable[[int], None]) -> None:
         self._looks = looks
         self._tell = tell
         self._due_s = 0.0

@@ -7,7 +7,7 @@ import asyncio
 _SHORTEST_S, _LONGEST_S, _GROWTH = 0.02, 1.0, 1.3
 
 
-class Pace:
+class Backoff:
     """Waits between looks."""
 
     def __init__(self) -> None:

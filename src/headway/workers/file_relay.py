@@ -1,6 +1,6 @@
 """Carries lines between files on a shared file system and a node's supervisor: for sites that allow no connections.
 
-`python -m headway.workers.file_carrier NODE-FOLDER`.
+`python -m headway.workers.file_relay NODE-FOLDER`.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import signal
 import sys
 from pathlib import Path
 
-from headway.workers.file_session import SILENT_S, Session, newest
-from headway.workers.pacing import Pace
+from headway.workers.backoff import Backoff
+from headway.workers.file_session import HEARTBEAT_TIMEOUT_S, Session, newest_session
 from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
 
-_CHECK_EVERY_S = 1.0  # whether the manager lives and is the newest
+_CHECK_EVERY_S = 1.0  # whether the manager lives and is the newest_session
 
 
 async def carry(node: Path) -> None:
     """Serve one manager after the other, for ever. The newest session counts: an older one's manager is gone."""
-    pace = Pace()
+    pace = Backoff()
     while True:
-        session = await asyncio.to_thread(newest, node)
+        session = await asyncio.to_thread(newest_session, node)
         if session is None:
             await pace.wait(busy=False)
             continue
@@ -36,8 +36,8 @@ async def _serve(node: Path, session: Session) -> None:
     reader, writer = await _supervisor()
     heard: list[bytes] = []
     listening = asyncio.create_task(_listen(reader, heard))
-    loop, pace = asyncio.get_running_loop(), Pace()
-    sign, seen_at, check_at = session.last_sign(), loop.time(), 0.0
+    loop, pace = asyncio.get_running_loop(), Backoff()
+    sign, seen_at, check_at = session.last_heartbeat(), loop.time(), 0.0
     try:
         while not listening.done() or heard:
             lines = len(heard)
@@ -46,9 +46,11 @@ async def _serve(node: Path, session: Session) -> None:
             writer.writelines(told)
             if loop.time() > check_at:
                 check_at = loop.time() + _CHECK_EVERY_S
-                if (last := await asyncio.to_thread(session.last_sign)) != sign:
+                if (last := await asyncio.to_thread(session.last_heartbeat)) != sign:
                     sign, seen_at = last, loop.time()
-                if loop.time() - seen_at > SILENT_S or not await asyncio.to_thread(_is_newest, node, session):
+                if loop.time() - seen_at > HEARTBEAT_TIMEOUT_S or not await asyncio.to_thread(
+                    _is_newest, node, session
+                ):
                     return
             await pace.wait(busy=bool(told or lines))
     except (FileNotFoundError, ConnectionError):  # one of them hung up
@@ -75,12 +77,12 @@ async def _listen(reader: asyncio.StreamReader, heard: list[bytes]) -> None:
 
 
 def _is_newest(node: Path, session: Session) -> bool:
-    found = newest(node)
+    found = newest_session(node)
     return found is not None and found.folder == session.folder
 
 
 def main() -> None:
-    """Entry point of the carrier process."""
+    """Entry point of the relay process."""
     node = Path(sys.argv[1])
     os.chdir(node)
     for number in (signal.SIGINT, signal.SIGHUP):  # its parent sees to it

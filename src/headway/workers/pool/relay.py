@@ -1,6 +1,6 @@
 """Carries lines between a manager and a node's supervisor: a Dask worker that takes no tasks.
 
-`python -m headway.workers.pool.carrier NODE-FOLDER [POOL-FOLDER]`.
+`python -m headway.workers.pool.relay NODE-FOLDER [POOL-FOLDER]`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from distributed.utils import get_ip
 
 from headway import locks
 from headway.workers.pool import dask_settings
-from headway.workers.pool.address import Whereabouts, reach
+from headway.workers.pool.address import SchedulerAddress, reach
 from headway.workers.pool.keys import security
-from headway.workers.pool.words import GOODBYE, LINE, place
-from headway.workers.protocol import LOCK, SOCKET, STARTED, JobOrder
+from headway.workers.pool.operations import CONNECT, GOODBYE, name_in_pool
+from headway.workers.protocol import LOCK, SOCKET, STARTED, SupervisorSettings
 from headway.workers.short_path import short_path
 
-_NEEDED = ("identity", "ping", LINE)
+_NEEDED = ("identity", "ping", CONNECT)
 _LOOK_EVERY_S = 0.5  # while there is no scheduler
 _GLANCE_S = 5.0  # when there is one: whether another has taken its place
 _CHUNK_BYTES = 1 << 20
@@ -38,14 +38,14 @@ _JOIN_WITHIN_S = 30.0
 _GOODBYE_WITHIN_S = 5.0
 
 
-class Carrier(distributed.Worker):
+class Relay(distributed.Worker):
     """A node's place in the pool. The newest manager counts; it gets a connection of its own to the supervisor."""
 
     def __init__(self, scheduler: str, pool: Path, node: Path, scratch: str) -> None:
-        order = JobOrder.read(node)
+        order = SupervisorSettings.read(node)
         super().__init__(
             scheduler,
-            name=f"{place(order.tag, order.node)}/{time.time_ns():020d}",
+            name=f"{name_in_pool(order.tag, order.node)}/{time.time_ns():020d}",
             host=f"tls://{get_ip(get_address_host(scheduler))}",
             nthreads=1,
             memory_limit=0,
@@ -54,7 +54,7 @@ class Carrier(distributed.Worker):
             extensions={},
             death_timeout=_JOIN_WITHIN_S,
         )
-        self.handlers[LINE] = self._carry
+        self.handlers[CONNECT] = self._carry
         self.blocked_handlers = dask_settings.all_but(self.handlers, _NEEDED)
         self._node = node
         self._manager: Comm | None = None
@@ -100,21 +100,21 @@ async def carry(node: Path, pool: Path, scratch: str) -> None:
     """Be in the pool while the supervisor lives, under one scheduler after the other."""
     connection = security(pool).get_connection_args("worker")
     while not _is_over(node):
-        where = Whereabouts.read(pool)
+        where = SchedulerAddress.read(pool)
         address = await _answering(where, connection, pool) if where is not None else None
         if address is None:
             await asyncio.sleep(_LOOK_EVERY_S)
             continue
-        async with Carrier(address, pool, node, scratch) as carrier:
-            left = asyncio.create_task(carrier.finished())
-            while not left.done() and Whereabouts.read(pool) in (where, None) and not _is_over(node):
+        async with Relay(address, pool, node, scratch) as relay:
+            left = asyncio.create_task(relay.finished())
+            while not left.done() and SchedulerAddress.read(pool) in (where, None) and not _is_over(node):
                 await asyncio.wait([left], timeout=_GLANCE_S)
 
 
-async def _answering(where: Whereabouts, connection: Mapping[str, Any], pool: Path) -> str | None:
+async def _answering(where: SchedulerAddress, connection: Mapping[str, Any], pool: Path) -> str | None:
     """By which of its addresses the scheduler answers; None if it does not, or another has taken its place."""
     reaching = asyncio.create_task(reach(where, connection))
-    while not reaching.done() and Whereabouts.read(pool) == where:
+    while not reaching.done() and SchedulerAddress.read(pool) == where:
         await asyncio.wait([reaching], timeout=_LOOK_EVERY_S)
     if not reaching.done() or (reached := reaching.result()) is None:
         reaching.cancel()
@@ -130,7 +130,7 @@ def _is_over(node: Path) -> bool:
 
 
 def main() -> None:
-    """Entry point of the carrier process."""
+    """Entry point of the relay process."""
     node = Path(sys.argv[1])
     pool = Path(sys.argv[2]) if len(sys.argv) > 2 else node.parents[3] / "pool"  # from jobs/TAG/nodes/NODE
     os.umask(0o077)
@@ -138,7 +138,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     dask_settings.configure()
-    with tempfile.TemporaryDirectory(prefix="headway-carrier-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="headway-relay-") as scratch:
         asyncio.run(carry(node, pool, scratch))
 
 

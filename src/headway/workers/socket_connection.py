@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headway.workers import protocol
-from headway.workers.line import Line, Lines
+from headway.workers.connection import Connection, Connections
 from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
 from headway.workers.short_path import short_path
 
 
-class SocketLines(Lines):
+class SocketConnections(Connections):
     """On this machine: a job has one node, whose supervisor listens in the job's folder."""
 
     name = "socket"
@@ -27,11 +27,11 @@ class SocketLines(Lines):
     def key(self, tag: str, node: str) -> str:
         return node
 
-    async def connect(self, tag: str, node: str, timeout_s: float) -> Line | None:
-        return await Link.open(self._jobs / tag, timeout_s)
+    async def connect(self, tag: str, node: str, timeout_s: float) -> Connection | None:
+        return await SocketConnection.open(self._jobs / tag, timeout_s)
 
 
-class Link(Line):
+class SocketConnection(Connection):
     """A connection to one supervisor."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hello: protocol.Hello) -> None:
@@ -40,7 +40,7 @@ class Link(Line):
         self.hello = hello
 
     @classmethod
-    async def open(cls, folder: Path, timeout_s: float) -> Link | None:
+    async def open(cls, folder: Path, timeout_s: float) -> SocketConnection | None:
         """Connect to the supervisor of that job; None if it does not answer in time."""
         deadline = asyncio.get_running_loop().time() + timeout_s
         while True:
@@ -53,7 +53,7 @@ class Link(Line):
                 await asyncio.sleep(0.01)
 
     @classmethod
-    async def _try(cls, folder: Path) -> Link:
+    async def _try(cls, folder: Path) -> SocketConnection:
         with short_path(folder, SOCKET) as path:
             reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST_LINE_BYTES)
         hello = protocol.decode_from_supervisor(await reader.readuntil(b"\n"))
@@ -61,12 +61,12 @@ class Link(Line):
             raise OSError("not a supervisor")
         return cls(reader, writer, hello)
 
-    def say(self, message: protocol.Message) -> None:
+    def send(self, message: protocol.Message) -> None:
         """Send a message; if the connection is lost, `hear` will tell."""
         if not self._writer.is_closing():
             self._writer.write(protocol.encode(message))
 
-    async def hear(self) -> protocol.ToManager | None:
+    async def receive(self) -> protocol.ToManager | None:
         """The next message, or None when the supervisor is gone."""
         try:
             line = await self._reader.readline()
