@@ -51,7 +51,7 @@ class TestFolders:
     @given(st.text(max_size=300), st.text(max_size=300))
     def test_names_begin_alike_if_keys_do(self, key: str, more: str) -> None:
         name = cgroups.attempt_name(key + more)
-        assert name.startswith(cgroups.name_beginning(key))
+        assert name.startswith(cgroups.name_prefix(key))
         assert len(name.encode()) < 230
         assert (name == cgroups.attempt_name(key)) == (not more)
         assert not set(name) & set("/\n\0")
@@ -148,7 +148,7 @@ class TestVersion2:
     def test_what_is_in_the_way_is_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         own = tmp_path / "own"
         own.mkdir()
-        assert cgroup_v2.unusable_because(str(own)) == "its memory controller is not available to us"
+        assert cgroup_v2.unusable_because(str(own)) == "its memory controller is not available to this user"
         (own / "cgroup.controllers").write_text("cpu io memory pids\n")
         assert "cgroup.procs is not writable" in cgroup_v2.unusable_because(str(own))
         for name in ("cgroup.procs", "cgroup.subtree_control"):

@@ -45,5 +45,5 @@ def test_the_first_that_is_there_in_a_fixed_order(tmp_path: Path, monkeypatch: p
 
 def test_none_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SiteError, match=r"wants container image:1.*none of apptainer"):
+    with pytest.raises(SiteError, match=r"needs the container image:1.*none of apptainer"):
         in_container(TASK, ["x"], WORK, FLOW)

@@ -1,4 +1,4 @@
-"""The contract of the line between a manager and a node's supervisor, whatever carries it."""
+"""The contract of a connection between a manager and a node's supervisor, whatever transport it uses."""
 
 from __future__ import annotations
 
@@ -9,59 +9,62 @@ from headway.workers import protocol
 
 
 class Connection(ABC):
-    """A connection to one supervisor. A message may be lost with it: whoever connects again says again what counts,
-    and the supervisor repeats what was not noted (see `protocol`)."""
+    """A connection to one supervisor.
+
+    Messages can be lost with the connection. A manager that reconnects repeats its start messages, and the supervisor
+    repeats the outcomes that were not acknowledged (see `protocol`).
+    """
 
     hello: protocol.Hello
 
     @abstractmethod
     def send(self, message: protocol.Message) -> None:
-        """Send a message; if the connection is lost, `hear` will tell."""
+        """Send a message. If the connection is lost, the message is dropped and `receive` returns None."""
 
     @abstractmethod
     async def receive(self) -> protocol.ToManager | None:
-        """The next message, or None when the connection is lost."""
+        """Return the next message, or None if the connection is lost."""
 
     @abstractmethod
     async def flush(self) -> None:
-        """Wait until all that was said is on its way."""
+        """Wait until all messages have been handed to the transport."""
 
     @abstractmethod
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
 
 
 class Connections(ABC):
     """How a manager reaches the nodes of its jobs.
 
-    On every node of an allocation `node_command` runs: it starts the node's supervisor and whatever carries its line.
-    Both outlive the manager. A manager that comes after another connects anew; the newest is the one that counts.
+    A job runs `node_command` on each of its nodes. It starts the node's supervisor and, where one is needed, a relay.
+    Both outlive the manager. A later manager connects anew; the supervisor serves the newest connection only.
     """
 
     name: str
 
     @abstractmethod
     def node_command(self, tag: str) -> Sequence[str]:
-        """What a job runs on each of its nodes."""
+        """Return the command that a job runs on each of its nodes."""
 
     def key(self, tag: str, node: str) -> str:
-        """A name for that node of that job: a node may serve one job after another, or two at a time."""
+        """Return a name for this node in this job: one node can serve several jobs, also at the same time."""
         return f"{node}#{tag.rpartition('-')[2]}"
 
     def node_of(self, key: str) -> str:
-        """As the batch system calls the node of that name."""
+        """Return the batch system's name of the node with this key."""
         return key.rpartition("#")[0]
 
     async def open(self) -> None:
-        """Be ready for connections; called once, before any."""
+        """Get ready for connections. Called once, before the first `connect`."""
 
     @abstractmethod
     async def connect(self, tag: str, node: str, timeout_s: float) -> Connection | None:
-        """A line to the supervisor of that node of that job; None if it does not answer in time."""
+        """Connect to the supervisor on this node of this job; None if it does not answer within `timeout_s`."""
 
     async def close(self) -> None:
-        """Hang up; what runs on the nodes goes on."""
+        """Close all connections. Supervisors and tasks keep running."""
 
     async def end(self) -> None:
-        """The run is over: hang up, and whatever served the lines may go."""
+        """Close all connections and stop what served them: the run is over."""
         await self.close()

@@ -1,4 +1,4 @@
-"""Lines through the shared file system: nothing listens, nobody connects."""
+"""Connections through files on a shared file system, for sites that allow no network connections between nodes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from headway.workers.connection import Connection, Connections
 from headway.workers.file_session import HEARTBEAT_EVERY_S, Session
 from headway.workers.node import node_command, node_folder
 
-_HEARD_WITHIN_S = 10.0  # if nobody reads it by then, nobody will
+_FLUSH_WITHIN_S = 10.0  # a relay that has not read the last messages by then is gone
 
 
 class FileConnections(Connections):
-    """A folder for each connection in the node's; see `file_session`."""
+    """Each connection is a session: a folder in the node's folder (see `file_session`)."""
 
     name = "files"
 
@@ -35,11 +35,11 @@ class FileConnections(Connections):
                 while not await asyncio.to_thread(folder.is_dir):
                     await asyncio.sleep(0.1)
                 session = await asyncio.to_thread(Session.begin, folder)
-                line = FileConnection(session)
-                hello = await line.receive()
+                connection = FileConnection(session)
+                hello = await connection.receive()
                 if isinstance(hello, protocol.Hello):
-                    line.hello = hello
-                    return line
+                    connection.hello = hello
+                    return connection
         except (TimeoutError, FileNotFoundError):
             if session is not None:
                 session.end()
@@ -51,24 +51,24 @@ class FileConnection(Connection):
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._said: list[bytes] = []
-        self._heard: deque[bytes] = deque()
+        self._outgoing: list[bytes] = []
+        self._incoming: deque[bytes] = deque()
         self._sending: asyncio.Task[None] | None = None
         self._lost = False
-        self._pace = Backoff()
-        self._busy = True  # something was heard, or said, not long ago
-        self._sign_at = 0.0
+        self._backoff = Backoff()
+        self._busy = True  # a message was sent or received since the last poll
+        self._heartbeat_at = 0.0
 
     def send(self, message: protocol.Message) -> None:
-        self._said.append(protocol.encode(message))
+        self._outgoing.append(protocol.encode(message))
         self._busy = True
-        if self._sending is None or self._sending.done():  # all that is said in one go becomes one file
+        if self._sending is None or self._sending.done():  # messages sent in one turn of the loop share one file
             self._sending = asyncio.create_task(self._send())
 
     async def _send(self) -> None:
-        while self._said and not self._lost:
+        while self._outgoing and not self._lost:
             await asyncio.sleep(0)
-            lines, self._said = self._said, []
+            lines, self._outgoing = self._outgoing, []
             try:
                 await asyncio.to_thread(self._session.write, b"".join(lines))
             except FileNotFoundError:
@@ -77,29 +77,29 @@ class FileConnection(Connection):
     async def receive(self) -> protocol.ToManager | None:
         loop = asyncio.get_running_loop()
         try:
-            while not self._heard:
+            while not self._incoming:
                 if self._lost:
                     return None
-                if loop.time() > self._sign_at:
+                if loop.time() > self._heartbeat_at:
                     await asyncio.to_thread(self._session.send_heartbeat)
-                    self._sign_at = loop.time() + HEARTBEAT_EVERY_S
-                self._heard.extend(await asyncio.to_thread(self._session.read))
-                if not self._heard:
-                    await self._pace.wait(busy=self._busy)
-                self._busy = bool(self._heard)
-            return protocol.decode_from_supervisor(self._heard.popleft())
-        except (FileNotFoundError, ValueError):  # the relay has hung up; or a broken file system
+                    self._heartbeat_at = loop.time() + HEARTBEAT_EVERY_S
+                self._incoming.extend(await asyncio.to_thread(self._session.read))
+                if not self._incoming:
+                    await self._backoff.wait(busy=self._busy)
+                self._busy = bool(self._incoming)
+            return protocol.decode_from_supervisor(self._incoming.popleft())
+        except (FileNotFoundError, ValueError):  # the relay ended the session, or the file system is broken
             self._lost = True
             return None
 
     async def flush(self) -> None:
-        """Until the relay has read it: hanging up takes away what lies there."""
+        """Wait until the relay has read all messages: closing the session deletes unread ones."""
         if self._sending is not None:
             await self._sending
-        pace = Backoff()
-        deadline = asyncio.get_running_loop().time() + _HEARD_WITHIN_S
+        backoff = Backoff()
+        deadline = asyncio.get_running_loop().time() + _FLUSH_WITHIN_S
         while asyncio.get_running_loop().time() < deadline and await asyncio.to_thread(self._session.is_unread):
-            await pace.wait(busy=False)
+            await backoff.wait(busy=False)
 
     def close(self) -> None:
         self._lost = True

@@ -1,4 +1,4 @@
-"""The manager's end of the line to a node supervisor."""
+"""Connections on this machine: through the unix socket of the supervisor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headway.workers.short_path import short_path
 
 
 class SocketConnections(Connections):
-    """On this machine: a job has one node, whose supervisor listens in the job's folder."""
+    """Connections to jobs that have one node, this machine. The supervisor listens in the job's folder."""
 
     name = "socket"
 
@@ -32,7 +32,7 @@ class SocketConnections(Connections):
 
 
 class SocketConnection(Connection):
-    """A connection to one supervisor."""
+    """The manager's end of the supervisor's unix socket."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hello: protocol.Hello) -> None:
         self._reader = reader
@@ -41,13 +41,13 @@ class SocketConnection(Connection):
 
     @classmethod
     async def open(cls, folder: Path, timeout_s: float) -> SocketConnection | None:
-        """Connect to the supervisor of that job; None if it does not answer in time."""
+        """Connect to the supervisor in this job folder; None if it does not answer within `timeout_s`."""
         deadline = asyncio.get_running_loop().time() + timeout_s
         while True:
             try:
                 async with asyncio.timeout_at(deadline):
                     return await cls._try(folder)
-            except (OSError, ValueError, asyncio.IncompleteReadError):  # a time-out is an OSError, too
+            except (OSError, ValueError, asyncio.IncompleteReadError):  # OSError includes TimeoutError
                 if asyncio.get_running_loop().time() > deadline:
                     return None
                 await asyncio.sleep(0.01)
@@ -62,12 +62,10 @@ class SocketConnection(Connection):
         return cls(reader, writer, hello)
 
     def send(self, message: protocol.Message) -> None:
-        """Send a message; if the connection is lost, `hear` will tell."""
         if not self._writer.is_closing():
             self._writer.write(protocol.encode(message))
 
     async def receive(self) -> protocol.ToManager | None:
-        """The next message, or None when the supervisor is gone."""
         try:
             line = await self._reader.readline()
             return protocol.decode_from_supervisor(line) if line.endswith(b"\n") else None
@@ -75,12 +73,10 @@ class SocketConnection(Connection):
             return None
 
     async def flush(self) -> None:
-        """Wait until all that was said is on its way."""
         try:
             await self._writer.drain()
         except ConnectionError:
             return
 
     def close(self) -> None:
-        """Hang up."""
         self._writer.close()

@@ -1,13 +1,13 @@
-"""What managers and the pool say to each other, before and after the lines themselves."""
+"""The operations of the pool's scheduler and relays, which the manager calls by name."""
 
 from __future__ import annotations
 
-FIND = "headway-find"  # a manager to the scheduler; then, for each place that it sends, it hears addresses
-CONNECT = "headway-line"  # a manager to a node's relay; after that, both send parts of the line as bytes
-GOODBYE = b""  # a manager has said all
-LOCK = "lock"  # in the pool's folder, held by its scheduler while it lives
+FIND = "headway-find"  # scheduler: the manager then sends names of nodes and receives a list of addresses for each
+CONNECT = "headway-line"  # relay: both ends then send bytes, of any number of lines and parts of lines
+GOODBYE = b""  # relay: the manager sends no more
+LOCK = "lock"  # file in the pool's folder, locked by the scheduler while it lives
 
 
 def name_in_pool(tag: str, node: str) -> str:
-    """How the pool calls a node of a job."""
+    """Return the pool's name of a node of a job."""
     return f"{tag}/{node}"

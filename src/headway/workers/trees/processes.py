@@ -1,6 +1,6 @@
-"""What /proc says about processes: who they are, whose children, what they hold.
+"""Processes as /proc describes them: identity, parents and children, memory.
 
-Every function answers None or leaves a process out if it has ended meanwhile: that is not an error but daily bread.
+A process that has ended meanwhile is no error: functions return None for it or leave it out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-MARKER = "HEADWAY_ATTEMPT"  # the environment variable by which an attempt's processes are found again
+MARKER = "HEADWAY_ATTEMPT"  # the environment variable that marks the processes of an attempt
 
 _PROC = "/proc"
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -22,19 +22,19 @@ _MARKER_ENTRY = re.compile(rb"(?:^|\0)" + MARKER.encode() + rb"=([^\0]*)")
 
 
 class Process(NamedTuple):
-    """One line of /proc/<pid>/stat, as far as it matters here."""
+    """The fields of /proc/<pid>/stat that are used here."""
 
     pid: int
-    start_ticks: int  # since boot: with the pid it names one process for good, pids alone come round again
-    dead: bool  # ended, but not reaped yet
+    start_ticks: int  # since boot; unique together with the pid, which alone can be reused
+    dead: bool  # ended, but not reaped
     parent: int
     session: int
     threads: int
-    cpu_s: float  # its own and that of the children it reaped
+    cpu_s: float  # its own and that of the children that it reaped
 
 
 class Memory(NamedTuple):
-    """What one process has mapped. File pages can be dropped at any time, so they are not held."""
+    """The memory of one process. File pages do not count as held, since the kernel can drop them at any time."""
 
     held_bytes: int  # anonymous, shared and swapped
     file_bytes: int
@@ -44,11 +44,11 @@ ChildrenOf = Callable[[Process], list[int]]
 
 
 def read_process(pid: int) -> Process | None:
-    """The process with that id."""
+    """Read the process with this id."""
     line = _read(f"{_PROC}/{pid}/stat")
     if not line:
         return None
-    fields = line.rpartition(b")")[2].split()  # a command's name may hold blanks and brackets
+    fields = line.rpartition(b")")[2].split()  # a command's name can contain blanks and brackets
     return Process(
         pid=pid,
         start_ticks=int(fields[19]),
@@ -61,7 +61,7 @@ def read_process(pid: int) -> Process | None:
 
 
 def read_memory(pid: int) -> Memory | None:
-    """What the process holds now. None also for one that has no memory any more, or never had."""
+    """Read the memory of a process; None also for a zombie or a kernel thread, which have none."""
     amounts = dict(_STATUS_KB.findall(_read(f"{_PROC}/{pid}/status") or b""))
     if not amounts:
         return None
@@ -70,16 +70,16 @@ def read_memory(pid: int) -> Memory | None:
 
 
 def summed_bytes(pids: Sequence[int]) -> int:
-    """What each of the processes holds, added up: pages that several of them share count several times."""
+    """Return the sum of what the processes hold; shared pages count once for each process."""
     return sum(memory.held_bytes for pid in pids if (memory := read_memory(pid)))
 
 
 def proportional_bytes(pids: Sequence[int]) -> int:
-    """What the processes hold together at least, pages that several of them share counted once.
+    """Return a lower bound of what the processes hold together, shared pages counted once.
 
-    Slow: the kernel walks all their page tables (about 20 ms per GB mapped). And not of one moment: what one process
-    begins to share with another after the first has been looked at counts twice. That cannot be more than what their
-    sum has grown by meanwhile, so this is taken off again: better too little, at the next look it will be there.
+    Slow: the kernel walks all page tables (about 20 ms per GB mapped). Processes are read one after the other: a page
+    that becomes shared between two reads counts twice. The error is at most the growth of the sum in that time, which
+    is therefore subtracted. The result may be too small; the next sample corrects it.
     """
     before_bytes = summed_bytes(pids)
     shares_bytes = sum(_share_bytes(pid) for pid in pids)
@@ -90,11 +90,11 @@ def _share_bytes(pid: int) -> int:
     amounts = _PROPORTIONAL_KB.findall(_read(f"{_PROC}/{pid}/smaps_rollup") or b"")
     if amounts:
         return sum(int(kb) for _, kb in amounts) * 1024
-    return summed_bytes([pid])  # a kernel or a process that does not let us look
+    return summed_bytes([pid])  # the kernel has no such file, or denies reading it
 
 
 def marker_of(pid: int) -> str | None:
-    """The attempt that the process was started for, if its environment still says so."""
+    """Return the key of the attempt that the process belongs to; None if its environment has no marker."""
     found = _MARKER_ENTRY.search(_read(f"{_PROC}/{pid}/environ") or b"")
     return os.fsdecode(found[1]) if found else None
 
@@ -106,15 +106,15 @@ def catches(pid: int, number: int) -> bool:
 
 
 def all_pids() -> Iterator[int]:
-    """Every process of the machine that we may see."""
+    """Return the ids of all processes that are visible to us."""
     return (int(name) for name in os.listdir(_PROC) if name.isdigit())
 
 
 def children_lookup() -> ChildrenOf:
-    """A function from a process to its children's ids, good for one round of looks.
+    """Return a function from a process to the ids of its children, valid for one round of samples.
 
-    Linux lists a thread's children if it was built to (CONFIG_PROC_CHILDREN, as distributions do). Elsewhere one
-    walk over all processes answers for the whole round.
+    Linux lists the children of a thread if it was built with CONFIG_PROC_CHILDREN, as distributions do. Otherwise the
+    function uses one walk over all processes.
     """
     if _lists_children():
         return _listed_children
@@ -126,7 +126,7 @@ def children_lookup() -> ChildrenOf:
 
 
 def descendants(roots: Iterable[int], children_of: ChildrenOf) -> list[Process]:
-    """The living processes among `roots` and all their descendants."""
+    """Return the living processes among `roots` and all their descendants."""
     found: dict[int, Process] = {}
     waiting = list(roots)
     while waiting:
@@ -161,14 +161,14 @@ def _list(path: str) -> list[str]:
 
 
 def _read(path: str) -> bytes | None:
-    """The whole file, without the cost of Python's file objects: this runs thousands of times a second."""
+    """Read a whole file without the cost of Python's file objects: this runs thousands of times a second."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
         chunks = [os.read(fd, 1 << 16)]
-        while len(chunks[-1]) >= 4096 and (more := os.read(fd, 1 << 16)):  # seq files give a page or so at a time
+        while len(chunks[-1]) >= 4096 and (more := os.read(fd, 1 << 16)):  # /proc files return about a page at a time
             chunks.append(more)
         return b"".join(chunks)
     except OSError:
