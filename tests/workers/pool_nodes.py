@@ -1,4 +1,4 @@
-"""A pool on this machine: processes as jobs start them on their nodes, each with a name and a folder of its own."""
+"""A pool on this machine: the processes that jobs start on their nodes, each with its own node name and folder."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ HERE = "127.0.0.1"
 
 
 def connections_of(directory: Path, linger_s: float = 600.0) -> DaskConnections:
-    """What a manager of the run in that directory makes for itself."""
+    """Return the connections of a manager of the run in this directory."""
     return DaskConnections(directory / "jobs", directory / "pool", HERE, linger_s)
 
 
-def order(directory: Path, name: str, command: str) -> protocol.Start:
-    """A first attempt."""
+def start_message(directory: Path, name: str, command: str) -> protocol.Start:
+    """Return the start message of a first attempt."""
     attempt = directory / "attempts" / name
     attempt.parent.mkdir(exist_ok=True)
     return protocol.Start(Task(name, "c", command), 1, str(attempt), ROOM)
@@ -65,12 +65,12 @@ class Nodes:
             os.kill(pid, signal.SIGKILL)
 
     def scheduler(self) -> int | None:
-        """The process id of the pool's scheduler, if it lives."""
+        """Return the process id of the pool's scheduler; None if there is none."""
         words = locks.holder(self.pool / LOCK)
         return int(words.split()[1]) if words else None
 
     def relay(self, node: str) -> int:
-        """The process id of the node's relay."""
+        """Return the process id of the node's relay."""
         wanted = ["headway.workers.pool.relay", str(node_folder(self.jobs / TAG, node))]
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit() and _words(entry)[-2:] == wanted:
@@ -81,7 +81,7 @@ class Nodes:
 def _words(process: Path) -> list[str]:
     try:
         return (process / "cmdline").read_text().split("\0")[:-1]
-    except OSError:  # it has ended meanwhile
+    except OSError:  # it has ended
         return []
 
 
@@ -92,26 +92,26 @@ async def connected(connections: DaskConnections, node: str) -> Connection:
 
 
 async def next_outcome(connection: Connection) -> Outcome:
-    heard = await connection.receive()
-    assert isinstance(heard, protocol.Ended), heard
-    return heard.outcome
+    message = await connection.receive()
+    assert isinstance(message, protocol.Ended), message
+    return message.outcome
 
 
 async def until_ended(
-    connections: DaskConnections, connection: Connection, orders: Iterable[protocol.Start]
+    connections: DaskConnections, connection: Connection, starts: Iterable[protocol.Start]
 ) -> tuple[Connection, list[Outcome]]:
     """Collect all outcomes as a manager does: reconnect when a connection is lost and repeat the start messages."""
-    open_orders = {start.task.id: start for start in orders}
+    unfinished = {start.task.id: start for start in starts}
     outcomes: list[Outcome] = []
-    while open_orders:
-        heard = await connection.receive()
-        if heard is None:
+    while unfinished:
+        message = await connection.receive()
+        if message is None:
             connection = await connected(connections, connection.hello.node)
-            for start in open_orders.values():
+            for start in unfinished.values():
                 connection.send(start)
-        elif isinstance(heard, protocol.Ended) and open_orders.pop(heard.outcome.task, None) is not None:
-            outcomes.append(heard.outcome)
-            connection.send(protocol.Noted([(heard.outcome.task, heard.outcome.attempt)]))
+        elif isinstance(message, protocol.Ended) and unfinished.pop(message.outcome.task, None) is not None:
+            outcomes.append(message.outcome)
+            connection.send(protocol.Noted([(message.outcome.task, message.outcome.attempt)]))
     return connection, outcomes
 
 

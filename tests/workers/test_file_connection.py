@@ -1,4 +1,4 @@
-"""Lines through files: real supervisors on this machine stand for nodes."""
+"""Connections through files, to real supervisors on this machine that stand for nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TAG = "headway-test-1"
 
 
 class Nodes:
-    """Processes as a job starts them, one for each node."""
+    """The processes that a job starts, one for each node."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -54,7 +54,7 @@ class Nodes:
         assert connection is not None
         return connection
 
-    def order(self, name: str, command: str) -> protocol.Start:
+    def start_message(self, name: str, command: str) -> protocol.Start:
         task = Task(name, "c", command)
         directory = self.directory / "attempts" / name
         directory.parent.mkdir(exist_ok=True)
@@ -86,19 +86,19 @@ def drive(work: Callable[[], Awaitable[None]]) -> None:
 
 
 async def outcome_of(connection: Connection) -> Outcome:
-    heard = await connection.receive()
-    assert isinstance(heard, protocol.Ended), heard
-    return heard.outcome
+    message = await connection.receive()
+    assert isinstance(message, protocol.Ended), message
+    return message.outcome
 
 
-def test_tasks_run_on_the_node_they_were_sent_to_and_it_leaves_when_told(nodes: Nodes) -> None:
+def test_tasks_run_on_their_node_and_the_node_ends_when_told(nodes: Nodes) -> None:
     async def work() -> None:
         for node in ("n1", "n2"):
             nodes.start(node)
         connections = {node: await nodes.connect(node) for node in ("n1", "n2")}
         assert {node: connection.hello.node for node, connection in connections.items()} == {"n1": "n1", "n2": "n2"}
         for node, connection in connections.items():
-            connection.send(nodes.order(f"on-{node}", f'test "$SLURMD_NODENAME" = {node}'))
+            connection.send(nodes.start_message(f"on-{node}", f'test "$SLURMD_NODENAME" = {node}'))
         for node, connection in connections.items():
             outcome = await outcome_of(connection)
             assert (outcome.task, outcome.ending) == (f"on-{node}", Ending.SUCCESS)
@@ -111,12 +111,12 @@ def test_tasks_run_on_the_node_they_were_sent_to_and_it_leaves_when_told(nodes: 
     drive(work)
 
 
-def test_a_thousand_lines_in_both_directions_arrive_in_order(nodes: Nodes) -> None:
+def test_hundreds_of_messages_arrive_in_both_directions(nodes: Nodes) -> None:
     async def work() -> None:
         nodes.start("n1")
         connection = await nodes.connect("n1")
         for number in range(300):
-            connection.send(nodes.order(f"t{number}", "true"))
+            connection.send(nodes.start_message(f"t{number}", "true"))
         ended = {(await outcome_of(connection)).task for _ in range(300)}
         assert ended == {f"t{number}" for number in range(300)}
         connection.send(protocol.Noted([(f"t{number}", 1) for number in range(300)]))
@@ -125,11 +125,11 @@ def test_a_thousand_lines_in_both_directions_arrive_in_order(nodes: Nodes) -> No
     drive(work)
 
 
-def test_the_next_manager_hears_what_nobody_noted_and_the_one_before_is_hung_up_on(nodes: Nodes) -> None:
+def test_a_new_manager_gets_unacknowledged_outcomes_and_the_old_one_is_disconnected(nodes: Nodes) -> None:
     async def work() -> None:
         nodes.start("n1")
         first = await nodes.connect("n1")
-        first.send(nodes.order("a", "true"))
+        first.send(nodes.start_message("a", "true"))
         assert (await outcome_of(first)).task == "a"
         second = await nodes.connect("n1")
         assert (await outcome_of(second)).task == "a"
@@ -142,18 +142,18 @@ def test_a_relay_that_dies_is_replaced_and_nothing_is_lost(nodes: Nodes) -> None
     async def work() -> None:
         nodes.start("n1")
         connection = await nodes.connect("n1")
-        connection.send(nodes.order("slow", "sleep 1"))
+        connection.send(nodes.start_message("slow", "sleep 1"))
         await connection.flush()
         for pid in nodes.relays("n1"):
             os.kill(pid, signal.SIGKILL)
         again = await nodes.connect("n1")
-        again.send(nodes.order("slow", "sleep 1"))  # as a manager does that cannot know whether it was heard
+        again.send(nodes.start_message("slow", "sleep 1"))  # a manager repeats it, since the first one may be lost
         assert (await outcome_of(again)).ending is Ending.SUCCESS
 
     drive(work)
 
 
-def test_a_supervisor_that_is_gone_ends_the_line(nodes: Nodes) -> None:
+def test_the_death_of_the_supervisor_ends_the_connection(nodes: Nodes) -> None:
     async def work() -> None:
         nodes.start("n1")
         connection = await nodes.connect("n1")
@@ -163,28 +163,26 @@ def test_a_supervisor_that_is_gone_ends_the_line(nodes: Nodes) -> None:
     drive(work)
 
 
-def test_nobody_answers_where_there_is_no_node(nodes: Nodes) -> None:
+def test_connecting_to_a_missing_node_times_out(nodes: Nodes) -> None:
     async def work() -> None:
         assert await nodes.connections.connect(TAG, "n9", 0.3) is None
         node_folder(nodes.jobs / TAG, "n9").mkdir(parents=True)
         assert await nodes.connections.connect(TAG, "n9", 0.3) is None
-        assert (
-            newest_session(node_folder(nodes.jobs / TAG, "n9")) is None
-        )  # no session is left that a relay would serve
+        assert newest_session(node_folder(nodes.jobs / TAG, "n9")) is None  # no session is left for a relay
 
     drive(work)
 
 
 def test_only_its_owner_can_read_a_session(tmp_path: Path) -> None:
     session = Session.begin(tmp_path)
-    session.write(b"connection\n")
+    session.write(b"line\n")
     found = list((tmp_path / "sessions").rglob("*"))
     assert {path.stat().st_mode & 0o777 for path in found if path.is_dir()} == {0o700}
     assert {path.stat().st_mode & 0o777 for path in found if path.is_file()} == {0o600}
     assert (tmp_path / "sessions").stat().st_mode & 0o777 == 0o700
 
 
-def test_what_is_written_is_read_once_and_in_order(tmp_path: Path) -> None:
+def test_written_lines_are_read_once_and_in_order(tmp_path: Path) -> None:
     manager = Session.begin(tmp_path)
     node = newest_session(tmp_path)
     assert node is not None
@@ -206,7 +204,7 @@ def test_what_is_written_is_read_once_and_in_order(tmp_path: Path) -> None:
         node.read()
 
 
-def test_a_line_that_was_closed_says_so(tmp_path: Path) -> None:
+def test_a_closed_connection_receives_nothing(tmp_path: Path) -> None:
     async def work() -> None:
         connection = FileConnection(Session.begin(tmp_path))
         connection.close()

@@ -1,4 +1,4 @@
-"""What a job runs on a node: a supervisor and a relay. It marks the end of the supervisor and of all that it ran."""
+"""`workers.node`, which runs a supervisor and a relay, and marks the end of the supervisor and all its processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TAG, NODE = "headway-test-7", "n3"
 
 
 class Node:
-    """One node of a job, as Slurm starts it: with a umask that is not the user's."""
+    """One node of a job, started as by Slurm: with a umask that is not the user's."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -44,7 +44,7 @@ class Node:
         self.process = subprocess.Popen(command, env=os.environ | {"SLURMD_NODENAME": NODE}, umask=0o077)
 
     async def start(self, command: str) -> Connection:
-        """Let the supervisor begin a task."""
+        """Start a task on the supervisor."""
         while not self.folder.is_dir():
             await asyncio.sleep(0.01)
         connection = await SocketConnection.open(self.folder, PATIENCE_S)
@@ -53,7 +53,7 @@ class Node:
         return connection
 
     async def pids_of(self, name: str) -> list[int]:
-        """The process ids that a task wrote down."""
+        """Return the process ids that a task wrote to a file."""
         while not (self.directory / name).exists():
             await asyncio.sleep(0.01)
         return [int(word) for word in (self.directory / name).read_text().split()]
@@ -85,18 +85,18 @@ def below(pid: int) -> list[psutil.Process]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether it runs; in a container there may be nobody who takes note of the end of orphans."""
+    """Whether a process runs. A zombie does not: in a container there may be no init process that reaps orphans."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
 
 
-# Two processes that would go on: one of them in a session of its own, as those have that want to escape.
+# Two processes that ignore signals, one of them in a session of its own.
 STAYS = "setsid sh -c 'trap \"\" TERM HUP; sleep 600 & echo $$ $! > new; mv new pids; wait' & sleep 600"
 
 
-def test_a_supervisor_that_is_killed_is_marked_when_nothing_of_it_is_left(tmp_path: Path) -> None:
+def test_the_node_is_over_when_all_processes_of_a_killed_supervisor_are_gone(tmp_path: Path) -> None:
     async def work(node: Node) -> None:
         connection = await node.start(STAYS)
         pids = await node.pids_of("pids")
@@ -111,8 +111,8 @@ def test_a_supervisor_that_is_killed_is_marked_when_nothing_of_it_is_left(tmp_pa
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_node_that_is_told_to_end_waits_for_its_supervisor(tmp_path: Path, number: signal.Signals) -> None:
-    """The supervisor stops its task, which takes a moment, and leaves its result; only then is the node over."""
+def test_a_node_that_gets_a_signal_waits_for_its_supervisor(tmp_path: Path, number: signal.Signals) -> None:
+    """The supervisor stops its task, which takes a moment, and writes the result; only then is the node over."""
 
     async def work(node: Node) -> None:
         await node.start('trap "echo > asked; sleep 0.5; echo > obeyed; exit" TERM; echo $$ > pids; sleep 600 & wait')
@@ -131,7 +131,7 @@ def test_a_node_that_is_told_to_end_waits_for_its_supervisor(tmp_path: Path, num
     drive(tmp_path, work)
 
 
-def test_a_supervisor_that_leaves_takes_the_node_with_it(tmp_path: Path) -> None:
+def test_the_node_ends_with_its_supervisor(tmp_path: Path) -> None:
     async def work(node: Node) -> None:
         connection = await node.start("true")
         assert isinstance(await connection.receive(), protocol.Ended)
@@ -146,18 +146,18 @@ def test_a_supervisor_that_leaves_takes_the_node_with_it(tmp_path: Path) -> None
 
 
 def test_a_supervisor_knows_its_node_and_its_job(tmp_path: Path) -> None:
-    """So that what runs there is told from what its run has elsewhere on this host."""
+    """So that its processes are distinguished from those of the run's other jobs and nodes on this host."""
 
     async def work(node: Node) -> None:
         connection = await node.start("true")
         assert connection.hello.node == NODE
-        order = protocol.SupervisorSettings.read(node.folder)
-        assert (order.uid, order.tag, order.node) == (f"{node.uid}/{NODE}#7", TAG, NODE)
+        settings = protocol.SupervisorSettings.read(node.folder)
+        assert (settings.uid, settings.tag, settings.node) == (f"{node.uid}/{NODE}#7", TAG, NODE)
 
     drive(tmp_path, work)
 
 
-def test_files_of_tasks_have_the_users_permissions_and_those_of_the_node_are_closed(tmp_path: Path) -> None:
+def test_files_of_tasks_have_the_users_umask_and_files_of_the_node_are_private(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
 

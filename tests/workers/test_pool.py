@@ -1,4 +1,4 @@
-"""Lines through dask.distributed: tasks go to their nodes, outcomes come back, processes come and go as they should."""
+"""Connections through dask.distributed: tasks, outcomes, and the life of the pool's processes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.workers.pool_nodes import (
     connections_of,
     drive,
     next_outcome,
-    order,
+    start_message,
 )
 
 
@@ -47,7 +47,7 @@ def nodes(tmp_path: Path) -> Iterator[Nodes]:
     made.stop()
 
 
-def test_tasks_run_on_the_nodes_they_were_sent_to_and_these_leave_when_told(nodes: Nodes) -> None:
+def test_tasks_run_on_their_nodes_and_the_nodes_end_when_told(nodes: Nodes) -> None:
     async def work() -> None:
         connections = connections_of(nodes.directory)
         await connections.open()
@@ -57,7 +57,7 @@ def test_tasks_run_on_the_nodes_they_were_sent_to_and_these_leave_when_told(node
         assert {name: connection.hello.node for name, connection in found.items()} == {name: name for name in names}
         for name, connection in found.items():
             for number in range(50):
-                connection.send(order(nodes.directory, f"{name}-{number}", f'test "$SLURMD_NODENAME" = {name}'))
+                connection.send(start_message(nodes.directory, f"{name}-{number}", f'test "$SLURMD_NODENAME" = {name}'))
         for name, connection in found.items():
             outcomes = [await next_outcome(connection) for _ in range(50)]
             assert {outcome.task for outcome in outcomes} == {f"{name}-{number}" for number in range(50)}
@@ -73,15 +73,15 @@ def test_tasks_run_on_the_nodes_they_were_sent_to_and_these_leave_when_told(node
     drive(work)
 
 
-def test_what_was_said_last_gets_through_although_news_are_coming(nodes: Nodes) -> None:
+def test_the_last_message_arrives_although_outcomes_are_on_their_way(nodes: Nodes) -> None:
     async def work() -> None:
         connections = connections_of(nodes.directory)
         await connections.open()
         nodes.start(connections, "n1")
         connection = await connected(connections, "n1")
         for number in range(200):
-            connection.send(order(nodes.directory, f"t{number}", "true"))
-        await next_outcome(connection)  # the others are on their way, and nobody will hear them
+            connection.send(start_message(nodes.directory, f"t{number}", "true"))
+        await next_outcome(connection)  # the others are on their way and will not be received
         connection.send(protocol.Leave())
         connection.close()
         await connections.close()
@@ -90,14 +90,14 @@ def test_what_was_said_last_gets_through_although_news_are_coming(nodes: Nodes) 
     drive(work)
 
 
-def test_a_line_longer_than_what_is_passed_on_at_once_arrives_whole(nodes: Nodes) -> None:
+def test_a_message_longer_than_a_chunk_arrives_whole(nodes: Nodes) -> None:
     async def work() -> None:
         connections = connections_of(nodes.directory)
         await connections.open()
         nodes.start(connections, "n1")
         connection = await connected(connections, "n1")
         connection.send(protocol.Produced([f"produced-{number:0100d}" for number in range(50_000)]))
-        connection.send(order(nodes.directory, "long", f"true {'x' * 100_000}"))
+        connection.send(start_message(nodes.directory, "long", f"true {'x' * 100_000}"))
         assert (await next_outcome(connection)).ending is Ending.SUCCESS
         await connections.close()
         assert await connection.receive() is None
@@ -105,14 +105,14 @@ def test_a_line_longer_than_what_is_passed_on_at_once_arrives_whole(nodes: Nodes
     drive(work)
 
 
-def test_the_next_manager_hears_what_nobody_noted_and_the_one_before_is_hung_up_on(nodes: Nodes) -> None:
+def test_a_new_manager_gets_unacknowledged_outcomes_and_the_old_one_is_disconnected(nodes: Nodes) -> None:
     async def work() -> None:
         first, second = connections_of(nodes.directory), connections_of(nodes.directory)
         await first.open()
         nodes.start(first, "n1")
         before = await connected(first, "n1")
         for name in ("a", "b"):
-            before.send(order(nodes.directory, name, "true"))
+            before.send(start_message(nodes.directory, name, "true"))
         assert {(await next_outcome(before)).task for _ in range(2)} == {"a", "b"}
         before.send(protocol.Noted([("a", 1)]))
         await before.flush()
@@ -126,21 +126,21 @@ def test_the_next_manager_hears_what_nobody_noted_and_the_one_before_is_hung_up_
     drive(work)
 
 
-def test_nobody_answers_where_there_is_no_node(nodes: Nodes) -> None:
+def test_connecting_to_a_missing_node_times_out(nodes: Nodes) -> None:
     async def work() -> None:
         connections = connections_of(nodes.directory)
         await connections.open()
         assert await connections.connect(TAG, "n9", 0.5) is None
         nodes.start(connections, "n1")
         await connected(connections, "n1")
-        assert await connections.connect(TAG, "n", 0.5) is None  # a part of a name is no name
+        assert await connections.connect(TAG, "n", 0.5) is None  # a prefix of the name is not enough
         assert await connections.connect("headway-test", "n1", 0.5) is None
         await connections.close()
 
     drive(work)
 
 
-def test_the_scheduler_outlives_managers_and_leaves_when_it_is_alone(nodes: Nodes) -> None:
+def test_the_scheduler_outlives_managers_and_ends_when_it_is_alone(nodes: Nodes) -> None:
     async def work() -> None:
         connections = connections_of(nodes.directory, linger_s=2.0)
         await connections.open()
@@ -150,7 +150,7 @@ def test_the_scheduler_outlives_managers_and_leaves_when_it_is_alone(nodes: Node
         assert scheduler is not None
         connection.close()
         await connections.close()
-        await asyncio.sleep(3.0)  # longer than it lingers: the node is there
+        await asyncio.sleep(3.0)  # longer than `linger_s`, but there is a node
         assert nodes.scheduler() == scheduler
         nodes.processes["n1"].terminate()
         while nodes.scheduler() is not None:
@@ -160,7 +160,7 @@ def test_the_scheduler_outlives_managers_and_leaves_when_it_is_alone(nodes: Node
     drive(work)
 
 
-def test_there_is_one_scheduler(nodes: Nodes) -> None:
+def test_there_is_only_one_scheduler(nodes: Nodes) -> None:
     async def work() -> None:
         several = [connections_of(nodes.directory) for _ in range(3)]
         await asyncio.gather(*(connections.open() for connections in several))
@@ -176,11 +176,11 @@ def test_there_is_one_scheduler(nodes: Nodes) -> None:
     drive(work)
 
 
-def test_a_scheduler_that_cannot_start_is_a_trouble_of_the_site_that_names_its_log(nodes: Nodes) -> None:
+def test_a_scheduler_that_cannot_start_is_a_site_error_that_names_its_log(nodes: Nodes) -> None:
     async def work() -> None:
         connections = DaskConnections(
             nodes.jobs, nodes.pool, "192.0.2.1"
-        )  # an address for documentation: nobody has it
+        )  # an address for documentation, which no host has
         with pytest.raises(SiteError, match="scheduler does not answer") as error:
             await connections.open()
         assert "assign requested address" in (nodes.pool / "scheduler.log").read_text()
@@ -190,14 +190,14 @@ def test_a_scheduler_that_cannot_start_is_a_trouble_of_the_site_that_names_its_l
     drive(work)
 
 
-def test_keys_that_cannot_be_made_are_a_trouble_of_the_site(tmp_path: Path) -> None:
+def test_keys_that_cannot_be_made_are_a_site_error(tmp_path: Path) -> None:
     (tmp_path / "pool").write_text("a file where the folder should be")
     connections = DaskConnections(tmp_path / "jobs", tmp_path / "pool")
     with pytest.raises(SiteError, match="cannot make the pool's keys"):
         asyncio.run(connections.open())
 
 
-def test_a_scheduler_that_leaves_does_not_take_away_where_its_successor_is(tmp_path: Path) -> None:
+def test_a_scheduler_that_ends_does_not_delete_its_successors_address(tmp_path: Path) -> None:
     old, new = (
         SchedulerAddress(("tls://10.0.0.1:1",), "login1", 1),
         SchedulerAddress(("tls://10.0.0.2:2",), "login2", 2),
@@ -211,7 +211,7 @@ def test_a_scheduler_that_leaves_does_not_take_away_where_its_successor_is(tmp_p
 
 
 @given(st.lists(st.text(max_size=30), max_size=20), st.data())
-def test_lines_are_heard_whole_and_in_order_however_they_are_cut(words: list[str], data: st.DataObject) -> None:
+def test_messages_are_received_whole_and_in_order_however_they_are_cut(words: list[str], data: st.DataObject) -> None:
     messages = [protocol.Trouble(word, "") for word in words]
     stream = b"".join(map(protocol.encode, messages))
     places = data.draw(st.lists(st.integers(0, len(stream)), max_size=10).map(sorted))
@@ -226,15 +226,15 @@ def test_lines_are_heard_whole_and_in_order_however_they_are_cut(words: list[str
     async def work() -> None:
         async with listen("inproc://", relay) as listener:
             connection = DaskConnection(await connect(listener.contact_address))
-            heard = [await connection.receive() for _ in messages]
-            assert heard == messages
+            received = [await connection.receive() for _ in messages]
+            assert received == messages
             assert await connection.receive() is None
             await connection.closed()
 
     drive(work)
 
 
-def test_others_reach_this_host_by_something_else_than_loopback_if_there_is_anything() -> None:
+def test_own_addresses_contain_loopback_only_if_there_is_no_other() -> None:
     found = own_addresses()
     assert found
     assert found == ["127.0.0.1"] or not any(address.startswith("127.") for address in found)
@@ -246,7 +246,7 @@ def test_dask_is_loaded_only_where_it_is_used() -> None:
     assert found.stdout.split() == ["False"]
 
 
-def test_when_the_run_is_over_nothing_of_the_pool_is_left(tmp_path: Path) -> None:
+def test_no_process_of_the_pool_is_left_after_the_run(tmp_path: Path) -> None:
     async def work() -> None:
         pool = tmp_path / "pool"
         connections = DaskConnections(tmp_path / "jobs", pool, host="127.0.0.1")

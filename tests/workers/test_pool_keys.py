@@ -1,4 +1,4 @@
-"""No key, no connection; with the key, nothing but what the pool is for."""
+"""A client without the key cannot connect; a client with the key can use only the pool's own operations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from distributed.protocol import to_serialize
 from headway.workers.pool.address import SchedulerAddress, reach
 from headway.workers.pool.keys import make_keys, security
 from headway.workers.pool.operations import FIND, name_in_pool
-from tests.workers.pool_nodes import TAG, Nodes, connected, connections_of, drive, next_outcome, order
+from tests.workers.pool_nodes import TAG, Nodes, connected, connections_of, drive, next_outcome, start_message
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def permissions(path: Path) -> int:
 
 
 async def addresses(nodes: Nodes) -> tuple[str, str]:
-    """Where the scheduler and the relay of n1 listen."""
+    """Return the addresses of the scheduler and of the relay of n1."""
     where = SchedulerAddress.read(nodes.pool)
     assert where is not None
     reached = await reach(where, security(nodes.pool).get_connection_args("client"))
@@ -49,7 +49,7 @@ async def addresses(nodes: Nodes) -> tuple[str, str]:
     return scheduler, relay
 
 
-def test_of_many_who_make_keys_at_once_all_use_the_same(tmp_path: Path) -> None:
+def test_processes_that_make_keys_at_the_same_time_share_them(tmp_path: Path) -> None:
     pool = tmp_path / "pool"
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(make_keys, [pool] * 16))
@@ -65,7 +65,7 @@ def test_every_run_has_keys_of_its_own(tmp_path: Path) -> None:
     assert (tmp_path / "a/keys/key.pem").read_bytes() != (tmp_path / "b/keys/key.pem").read_bytes()
 
 
-def test_only_its_owner_can_read_what_is_in_the_pools_folder(nodes: Nodes) -> None:
+def test_only_the_owner_can_read_the_pools_folder(nodes: Nodes) -> None:
     async def work() -> None:
         connections = connections_of(nodes.directory)
         await connections.open()
@@ -80,7 +80,7 @@ def test_only_its_owner_can_read_what_is_in_the_pools_folder(nodes: Nodes) -> No
     assert {path.name for path in found} >= {"key.pem", "certificate.pem", "scheduler.json", "scheduler.log", "lock"}
 
 
-def test_who_has_no_key_or_the_key_of_another_run_is_refused_everywhere(nodes: Nodes, tmp_path: Path) -> None:
+def test_a_client_without_the_runs_key_is_refused(nodes: Nodes, tmp_path: Path) -> None:
     async def work() -> None:
         connections = connections_of(nodes.directory)
         await connections.open()
@@ -90,13 +90,13 @@ def test_who_has_no_key_or_the_key_of_another_run_is_refused_everywhere(nodes: N
         other = security(tmp_path / "other").get_connection_args("client")
         in_memory = Security.temporary().get_connection_args("client")
         for address in await addresses(nodes):
-            for connection in (other, in_memory):
+            for tls in (other, in_memory):
                 with pytest.raises(OSError):
-                    await connect(address, timeout=5, **connection)
+                    await connect(address, timeout=5, **tls)
             with pytest.raises(OSError):
                 await connect(address.replace("tls://", "tcp://"), timeout=5)
             await asyncio.to_thread(garbage_is_answered_by_hanging_up, address)
-        connection.send(order(nodes.directory, "still-there", "true"))
+        connection.send(start_message(nodes.directory, "still-there", "true"))
         assert (await next_outcome(connection)).task == "still-there"
         await connections.close()
 
@@ -107,14 +107,14 @@ def garbage_is_answered_by_hanging_up(address: str) -> None:
     host, _, port = address.removeprefix("tls://").rpartition(":")
     with socket.create_connection((host, int(port)), timeout=60) as plain:
         plain.sendall(b"GET / HTTP/1.1\r\n\r\n" + bytes(1000))
-        heard = bytearray()
+        received = bytearray()
         try:
             while part := plain.recv(1000):
-                heard += part
+                received += part
         except ConnectionResetError:
             pass
-    assert b"HTTP" not in heard
-    assert b"headway" not in heard
+    assert b"HTTP" not in received
+    assert b"headway" not in received
 
 
 def test_a_plain_dask_client_is_refused_and_so_is_one_with_the_key(nodes: Nodes) -> None:
@@ -135,19 +135,19 @@ def test_a_plain_dask_client_is_refused_and_so_is_one_with_the_key(nodes: Nodes)
     drive(work)
 
 
-def test_with_the_key_nobody_gets_the_pool_to_run_what_he_sends(nodes: Nodes) -> None:
+def test_the_pool_runs_no_code_that_is_sent_to_it(nodes: Nodes) -> None:
     async def work() -> None:
         connections = connections_of(nodes.directory)
         await connections.open()
         nodes.start(connections, "n1")
         await connected(connections, "n1")
-        connection = security(nodes.pool).get_connection_args("client")
+        tls = security(nodes.pool).get_connection_args("client")
         scheduler, relay = await addresses(nodes)
         for address, operations in (
             (scheduler, ("run_function", "register_worker_plugin", "register_scheduler_plugin", "broadcast", "proxy")),
             (relay, ("run", "run_coroutine", "plugin-add", "actor_execute", "upload_file", "update_data")),
         ):
-            comm = await connect(address, **connection)
+            comm = await connect(address, **tls)
             for operation in operations:
                 await comm.write({"op": operation, "function": to_serialize(len), "args": to_serialize(("x",))})
                 answer = await comm.read()
@@ -169,7 +169,7 @@ def test_settings_of_the_users_own_dask_do_not_reach_the_pool(nodes: Nodes, monk
         await connections.open()
         nodes.start(connections, "n1")
         connection = await connected(connections, "n1")
-        connection.send(order(nodes.directory, "a", "true"))
+        connection.send(start_message(nodes.directory, "a", "true"))
         assert (await next_outcome(connection)).task == "a"
         await connections.close()
 
@@ -187,7 +187,7 @@ def test_two_runs_cannot_reach_each_others_pool(nodes: Nodes, tmp_path: Path) ->
         strangers = Nodes(tmp_path / "strangers")
         try:
             make_keys(strangers.pool)
-            where.write(strangers.pool)  # they know where it is, and that is not enough
+            where.write(strangers.pool)  # the address alone must not be enough
             theirs = connections_of(strangers.directory)
             await theirs.open()
             assert strangers.scheduler() not in (None, nodes.scheduler())

@@ -1,4 +1,4 @@
-"""What /proc says, on processes made for the purpose."""
+"""Reading processes from /proc."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.workers.loads import MB, Bench, command, on_bench
 
 @contextmanager
 def running(script: str, **environment: str) -> Iterator[int]:
-    """A Python process that runs `script`, says something and waits; killed with its process group."""
+    """Start a Python process that runs `script` and then sleeps; kill its process group at the end."""
     script += "\nprint(flush=True)\nimport time; time.sleep(600)"
     process = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, env=os.environ | environment, process_group=0
@@ -52,7 +52,7 @@ def test_a_name_with_brackets_and_blanks() -> None:
         assert process.session == os.getsid(0)
 
 
-def test_a_process_that_ended() -> None:
+def test_a_zombie_and_a_reaped_process() -> None:
     process = subprocess.Popen(["true"])
     while not (zombie := read_process(process.pid)) or not zombie.dead:
         time.sleep(0.001)
@@ -74,7 +74,7 @@ def test_cpu_counts_reaped_children() -> None:
 
 @pytest.mark.parametrize("listed", [True, False])
 def test_descendants(listed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also those of a thread that is not the first. With and without the kernel's list of children."""
+    """Children of all threads are found, with and without the kernel's list of children."""
     if not listed:
         monkeypatch.setattr(processes, "_lists_children", lambda: False)
     script = """
@@ -103,7 +103,7 @@ def test_the_marker() -> None:
         assert marker_of(pid) is None
 
 
-def test_memory_that_is_shared_counts_once() -> None:
+def test_shared_memory_counts_once() -> None:
     script = """
 import mmap, os
 block = mmap.mmap(-1, 50_000_000, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -122,7 +122,7 @@ os.read(reader, 1)
         assert 50 * MB < proportional_bytes(pids) < 75 * MB
 
 
-def test_a_daemon_dies_where_the_kernel_lists_no_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_daemon_is_killed_if_the_kernel_lists_no_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_lists_children", lambda: False)
     pid_file = tmp_path / "pid"
 

@@ -20,7 +20,7 @@ from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
 
 _CHECK_EVERY_S = 1.0  # whether the manager is alive and its session is still the newest
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("headway.workers.file_relay")  # this module runs as __main__
 
 
 async def relay(node: Path) -> None:

@@ -29,7 +29,7 @@ _POLL_S = 0.2
 _END_WITHIN_S = 5.0
 _RESTART_AFTER_S = 2.0  # the shortest time between two restarts of the relay
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("headway.workers.node")  # this module runs as __main__
 
 
 def node_folder(job: Path, node: str) -> Path:

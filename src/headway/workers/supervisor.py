@@ -24,7 +24,7 @@ from headway.workers.trees import ProcessTrees
 
 _HISTORY = "HEADWAY_HISTORY"
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("headway.workers.supervisor")  # this module runs as __main__
 
 
 class Supervisor:

@@ -39,7 +39,7 @@ _CHUNK_BYTES = 1 << 20
 _JOIN_WITHIN_S = 30.0
 _GOODBYE_WITHIN_S = 5.0
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("headway.workers.pool.relay")  # this module runs as __main__
 
 
 class Relay(distributed.Worker):

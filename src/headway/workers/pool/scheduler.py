@@ -29,7 +29,7 @@ _ALL = "0.0.0.0"  # noqa: S104 -- TLS refuses clients without the run's key
 _NEEDED = ("identity", "register-worker", "heartbeat_worker", "unregister", FIND)
 _HEARTBEAT_S = 10.0  # detects hosts that fall silent; a process that ends closes its connection
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("headway.workers.pool.scheduler")  # this module runs as __main__
 
 
 class PoolScheduler(distributed.Scheduler):
