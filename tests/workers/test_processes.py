@@ -96,6 +96,13 @@ time.sleep(0.3)
         assert found[0].pid == pid
 
 
+def test_a_thousand_children() -> None:
+    """The kernel returns a list of this length in several parts."""
+    script = "import os, signal\nfor _ in range(1000):\n    if os.fork() == 0: signal.pause()"
+    with running(script) as pid:
+        assert len(descendants([pid], children_lookup())) == 1001
+
+
 def test_the_marker() -> None:
     with running("", **{MARKER: "r1/count[aa]/2"}) as pid:
         assert marker_of(pid) == "r1/count[aa]/2"

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 
 from headway.workers.trees.group import Group
-from headway.workers.trees.processes import ChildrenOf, Process, read_process
+from headway.workers.trees.processes import ChildrenOf, Process, list_folder, read_file, read_process
 
 HOME = "supervisor"  # the cgroup into which a v2 supervisor moves itself; `own_directory` returns the one above
 _OWNED = re.compile(r"headway-(\d+)-(\d+)-\d+")
@@ -82,17 +82,12 @@ def _own_path(hierarchy: str, proc: str) -> str | None:
 
 def new_folder(parent: str) -> str:
     """Make the folder for this process's cgroups, after removing those of dead supervisors."""
-    sweep(parent)
+    for abandoned in abandoned_folders(parent):
+        remove_folder(abandoned)  # one with processes stays: `kill_strays` kills processes
     myself = read_process(os.getpid())
     path = f"{parent}/headway-{os.getpid()}-{myself.start_ticks if myself else 0}-{next(_counter)}"
     os.mkdir(path)
     return path
-
-
-def sweep(parent: str) -> None:
-    """Remove the folders of dead supervisors. Those with processes stay: `kill_strays` kills processes."""
-    for path in abandoned_folders(parent):
-        remove_folder(path)
 
 
 def abandoned_folders(parent: str) -> list[str]:
@@ -103,14 +98,14 @@ def abandoned_folders(parent: str) -> list[str]:
 
 def owned_folders(parent: str) -> Iterator[tuple[str, int, int]]:
     """Yield (path, pid, start ticks) for the folder of each supervisor, dead or alive."""
-    for name in _list(parent):
+    for name in list_folder(parent):
         if owned := _OWNED.fullmatch(name):
             yield f"{parent}/{name}", int(owned[1]), int(owned[2])
 
 
 def folders_in(folder: str, prefix: str) -> list[str]:
     """Return the folders of attempts in a supervisor's folder whose names have this prefix."""
-    return [f"{folder}/{name}" for name in _list(folder) if name.startswith(prefix)]
+    return [f"{folder}/{name}" for name in list_folder(folder) if name.startswith(prefix)]
 
 
 def attempt_name(key: str) -> str:
@@ -197,28 +192,9 @@ def _children(path: str) -> list[str]:
         return []
 
 
-def _list(path: str) -> list[str]:
-    try:
-        return os.listdir(path)
-    except OSError:
-        return []
-
-
 def read_text(path: str) -> str:
-    """Read a file of /proc or of a cgroup; "" if that fails. Avoids the cost of Python's file objects."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        parts = []
-        while part := os.read(fd, 1 << 16):
-            parts.append(part)
-        return b"".join(parts).decode(errors="surrogateescape")
-    except OSError:  # ENODEV: the cgroup is being removed
-        return ""
-    finally:
-        os.close(fd)
+    """Read a file of /proc or of a cgroup; "" if that fails."""
+    return read_file(path).decode(errors="surrogateescape")
 
 
 def _unescape(field: str) -> str:

@@ -45,7 +45,7 @@ ChildrenOf = Callable[[Process], list[int]]
 
 def read_process(pid: int) -> Process | None:
     """Read the process with this id."""
-    line = _read(f"{_PROC}/{pid}/stat")
+    line = read_file(f"{_PROC}/{pid}/stat")
     if not line:
         return None
     fields = line.rpartition(b")")[2].split()  # a command's name can contain blanks and brackets
@@ -62,7 +62,7 @@ def read_process(pid: int) -> Process | None:
 
 def read_memory(pid: int) -> Memory | None:
     """Read the memory of a process; None also for a zombie or a kernel thread, which have none."""
-    amounts = dict(_STATUS_KB.findall(_read(f"{_PROC}/{pid}/status") or b""))
+    amounts = dict(_STATUS_KB.findall(read_file(f"{_PROC}/{pid}/status")))
     if not amounts:
         return None
     file_kb = int(amounts.pop(b"RssFile"))
@@ -87,7 +87,7 @@ def proportional_bytes(pids: Sequence[int]) -> int:
 
 
 def _share_bytes(pid: int) -> int:
-    amounts = _PROPORTIONAL_KB.findall(_read(f"{_PROC}/{pid}/smaps_rollup") or b"")
+    amounts = _PROPORTIONAL_KB.findall(read_file(f"{_PROC}/{pid}/smaps_rollup"))
     if amounts:
         return sum(int(kb) for _, kb in amounts) * 1024
     return summed_bytes([pid])  # the kernel has no such file, or denies reading it
@@ -95,13 +95,13 @@ def _share_bytes(pid: int) -> int:
 
 def marker_of(pid: int) -> str | None:
     """Return the key of the attempt that the process belongs to; None if its environment has no marker."""
-    found = _MARKER_ENTRY.search(_read(f"{_PROC}/{pid}/environ") or b"")
+    found = _MARKER_ENTRY.search(read_file(f"{_PROC}/{pid}/environ"))
     return os.fsdecode(found[1]) if found else None
 
 
 def catches(pid: int, number: int) -> bool:
     """Whether the process has a handler for that signal."""
-    found = _CAUGHT.search(_read(f"{_PROC}/{pid}/status") or b"")
+    found = _CAUGHT.search(read_file(f"{_PROC}/{pid}/status"))
     return found is not None and bool(int(found[1], 16) >> (number - 1) & 1)
 
 
@@ -146,32 +146,33 @@ def _lists_children() -> bool:
 
 
 def _listed_children(process: Process) -> list[int]:
-    threads = [str(process.pid)] if process.threads == 1 else _list(f"{_PROC}/{process.pid}/task")
+    threads = [str(process.pid)] if process.threads == 1 else list_folder(f"{_PROC}/{process.pid}/task")
     children: list[int] = []
     for thread in threads:
-        children.extend(map(int, (_read(f"{_PROC}/{process.pid}/task/{thread}/children") or b"").split()))
+        children.extend(map(int, read_file(f"{_PROC}/{process.pid}/task/{thread}/children").split()))
     return children
 
 
-def _list(path: str) -> list[str]:
+def list_folder(path: str) -> list[str]:
+    """Return the names in a folder; none if it cannot be read."""
     try:
         return os.listdir(path)
     except OSError:
         return []
 
 
-def _read(path: str) -> bytes | None:
-    """Read a whole file without the cost of Python's file objects: this runs thousands of times a second."""
+def read_file(path: str) -> bytes:
+    """Read a file of /proc or of a cgroup; empty if that fails. Avoids the cost of Python's file objects."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return None
+        return b""
     try:
-        chunks = [os.read(fd, 1 << 16)]
-        while len(chunks[-1]) >= 4096 and (more := os.read(fd, 1 << 16)):  # /proc files return about a page at a time
-            chunks.append(more)
-        return b"".join(chunks)
-    except OSError:
-        return None
+        parts = []
+        while part := os.read(fd, 1 << 16):  # the kernel may return less than there is, such as a page of a long list
+            parts.append(part)
+        return b"".join(parts)
+    except OSError:  # the process has ended, or the cgroup is being removed
+        return b""
     finally:
         os.close(fd)
