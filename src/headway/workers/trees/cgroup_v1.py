@@ -26,7 +26,6 @@ class CgroupV1Groups(Groups):
         self._made = 0
 
     def make(self, key: str, memory_bytes: int) -> CgroupV1Group:
-        """Make a cgroup for one attempt."""
         self._made += 1
         name = f"{cgroups.attempt_name(key)}{self._made}"
         group = CgroupV1Group(f"{self._memory}/{name}", self._cpuacct and f"{self._cpuacct}/{name}")
@@ -65,7 +64,6 @@ class CgroupV1Group(cgroups.CgroupGroup):
                 cgroups.write(swap_limit, limit)
 
     def sample(self, children_of: ChildrenOf) -> Sample | None:
-        """Return what the kernel charges to the cgroup, without page cache."""
         held_bytes = self._held_bytes()
         if held_bytes is None:
             return None
@@ -76,7 +74,6 @@ class CgroupV1Group(cgroups.CgroupGroup):
         return Sample(held_bytes, held_bytes, cpu_s)
 
     def totals(self) -> Totals:
-        """Return the kernel's own counters."""
         self._held_bytes()  # updates the page cache figure: cache stays charged after the last process has ended
         peak_bytes = cgroups.read_amount(f"{self._memory}/memory.memsw.max_usage_in_bytes")
         if peak_bytes is None:
@@ -94,7 +91,6 @@ class CgroupV1Group(cgroups.CgroupGroup):
         return cgroups.read_amounts(f"{self._memory}/memory.oom_control", _OOM).get("oom_kill", 0)
 
     def remove(self) -> bool:
-        """Remove both folders."""
         removed = [cgroups.remove_folder(folder) for folder in (self._memory, self._cpuacct) if folder]
         return all(removed)
 

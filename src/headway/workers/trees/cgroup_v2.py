@@ -67,7 +67,6 @@ class CgroupV2Groups(Groups):
             raise
 
     def make(self, key: str, memory_bytes: int) -> CgroupV2Group:
-        """Make a cgroup for one attempt."""
         self._made += 1
         group = CgroupV2Group(f"{self._folder}/{cgroups.attempt_name(key)}{self._made}")
         group.create(memory_bytes)
@@ -131,7 +130,6 @@ class CgroupV2Group(cgroups.CgroupGroup):
                 cgroups.write(swap_limit, "0")
 
     def sample(self, children_of: ChildrenOf) -> Sample | None:
-        """Return what the kernel charges to the cgroup, without page cache."""
         held_bytes = self._held_bytes()
         return None if held_bytes is None else Sample(held_bytes, held_bytes, self._cpu_s() or 0.0)
 
@@ -162,7 +160,6 @@ class CgroupV2Group(cgroups.CgroupGroup):
             super().kill(children_of)
 
     def remove(self) -> bool:
-        """Remove the attempt's cgroup and those that the attempt made in it."""
         return cgroups.remove_folder(self._path)
 
     def _held_bytes(self) -> int | None:

@@ -52,7 +52,6 @@ class CgroupGroup(Group):
         return [self._leader, *(pid for pid in pids if pid != self._leader)]
 
     def owns(self, orphan: Process) -> bool:
-        """Whether the process is in this cgroup; it stays there until it is reaped."""
         return holds(self._path, orphan.pid)
 
 

@@ -38,7 +38,6 @@ class PolledGroup(Group):
         self._session = self._session or pid
 
     def members(self, children_of: ChildrenOf) -> list[int]:
-        """Return every living process of the group."""
         return [process.pid for process in self._processes(children_of)]
 
     def is_empty(self, children_of: ChildrenOf) -> bool:
@@ -78,7 +77,6 @@ class PolledGroup(Group):
         self._orphans.add(pid)
 
     def forget_orphan(self, pid: int) -> None:
-        """Forget a reaped orphan: its pid can be reused."""
         self._orphans.discard(pid)
 
     def _processes(self, children_of: ChildrenOf) -> list[Process]:
