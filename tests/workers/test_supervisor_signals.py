@@ -89,7 +89,7 @@ def drive(directory: Path, work: Callable[[Job], Awaitable[None]]) -> None:
 
 @pytest.mark.parametrize("command", [WAITS, CATCHES], ids=["waits", "catches"])
 @pytest.mark.parametrize("order", ["supervisor", "task first", "supervisor first", "everything"])
-def test_who_is_stop_signalled_with_the_supervisor_is_cancelled(tmp_path: Path, order: str, command: str) -> None:
+def test_a_task_that_is_signalled_with_its_supervisor_is_cancelled(tmp_path: Path, order: str, command: str) -> None:
     """A batch system signals all processes of a job, in any order, also the spawner."""
 
     async def work(job: Job) -> None:
