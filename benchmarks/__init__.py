@@ -1,1 +1,1 @@
-"""Timings and memory, as ratios against named peers in the same run; `make bench` runs them all."""
+"""Time and memory, as ratios against other tools in the same run. `make bench` runs all benchmarks."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME …] [--tasks N] [--concurrency N]`: all of them if none is named."""
+"""Run benchmarks: `python -m benchmarks [NAME …] [--tasks N] [--concurrency N]`; all of them if none is named."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ parser.add_argument("--tasks", type=int, default=10_000)
 parser.add_argument("--concurrency", type=int, default=4 * throughput.len_of_machine())
 chosen = parser.parse_args()
 if unknown := set(chosen.which) - set(ALL):
-    parser.error(f"there is no {', '.join(sorted(unknown))}: choose of {', '.join(ALL)}")
+    parser.error(f"there is no {', '.join(sorted(unknown))}: choose from {', '.join(ALL)}")
 if "answers" in chosen.which:
     answers.main()
 if "throughput" in chosen.which:

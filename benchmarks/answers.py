@@ -1,4 +1,4 @@
-"""How long `headway --help` and `headway status` take, beside an empty Python."""
+"""The time that `headway --help` and `headway status` take, compared with an empty Python program."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from benchmarks.throughput import headway
 def main(repeats: int = 10) -> None:
     """Print medians."""
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as folder:
-        place = Path(folder)
-        headway(place, 1000, 4)
+        directory = Path(folder)
+        headway(directory, 1000, 4)
         commands = {
             "python -c pass": [sys.executable, "-c", "pass"],
             "headway --help": [sys.executable, "-m", "headway", "--help"],
@@ -28,6 +28,6 @@ def main(repeats: int = 10) -> None:
         table.add_column("")
         table.add_column("median", justify="right")
         for name, argv in commands.items():
-            median_s = statistics.median(timed(argv, place).wall_s for _ in range(repeats))
+            median_s = statistics.median(timed(argv, directory).wall_s for _ in range(repeats))
             table.add_row(name, f"{median_s * 1e3:.0f} ms")
     Console().print(table)

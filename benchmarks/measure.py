@@ -1,4 +1,4 @@
-"""One command, timed: wall time, CPU time and peak memory of the process itself."""
+"""Time one command: wall time, CPU time and peak memory of its process."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Timed:
-    """What a command took."""
+    """What a command used."""
 
     wall_s: float
-    cpu_s: float  # of the process and of the children it waited for
+    cpu_s: float  # of the process and of the children that it waited for
     peak_bytes: int
 
 
 def timed(argv: Sequence[str | Path], directory: Path, **environment: str) -> Timed:
-    """Run a command to its end; it must succeed."""
+    """Run a command to its end. Exits if the command fails."""
     with (directory / "output").open("wb") as output:
         began = time.perf_counter()
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""How fast a pool is simulated: scenarios a second, by the engine and compiled; and how time grows with workflows."""
+"""Speed of simulated fixed pools: by the engine and by the compiled simulator, and how the cost of a task grows."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ PAIRS = (
 SIZES = (1_000, 10_000, 100_000)
 TTF = 0.5
 ROUNDS = 20  # of the compiled simulator, which is too fast to be timed once
-MOST_GROWTH = 2.0  # times the cost of a task, from the smallest to the largest: near linear
+MOST_GROWTH = 2.0  # the cost of a task in the largest workflow over that in the smallest: about linear
 
 
 def made(tasks: int) -> Instance:
-    """A workflow of 004."""
+    """Make a workflow of the study of feedback-based allocation."""
     return with_estimates(workflow("montage", 0, tasks=tasks), "power-2")
 
 
 def cpu_s(run: Callable[[], object]) -> float:
-    """Of this process: others may be busy."""
+    """Return the CPU time of `run` in this process, which other load on the machine changes little."""
     began = time.process_time()
     run()
     return time.process_time() - began
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def growth() -> Table:
-    """What a task costs the engine as workflows grow."""
+    """Return a table of the engine's CPU time for each task, by size of the workflow."""
     table = Table(title=f"The engine with {' and '.join(PAIRS[-1])}: ms of CPU time a task")
     table.add_column("tasks", justify="right")
     for head in ("ms a task", "times the first"):

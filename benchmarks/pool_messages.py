@@ -1,8 +1,8 @@
-"""Five thousand short commands on eight nodes' supervisors, through the pool, beside dask.distributed alone.
+"""Five thousand short commands on the supervisors of eight nodes, through the pool, compared with dask.distributed.
 
-The peer's workers start the same command with `subprocess` and measure nothing; ours claim each attempt, give it a
-directory of its own, measure and limit it, and write its result to disk. Both keep as many at a time on as many nodes;
-what it takes to start the nodes counts for neither.
+Dask's workers start the same command with `subprocess` and measure nothing. Our supervisors claim each attempt, measure
+and limit it, and write its result to disk. Both run the same number of commands at a time on the same number of nodes.
+The start of the nodes is not timed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from headway.model.outcome import Ending
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.workers import protocol
-from headway.workers.line import Line
-from headway.workers.pool.lines import DaskLines
+from headway.workers.connection import Connection
+from headway.workers.pool.connections import DaskConnections
 
 GOAL = 0.6
 TAG = "bench"
@@ -48,78 +48,80 @@ if __name__ == "__main__":
 """
 
 
-def peer_s(tasks: int, nodes: int, at_a_time: int, place: Path) -> float:
-    """dask.distributed by itself."""
-    (place / "peer.py").write_text(PEER)
+def peer_s(tasks: int, nodes: int, at_a_time: int, directory: Path) -> float:
+    """Time dask.distributed without Headway."""
+    (directory / "peer.py").write_text(PEER)
     words = [sys.executable, "peer.py", *map(str, (tasks, nodes, at_a_time))]
-    return float(subprocess.run(words, cwd=place, check=True, capture_output=True, text=True).stdout.split()[-1])
+    return float(subprocess.run(words, cwd=directory, check=True, capture_output=True, text=True).stdout.split()[-1])
 
 
 class Pool:
-    """Nodes on this machine, and a manager that keeps each busy."""
+    """Nodes on this machine, and a manager that keeps all of them busy."""
 
-    def __init__(self, place: Path, at_a_time: int) -> None:
-        self._place = place
+    def __init__(self, directory: Path, at_a_time: int) -> None:
+        self._directory = directory
         self._at_a_time = at_a_time
-        self._lines = DaskLines(place / "jobs", place / "pool", "127.0.0.1", linger_s=1.0)
+        self._connections = DaskConnections(directory / "jobs", directory / "pool", "127.0.0.1", linger_s=1.0)
 
     async def measure_s(self, tasks: int, nodes: int) -> float:
-        """How long the commands take, once the nodes are there."""
-        (self._place / "jobs" / TAG).mkdir(parents=True)
-        (self._place / "attempts").mkdir()
-        protocol.JobOrder("bench", "", "", str(self._place), linger_s=60.0, grace_s=1.0).write(self._place / "jobs")
-        await self._lines.open()
+        """Start the nodes, then time the commands."""
+        (self._directory / "jobs" / TAG).mkdir(parents=True)
+        (self._directory / "attempts").mkdir()
+        protocol.SupervisorSettings("bench", "", "", str(self._directory), linger_s=60.0, grace_s=1.0).write(
+            self._directory / "jobs"
+        )
+        await self._connections.open()
         names = [f"n{number}" for number in range(nodes)]
-        command = list(self._lines.node_command(TAG))
+        command = list(self._connections.node_command(TAG))
         running = [subprocess.Popen(command, env=os.environ | {"SLURMD_NODENAME": name}) for name in names]
         try:
-            lines = await asyncio.gather(*(self._lines.connect(TAG, name, PATIENCE_S) for name in names))
-            await self._run(lines, list(range(-10 * nodes, 0)))
+            connections = await asyncio.gather(*(self._connections.connect(TAG, name, PATIENCE_S) for name in names))
+            await self._run(connections, list(range(-10 * nodes, 0)))
             began = time.perf_counter()
-            await self._run(lines, list(range(tasks)))
+            await self._run(connections, list(range(tasks)))
             took_s = time.perf_counter() - began
-            for line in lines:
-                assert line is not None
-                line.say(protocol.Leave())
+            for connection in connections:
+                assert connection is not None
+                connection.send(protocol.Leave())
         finally:
-            await self._lines.close()
+            await self._connections.close()
             for process in running:
                 process.wait(PATIENCE_S)
         return took_s
 
-    async def _run(self, lines: list[Line | None], waiting: list[int]) -> None:
-        await asyncio.gather(*(self._keep_busy(line, waiting) for line in lines))
+    async def _run(self, connections: list[Connection | None], waiting: list[int]) -> None:
+        await asyncio.gather(*(self._keep_busy(connection, waiting) for connection in connections))
 
-    async def _keep_busy(self, line: Line | None, waiting: list[int]) -> None:
-        assert line is not None, "a node does not answer"
+    async def _keep_busy(self, connection: Connection | None, waiting: list[int]) -> None:
+        assert connection is not None, "a node does not answer"
         running = 0
         while waiting or running:
             while waiting and running < self._at_a_time:
-                line.say(self._order(waiting.pop()))
+                connection.send(self._start_message(waiting.pop()))
                 running += 1
             if not running:
                 return
-            heard = await line.hear()
+            heard = await connection.receive()
             assert isinstance(heard, protocol.Ended), heard
             assert heard.outcome.ending is Ending.SUCCESS, heard
-            line.say(protocol.Noted([(heard.outcome.task, heard.outcome.attempt)]))
+            connection.send(protocol.Noted([(heard.outcome.task, heard.outcome.attempt)]))
             running -= 1
 
-    def _order(self, number: int) -> protocol.Start:
+    def _start_message(self, number: int) -> protocol.Start:
         name = f"t{number}"
-        return protocol.Start(Task(name, "t", "true"), 1, str(self._place / "attempts" / name), ROOM)
+        return protocol.Start(Task(name, "t", "true"), 1, str(self._directory / "attempts" / name), ROOM)
 
 
 def main(tasks: int = 5_000, nodes: int = 8, at_a_time: int = 4) -> None:
     """Print the comparison."""
     console = Console()
-    with tempfile.TemporaryDirectory(prefix="headway-bench-") as place:
-        took_s = {"dask.distributed, subprocess": peer_s(tasks, nodes, at_a_time, Path(place))}
-    with tempfile.TemporaryDirectory(prefix="headway-bench-") as place:
-        took_s["supervisors through the pool"] = asyncio.run(Pool(Path(place), at_a_time).measure_s(tasks, nodes))
+    with tempfile.TemporaryDirectory(prefix="headway-bench-") as directory:
+        took_s = {"dask.distributed, subprocess": peer_s(tasks, nodes, at_a_time, Path(directory))}
+    with tempfile.TemporaryDirectory(prefix="headway-bench-") as directory:
+        took_s["supervisors through the pool"] = asyncio.run(Pool(Path(directory), at_a_time).measure_s(tasks, nodes))
     peer, ours = took_s.values()
     table = Table(title=f"{tasks:,} commands `true` on {nodes} nodes, {at_a_time} at a time on each; goal: {GOAL:.0%}")
-    for heading in ("", "wall", "ms a command", "commands/s", "of the peer's rate"):
+    for heading in ("", "wall", "ms a command", "commands/s", "share of Dask's rate"):
         table.add_column(heading, justify="left" if not heading else "right")
     for name, each_s in took_s.items():
         table.add_row(

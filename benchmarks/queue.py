@@ -1,4 +1,4 @@
-"""How fast the batch queue is: on real logs beside other simulators, when asked, when copied, and as things grow."""
+"""Speed of the batch-queue kernel: real logs compared with other simulators, questions, copies, growth."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PYSS_EASY_S = 4.3
 PYSS_CONSERVATIVE_S = 7.6
 BATSCHED_BASIC_S = 5.5
 BATSCHED_CONTIGUOUS_S = 8.4
-# What we want to reach, jobs a second.
+# Goals, in jobs a second.
 TARGET_EASY = 1_000_000
 TARGET_CONSERVATIVE = 300_000
 TARGET_IDENTITIES = 80_000
@@ -56,10 +56,10 @@ ROWS: tuple[tuple[str, Scheduling, int | None, str, float | None], ...] = (
 )
 
 ROUNDS = 7
-SHORTEST_S = 2.0  # for the rounds of one figure: what is short is repeated more often, since others disturb it more
+SHORTEST_S = 2.0  # of all rounds of one figure together: short work is repeated more often
 LONGEST_S = 20.0
 SLOW_S = 180.0
-POINTS = 300  # of the plan that is asked
+POINTS = 300  # in the schedule that is asked
 QUESTIONS = 100_000
 LOADS = (0.4, 0.8, 1.2, 1.6)
 MACHINES = (128, 256, 512, 1_024, 2_048)
@@ -92,19 +92,21 @@ def main() -> None:
 
 
 def first_use() -> tuple[Timed, Timed]:
-    """A new process that uses all of the queue once: when it has to compile, and when that is done."""
+    """Time a new process that uses all functions of the queue once: with an empty cache, and with compiled code."""
     here = str(Path(__file__).parents[1])
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as folder:
-        place = Path(folder)
+        directory = Path(folder)
         cold, warm = (
-            timed([sys.executable, "-c", FIRST_USE], place, PYTHONPATH=here, NUMBA_CACHE_DIR=str(place / "cache"))
+            timed(
+                [sys.executable, "-c", FIRST_USE], directory, PYTHONPATH=here, NUMBA_CACHE_DIR=str(directory / "cache")
+            )
             for _ in range(2)
         )
     return cold, warm
 
 
 def log(name: str) -> BatchJobs | None:
-    """A log of the Parallel Workloads Archive, if it is there; jobs that never ran take a second."""
+    """Read a log of the Parallel Workloads Archive; None if it is missing. Jobs that never ran take a second."""
     data = os.environ.get("HEADWAY_DATA")
     path = Path(data or "", "pwa-swf", f"{name}.swf.gz")
     if not data or not path.exists():
@@ -113,12 +115,12 @@ def log(name: str) -> BatchJobs | None:
 
 
 def kth_or_model() -> BatchJobs:
-    """KTH-SP2, or as many jobs of the model on as many nodes."""
+    """Return KTH-SP2, or the same number of jobs of the Lublin model on the same number of nodes."""
     return log(KTH) or lublin(100, KTH_JOBS, 0.7, SEED)
 
 
 def best_s(work: Callable[[], object]) -> float:
-    """The shortest of some rounds, in CPU time: on a busy machine the clock says more about others than about us."""
+    """Return the shortest CPU time of several rounds; wall time would depend on other load on the machine."""
     spans_s: list[float] = []
     while sum(spans_s) < (LONGEST_S if len(spans_s) < ROUNDS else SHORTEST_S):
         began = time.process_time()
@@ -128,17 +130,17 @@ def best_s(work: Callable[[], object]) -> float:
 
 
 def schedule_s(jobs: BatchJobs, scheduling: Scheduling) -> float:
-    """How long the whole log takes."""
+    """Return the CPU time of scheduling the whole log."""
     return best_s(lambda: queue_of(jobs, scheduling).run())
 
 
 def kth(console: Console) -> None:
-    """The log that others were timed with."""
+    """Print the comparison on KTH-SP2, for which times of other simulators are known."""
     jobs = kth_or_model()
     if not jobs.name.startswith("KTH"):
-        console.print("HEADWAY_DATA does not say where KTH-SP2 is: the Lublin model instead, so ratios mean little")
+        console.print("KTH-SP2 is not in $HEADWAY_DATA: using the Lublin model instead, so the ratios mean little")
     table = Table(title=f"{jobs.name}: {len(jobs):,} jobs, {jobs.machine} nodes, one core, best of {ROUNDS} or more")
-    for heading in ("policy", "CPU s", "jobs/s", "wanted", "other simulator", "times as fast"):
+    for heading in ("policy", "CPU s", "jobs/s", "goal", "other simulator", "times as fast"):
         table.add_column(heading, justify="left" if heading == "policy" else "right", no_wrap=True)
     for name, scheduling, target, other, other_s in ROWS:
         took_s = schedule_s(jobs, scheduling)
@@ -154,15 +156,15 @@ def kth(console: Console) -> None:
 
 
 def asked(console: Console) -> None:
-    """How long it takes to say when a job would start."""
+    """Print the time of one question: when would a job of this shape start?"""
     jobs = lublin(512, MODEL_JOBS, 1.5, SEED)
-    table = Table(title=f"CPU µs a question, when {POINTS} points are in the plan of {jobs.name}")
-    headings = ("policy", "points", "in line", f"{QUESTIONS:,} at once", "widest at once", "wanted", "one, from Python")
+    table = Table(title=f"CPU µs a question, with {POINTS} points in the schedule of {jobs.name}")
+    headings = ("policy", "points", "waiting", f"{QUESTIONS:,} at once", "widest at once", "goal", "one, from Python")
     for heading in headings:
         table.add_column(heading, justify="left" if heading == "policy" else "right", no_wrap=True)
     chosen = np.random.default_rng(SEED).integers(0, len(jobs), QUESTIONS)
-    nodes, req_s = jobs.nodes[chosen].astype(float), jobs.req_s[chosen]  # as the jobs of the log are
-    widest = np.full(QUESTIONS, float(jobs.machine))  # who wants all has to look at the whole plan
+    nodes, req_s = jobs.nodes[chosen].astype(float), jobs.req_s[chosen]  # shapes of jobs of the log
+    widest = np.full(QUESTIONS, float(jobs.machine))  # for all nodes, the whole schedule has to be searched
     for name, scheduling in (("conservative, counts", CONSERVATIVE), ("EASY, counts", EASY)):
         queue = busy(jobs, scheduling)
         table.add_row(
@@ -178,7 +180,7 @@ def asked(console: Console) -> None:
 
 
 def question_us(queue: BatchQueue, nodes: Seconds, req_s: Seconds) -> float:
-    """Of so many questions at once, what one takes."""
+    """Return the time of one question if this number is asked at once."""
     calls = QUESTIONS // len(nodes) // 100 or 1
 
     def ask() -> None:
@@ -189,20 +191,20 @@ def question_us(queue: BatchQueue, nodes: Seconds, req_s: Seconds) -> float:
 
 
 def busy(jobs: BatchJobs, scheduling: Scheduling) -> BatchQueue:
-    """The queue when its plan first has so many points."""
+    """Return the queue at the moment when its schedule first has POINTS points."""
     queue = queue_of(jobs, scheduling)
     for date_s in jobs.submit_s:
         queue.advance(float(date_s))
         if queue.plan().shape[1] >= POINTS:
             return queue
-    raise SystemExit(f"no plan of {jobs.name} ever has {POINTS} points")
+    raise SystemExit(f"the schedule of {jobs.name} never has {POINTS} points")
 
 
 def copied(console: Console) -> None:
-    """How long a clone takes, half-way through the log."""
+    """Print the time of a clone, half-way through the log."""
     jobs = kth_or_model()
     table = Table(title=f"a clone, half-way through {jobs.name}")
-    for heading in ("policy", "jobs in the system", "room for", "µs, median", "wanted"):
+    for heading in ("policy", "jobs in the system", "capacity", "µs, median", "goal"):
         table.add_column(heading, justify="left" if heading == "policy" else "right", no_wrap=True)
     for name, scheduling in (("EASY, counts", EASY), ("conservative, counts", CONSERVATIVE), ("identities", BASIC)):
         queue = queue_of(jobs, scheduling)
@@ -221,14 +223,14 @@ def copied(console: Console) -> None:
 
 
 def others(console: Console) -> None:
-    """Other real logs."""
+    """Print the times of other real logs."""
     table = Table(title="other logs, one core; jobs that never ran take a second")
-    for heading in ("log", "jobs", "processors", "policy", "CPU s", "jobs/s", "mean in line"):
+    for heading in ("log", "jobs", "processors", "policy", "CPU s", "jobs/s", "mean waiting"):
         table.add_column(heading, justify="left" if heading in ("log", "policy") else "right", no_wrap=True)
     for name in OTHERS:
         jobs = log(name)
         if jobs is None:
-            console.print(f"{name} is not there (HEADWAY_DATA)")
+            console.print(f"{name} is not in $HEADWAY_DATA")
             continue
         for policy, scheduling in (("EASY", EASY), ("conservative", CONSERVATIVE)):
             took_s, line = measured(jobs, scheduling)
@@ -240,7 +242,7 @@ def others(console: Console) -> None:
 
 
 def measured(jobs: BatchJobs, scheduling: Scheduling) -> tuple[float, float]:
-    """Seconds that the log takes, and how many jobs wait on the average between the first submission and the last."""
+    """Return the CPU time of the log, and the mean number of waiting jobs from the first submission to the last."""
     took_s = schedule_s(jobs, scheduling)
     queue = queue_of(jobs, scheduling)
     queue.run()
@@ -250,7 +252,7 @@ def measured(jobs: BatchJobs, scheduling: Scheduling) -> tuple[float, float]:
 
 
 def growth(console: Console) -> None:
-    """How cost grows with load, and with the machine."""
+    """Print how the cost of a job grows with the load and with the number of nodes."""
     kinds = {"EASY": EASY, "conservative": CONSERVATIVE, "conservative, lowest nodes": BASIC}
     _growth(console, "load, 128 nodes", kinds, {f"{load:g}": lublin(128, MODEL_JOBS, load, SEED) for load in LOADS})
     _growth(
@@ -262,7 +264,7 @@ def growth(console: Console) -> None:
 
 
 def _growth(console: Console, what: str, kinds: dict[str, Scheduling], sweeps: dict[str, BatchJobs]) -> None:
-    table = Table(title=f"CPU µs a job and (mean in line), {MODEL_JOBS:,} jobs of the Lublin model")
+    table = Table(title=f"CPU µs a job and (mean waiting), {MODEL_JOBS:,} jobs of the Lublin model")
     table.add_column(what, no_wrap=True)
     for name in kinds:
         table.add_column(name, justify="right", no_wrap=True)

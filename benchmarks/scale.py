@@ -1,4 +1,4 @@
-"""A run of 100,000 tasks: the manager's memory, and how time grows from 10,000."""
+"""Runs of 10,000 and 100,000 tasks: the manager's memory and CPU time."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def main(sizes: tuple[int, ...] = (10_000, 100_000)) -> None:
     for heading in ("tasks", "wall", "manager CPU, ms a task", "peak memory"):
         table.add_column(heading, justify="right")
     for tasks in sizes:
-        with tempfile.TemporaryDirectory(prefix="headway-bench-") as place:
-            result = headway(Path(place), tasks, 4 * len_of_machine())
+        with tempfile.TemporaryDirectory(prefix="headway-bench-") as directory:
+            result = headway(Path(directory), tasks, 4 * len_of_machine())
         table.add_row(
             f"{tasks:,}",
             f"{result.wall_s:.0f} s",

@@ -1,4 +1,4 @@
-"""How long a sizer takes to learn from one outcome and answer one question, beside Table I of Phung and Thain 2024."""
+"""The time of a sizer's observation and prediction, compared with Phung and Thain 2024, Table I."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAPER_US: dict[str, dict[int, float]] = {
 }
 ROUNDS = 200
 LONGEST_S = 5.0  # for the rounds of one figure
-# A sizer that takes longer for each of 5,000 records is not fed a million.
+# A sizer that takes longer than this at 5,000 records is not timed with a million.
 SLOWEST_US = 150.0
 LIMITS = Resources(cores=16, memory_bytes=64_000_000_000, disk_bytes=64_000_000_000)
 
@@ -47,17 +47,17 @@ sizer.predict(Task("t", "c", "-", outputs=("-",)), [], Context(LIMITS))
 
 
 def normal(draw: random.Random) -> float:
-    """The paper's own example, in section IV-A: 8 GB, give or take 2."""
+    """Draw a peak from the example in section IV-A of the paper: 8 GB with a standard deviation of 2 GB."""
     return max(1e8, draw.gauss(8e9, 2e9))
 
 
 def exponential(draw: random.Random) -> float:
-    """The hardest of its workflows: many buckets."""
+    """Draw a peak as in the paper's hardest workflow, which needs many buckets."""
     return 1e8 + draw.expovariate(1 / 5e9)
 
 
 def main(sizers: Mapping[str, Callable[[str], Sizer]] | None = None, sizes: Sequence[int] = SIZES) -> None:
-    """Print the table, for all of `sizers` (by default the two that the paper timed), and what compiling costs."""
+    """Print the table for `sizers` (by default the two that the paper timed), and the time of compiling."""
     console = Console()
     for kernel in (greedy_cuts, exhaustive_cuts, rungs_of):
         kernel.compile_now()  # as in a long run; before that, small sizes take a tenth of a millisecond
@@ -71,7 +71,9 @@ def main(sizers: Mapping[str, Callable[[str], Sizer]] | None = None, sizes: Sequ
             table.add_row(name, *figures(make, sizes, peaks))
             if name in PAPER_US:
                 published = (PAPER_US[name].get(size) for size in sizes)
-                table.add_row("  published", *(_cell(value) if value else "" for value in published), style="dim")
+                table.add_row(
+                    "  Phung and Thain 2024", *(_cell(value) if value else "" for value in published), style="dim"
+                )
         console.print(table)
     for name in (GreedyBucketing.name, ExhaustiveBucketing.name):
         wall_s, cpu_s = first_use_s(name)
@@ -83,7 +85,7 @@ def main(sizers: Mapping[str, Callable[[str], Sizer]] | None = None, sizes: Sequ
 def figures(
     make: Callable[[str], Sizer], sizes: Sequence[int], peaks: Callable[[random.Random], float]
 ) -> Iterator[str]:
-    """One cell for each size."""
+    """Yield a cell for each size."""
     last_us = 0.0
     for size in sizes:
         if size > 5_000 and last_us > SLOWEST_US:
@@ -98,23 +100,23 @@ def _cell(value_us: float) -> str:
 
 
 def median_us(make: Callable[[str], Sizer], records: int, peaks: Callable[[random.Random], float]) -> float:
-    """The median time of one outcome learned and one question answered by a sizer that has so many records."""
+    """Return the median time of one observation and one prediction by a sizer with this number of records."""
     draw = random.Random(records)
     values = [peaks(draw) for _ in range(records)]
     if records > 5_000:
-        values.sort()  # else putting each of a million where it belongs takes minutes
+        values.sort()  # inserting a million values in random order takes minutes
     sizer = make("memory_bytes")
     for number, value in enumerate(values):
         sizer.observe(_task(number), _outcome(value))
     state = sizer.state()
-    before_restoring = max(1, records // 50)  # rounds that leave the number of records about what it is
+    before_restoring = max(1, records // 50)  # rounds that change the number of records by little
     spans_s: list[float] = []
     began = time.perf_counter()
     while len(spans_s) < ROUNDS and (len(spans_s) < 3 or time.perf_counter() - began < LONGEST_S):
         if len(spans_s) % before_restoring == 0:
             sizer = make("memory_bytes")
             sizer.restore(state)
-            _round(sizer, 0, peaks(draw))  # what it computes once is no part of a round
+            _round(sizer, 0, peaks(draw))  # what it computes only once is not timed
         spans_s.append(_round(sizer, len(spans_s), peaks(draw)))
     return statistics.median(spans_s) * 1e6
 
@@ -128,15 +130,16 @@ def _round(sizer: Sizer, number: int, peak: float) -> float:
 
 
 def first_use_s(sizer: str) -> tuple[float, float]:
-    """What a new process takes longer when it compiles, with an empty cache, than when everything is plain Python: by
-    the clock, and of CPU time (which a busy machine changes less)."""
+    """Return the wall time and CPU time of compiling: a new process with an empty cache, less one in plain Python."""
     script = FIRST_USE.format(name=sizer)
     here = str(Path(__file__).parents[1])
     with tempfile.TemporaryDirectory(prefix="headway-bench-") as folder:
-        place = Path(folder)
+        directory = Path(folder)
         plain = script.replace("range(2000)", "range(20)").replace("range(1, 2001)", "range(1, 21)")
-        without = timed([sys.executable, "-c", plain], place, PYTHONPATH=here)
-        compiling = timed([sys.executable, "-c", script], place, PYTHONPATH=here, NUMBA_CACHE_DIR=str(place / "cache"))
+        without = timed([sys.executable, "-c", plain], directory, PYTHONPATH=here)
+        compiling = timed(
+            [sys.executable, "-c", script], directory, PYTHONPATH=here, NUMBA_CACHE_DIR=str(directory / "cache")
+        )
     return compiling.wall_s - without.wall_s, compiling.cpu_s - without.cpu_s
 
 

@@ -1,9 +1,9 @@
-"""What each plan takes on a real Slurm that others keep busy: `python -m benchmarks.slurm_plans`.
+"""Makespan, wait and cost of each plan on a real Slurm with background load: `python -m benchmarks.slurm_plans`.
 
-A workflow of wide and narrow stages, as in 000, goes through a Slurm of eight emulated nodes with a fast clock, once
-under every plan and for every start: each plan has a Slurm of its own, with the same jobs of other people's at the same
-times. From one start to the next a plan keeps its history, as 000 §4.3 has it. Tasks sleep, so this can be run on any
-machine with Slurm's packages (tests/packages.sh); all times are by that Slurm's clock.
+A workflow of wide and narrow stages, as in Souza et al. 2020, runs on a Slurm of eight emulated nodes with a fast
+clock, once for every plan and start. Each plan has a Slurm of its own, with the same background jobs at the same times.
+A plan keeps its history from one start to the next (Souza et al. 2020, section 4.3). Tasks sleep, so this runs on any
+machine with Slurm's packages (tests/packages.sh). All times are by that Slurm's clock.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from headway.model import records
 from headway.model.outcome import Outcome
 
 PLANS = ("headway", "asa", "asa-naive", "glume", "per-stage", "one-job-per-task", "big-job")
-AHEAD = ("headway", "asa")  # plans that ask for the next allocation before it is needed: the claim is about them
+AHEAD = ("headway", "asa")  # plans that submit the next job before it is needed; the claims are about them
 SPEED = 15
 CPUS = 8
 MACHINE = Configuration(
     nodes=8, cpus=CPUS, partitions=(Partition("main", max_time_min=1440),), priority="basic", min_job_age_s=60_000
 )
 STAGES = (("split", 1, 4), ("model", 4, 6), ("merge", 1, 4), ("explain", 4, 6), ("report", 1, 3))  # tasks, minutes
-SAID = 1.5  # what the user says that a task takes, as a share of what it takes
-LOAD = 1.0  # of the machine, by others
-TYPICAL_S, BACKLOG_S = 300.0, 600.0  # of others: how long a job takes, and how much work is there at first
-QUIET_S = 3.0  # of the machine's time, for the backlog to come
+SAID = 1.5  # the time that the user states for a task over the time that it takes
+LOAD = 1.0  # background load as a share of the machine
+TYPICAL_S, BACKLOG_S = 300.0, 600.0  # of background jobs: their run time, and the work that waits at the start
+QUIET_S = 3.0  # of real time, for the backlog to be submitted
 PATIENCE_S = 900.0
 
 
@@ -68,7 +68,7 @@ class Row:
 
 
 def workflow(lab: FastSlurmLab, stages: Sequence[tuple[str, int, int]]) -> str:
-    """One stage after the other; every task has a node for itself."""
+    """Write a workflow of consecutive stages in which every task needs a whole node."""
     lines = ["name: stages", "tasks:"]
     before: str | None = None
     for name, tasks, minutes in stages:
@@ -86,7 +86,7 @@ def workflow(lab: FastSlurmLab, stages: Sequence[tuple[str, int, int]]) -> str:
 
 
 def passage(plan: str, seed: int, kept: Path) -> Passage:
-    """One run under a plan, among other people's jobs."""
+    """Run the workflow once under a plan, with background jobs."""
     with (
         tempfile.TemporaryDirectory(prefix="headway-plans-") as folder,
         FastSlurmLab(SPEED, MACHINE) as lab,
@@ -99,14 +99,14 @@ def passage(plan: str, seed: int, kept: Path) -> Passage:
 
 
 def warm_up() -> None:
-    """One short run on an idle machine, so that what is compiled on first use is compiled."""
+    """Run a short workflow on an idle cluster, so that all kernels are compiled."""
     with tempfile.TemporaryDirectory(prefix="headway-plans-") as folder, FastSlurmLab(SPEED, MACHINE) as lab:
         flow = FastFlow(lab, Path(folder), workflow(lab, STAGES[:1]))
         finish(flow, flow.begin_plan("headway"))
 
 
 def finish(flow: FastFlow, run: subprocess.Popen[bytes]) -> None:
-    """Wait for the end of a run, which must succeed."""
+    """Wait for the end of a run. Exits if the run fails."""
     try:
         code = run.wait(PATIENCE_S)
     finally:
@@ -117,7 +117,7 @@ def finish(flow: FastFlow, run: subprocess.Popen[bytes]) -> None:
 
 
 def jobs_of(lab: FastSlurmLab) -> dict[str, tuple[int, float, float]]:
-    """Nodes, start and end of every job of ours that started, as Slurm has them."""
+    """Return nodes, start and end of each of our jobs that started, from Slurm's own records."""
     found = {}
     for line in lab.run("squeue", "-h", "-a", "-t", "all", "-o", "%j|%D|%S|%e").stdout.splitlines():
         name, nodes, start, end = line.split("|")
@@ -128,9 +128,9 @@ def jobs_of(lab: FastSlurmLab) -> dict[str, tuple[int, float, float]]:
 
 
 def folded(flow: FastFlow, jobs: Mapping[str, tuple[int, float, float]]) -> Passage:
-    """What a run took from its first submission on, by its journal and by Slurm's own account of its jobs.
+    """Return the figures of a run from its first submission on, from its journal and Slurm's records of its jobs.
 
-    What comes before that is the start of a program, seconds of the machine's time, which are minutes of Slurm's here.
+    The time before that is left out: Python starts in seconds of real time, which are minutes of this Slurm's time.
     """
     told = flow.records()
     began = next(record.at for record in told if isinstance(record, records.Submit))
@@ -140,7 +140,7 @@ def folded(flow: FastFlow, jobs: Mapping[str, tuple[int, float, float]]) -> Pass
     charged_s = sum(nodes * (end - start) for nodes, start, end in jobs.values())
     return Passage(
         makespan_s=ended - began,
-        perceived_s=perceived_s(outcomes, {place: jobs[tag][1] for place, tag in tags.items()}, began),
+        perceived_s=perceived_s(outcomes, {attempt: jobs[tag][1] for attempt, tag in tags.items()}, began),
         core_hours=CPUS * charged_s / 3600,
         jobs=len(jobs),
         retries=len(tags) - sum(tasks for _, tasks, _ in STAGES),
@@ -148,10 +148,10 @@ def folded(flow: FastFlow, jobs: Mapping[str, tuple[int, float, float]]) -> Pass
 
 
 def perceived_s(outcomes: Sequence[Outcome], starts: Mapping[tuple[str, int], float], began: float) -> float:
-    """How long stages were ready and their allocations were not there (000 §4.1), in all.
+    """Return the perceived wait: the total time that stages were ready without an allocation.
 
-    A stage is ready when the one before it has ended. Where its tasks are in several jobs it is the mean of what they
-    waited for theirs.
+    A stage is ready when the one before it has ended. If its tasks are in several jobs, the mean over its tasks counts
+    (Souza et al. 2020, section 4.1).
     """
     total_s, ready = 0.0, began
     for name, tasks, _ in STAGES:
@@ -163,7 +163,7 @@ def perceived_s(outcomes: Sequence[Outcome], starts: Mapping[tuple[str, int], fl
 
 
 def row_of(plan: str, passages: Sequence[Passage]) -> Row:
-    """Means."""
+    """Return the means over all starts."""
     return Row(
         plan,
         statistics.mean(each.makespan_s for each in passages) / 60,
@@ -189,7 +189,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def claims(rows: Sequence[Row]) -> list[tuple[str, bool]]:
-    """Submission ahead: less perceived wait than a job a stage, at fewer core-hours than one big job."""
+    """Check plans that submit ahead: less perceived wait than per-stage, and fewer core-hours than big-job."""
     by_plan = {row.plan: row for row in rows}
     if not {"per-stage", "big-job"} <= by_plan.keys():
         return []
@@ -197,19 +197,21 @@ def claims(rows: Sequence[Row]) -> list[tuple[str, bool]]:
     for plan in AHEAD:
         if plan in by_plan:
             row, stages, big = by_plan[plan], by_plan["per-stage"], by_plan["big-job"]
-            waits = f"{plan} is waited for {row.perceived_min:.1f} min, per-stage {stages.perceived_min:.1f} min"
-            costs = f"{plan} costs {row.core_hours:.1f} core-hours, big-job {big.core_hours:.1f}"
+            waits = f"perceived wait: {plan} {row.perceived_min:.1f} min, per-stage {stages.perceived_min:.1f} min"
+            costs = f"core-hours: {plan} {row.core_hours:.1f}, big-job {big.core_hours:.1f}"
             found += [(waits, row.perceived_min < stages.perceived_min), (costs, row.core_hours < big.core_hours)]
     return found
 
 
 def main() -> int:
-    """Run, print, and say whether it is as claimed."""
+    """Run all plans, print the table, and return 0 if the claims hold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=1, help="of the first start's background jobs")
-    parser.add_argument("--starts", type=int, default=2, help="how often each plan is run, with a seed of its own")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first start's background jobs")
+    parser.add_argument(
+        "--starts", type=int, default=2, help="how often each plan is run, each time with the next seed"
+    )
     parser.add_argument("--plans", nargs="+", choices=PLANS, default=PLANS, metavar="PLAN", help=", ".join(PLANS))
-    parser.add_argument("--markdown", type=Path, help="write the table there, too")
+    parser.add_argument("--markdown", type=Path, help="also write the table to this file")
     chosen = parser.parse_args()
     warm_up()
     passages: dict[str, list[Passage]] = {plan: [] for plan in chosen.plans}

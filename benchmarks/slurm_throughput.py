@@ -1,13 +1,12 @@
-"""Five thousand short commands in jobs of a real Slurm, beside dask.distributed alone and one Slurm job per command.
+"""Five thousand short commands in jobs of a real Slurm, compared with dask.distributed and one Slurm job per command.
 
 `headway run --on slurm` asks for eight emulated nodes and sends the commands to their supervisors, through files and
-through Dask: each has an attempt of its own, is measured and limited, and is in the journal before the next one
-starts. The first peer, dask.distributed with as many workers, starts as many of the same command at a time with
-`subprocess`, and measures nothing. The second submits each command as a job of its own. What it takes until the nodes
-are there counts for none; all of it happens on this machine's cores.
+through Dask. Each command is an attempt of its own, measured, limited and recorded in the journal. dask.distributed,
+with the same number of workers and concurrency, starts the same command with `subprocess` and measures nothing. The
+last contender submits each command as a job. The start of the nodes is not timed. All processes run on this machine.
 
-Only a machine with nothing else to do gives figures. Where others are at work, a kernel that shares by session
-(sched_autogroup) gives the many sessions of Slurm's jobs more of it than the one of the peer, which flatters Headway.
+Run it without other load on the machine. With other load, a kernel that shares CPU time by session (sched_autogroup)
+gives the many sessions of Slurm's jobs a larger share than Dask's single session, which favours Headway.
 """
 
 from __future__ import annotations
@@ -29,27 +28,27 @@ from headway.journal.folder import Project
 from headway.journal.sqlite import SqliteJournal
 from headway.model.records import Launch, TaskEnded
 
-JOBS = 200  # of one command each; the time for more of them grows with their number
+JOBS = 200  # of one command each
 PEER = "dask.distributed, subprocess"
 JOB_A_COMMAND = "one Slurm job per command"
 
 
-def headway_s(lab: SlurmLab, lines: str, tasks: int, place: Path) -> float:
-    """From the first launch to the last end that the journal has."""
+def headway_s(lab: SlurmLab, lines: str, tasks: int, directory: Path) -> float:
+    """Return the time from the first launch to the last end of a task in the journal."""
     numbers = ", ".join(map(str, range(tasks)))
-    (place / "workflow.yaml").write_text(
+    (directory / "workflow.yaml").write_text(
         f"name: nothing\ntasks:\n  t:\n    each: {{n: [{numbers}]}}\n    run: 'true'\n"
         "    resources: {cores: 1, memory: 50 MB}\n"
     )
     words = ["run", "--on", "slurm", "--plan", "big-job", "--sizer", "user", "--lines", lines]
-    timed([sys.executable, "-m", "headway", *words], place, **lab.environment())
-    records = list(SqliteJournal(Project(place).run().journal, read_only=True).replay())
+    timed([sys.executable, "-m", "headway", *words], directory, **lab.environment())
+    records = list(SqliteJournal(Project(directory).run().journal, read_only=True).replay())
     began = min(record.at for record in records if isinstance(record, Launch))
     return max(record.at for record in records if isinstance(record, TaskEnded)) - began
 
 
 def jobs_s(lab: SlurmLab, jobs: int) -> float:
-    """From the first submission to an empty queue."""
+    """Return the time from the first submission to an empty queue."""
     began = time.perf_counter()
     for _ in range(jobs):
         lab.submit("true", "--ntasks=1", "--mem=50M", "--time=1")
@@ -59,7 +58,7 @@ def jobs_s(lab: SlurmLab, jobs: int) -> float:
 
 
 def main(tasks: int = 5_000, nodes: int = 8, at_a_time: int = 4, rounds: int = 1) -> None:
-    """Print the comparison: of several rounds, taken in turn, the median."""
+    """Print the comparison. Contenders take turns in each round; the table shows medians."""
     console = Console()
     if missing := missing_commands():
         console.print(f"the benchmark of Slurm jobs needs {', '.join(missing)}: run tests/packages.sh as root")
@@ -70,26 +69,26 @@ def main(tasks: int = 5_000, nodes: int = 8, at_a_time: int = 4, rounds: int = 1
         for _ in range(rounds):
             for name, taken in each_s.items():
                 lab.tidy()
-                with tempfile.TemporaryDirectory(prefix="headway-bench-") as place:
-                    taken.append(_take_s(lab, name, counts[name], nodes, at_a_time, Path(place)) / counts[name])
+                with tempfile.TemporaryDirectory(prefix="headway-bench-") as directory:
+                    taken.append(_take_s(lab, name, counts[name], nodes, at_a_time, Path(directory)) / counts[name])
                     console.print(f"  {name}: {taken[-1] * counts[name]:.1f} s", style="dim")
     _print(console, {name: statistics.median(taken) for name, taken in each_s.items()}, counts, nodes, at_a_time)
 
 
-def _take_s(lab: SlurmLab, name: str, count: int, nodes: int, at_a_time: int, place: Path) -> float:
+def _take_s(lab: SlurmLab, name: str, count: int, nodes: int, at_a_time: int, directory: Path) -> float:
     if name == PEER:
-        return peer_s(count, nodes, at_a_time, place)
+        return peer_s(count, nodes, at_a_time, directory)
     if name == JOB_A_COMMAND:
         return jobs_s(lab, count)
-    return headway_s(lab, name.rpartition(" ")[2], count, place)
+    return headway_s(lab, name.rpartition(" ")[2], count, directory)
 
 
 def _print(console: Console, each_s: dict[str, float], counts: dict[str, int], nodes: int, at_a_time: int) -> None:
     table = Table(
         title=f"{counts[PEER]:,} commands `true` on {nodes} nodes of Slurm, {at_a_time} at a time on each",
-        caption=f"goal: {GOAL:.0%} of the peer's rate",
+        caption=f"goal: {GOAL:.0%} of Dask's rate",
     )
-    for heading in ("", "wall", "ms a command", "commands/s", "of the peer's rate"):
+    for heading in ("", "wall", "ms a command", "commands/s", "share of Dask's rate"):
         table.add_column(heading, justify="left" if not heading else "right")
     for name, taken_s in each_s.items():
         table.add_row(

@@ -1,4 +1,4 @@
-"""Ten thousand tasks that do nothing, through Headway and its peers, at equal concurrency, in one run."""
+"""Ten thousand tasks that do nothing, run by Headway and by other tools with the same concurrency."""
 
 from __future__ import annotations
 
@@ -55,42 +55,42 @@ parsl.dfk().cleanup()
 """
 
 
-def spawn_loop(place: Path, tasks: int, concurrency: int) -> Timed:
-    """The floor: start, wait, nothing else."""
-    return timed([sys.executable, "-c", SPAWN_LOOP, str(tasks), str(concurrency)], place)
+def spawn_loop(directory: Path, tasks: int, concurrency: int) -> Timed:
+    """Only start commands and wait for them: the lower bound."""
+    return timed([sys.executable, "-c", SPAWN_LOOP, str(tasks), str(concurrency)], directory)
 
 
-def gnu_make(place: Path, tasks: int, concurrency: int) -> Timed:
+def gnu_make(directory: Path, tasks: int, concurrency: int) -> Timed:
     names = " ".join(f"t{n}" for n in range(tasks))
-    (place / "Makefile").write_text(f"all: {names}\n.PHONY: all {names}\n{names}:\n\t@{COMMAND}\n")
-    return timed(["make", f"-j{concurrency}"], place)
+    (directory / "Makefile").write_text(f"all: {names}\n.PHONY: all {names}\n{names}:\n\t@{COMMAND}\n")
+    return timed(["make", f"-j{concurrency}"], directory)
 
 
-def headway(place: Path, tasks: int, concurrency: int, measure: str = "auto") -> Timed:
+def headway(directory: Path, tasks: int, concurrency: int, measure: str = "auto") -> Timed:
     cores = len_of_machine() / concurrency
     numbers = ", ".join(map(str, range(tasks)))
-    (place / "workflow.yaml").write_text(
+    (directory / "workflow.yaml").write_text(
         f"name: nothing\ntasks:\n  t:\n    each: {{n: [{numbers}]}}\n    run: 'true'\n"
         f"    resources: {{cores: {cores}, memory: 50 MB}}\n"
     )
-    return timed([sys.executable, "-m", "headway", "run", "--sizer", "user", "--measure", measure], place)
+    return timed([sys.executable, "-m", "headway", "run", "--sizer", "user", "--measure", measure], directory)
 
 
-def headway_polling(place: Path, tasks: int, concurrency: int) -> Timed:
-    return headway(place, tasks, concurrency, "polling")
+def headway_polling(directory: Path, tasks: int, concurrency: int) -> Timed:
+    return headway(directory, tasks, concurrency, "polling")
 
 
-def parsl_htex(place: Path, tasks: int, concurrency: int) -> Timed:
-    return timed([sys.executable, "-c", PARSL, str(tasks), str(concurrency)], place)
+def parsl_htex(directory: Path, tasks: int, concurrency: int) -> Timed:
+    return timed([sys.executable, "-c", PARSL, str(tasks), str(concurrency)], directory)
 
 
-def snakemake(place: Path, tasks: int, concurrency: int) -> Timed:
-    (place / "Snakefile").write_text(
+def snakemake(directory: Path, tasks: int, concurrency: int) -> Timed:
+    (directory / "Snakefile").write_text(
         f"rule all:\n    input: expand('done/{{n}}', n=range({tasks}))\n"
         "rule t:\n    output: touch('done/{n}')\n    shell: 'true'\n"
     )
     command = [sys.executable, "-m", "snakemake", "--cores", str(concurrency), "--quiet", "all"]
-    return timed(command, place, XDG_CACHE_HOME=str(place / "cache"))
+    return timed(command, directory, XDG_CACHE_HOME=str(directory / "cache"))
 
 
 def len_of_machine() -> int:
@@ -108,8 +108,8 @@ CONTENDERS: dict[str, Callable[[Path, int, int], Timed]] = {
     "Snakemake": snakemake,
 }
 
-# Snakemake's time a task grows with the workflow: of 10,000 tasks it had done 2,000 after five minutes (2026-11-15, two
-# cores). With fewer it is faster a task, so this favours it.
+# Snakemake's time for each task grows with the workflow: of 10,000 tasks it had run 2,000 after five minutes on two
+# cores. A smaller number of tasks favours it.
 AT_MOST = {"Snakemake": 1_000}
 
 
@@ -119,8 +119,8 @@ def main(tasks: int, concurrency: int) -> None:
     results: dict[str, Timed] = {}
     counts = {name: min(tasks, AT_MOST.get(name, tasks)) for name in CONTENDERS}
     for name, contender in CONTENDERS.items():
-        with tempfile.TemporaryDirectory(prefix="headway-bench-") as place:
-            results[name] = contender(Path(place), counts[name], concurrency)
+        with tempfile.TemporaryDirectory(prefix="headway-bench-") as directory:
+            results[name] = contender(Path(directory), counts[name], concurrency)
             console.print(f"  {name}: {results[name].wall_s:.1f} s", style="dim")
     ours_ms = results["headway run"].wall_s / tasks * 1e3
     table = Table(title=f"{tasks:,} tasks `true`, {concurrency} at a time, on {len_of_machine()} cores")

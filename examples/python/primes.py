@@ -1,4 +1,4 @@
-"""Functions in measured, limited, retried processes, behind the interface of `concurrent.futures`.
+"""Python functions run in processes that are measured, limited and retried, through `concurrent.futures`.
 
 Run it: python examples/python/primes.py
 """
@@ -10,7 +10,7 @@ import headway
 
 
 def primes_below(limit: int) -> int:
-    """How many prime numbers are below `limit` (a sieve that holds `limit` bytes)."""
+    """Count the prime numbers below `limit`, with a sieve of `limit` bytes."""
     sieve = bytearray([1]) * limit
     sieve[:2] = b"\0\0"
     for number in range(2, math.isqrt(limit - 1) + 1):
@@ -20,7 +20,7 @@ def primes_below(limit: int) -> int:
 
 
 def main() -> None:
-    """Two ways to ask, and what each call used."""
+    """Call the function by `map` and by `submit`, and print what each call used."""
     with headway.Executor() as executor:
         print(list(executor.map(primes_below, [10, 100, 1000])))
 

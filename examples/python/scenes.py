@@ -21,7 +21,7 @@ with open(f"{name}.pgm", "w") as picture:
 
 
 def scenes(size: int) -> headway.Workflow:
-    """Pictures, their brightness, and which is the brightest."""
+    """Draw pictures, measure their brightness, and find the brightest."""
     flow = headway.Workflow("scenes")
     flow.task("script", f"cat > draw.py <<'END'{DRAW}END", outputs=["draw.py"])
     for scene in SCENES:
@@ -30,7 +30,7 @@ def scenes(size: int) -> headway.Workflow:
             f"python3 draw.py {scene} {size}",
             inputs=["draw.py"],
             outputs=[f"{scene}.pgm"],
-            resources={"memory": "200 MB", "time": "1m"},  # hints, never needed
+            resources={"memory": "200 MB", "time": "1m"},  # optional hints
         )
         flow.task(
             f"measure[{scene}]",
@@ -46,7 +46,7 @@ def scenes(size: int) -> headway.Workflow:
 
 
 def main() -> None:
-    """Run it, twice: the second time there is nothing to do."""
+    """Run it twice: the second time there is nothing to do."""
     directory = Path(sys.argv[1] if len(sys.argv) > 1 else "scenes")
     directory.mkdir(exist_ok=True)
     first = headway.run(scenes(size=200), directory)

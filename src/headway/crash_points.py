@@ -1,7 +1,7 @@
-"""Named points between a durable write and the act that follows it, at which tests can kill the process.
+"""Named points between a durable write and the action that follows it, at which tests can kill the process.
 
-`HEADWAY_CRASH=claimed:3:FLAG` kills, once, a process that reaches the point `claimed` for the third time; the file FLAG
-then says that it happened. Without that variable a point costs one comparison.
+`HEADWAY_CRASH=claimed:3:FLAG` kills the first process that reaches the point `claimed` for the third time; the file
+FLAG is created to record that. Without that variable a crash point costs one comparison.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from __future__ import annotations
 import os
 import signal
 
-# Every point, in the order in which a task comes by: the chaos tests go through this list.
+# All crash points, in the order in which a task reaches them. The chaos tests use each of them.
 MANAGER_POINTS = (
     "run-created",  # the run's folder exists, its journal does not
-    "journalled",  # records are durable, nothing was acted on
-    "submitted",  # the job was asked for, nobody knows its answer
-    "launched",  # the supervisor has the launch
+    "journalled",  # records are in the journal, none was acted on
+    "submitted",  # the job was submitted, the cluster's answer is not recorded
+    "launched",  # the supervisor has the start message
     "ended",  # an outcome arrived, it is not in the journal
-    "acknowledged",  # the outcome is in the journal and the supervisor has forgotten it
-    "released",  # the job was given back, the run is not finished
+    "acknowledged",  # the outcome is in the journal and the supervisor has dropped its copy
+    "released",  # the job was released, the run is not finished
 )
 SUPERVISOR_POINTS = (
-    "claimed",  # the attempt's directory exists, nothing was started
-    "spawned",  # the command has ended, nothing was written about it
-    "result-written",  # the result is durable, no output is in place
-    "renamed",  # one output is in place, perhaps not all
-    "published",  # all outputs are in place, the manager does not know
+    "claimed",  # the attempt's folder exists, the command was not started
+    "spawned",  # the command has ended, no result is written
+    "result-written",  # the result is written, no output is in the workflow's directory
+    "renamed",  # at least one output is in the workflow's directory
+    "published",  # all outputs are in the workflow's directory, the manager was not told
 )
 
 _PLAN = os.environ.get("HEADWAY_CRASH", "")
@@ -32,7 +32,7 @@ _reached: dict[str, int] = {}
 
 
 def crash_point(name: str) -> None:
-    """Die here if the tests want it."""
+    """Kill this process if `$HEADWAY_CRASH` says so."""
     if not _PLAN:
         return
     _reached[name] = _reached.get(name, 0) + 1

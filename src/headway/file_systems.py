@@ -1,20 +1,20 @@
-"""File systems: of which type one is, and how SQLite keeps a database safe on it."""
+"""The type of a file system, and the SQLite journal mode that is safe on it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-# Shared memory maps, which SQLite's write-ahead log needs, are not coherent between machines.
+# SQLite's write-ahead log needs shared memory maps, which are not coherent between the clients of these file systems.
 _NETWORK_FILE_SYSTEMS = ("nfs", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb", "fuse", "9p", "afs", "panfs", "pvfs")
 
 
 def journal_mode(directory: Path) -> str:
-    """How SQLite keeps a database in `directory` safe: by a write-ahead log where that works."""
+    """Return the SQLite journal mode for a database in `directory`: WAL, or TRUNCATE on a network file system."""
     return "TRUNCATE" if file_system_of(directory).startswith(_NETWORK_FILE_SYSTEMS) else "WAL"
 
 
 def file_system_of(path: Path) -> str:
-    """The type of the file system that holds `path`, such as `ext4`; empty if it cannot be told."""
+    """Return the type of the file system that holds `path`, such as `ext4`; empty if it is unknown."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,7 +1,7 @@
-"""A file that is locked while its holder lives, and says who that is.
+"""Lock files: locked while their holder lives, with a text about the holder.
 
-The kernel lets go of the lock when the holder's process ends, however it ends: unlike a file with a process id in it,
-the lock cannot be left behind.
+The kernel releases the lock when the holder's process ends, however it ends. Unlike a file with a process id in it, the
+lock cannot be left behind.
 """
 
 from __future__ import annotations
@@ -11,34 +11,37 @@ import os
 import time
 from pathlib import Path
 
-_PATIENCE_S = 0.2
+_WAIT_S = 0.2
 
 
-def take(path: Path, words: str) -> int | None:
-    """Hold the lock, with some words about the holder, until the handle is closed; None if somebody else holds it."""
+def take(path: Path, text: str) -> int | None:
+    """Lock the file, write `text` about the holder into it and return its handle; None if another process holds it.
+
+    The lock is held until the handle is closed.
+    """
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + _WAIT_S
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:  # perhaps by somebody who only asks, for a moment, who holds it
+        except BlockingIOError:  # perhaps held for a moment by a process that calls `holder`
             if time.monotonic() > deadline:
                 os.close(handle)
                 return None
             time.sleep(0.01)
         else:
-            write(handle, words)
+            write(handle, text)
             return handle
 
 
-def write(handle: int, words: str) -> None:
-    """Change what the lock says of its holder."""
+def write(handle: int, text: str) -> None:
+    """Replace the text about the holder."""
     os.ftruncate(handle, 0)
-    os.pwrite(handle, words.encode(), 0)
+    os.pwrite(handle, text.encode(), 0)
 
 
 def holder(path: Path) -> str | None:
-    """What the lock says of its holder; None if nobody holds it."""
+    """Return the text about the lock's holder; None if no process holds the lock."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError:

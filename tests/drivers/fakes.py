@@ -16,7 +16,7 @@ from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, QueueRead
 from headway.model.resources import Resources
 from headway.workers import protocol
-from headway.workers.line import Line, Lines
+from headway.workers.connection import Connection, Connections
 
 Trace = list[tuple[str, object]]
 NODE = "n1"
@@ -80,7 +80,7 @@ def success(start: protocol.Start) -> list[protocol.ToManager]:
     return [protocol.Ended(Outcome(start.task.id, start.attempt, Ending.SUCCESS, 1.0, 2.0))]
 
 
-class FakeConnection(Line):
+class FakeConnection(Connection):
     """A connection to a supervisor that answers start messages as `answer` says."""
 
     hello = protocol.Hello(NODE, 1, "none", "")
@@ -92,7 +92,7 @@ class FakeConnection(Line):
         self.said: list[protocol.Message] = []
         self.is_closed = False
 
-    def say(self, message: protocol.Message) -> None:
+    def send(self, message: protocol.Message) -> None:
         self.said.append(message)
         self._trace.append((type(message).__name__, message))
         if isinstance(message, protocol.Start):
@@ -103,7 +103,7 @@ class FakeConnection(Line):
         """Let the manager hear a message; None: the connection breaks."""
         self._heard.put_nowait(message)
 
-    async def hear(self) -> protocol.ToManager | None:
+    async def receive(self) -> protocol.ToManager | None:
         return await self._heard.get()
 
     async def flush(self) -> None:
@@ -114,7 +114,7 @@ class FakeConnection(Line):
         self._heard.put_nowait(None)
 
 
-class FakeConnections(Lines):
+class FakeConnections(Connections):
     """Connects to every node at once, unless `answers` is False."""
 
     name = "fake"
@@ -129,7 +129,7 @@ class FakeConnections(Lines):
     def node_command(self, tag: str) -> Sequence[str]:
         return ["true"]
 
-    async def connect(self, tag: str, node: str, timeout_s: float) -> Line | None:
+    async def connect(self, tag: str, node: str, timeout_s: float) -> Connection | None:
         await asyncio.sleep(0.001)
         if not self.answers:
             return None

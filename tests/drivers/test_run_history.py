@@ -73,8 +73,8 @@ class Run:
 
     def waited(self, tag: str, waited_s: float, after: str | None = None) -> None:
         """Tell of a job that was submitted at 100 s and started `waited_s` later."""
-        why = Why("test", "test", {"estimate_s": 30.0})
-        self.tell(Submit(100.0, tag, TWO_NODES, why, (), None, after))
+        why = Why("test", "test")
+        self.tell(Submit(100.0, tag, TWO_NODES, why, (), None, after, wait_estimate_s=30.0))
         self.tell(JobState(500.0, tag, JobPhase.RUNNING, since=100.0 + waited_s))
 
     def kept(self) -> list[tuple[str, int, Ending]]:

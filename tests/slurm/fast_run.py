@@ -28,7 +28,7 @@ from msgspec import convert, structs  # noqa: E402
 from headway.drivers.runs import Options, start  # noqa: E402
 from headway.formats.headway_yaml import read_workflow  # noqa: E402
 from headway.model.outcome import Outcome  # noqa: E402
-from headway.workers import file_lines, protocol  # noqa: E402
+from headway.workers import file_connection, protocol  # noqa: E402
 
 
 def translated(outcome: Outcome) -> Outcome:
@@ -43,22 +43,22 @@ def translated(outcome: Outcome) -> Outcome:
     )
 
 
-class FastFileLine(file_lines.FileLine):
+class FastFileConnection(file_connection.FileConnection):
     """The line to a supervisor that lives in the machine's time."""
 
-    def say(self, message: protocol.Message) -> None:
+    def send(self, message: protocol.Message) -> None:
         if isinstance(message, protocol.Start) and message.limits.walltime_s is not None:
             shorter = message.limits.replace(walltime_s=message.limits.walltime_s / CLOCK["speed"])
             message = structs.replace(message, limits=shorter)
-        super().say(message)
+        super().send(message)
 
-    async def hear(self) -> protocol.ToManager | None:
-        message = await super().hear()
+    async def receive(self) -> protocol.ToManager | None:
+        message = await super().receive()
         return protocol.Ended(translated(message.outcome)) if isinstance(message, protocol.Ended) else message
 
 
 def main() -> int:
-    file_lines.FileLine = FastFileLine  # type: ignore[misc]
+    file_connection.FileConnection = FastFileConnection  # type: ignore[misc]
     options = convert(json.loads(sys.argv[2]), Options)
     _, status = start(read_workflow(Path("workflow.yaml")), Path.cwd(), options, source="workflow.yaml")
     return 0 if status == "succeeded" else 1

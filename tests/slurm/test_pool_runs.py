@@ -15,7 +15,7 @@ pytest.importorskip("distributed")
 
 from headway import locks
 from headway.model.records import GiveUp, NodeLost
-from headway.workers.pool.words import LOCK
+from headway.workers.pool.operations import LOCK
 from tests.slurm.configuration import Configuration
 from tests.slurm.conftest import require_slurm
 from tests.slurm.flows import PATIENCE_S, SlurmFlow
@@ -103,8 +103,8 @@ def kill_scheduler(flow: SlurmFlow, run: subprocess.Popen[bytes]) -> subprocess.
     return run
 
 
-def kill_carrier(flow: SlurmFlow, run: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
-    os.kill(processes_of(flow, "headway.workers.pool.carrier")[0], signal.SIGKILL)
+def kill_relay(flow: SlurmFlow, run: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
+    os.kill(processes_of(flow, "headway.workers.pool.relay")[0], signal.SIGKILL)
     return run
 
 
@@ -130,7 +130,7 @@ def kill_node(flow: SlurmFlow, run: subprocess.Popen[bytes]) -> subprocess.Popen
 KILLS: dict[str, Callable[[SlurmFlow, subprocess.Popen[bytes]], subprocess.Popen[bytes]]] = {
     "node": kill_node,
     "scheduler": kill_scheduler,
-    "carrier": kill_carrier,
+    "carrier": kill_relay,
     "supervisor": kill_supervisor,
     "manager and scheduler": kill_manager_and_scheduler,
 }

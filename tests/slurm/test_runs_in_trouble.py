@@ -83,7 +83,7 @@ def finish(flow: SlurmFlow, run: subprocess.Popen[bytes], tasks: int) -> None:
     assert flow.total() == f"{tasks}\n"
 
 
-@pytest.mark.parametrize("who", ["supervisor", "file_carrier", "node"])
+@pytest.mark.parametrize("who", ["supervisor", "file_relay", "node"])
 def test_a_process_on_a_node_is_killed(lab: SlurmLab, tmp_path: Path, who: str) -> None:
     flow = SlurmFlow(lab, tmp_path, wide(24, 1))
     run = flow.begin("--plan", "big-job", "--lines", "files")
@@ -91,7 +91,7 @@ def test_a_process_on_a_node_is_killed(lab: SlurmLab, tmp_path: Path, who: str) 
     os.kill(processes(flow, f"headway.workers.{who}")[0], signal.SIGKILL)
     finish(flow, run, 24)
     lost = [record for record in flow.records() if isinstance(record, NodeLost)]
-    assert bool(lost) == (who != "file_carrier")
+    assert bool(lost) == (who != "file_relay")
 
 
 def test_a_node_dies(lab: SlurmLab, tmp_path: Path) -> None:

@@ -25,11 +25,11 @@ MB = 1_000_000
 PAGE = mmap.PAGESIZE
 
 
-# What loads are made of.
+# Parts of loads
 
 
 def hold(size_bytes: int, *, shared: bool = False) -> mmap.mmap:
-    """Memory that is really there: every page of it has been written to."""
+    """Allocate memory and write to each of its pages."""
     block = mmap.mmap(-1, size_bytes, flags=(mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE) | mmap.MAP_ANONYMOUS)
     write(block)
     return block
@@ -46,7 +46,7 @@ def read(block: mmap.mmap) -> None:
 
 
 def own_bytes() -> int:
-    """Anonymous and shared memory of this process, by its own account."""
+    """Return the anonymous and shared memory of this process."""
     with open("/proc/self/status") as status:
         kb = [int(line.split()[1]) for line in status if line.startswith(("RssAnon", "RssShmem"))]
     return sum(kb) * 1024
@@ -68,7 +68,7 @@ def wait_for(pids: list[int]) -> None:
 
 
 def hold_on(span_s: float, pids: list[int]) -> None:
-    """Leave everything as it is for a while, then end the children."""
+    """Wait for a while, then end the children."""
     time.sleep(span_s)
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
@@ -81,14 +81,14 @@ def say(**truth: float) -> None:
 
 @contextlib.contextmanager
 def all_ready(count: int) -> Iterator[Callable[[], None]]:
-    """Gives each of `count` children something to call when it has what it wants; waits until all have."""
+    """Yield a function that each of `count` children calls when it is ready; wait until all have called it."""
     reader, writer = os.pipe()
     yield lambda: os.write(writer, b".") and None
     while count:
         count -= len(os.read(reader, count))
 
 
-# The loads.
+# The loads
 
 
 def tree(plateau_s: float) -> None:
@@ -140,7 +140,7 @@ def shared(plateau_s: float) -> None:
 
 
 def page_cache(path: str) -> None:
-    """Writes a file of 300 MB and reads it again: page cache, which is not held."""
+    """Write a file of 300 MB and read it again: page cache, which does not count as held."""
     with open(path, "wb") as file:
         for _ in range(300):
             file.write(b"x" * MB)
@@ -152,7 +152,7 @@ def page_cache(path: str) -> None:
 
 
 def burn(span_s: float) -> None:
-    """Two processes that compute for that long."""
+    """Two processes that compute for this long."""
 
     def work() -> None:
         until_s = time.monotonic() + span_s
@@ -167,7 +167,7 @@ def burn(span_s: float) -> None:
 
 
 def disk(plateau_s: float) -> None:
-    """60 MB in files, one of them under two names, and a sparse one; half of it is deleted in the end."""
+    """60 MB in files, one of them with a hard link, and a sparse file; half of it is deleted at the end."""
     for name in ("a", "b"):
         with open(name, "wb") as file:
             file.write(os.urandom(30 * MB))
@@ -181,7 +181,7 @@ def disk(plateau_s: float) -> None:
 
 
 def daemon(pid_file: str, leader_waits_s: float, span_s: float, *manners: str) -> None:
-    """A double-forked process in a session of its own that holds 100 MB and hangs on to nothing of its parents."""
+    """A double-forked process in a session of its own that holds 100 MB and keeps no file of its parents open."""
 
     def detach() -> None:
         os.setsid()
@@ -207,7 +207,7 @@ def daemon(pid_file: str, leader_waits_s: float, span_s: float, *manners: str) -
 
 
 def grow(step_mb: int, pause_s: float, *manners: str) -> None:
-    """More and more memory; `polite`: exits 0 when asked to end; `deaf`: does not hear that."""
+    """Allocate more and more memory; `polite`: exits 0 on SIGTERM; `deaf`: ignores SIGTERM."""
     if "polite" in manners:
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     if "deaf" in manners:
@@ -219,13 +219,13 @@ def grow(step_mb: int, pause_s: float, *manners: str) -> None:
 
 
 def lost_child(step_mb: int, pause_s: float) -> None:
-    """A child that grows until it is killed, and a parent that takes no notice."""
+    """A child that grows until it is killed, and a parent that ignores that."""
     wait_for([child(lambda: grow(step_mb, pause_s))])
     say(survived=1)
 
 
 def fill(step_mb: int, pause_s: float, *manners: str) -> None:
-    """More and more files."""
+    """Write more and more files."""
     if "polite" in manners:
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     for number in range(10_000 // step_mb):
@@ -242,7 +242,7 @@ LOADS = {
 }  # fmt: skip
 
 
-# Three generations that sleep: a shell is up in no time, however slow the machine.
+# Three generations of shells that sleep: a shell starts quickly, even on a slow machine.
 ENDLESS = {
     "plain": "(sleep 600 & wait) & echo ready; sleep 600",
     "polite": "trap 'exit 0' TERM; (sleep 600 & wait) & echo ready; wait",
@@ -251,12 +251,12 @@ ENDLESS = {
 
 
 def endless(manner: str = "plain") -> list[str]:
-    """`polite`: exits 0 when asked to end; `deaf`: none of them hears that."""
+    """Return an endless command; `polite`: exits 0 on SIGTERM; `deaf`: ignores SIGTERM."""
     return ["sh", "-c", ENDLESS[manner]]
 
 
 def command(load: Callable[..., None], *arguments: object) -> list[str]:
-    """The command line of a load. Isolated and without site: the interpreter itself stays small."""
+    """Return the command line of a load: Python isolated and without `site`, so that it stays small."""
     return [sys.executable, "-I", "-S", os.path.abspath(__file__), load.__name__, *map(str, arguments)]
 
 
@@ -267,26 +267,26 @@ def _number(text: str) -> float | int | str:
     return text
 
 
-# How they are run.
+# Running loads
 
 
 def methods() -> list[str]:
-    """Every way of measuring that can be used here."""
+    """Return every method of measuring that works on this machine."""
     from headway.workers.trees import detect_method
 
     return sorted({"polling", detect_method()[0]}, reverse=True)
 
 
 class Bench:
-    """Runs commands one by one or side by side, each in a folder of its own below `place`."""
+    """Runs commands, each in a folder of its own below `directory`."""
 
-    def __init__(self, trees: ProcessTrees, place: str) -> None:
+    def __init__(self, trees: ProcessTrees, directory: str) -> None:
         self.trees = trees
-        self.place = place
+        self.directory = directory
         self.count = 0
 
     async def run(self, argv: list[str], *, grace_s: float = 5.0, **limits: float) -> CommandEnd:
-        """Run one; its limits by name."""
+        """Run a command with these limits."""
         return await self.trees.run(self.spec(argv, grace_s=grace_s, **limits))
 
     def spec(self, argv: list[str], *, grace_s: float = 5.0, **limits: float) -> CommandSpec:
@@ -294,38 +294,38 @@ class Bench:
         from headway.workers.trees import CommandSpec
 
         self.count += 1
-        os.makedirs(work := f"{self.place}/{self.count}", exist_ok=True)
+        os.makedirs(work := f"{self.directory}/{self.count}", exist_ok=True)
         return CommandSpec(
-            key=f"{self.place}/{self.count}",
+            key=f"{self.directory}/{self.count}",
             argv=argv,
             environment={},
             directory=work,
-            stdout=f"{self.place}/{self.count}.out",
-            stderr=f"{self.place}/{self.count}.err",
+            stdout=f"{self.directory}/{self.count}.out",
+            stderr=f"{self.directory}/{self.count}.err",
             limits=Resources.of(limits),
             measured_directory=work,
             grace_s=grace_s,
         )
 
     def path(self, name: str) -> str:
-        """A place for a file that belongs to no command."""
-        return f"{self.place}/{name}"
+        """Return the path of a file that belongs to no command."""
+        return f"{self.directory}/{name}"
 
     def truth(self) -> dict[str, float]:
-        """What the last one said about itself."""
-        with open(f"{self.place}/{self.count}.out") as out:
+        """Return what the last command reported about itself."""
+        with open(f"{self.directory}/{self.count}.out") as out:
             return json.loads(out.read())
 
 
-def left_of(place: str) -> list[int]:
-    """The processes that a bench has left."""
+def left_of(directory: str) -> list[int]:
+    """Return the processes that a bench has left."""
     from headway.workers.trees.processes import all_pids, marker_of
 
-    return [pid for pid in all_pids() if (marker_of(pid) or "").startswith(place)]
+    return [pid for pid in all_pids() if (marker_of(pid) or "").startswith(directory)]
 
 
-def on_bench(method: str, place: object, work: Callable[[Bench], Awaitable[Result]]) -> Result:
-    """Do something with a bench, in an event loop that lives as long as that."""
+def on_bench(method: str, directory: object, work: Callable[[Bench], Awaitable[Result]]) -> Result:
+    """Run `work` with a bench, in an event loop of its own."""
     import asyncio
 
     from headway.workers.trees import ProcessTrees
@@ -334,14 +334,14 @@ def on_bench(method: str, place: object, work: Callable[[Bench], Awaitable[Resul
         trees = ProcessTrees(method=method)
         await trees.start()
         try:
-            return await work(Bench(trees, str(place)))
+            return await work(Bench(trees, str(directory)))
         finally:
             await trees.close()
 
     return asyncio.run(main())
 
 
-# The table for docs/measurement.md.
+# The table for docs/measurement.md
 
 TABLE = [
     (tree, (0.5,)),
@@ -370,10 +370,10 @@ async def measure_all(bench: Bench) -> dict[str, list[str]]:
 
 
 async def measure_overhead(bench: Bench) -> str:
-    """What two thousand `true`s cost, apart from the `true`s: 16 at a time, with limits and a directory each."""
+    """Measure the overhead of two thousand commands `true`, 16 at a time, each with limits and a directory."""
     import asyncio
 
-    from headway.workers.trees.processes import kin, read_process
+    from headway.workers.trees.processes import children_lookup, read_process
 
     def own_cpu_s(pid: int) -> float:
         with open(f"/proc/{pid}/stat") as line:
@@ -383,7 +383,7 @@ async def measure_overhead(bench: Bench) -> str:
         for _ in range(125):
             await bench.run(["true"], memory_bytes=100 * MB, walltime_s=60)
 
-    [spawner] = kin()(read_process(os.getpid()))
+    [spawner] = children_lookup()(read_process(os.getpid()))
     pids, began_s = (os.getpid(), spawner), time.monotonic()
     before = [own_cpu_s(pid) for pid in pids]
     await asyncio.gather(*(some() for _ in range(16)))
@@ -399,10 +399,10 @@ def print_table() -> None:
     results = {}
     overheads = []
     for method in columns:
-        with tempfile.TemporaryDirectory() as place:
-            results[method] = on_bench(method, place, measure_all)
-        with tempfile.TemporaryDirectory() as place:
-            overheads.append(on_bench(method, place, measure_overhead))
+        with tempfile.TemporaryDirectory() as directory:
+            results[method] = on_bench(method, directory, measure_all)
+        with tempfile.TemporaryDirectory() as directory:
+            overheads.append(on_bench(method, directory, measure_overhead))
     print(f"Measured on {date.today()}, Linux {os.uname().release}.\n")
     print(f"| load | figure | truth | {' | '.join(columns)} |")
     print(f"|---|---|---|{'---|' * len(columns)}")
@@ -416,6 +416,6 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         LOADS[sys.argv[1]](*map(_number, sys.argv[2:]))
         sys.stdout.flush()
-        os._exit(0)  # the truth has been told: taking the interpreter apart would add to it
+        os._exit(0)  # exit at once: the end of the interpreter would use more than was reported
     else:
         print_table()

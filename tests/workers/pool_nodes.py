@@ -1,4 +1,4 @@
-"""A pool on this machine: processes as jobs start them on their nodes, each with a name and a folder of its own."""
+"""A pool on this machine: the processes that jobs start on their nodes, each with its own node name and folder."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from headway.model.outcome import Outcome
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.workers import protocol
-from headway.workers.line import Line
+from headway.workers.connection import Connection
 from headway.workers.node import node_folder
-from headway.workers.pool.lines import DaskLines
-from headway.workers.pool.words import LOCK
+from headway.workers.pool.connections import DaskConnections
+from headway.workers.pool.operations import LOCK
 
 ROOM = Resources(cores=1, memory_bytes=10**9, disk_bytes=10**9)
 PATIENCE_S = 300.0
@@ -26,13 +26,13 @@ TAG = "headway-test-1"
 HERE = "127.0.0.1"
 
 
-def lines_of(directory: Path, linger_s: float = 600.0) -> DaskLines:
-    """What a manager of the run in that directory makes for itself."""
-    return DaskLines(directory / "jobs", directory / "pool", HERE, linger_s)
+def connections_of(directory: Path, linger_s: float = 600.0) -> DaskConnections:
+    """Return the connections of a manager of the run in this directory."""
+    return DaskConnections(directory / "jobs", directory / "pool", HERE, linger_s)
 
 
-def order(directory: Path, name: str, command: str) -> protocol.Start:
-    """A first attempt."""
+def start_message(directory: Path, name: str, command: str) -> protocol.Start:
+    """Return the start message of a first attempt."""
     attempt = directory / "attempts" / name
     attempt.parent.mkdir(exist_ok=True)
     return protocol.Start(Task(name, "c", command), 1, str(attempt), ROOM)
@@ -47,12 +47,14 @@ class Nodes:
         self.pool = directory / "pool"
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         (self.jobs / TAG).mkdir(parents=True)
-        protocol.JobOrder(secrets.token_hex(6), "", "", str(directory), linger_s=600.0, grace_s=1.0).write(self.jobs)
+        protocol.SupervisorSettings(secrets.token_hex(6), "", "", str(directory), linger_s=600.0, grace_s=1.0).write(
+            self.jobs
+        )
 
-    def start(self, lines: DaskLines, *nodes: str) -> None:
+    def start(self, connections: DaskConnections, *nodes: str) -> None:
         for node in nodes:
             environment = os.environ | {"SLURMD_NODENAME": node}
-            self.processes[node] = subprocess.Popen(list(lines.node_command(TAG)), env=environment)
+            self.processes[node] = subprocess.Popen(list(connections.node_command(TAG)), env=environment)
 
     def stop(self) -> None:
         for process in self.processes.values():
@@ -63,52 +65,54 @@ class Nodes:
             os.kill(pid, signal.SIGKILL)
 
     def scheduler(self) -> int | None:
-        """The process id of the pool's scheduler, if it lives."""
+        """Return the process id of the pool's scheduler; None if there is none."""
         words = locks.holder(self.pool / LOCK)
         return int(words.split()[1]) if words else None
 
-    def carrier(self, node: str) -> int:
-        """The process id of the node's carrier."""
-        wanted = ["headway.workers.pool.carrier", str(node_folder(self.jobs / TAG, node))]
+    def relay(self, node: str) -> int:
+        """Return the process id of the node's relay."""
+        wanted = ["headway.workers.pool.relay", str(node_folder(self.jobs / TAG, node))]
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit() and _words(entry)[-2:] == wanted:
                 return int(entry.name)
-        raise AssertionError(f"{node} has no carrier")
+        raise AssertionError(f"{node} has no relay")
 
 
 def _words(process: Path) -> list[str]:
     try:
         return (process / "cmdline").read_text().split("\0")[:-1]
-    except OSError:  # it has ended meanwhile
+    except OSError:  # it has ended
         return []
 
 
-async def connected(lines: DaskLines, node: str) -> Line:
-    line = await lines.connect(TAG, node, PATIENCE_S)
-    assert line is not None, f"{node} does not answer"
-    return line
+async def connected(connections: DaskConnections, node: str) -> Connection:
+    connection = await connections.connect(TAG, node, PATIENCE_S)
+    assert connection is not None, f"{node} does not answer"
+    return connection
 
 
-async def next_outcome(line: Line) -> Outcome:
-    heard = await line.hear()
-    assert isinstance(heard, protocol.Ended), heard
-    return heard.outcome
+async def next_outcome(connection: Connection) -> Outcome:
+    message = await connection.receive()
+    assert isinstance(message, protocol.Ended), message
+    return message.outcome
 
 
-async def until_ended(lines: DaskLines, line: Line, orders: Iterable[protocol.Start]) -> tuple[Line, list[Outcome]]:
-    """All outcomes, as a manager gets them: when a line is lost it connects again and says again what should run."""
-    open_orders = {start.task.id: start for start in orders}
+async def until_ended(
+    connections: DaskConnections, connection: Connection, starts: Iterable[protocol.Start]
+) -> tuple[Connection, list[Outcome]]:
+    """Collect all outcomes as a manager does: reconnect when a connection is lost and repeat the start messages."""
+    unfinished = {start.task.id: start for start in starts}
     outcomes: list[Outcome] = []
-    while open_orders:
-        heard = await line.hear()
-        if heard is None:
-            line = await connected(lines, line.hello.node)
-            for start in open_orders.values():
-                line.say(start)
-        elif isinstance(heard, protocol.Ended) and open_orders.pop(heard.outcome.task, None) is not None:
-            outcomes.append(heard.outcome)
-            line.say(protocol.Noted([(heard.outcome.task, heard.outcome.attempt)]))
-    return line, outcomes
+    while unfinished:
+        message = await connection.receive()
+        if message is None:
+            connection = await connected(connections, connection.hello.node)
+            for start in unfinished.values():
+                connection.send(start)
+        elif isinstance(message, protocol.Ended) and unfinished.pop(message.outcome.task, None) is not None:
+            outcomes.append(message.outcome)
+            connection.send(protocol.Noted([(message.outcome.task, message.outcome.attempt)]))
+    return connection, outcomes
 
 
 def drive(work: Callable[[], Awaitable[None]]) -> None:

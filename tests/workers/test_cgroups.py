@@ -1,7 +1,7 @@
-"""Cgroups: finding our own, folders that come and go, and what the kernel's files say.
+"""Cgroups: finding our own, making and removing folders, reading the kernel's files.
 
 The files under recorded/ come from real cgroups (see its README); v1 is also used for real by the tests of trees
-wherever it can be.
+where it is writable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from headway.workers.trees import cgroup_v2, cgroups, methods
 from headway.workers.trees.cgroup_v1 import CgroupV1Group, CgroupV1Groups
 from headway.workers.trees.cgroup_v2 import CgroupV2Group, CgroupV2Groups
-from headway.workers.trees.processes import kin, read_process
+from headway.workers.trees.processes import children_lookup, read_process
 from tests.workers import loads
 from tests.workers.loads import MB, Bench, command, on_bench
 
@@ -25,9 +25,9 @@ RECORDED = Path(__file__).with_name("recorded")
 needs_v1 = pytest.mark.skipif("cgroup-v1" not in loads.methods(), reason="no writable cgroup v1 here")
 
 
-class TestWhereWeAre:
+class TestOwnDirectory:
     @pytest.mark.parametrize(
-        ("machine", "hierarchy", "place"),
+        ("machine", "hierarchy", "expected"),
         [
             ("systemd-v1", "memory", "/sys/fs/cgroup/memory/user.slice/user-1000.slice/session-2.scope"),
             ("systemd-v1", "cpuacct", "/sys/fs/cgroup/cpu,cpuacct/user.slice"),
@@ -40,8 +40,8 @@ class TestWhereWeAre:
             ("container", "memory", "/sys/fs/cgroup/memory"),
         ],
     )
-    def test_own_directory(self, machine: str, hierarchy: str, place: str | None) -> None:
-        assert cgroups.own_directory(hierarchy, str(RECORDED / "proc" / machine)) == place
+    def test_own_directory(self, machine: str, hierarchy: str, expected: str | None) -> None:
+        assert cgroups.own_directory(hierarchy, str(RECORDED / "proc" / machine)) == expected
 
     def test_without_proc(self, tmp_path: Path) -> None:
         assert cgroups.own_directory("memory", str(tmp_path)) is None
@@ -49,26 +49,26 @@ class TestWhereWeAre:
 
 class TestFolders:
     @given(st.text(max_size=300), st.text(max_size=300))
-    def test_names_begin_alike_if_keys_do(self, key: str, more: str) -> None:
+    def test_keys_with_a_common_prefix_have_names_with_one(self, key: str, more: str) -> None:
         name = cgroups.attempt_name(key + more)
-        assert name.startswith(cgroups.name_beginning(key))
+        assert name.startswith(cgroups.name_prefix(key))
         assert len(name.encode()) < 230
         assert (name == cgroups.attempt_name(key)) == (not more)
         assert not set(name) & set("/\n\0")
 
-    def test_the_dead_are_swept_out_and_the_living_are_not(self, tmp_path: Path) -> None:
+    def test_folders_of_dead_supervisors_are_removed_and_others_stay(self, tmp_path: Path) -> None:
         myself = read_process(os.getpid())
         assert myself
         living = f"headway-{myself.pid}-{myself.start_ticks}-0"
-        reborn = f"headway-{myself.pid}-{myself.start_ticks - 1}-1"  # our pid, another process
+        reborn = f"headway-{myself.pid}-{myself.start_ticks - 1}-1"  # our pid, but another process
         occupied = "headway-999999999-1-1"
         for name in (living, f"{reborn}/task-a~1/inner", f"{occupied}/task-b~1", "headway-of-others"):
             (tmp_path / name).mkdir(parents=True)
-        (tmp_path / occupied / "task-b~1" / "a process").touch()  # what cannot be removed stays
+        (tmp_path / occupied / "task-b~1" / "a process").touch()  # a cgroup with processes cannot be removed
         mine = Path(cgroups.new_folder(str(tmp_path)))
         assert {path.name for path in tmp_path.iterdir()} == {living, occupied, "headway-of-others", mine.name}
 
-    def test_which_group_a_process_is_in(self) -> None:
+    def test_holds_finds_the_cgroup_of_a_process(self) -> None:
         own = cgroups.read_text("/proc/self/cgroup").splitlines()
         paths = [line.split(":", 2)[2] for line in own]
         deep = [path for path in paths if path.count("/") >= 2]
@@ -77,11 +77,11 @@ class TestFolders:
             assert not cgroups.holds(f"/sys/fs/cgroup{path}~1", os.getpid())
             assert not cgroups.holds(f"/sys/fs/cgroup{path[:-1]}", os.getpid())
 
-    def test_the_kernel_gets_room_for_itself(self) -> None:
+    def test_the_kernels_limit_leaves_room_for_its_own_memory(self) -> None:
         assert 4 * MB < cgroups.kernel_limit_bytes(100 * MB) - 100 * MB < 8 * MB
 
 
-class TestVersion2:
+class TestCgroupV2:
     """Against files recorded from Linux 6.1."""
 
     @pytest.fixture
@@ -90,11 +90,11 @@ class TestVersion2:
 
     def test_a_plateau(self, plateau: Path) -> None:
         group = CgroupV2Group(str(plateau))
-        look = group.look(kin())
-        assert look
-        assert look.held_bytes == look.summed_bytes == pytest.approx(305 * MB, rel=0.02)
-        assert look.cpu_s == pytest.approx(amount(plateau, "cpu.stat", "usage_usec") / 1e6)
-        assert len(group.members(kin())) == 3
+        sample = group.sample(children_lookup())
+        assert sample
+        assert sample.held_bytes == sample.summed_bytes == pytest.approx(305 * MB, rel=0.02)
+        assert sample.cpu_s == pytest.approx(amount(plateau, "cpu.stat", "usage_usec") / 1e6)
+        assert len(group.members(children_lookup())) == 3
         totals = group.totals()
         assert totals.peak_bytes == int((plateau / "memory.peak").read_text())
         assert totals.peak_held_bytes == pytest.approx(305 * MB, rel=0.02)
@@ -102,10 +102,10 @@ class TestVersion2:
 
     def test_page_cache(self) -> None:
         group = CgroupV2Group(str(RECORDED / "v2-page-cache"))
-        look = group.look(kin())
+        sample = group.sample(children_lookup())
         totals = group.totals()
-        assert look
-        assert look.held_bytes < 20 * MB
+        assert sample
+        assert sample.held_bytes < 20 * MB
         assert totals.peak_bytes
         assert totals.peak_bytes > 300 * MB
         assert totals.peak_held_bytes
@@ -116,9 +116,9 @@ class TestVersion2:
         assert group.memory_kills() == group.totals().memory_kills == 1
 
     def test_swapped_memory_is_held_memory(self, plateau: Path) -> None:
-        before = CgroupV2Group(str(plateau)).look(kin())
+        before = CgroupV2Group(str(plateau)).sample(children_lookup())
         (plateau / "memory.swap.current").write_text(f"{50 * MB}\n")
-        after = CgroupV2Group(str(plateau)).look(kin())
+        after = CgroupV2Group(str(plateau)).sample(children_lookup())
         assert before
         assert after
         assert after.held_bytes - before.held_bytes == 50 * MB
@@ -129,13 +129,13 @@ class TestVersion2:
         lines = (plateau / "memory.stat").read_text().splitlines()
         (plateau / "memory.stat").write_text("\n".join(line for line in lines if not line.startswith("kernel ")))
         group = CgroupV2Group(str(plateau))
-        assert group.look(kin())
+        assert group.sample(children_lookup())
         assert (group.totals().peak_bytes, group.totals().peak_held_bytes) == (None, None)
 
-    def test_a_group_that_is_gone(self, tmp_path: Path) -> None:
+    def test_a_removed_cgroup(self, tmp_path: Path) -> None:
         group = CgroupV2Group(str(tmp_path / "gone"))
-        assert group.look(kin()) is None
-        assert group.members(kin()) == []
+        assert group.sample(children_lookup()) is None
+        assert group.members(children_lookup()) == []
         assert group.memory_kills() == 0
         assert group.remove()
 
@@ -145,10 +145,10 @@ class TestVersion2:
         assert int((plateau / "memory.max").read_text()) == cgroups.kernel_limit_bytes(100 * MB)
         assert (plateau / "memory.swap.max").read_text().strip() == "0"
 
-    def test_what_is_in_the_way_is_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_obstacle_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         own = tmp_path / "own"
         own.mkdir()
-        assert cgroup_v2.unusable_because(str(own)) == "its memory controller is not available to us"
+        assert cgroup_v2.unusable_because(str(own)) == "its memory controller is not available to this user"
         (own / "cgroup.controllers").write_text("cpu io memory pids\n")
         assert "cgroup.procs is not writable" in cgroup_v2.unusable_because(str(own))
         for name in ("cgroup.procs", "cgroup.subtree_control"):
@@ -158,7 +158,7 @@ class TestVersion2:
         monkeypatch.setattr(cgroup_v2, "_is_ours", lambda _: True)
         assert cgroup_v2.unusable_because(str(own)) == ""
 
-    def test_what_cannot_be_set_up_leaves_nothing_behind(self, tmp_path: Path) -> None:
+    def test_a_failed_set_up_leaves_no_folder(self, tmp_path: Path) -> None:
         """A plain folder has no control files, so setting up fails in the middle."""
         with pytest.raises(OSError, match="cgroup"):
             CgroupV2Groups(str(tmp_path))
@@ -166,9 +166,9 @@ class TestVersion2:
 
 
 @needs_v1
-class TestVersion1:
+class TestCgroupV1:
     def test_without_cpuacct(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Then processors are counted as without cgroups."""
+        """CPU time is then measured as without cgroups."""
         real = cgroups.own_directory
         monkeypatch.setattr(cgroups, "own_directory", lambda name: None if name == "cpuacct" else real(name))
 
@@ -180,8 +180,8 @@ class TestVersion1:
 
         on_bench("cgroup-v1", tmp_path, work)
 
-    def test_an_attempt_with_cgroups_of_its_own(self, tmp_path: Path) -> None:
-        """Such as a Headway inside a Headway."""
+    def test_an_attempt_that_makes_cgroups(self, tmp_path: Path) -> None:
+        """For example a Headway inside a Headway."""
 
         async def work(bench: Bench) -> None:
             inner = f"{cgroups.own_directory('memory')}/headway-*/task-*/inner"
@@ -191,8 +191,8 @@ class TestVersion1:
 
         on_bench("cgroup-v1", tmp_path, work)
 
-    def test_out_of_cgroups(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Better measured by polling than not run at all."""
+    def test_polling_is_used_if_no_cgroup_can_be_made(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An attempt is then measured by polling."""
 
         def refuse(*_: object) -> CgroupV1Group:
             raise OSError("no more cgroups")
@@ -205,7 +205,7 @@ class TestVersion1:
 
         on_bench("cgroup-v1", tmp_path, work)
 
-    def test_what_lets_itself_be_made_but_not_used(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_auto_uses_polling_if_set_up_fails(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(_: str) -> CgroupV1Groups:
             raise OSError("no luck")
 

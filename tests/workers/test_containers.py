@@ -1,4 +1,4 @@
-"""The command line that a container runtime gets. No runtime can be run where these tests were written; see docs."""
+"""The command line that a container runtime gets. The runtimes themselves are not run by these tests."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ WORK, FLOW = Path("/flow/.headway/runs/1/tasks/t/1/work"), Path("/flow")
 TASK = Task("t", "t", "true", environment={"COLOUR": "blue"}, container="image:1")
 
 
-def runtimes(place: Path, *names: str) -> str:
+def runtimes(directory: Path, *names: str) -> str:
     for name in names:
-        (place / name).write_text("#!/bin/sh\n")
-        (place / name).chmod(0o755)
-    return str(place)
+        (directory / name).write_text("#!/bin/sh\n")
+        (directory / name).chmod(0o755)
+    return str(directory)
 
 
 @pytest.mark.parametrize("runtime", ["apptainer", "singularity"])
@@ -38,12 +38,12 @@ def test_docker(runtime: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ]  # fmt: skip
 
 
-def test_the_first_that_is_there_in_a_fixed_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_installed_runtime_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", runtimes(tmp_path, *RUNTIMES))
     assert in_container(TASK, ["x"], WORK, FLOW)[0] == "apptainer"
 
 
-def test_none_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_runtime_is_a_site_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SiteError, match=r"wants container image:1.*none of apptainer"):
+    with pytest.raises(SiteError, match=r"needs the container image:1.*none of apptainer"):
         in_container(TASK, ["x"], WORK, FLOW)

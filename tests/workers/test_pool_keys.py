@@ -1,4 +1,4 @@
-"""No key, no connection; with the key, nothing but what the pool is for."""
+"""A client without the key cannot connect; a client with the key can use only the pool's own operations."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from distributed import Client, Security
 from distributed.comm.core import connect
 from distributed.protocol import to_serialize
 
-from headway.workers.pool.address import Whereabouts, reach
+from headway.workers.pool.address import SchedulerAddress, reach
 from headway.workers.pool.keys import make_keys, security
-from headway.workers.pool.words import FIND, place
-from tests.workers.pool_nodes import TAG, Nodes, connected, drive, lines_of, next_outcome, order
+from headway.workers.pool.operations import FIND, name_in_pool
+from tests.workers.pool_nodes import TAG, Nodes, connected, connections_of, drive, next_outcome, start_message
 
 
 @pytest.fixture
@@ -36,20 +36,20 @@ def permissions(path: Path) -> int:
 
 
 async def addresses(nodes: Nodes) -> tuple[str, str]:
-    """Where the scheduler and the carrier of n1 listen."""
-    where = Whereabouts.read(nodes.pool)
+    """Return the addresses of the scheduler and of the relay of n1."""
+    where = SchedulerAddress.read(nodes.pool)
     assert where is not None
     reached = await reach(where, security(nodes.pool).get_connection_args("client"))
     assert reached is not None
     scheduler, comm = reached
     await comm.write({"op": FIND, "reply": False})
-    await comm.write(place(TAG, "n1"))
-    (carrier,) = await comm.read()
+    await comm.write(name_in_pool(TAG, "n1"))
+    (relay,) = await comm.read()
     await comm.close()
-    return scheduler, carrier
+    return scheduler, relay
 
 
-def test_of_many_who_make_keys_at_once_all_use_the_same(tmp_path: Path) -> None:
+def test_processes_that_make_keys_at_the_same_time_share_them(tmp_path: Path) -> None:
     pool = tmp_path / "pool"
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(make_keys, [pool] * 16))
@@ -65,13 +65,13 @@ def test_every_run_has_keys_of_its_own(tmp_path: Path) -> None:
     assert (tmp_path / "a/keys/key.pem").read_bytes() != (tmp_path / "b/keys/key.pem").read_bytes()
 
 
-def test_only_its_owner_can_read_what_is_in_the_pools_folder(nodes: Nodes) -> None:
+def test_only_the_owner_can_read_the_pools_folder(nodes: Nodes) -> None:
     async def work() -> None:
-        lines = lines_of(nodes.directory)
-        await lines.open()
-        nodes.start(lines, "n1")
-        await connected(lines, "n1")
-        await lines.close()
+        connections = connections_of(nodes.directory)
+        await connections.open()
+        nodes.start(connections, "n1")
+        await connected(connections, "n1")
+        await connections.close()
 
     drive(work)
     found = [nodes.pool, *nodes.pool.rglob("*")]
@@ -80,25 +80,25 @@ def test_only_its_owner_can_read_what_is_in_the_pools_folder(nodes: Nodes) -> No
     assert {path.name for path in found} >= {"key.pem", "certificate.pem", "scheduler.json", "scheduler.log", "lock"}
 
 
-def test_who_has_no_key_or_the_key_of_another_run_is_refused_everywhere(nodes: Nodes, tmp_path: Path) -> None:
+def test_a_client_without_the_runs_key_is_refused(nodes: Nodes, tmp_path: Path) -> None:
     async def work() -> None:
-        lines = lines_of(nodes.directory)
-        await lines.open()
-        nodes.start(lines, "n1")
-        line = await connected(lines, "n1")
+        connections = connections_of(nodes.directory)
+        await connections.open()
+        nodes.start(connections, "n1")
+        connection = await connected(connections, "n1")
         make_keys(tmp_path / "other")
         other = security(tmp_path / "other").get_connection_args("client")
         in_memory = Security.temporary().get_connection_args("client")
         for address in await addresses(nodes):
-            for connection in (other, in_memory):
+            for tls in (other, in_memory):
                 with pytest.raises(OSError):
-                    await connect(address, timeout=5, **connection)
+                    await connect(address, timeout=5, **tls)
             with pytest.raises(OSError):
                 await connect(address.replace("tls://", "tcp://"), timeout=5)
             await asyncio.to_thread(garbage_is_answered_by_hanging_up, address)
-        line.say(order(nodes.directory, "still-there", "true"))
-        assert (await next_outcome(line)).task == "still-there"
-        await lines.close()
+        connection.send(start_message(nodes.directory, "still-there", "true"))
+        assert (await next_outcome(connection)).task == "still-there"
+        await connections.close()
 
     drive(work)
 
@@ -107,22 +107,22 @@ def garbage_is_answered_by_hanging_up(address: str) -> None:
     host, _, port = address.removeprefix("tls://").rpartition(":")
     with socket.create_connection((host, int(port)), timeout=60) as plain:
         plain.sendall(b"GET / HTTP/1.1\r\n\r\n" + bytes(1000))
-        heard = bytearray()
+        received = bytearray()
         try:
             while part := plain.recv(1000):
-                heard += part
+                received += part
         except ConnectionResetError:
             pass
-    assert b"HTTP" not in heard
-    assert b"headway" not in heard
+    assert b"HTTP" not in received
+    assert b"headway" not in received
 
 
 def test_a_plain_dask_client_is_refused_and_so_is_one_with_the_key(nodes: Nodes) -> None:
     async def work() -> None:
-        lines = lines_of(nodes.directory)
-        await lines.open()
-        nodes.start(lines, "n1")
-        await connected(lines, "n1")
+        connections = connections_of(nodes.directory)
+        await connections.open()
+        nodes.start(connections, "n1")
+        await connected(connections, "n1")
         scheduler, _ = await addresses(nodes)
         with pytest.raises(OSError):
             await Client(scheduler.replace("tls://", "tcp://"), asynchronous=True, set_as_default=False, timeout=3)
@@ -130,31 +130,31 @@ def test_a_plain_dask_client_is_refused_and_so_is_one_with_the_key(nodes: Nodes)
         await comm.write({"op": "register-client", "client": "c", "versions": {}, "reply": True})
         assert "disallowed" in (await comm.read())["exception_text"]
         await comm.close()
-        await lines.close()
+        await connections.close()
 
     drive(work)
 
 
-def test_with_the_key_nobody_gets_the_pool_to_run_what_he_sends(nodes: Nodes) -> None:
+def test_the_pool_runs_no_code_that_is_sent_to_it(nodes: Nodes) -> None:
     async def work() -> None:
-        lines = lines_of(nodes.directory)
-        await lines.open()
-        nodes.start(lines, "n1")
-        await connected(lines, "n1")
-        connection = security(nodes.pool).get_connection_args("client")
-        scheduler, carrier = await addresses(nodes)
+        connections = connections_of(nodes.directory)
+        await connections.open()
+        nodes.start(connections, "n1")
+        await connected(connections, "n1")
+        tls = security(nodes.pool).get_connection_args("client")
+        scheduler, relay = await addresses(nodes)
         for address, operations in (
             (scheduler, ("run_function", "register_worker_plugin", "register_scheduler_plugin", "broadcast", "proxy")),
-            (carrier, ("run", "run_coroutine", "plugin-add", "actor_execute", "upload_file", "update_data")),
+            (relay, ("run", "run_coroutine", "plugin-add", "actor_execute", "upload_file", "update_data")),
         ):
-            comm = await connect(address, **connection)
+            comm = await connect(address, **tls)
             for operation in operations:
                 await comm.write({"op": operation, "function": to_serialize(len), "args": to_serialize(("x",))})
                 answer = await comm.read()
                 assert answer["status"] == "uncaught-error"
                 assert f"'{operation}' handler has been explicitly disallowed" in answer["exception_text"]
             await comm.close()
-        await lines.close()
+        await connections.close()
 
     drive(work)
 
@@ -165,30 +165,30 @@ def test_settings_of_the_users_own_dask_do_not_reach_the_pool(nodes: Nodes, monk
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TLS__CIPHERS", "no-such-cipher")
 
     async def work() -> None:
-        lines = lines_of(nodes.directory)
-        await lines.open()
-        nodes.start(lines, "n1")
-        line = await connected(lines, "n1")
-        line.say(order(nodes.directory, "a", "true"))
-        assert (await next_outcome(line)).task == "a"
-        await lines.close()
+        connections = connections_of(nodes.directory)
+        await connections.open()
+        nodes.start(connections, "n1")
+        connection = await connected(connections, "n1")
+        connection.send(start_message(nodes.directory, "a", "true"))
+        assert (await next_outcome(connection)).task == "a"
+        await connections.close()
 
     drive(work)
 
 
 def test_two_runs_cannot_reach_each_others_pool(nodes: Nodes, tmp_path: Path) -> None:
     async def work() -> None:
-        ours = lines_of(nodes.directory)
+        ours = connections_of(nodes.directory)
         await ours.open()
         nodes.start(ours, "n1")
         await connected(ours, "n1")
-        where = Whereabouts.read(nodes.pool)
+        where = SchedulerAddress.read(nodes.pool)
         assert where is not None
         strangers = Nodes(tmp_path / "strangers")
         try:
             make_keys(strangers.pool)
-            where.write(strangers.pool)  # they know where it is, and that is not enough
-            theirs = lines_of(strangers.directory)
+            where.write(strangers.pool)  # the address alone must not be enough
+            theirs = connections_of(strangers.directory)
             await theirs.open()
             assert strangers.scheduler() not in (None, nodes.scheduler())
             assert await theirs.connect(TAG, "n1", 1.0) is None
@@ -200,17 +200,17 @@ def test_two_runs_cannot_reach_each_others_pool(nodes: Nodes, tmp_path: Path) ->
     drive(work)
 
 
-def test_scheduler_and_carrier_listen_once_each_and_on_nothing_but_tls(nodes: Nodes) -> None:
+def test_scheduler_and_relay_listen_once_each_and_on_nothing_but_tls(nodes: Nodes) -> None:
     async def work() -> None:
-        lines = lines_of(nodes.directory)
-        await lines.open()
-        nodes.start(lines, "n1")
-        await connected(lines, "n1")
+        connections = connections_of(nodes.directory)
+        await connections.open()
+        nodes.start(connections, "n1")
+        await connected(connections, "n1")
         scheduler = nodes.scheduler()
         assert scheduler is not None
-        for pid, address in zip((scheduler, nodes.carrier("n1")), await addresses(nodes), strict=True):
+        for pid, address in zip((scheduler, nodes.relay("n1")), await addresses(nodes), strict=True):
             listening = [each for each in psutil.Process(pid).net_connections("inet") if each.status == "LISTEN"]
             assert [f"tls://{each.laddr.ip}:{each.laddr.port}" for each in listening] == [address]
-        await lines.close()
+        await connections.close()
 
     drive(work)

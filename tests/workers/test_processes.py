@@ -1,4 +1,4 @@
-"""What /proc says, on processes made for the purpose."""
+"""Reading processes from /proc."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 from headway.workers.trees import processes
 from headway.workers.trees.processes import (
     MARKER,
+    children_lookup,
     descendants,
-    kin,
     marker_of,
     proportional_bytes,
     read_memory,
@@ -29,7 +29,7 @@ from tests.workers.loads import MB, Bench, command, on_bench
 
 @contextmanager
 def running(script: str, **environment: str) -> Iterator[int]:
-    """A Python process that runs `script`, says something and waits; killed with its process group."""
+    """Start a Python process that runs `script` and then sleeps; kill its process group at the end."""
     script += "\nprint(flush=True)\nimport time; time.sleep(600)"
     process = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, env=os.environ | environment, process_group=0
@@ -52,12 +52,12 @@ def test_a_name_with_brackets_and_blanks() -> None:
         assert process.session == os.getsid(0)
 
 
-def test_a_process_that_ended() -> None:
+def test_a_zombie_and_a_reaped_process() -> None:
     process = subprocess.Popen(["true"])
     while not (zombie := read_process(process.pid)) or not zombie.dead:
         time.sleep(0.001)
     assert read_memory(process.pid) is None
-    assert descendants([process.pid], kin()) == []
+    assert descendants([process.pid], children_lookup()) == []
     process.wait()
     assert read_process(process.pid) is None
     assert marker_of(process.pid) is None
@@ -74,7 +74,7 @@ def test_cpu_counts_reaped_children() -> None:
 
 @pytest.mark.parametrize("listed", [True, False])
 def test_descendants(listed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also those of a thread that is not the first. With and without the kernel's list of children."""
+    """Children of all threads are found, with and without the kernel's list of children."""
     if not listed:
         monkeypatch.setattr(processes, "_lists_children", lambda: False)
     script = """
@@ -90,10 +90,17 @@ time.sleep(0.3)
 """
     with running(script) as pid:
         deadline_s = time.monotonic() + 60
-        while len(found := descendants([pid], kin())) < 5 and time.monotonic() < deadline_s:
+        while len(found := descendants([pid], children_lookup())) < 5 and time.monotonic() < deadline_s:
             time.sleep(0.01)
         assert len(found) == 5
         assert found[0].pid == pid
+
+
+def test_a_thousand_children() -> None:
+    """The kernel returns a list of this length in several parts."""
+    script = "import os, signal\nfor _ in range(1000):\n    if os.fork() == 0: signal.pause()"
+    with running(script) as pid:
+        assert len(descendants([pid], children_lookup())) == 1001
 
 
 def test_the_marker() -> None:
@@ -103,7 +110,7 @@ def test_the_marker() -> None:
         assert marker_of(pid) is None
 
 
-def test_memory_that_is_shared_counts_once() -> None:
+def test_shared_memory_counts_once() -> None:
     script = """
 import mmap, os
 block = mmap.mmap(-1, 50_000_000, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -116,13 +123,13 @@ if os.fork() == 0:
 os.read(reader, 1)
 """
     with running(script) as pid:
-        pids = [process.pid for process in descendants([pid], kin())]
+        pids = [process.pid for process in descendants([pid], children_lookup())]
         summed = sum(memory.held_bytes for pid in pids if (memory := read_memory(pid)))
         assert summed > 100 * MB
         assert 50 * MB < proportional_bytes(pids) < 75 * MB
 
 
-def test_a_daemon_dies_where_the_kernel_lists_no_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_daemon_is_killed_if_the_kernel_lists_no_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_lists_children", lambda: False)
     pid_file = tmp_path / "pid"
 

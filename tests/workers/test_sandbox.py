@@ -1,4 +1,4 @@
-"""A task's own directory: what is in it before, and where its outputs go after."""
+"""A task's working directory: its content before the task, and where its outputs go afterwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from headway.model.errors import InputError
 from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder, remove_tree
-from headway.workers.sandbox import Sources, furnish, matching, missing_outputs, publish, stamps
+from headway.workers.sandbox import Sources, matching, missing_outputs, prepare_directory, publish, stamps
 
 
 def make(directory: Path, *files: str) -> None:
@@ -29,9 +29,9 @@ def tree(directory: Path) -> list[str]:
 
 @pytest.fixture
 def flow(tmp_path: Path) -> Path:
-    place = tmp_path / "flow"
-    place.mkdir()
-    return place
+    directory = tmp_path / "flow"
+    directory.mkdir()
+    return directory
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def work(tmp_path: Path) -> Path:
     return tmp_path / "attempt" / "work"
 
 
-def test_inputs_and_sources_are_linked_and_other_tasks_products_are_not(flow: Path, work: Path) -> None:
+def test_inputs_and_sources_are_linked_but_not_outputs_of_other_tasks(flow: Path, work: Path) -> None:
     make(
         flow,
         "script.py",
@@ -55,7 +55,7 @@ def test_inputs_and_sources_are_linked_and_other_tasks_products_are_not(flow: Pa
     sources = Sources(flow)
     sources.add_produced(["part_a", "part_b", "data/made.txt", "out/result"])
     task = Task("t", "t", "…", inputs=("part_a",), outputs=("out/result",))
-    furnish(work, task, flow, sources)
+    prepare_directory(work, task, flow, sources)
     seen = {name: os.readlink(work / name) for name in os.listdir(work) if os.path.islink(work / name)}
     assert seen.keys() == {"script.py", "lib", "part_a", ".hidden"}
     assert (work / "lib" / "a.py").read_text() == "lib/a.py"
@@ -63,15 +63,15 @@ def test_inputs_and_sources_are_linked_and_other_tasks_products_are_not(flow: Pa
     assert (work / "out").is_dir() and not (work / "out").is_symlink()
 
 
-def test_patterns_link_what_they_match(flow: Path, work: Path) -> None:
+def test_files_that_match_a_pattern_are_linked(flow: Path, work: Path) -> None:
     make(flow, "count_a", "count_b", "other")
     sources = Sources(flow)
     sources.add_produced(["count_a", "count_b", "other", "total"])
-    furnish(work, Task("t", "t", "…", inputs=("count_*",), outputs=("total",)), flow, sources)
+    prepare_directory(work, Task("t", "t", "…", inputs=("count_*",), outputs=("total",)), flow, sources)
     assert sorted(os.listdir(work)) == ["count_a", "count_b"]
 
 
-def test_a_file_that_appears_later_is_seen_and_our_own_renames_do_not_hide_it(flow: Path, work: Path) -> None:
+def test_a_new_source_is_found_although_outputs_change_the_directory(flow: Path, work: Path) -> None:
     make(flow, "one")
     sources = Sources(flow)
     sources.add_produced(["made"])
@@ -87,56 +87,56 @@ def test_a_file_that_appears_later_is_seen_and_our_own_renames_do_not_hide_it(fl
     assert sorted(sources.entries(set())) == ["one", "three", "two"]
 
 
-def test_outputs_are_renamed_into_place_and_repeating_it_does_no_harm(flow: Path, work: Path) -> None:
+def test_outputs_are_published_and_publishing_can_be_repeated(flow: Path, work: Path) -> None:
     task = Task("t", "t", "…", outputs=("a", "deep/b", "folder"))
     make(flow, "a", "folder/old")
     make(work, "deep/b", "folder/new")
     (work / "a").write_text("fresh")
     steps = publish(work, task, flow)
     assert next(steps) == "a"  # a crash here …
-    assert list(publish(work, task, flow)) == ["deep/b", "folder"]  # … is made good by doing it again
+    assert list(publish(work, task, flow)) == ["deep/b", "folder"]  # … is repaired by repeating it
     assert (flow / "a").read_text() == "fresh"
     assert tree(flow) == ["a", "deep/b", "folder/new"]
     assert list(publish(work, task, flow)) == []
 
 
-def test_a_directory_takes_the_place_of_a_file_but_a_file_not_that_of_a_directory(flow: Path, work: Path) -> None:
+def test_a_directory_replaces_a_file_but_a_file_no_directory(flow: Path, work: Path) -> None:
     make(flow, "x/kept", "y")
     make(work, "x", "y/new")
     list(publish(work, Task("t", "t", "…", outputs=("y",)), flow))
-    with pytest.raises(InputError, match="there is a directory of that name"):
+    with pytest.raises(InputError, match="but a directory of that name exists"):
         list(publish(work, Task("t", "t", "…", outputs=("x",)), flow))
     assert tree(flow) == ["x/kept", "y/new"]
 
 
-def test_sources_beside_an_input_are_there_too(flow: Path, work: Path) -> None:
+def test_sources_beside_an_input_are_linked(flow: Path, work: Path) -> None:
     make(flow, "data/a", "data/b", "data/deep/c", "other/d")
     sources = Sources(flow)
     sources.add_produced(["out"])
-    furnish(work, Task("t", "t", "…", inputs=("data/a",), outputs=("out",)), flow, sources)
+    prepare_directory(work, Task("t", "t", "…", inputs=("data/a",), outputs=("out",)), flow, sources)
     assert [(work / name).read_text() for name in ("data/a", "data/b", "data/deep/c", "other/d")] == [
         "data/a", "data/b", "data/deep/c", "other/d",
     ]  # fmt: skip
 
 
-def test_a_pattern_never_reaches_the_task_s_own_outputs(flow: Path, work: Path) -> None:
+def test_a_pattern_never_matches_the_tasks_own_outputs(flow: Path, work: Path) -> None:
     make(flow, "x.txt", "all.txt", "sub/old.txt", "subway/s.txt")
     task = Task("t", "t", "…", inputs=("*.txt", "*/*.txt"), outputs=("all.txt", "sub"))
     assert matching("*.txt", task, flow) == ["x.txt"]
     assert matching("*/*.txt", task, flow) == ["subway/s.txt"]
     sources = Sources(flow)
     sources.add_produced(["all.txt", "sub"])
-    furnish(work, task, flow, sources)
+    prepare_directory(work, task, flow, sources)
     assert not os.path.lexists(work / "all.txt") and not os.path.lexists(work / "sub" / "old.txt")
 
 
-def test_a_link_into_the_sandbox_by_its_absolute_path_is_no_output(work: Path) -> None:
+def test_an_absolute_link_into_the_working_directory_is_no_output(work: Path) -> None:
     make(work, "a")
     (work / "b").symlink_to(work / "a")
     assert missing_outputs(work, Task("t", "t", "…", outputs=("a", "b"))) == ["b"]
 
 
-def test_stamps_tell_when_somebody_else_wrote(flow: Path) -> None:
+def test_stamps_change_when_an_output_is_written(flow: Path) -> None:
     make(flow, "a", "d/x", "d/y")
     task = Task("t", "t", "…", outputs=("a", "d", "absent"))
     before = stamps(flow, task)
@@ -147,7 +147,7 @@ def test_stamps_tell_when_somebody_else_wrote(flow: Path) -> None:
     assert after["a"] == before["a"] and after["d"] != before["d"]
 
 
-def test_an_output_may_not_leave_through_a_link(flow: Path, work: Path, tmp_path: Path) -> None:
+def test_an_output_outside_the_directory_through_a_link_is_refused(flow: Path, work: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (flow / "out").symlink_to(tmp_path / "elsewhere")
     make(work, "out/x")
@@ -171,7 +171,7 @@ def test_outputs_cross_file_systems(work: Path) -> None:
         remove_tree(shm)
 
 
-def test_missing_outputs_are_named_also_links_to_what_will_not_stay(flow: Path, work: Path) -> None:
+def test_missing_outputs_include_links_to_temporary_files(flow: Path, work: Path) -> None:
     make(flow, "source")
     make(work, "real", "scratch")
     (work / "to_scratch").symlink_to("scratch")

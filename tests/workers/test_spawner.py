@@ -1,4 +1,4 @@
-"""The spawner: what it gives a command to start with."""
+"""The spawner: the state in which commands start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ messages = st.lists(st.tuples(st.integers(), st.text(), st.lists(st.binary()), s
 
 
 @given(messages, st.integers(1, 50))
-def test_messages_survive_any_cutting(sent: list[tuple[object, ...]], piece: int) -> None:
+def test_messages_are_decoded_however_they_are_cut(sent: list[tuple[object, ...]], piece: int) -> None:
     stream = b"".join(spawner.pack(message) for message in sent)
     received: list[tuple[object, ...]] = []
     buffer = bytearray()
@@ -33,8 +33,8 @@ def test_messages_survive_any_cutting(sent: list[tuple[object, ...]], piece: int
     assert not buffer
 
 
-def said(place: Path, argv: list[str], **changes: object) -> str:
-    """What a command prints."""
+def said(directory: Path, argv: list[str], **changes: object) -> str:
+    """Return what a command prints."""
 
     async def work(bench: Bench) -> str:
         spec = structs.replace(bench.spec(argv), **changes)
@@ -42,11 +42,11 @@ def said(place: Path, argv: list[str], **changes: object) -> str:
         assert (end.exit_code, end.launch_error) == (0, ""), Path(spec.stderr).read_text()
         return Path(spec.stdout).read_text(errors="surrogateescape")
 
-    return on_bench("polling", place, work)
+    return on_bench("polling", directory, work)
 
 
-def test_every_signal_has_its_default(tmp_path: Path) -> None:
-    """Python ignores SIGPIPE, a supervisor ignores SIGHUP, and somebody blocked SIGUSR1: not the command's concern."""
+def test_all_signals_have_their_defaults(tmp_path: Path) -> None:
+    """Although Python ignores SIGPIPE, a supervisor ignores SIGHUP, and SIGUSR1 is blocked."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
     try:
@@ -55,15 +55,15 @@ def test_every_signal_has_its_default(tmp_path: Path) -> None:
         signal.signal(signal.SIGHUP, before)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
     masks = dict(line.split(":\t") for line in status.splitlines() if line.startswith("Sig"))
-    settable = sum(1 << (number - 1) for number in signal.valid_signals())  # two belong to the C library alone
+    settable = sum(1 << (number - 1) for number in signal.valid_signals())  # two are reserved by the C library
     assert int(masks["SigIgn"], 16) & settable == int(masks["SigBlk"], 16) & settable == 0
 
 
-def test_a_pipe_that_closes_ends_the_writer(tmp_path: Path) -> None:
+def test_sigpipe_ends_a_writer(tmp_path: Path) -> None:
     assert said(tmp_path, ["bash", "-c", "yes | head -1; echo ${PIPESTATUS[0]}"]) == "y\n141\n"
 
 
-def test_nothing_else_is_open(tmp_path: Path) -> None:
+def test_no_other_file_is_open(tmp_path: Path) -> None:
     with open("/dev/zero"), open("/dev/full") as inheritable:
         os.set_inheritable(inheritable.fileno(), True)
         assert said(tmp_path, ["ls", "/proc/self/fd"]).split() == ["0", "1", "2", "3"]  # 3: the folder being listed
@@ -77,7 +77,7 @@ def test_a_session_of_its_own(tmp_path: Path) -> None:
     assert session != str(os.getsid(0))
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+def test_arguments_that_are_not_utf8(tmp_path: Path) -> None:
     odd = os.fsdecode(b"\xff\xfe")
     assert said(tmp_path, ["printf", "%s", odd]) == odd
     assert said(tmp_path, ["printenv", "ODD"], environment={"ODD": odd}) == odd + "\n"
@@ -86,16 +86,16 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
 def test_the_commands_own_path_is_searched(tmp_path: Path) -> None:
     for folder, mode in (("first", 0o644), ("second", 0o755)):
         (tmp_path / folder).mkdir()
-        program = tmp_path / folder / "whoever"
+        program = tmp_path / folder / "program"
         program.write_text(f"#!/bin/sh\necho {folder}\n")
         program.chmod(mode)
     path = f"{tmp_path}/none:{tmp_path}/first:{tmp_path}/second"
-    assert said(tmp_path, ["whoever"], environment={"PATH": path}) == "second\n"
+    assert said(tmp_path, ["program"], environment={"PATH": path}) == "second\n"
 
 
-def test_output_is_private_and_may_share_a_file(tmp_path: Path) -> None:
+def test_logs_are_private_and_can_share_a_file(tmp_path: Path) -> None:
     both = tmp_path / "both"
-    both.write_text("from before, and longer than what comes")
+    both.write_text("an old text that is longer than the new one")
     script = "echo out; echo err >&2; echo out"
     assert said(tmp_path, ["sh", "-c", script], stdout=str(both), stderr=str(both)) == "out\nerr\nout\n"
     assert said(tmp_path, ["true"]) == ""
@@ -103,7 +103,7 @@ def test_output_is_private_and_may_share_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ballast_bytes", [0, 200 * MB])
-def test_a_large_supervisor_does_not_show(ballast_bytes: int, tmp_path: Path) -> None:
+def test_the_supervisors_memory_does_not_count(ballast_bytes: int, tmp_path: Path) -> None:
     async def work(bench: Bench) -> float:
         ballast = bytearray(ballast_bytes)
         end = await bench.run(["true"])
@@ -113,14 +113,14 @@ def test_a_large_supervisor_does_not_show(ballast_bytes: int, tmp_path: Path) ->
     assert on_bench("polling", tmp_path, work) < 10 * MB
 
 
-def test_it_leaves_when_its_supervisor_does() -> None:
+def test_the_spawner_ends_with_its_supervisor() -> None:
     import socket
 
     ours, theirs = socket.socketpair()
     argv = [sys.executable, "-I", "-S", spawner.__file__, str(theirs.fileno())]
     with subprocess.Popen(argv, pass_fds=[theirs.fileno()]) as process:
         theirs.close()
-        assert ours.recv(1)  # it is up
+        assert ours.recv(1)  # it has started
         assert read_process(process.pid)
         ours.close()
         assert process.wait(timeout=60) == 0

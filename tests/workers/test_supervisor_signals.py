@@ -1,4 +1,4 @@
-"""A supervisor that is told to end, alone or with all that it runs: what fails then is not the tasks' fault."""
+"""A supervisor that gets a signal, alone or with its tasks: tasks that fail then are not at fault."""
 
 from __future__ import annotations
 
@@ -19,60 +19,62 @@ from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.workers import protocol, runner
 from headway.workers.attempt import AttemptFolder
-from headway.workers.line import Line
-from headway.workers.link import Link
+from headway.workers.connection import Connection
+from headway.workers.socket_connection import SocketConnection
 from tests.workers.loads import Bench, on_bench
 
 PATIENCE_S = 120.0
 ROOM = Resources(cores=1, memory_bytes=10**9, disk_bytes=10**9)
-# A shell that waits for what it started ends with 143 when that is ended by SIGTERM, as many programs do themselves.
+# A shell exits with 143 when its command is ended by SIGTERM; so do many programs themselves.
 WAITS = 'echo $$ > "$PIDS"; sleep 600'
 CATCHES = 'trap "exit 143" TERM; echo $$ > "$PIDS"; while :; do sleep 0.05; done'
 
 
 class Job:
-    """A supervisor with one attempt under way."""
+    """A supervisor with one attempt running."""
 
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        self.folder = place / "job"
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.folder = directory / "job"
         self.folder.mkdir(mode=0o700)
-        self.attempt = place / "attempt"
-        self.pids = place / "pids"
-        protocol.JobOrder(secrets.token_hex(6), "t-1", "n1", str(place), linger_s=600.0, grace_s=1.0).write(self.folder)
+        self.attempt = directory / "attempt"
+        self.pids = directory / "pids"
+        protocol.SupervisorSettings(
+            secrets.token_hex(6), "t-1", "n1", str(directory), linger_s=600.0, grace_s=1.0
+        ).write(self.folder)
         words = [sys.executable, "-P", "-m", "headway.workers.supervisor", str(self.folder)]
         self.process = subprocess.Popen(words)
-        self.line: Line | None = None
+        self.connection: Connection | None = None
 
     async def start(self, command: str, limits: Resources = ROOM) -> int:
-        """Begin it; the process id of its command."""
-        self.line = await Link.open(self.folder, PATIENCE_S)
-        assert self.line is not None
+        """Start the attempt and return the process id of its command."""
+        self.connection = await SocketConnection.open(self.folder, PATIENCE_S)
+        assert self.connection is not None
         task = Task("t", "c", command, environment={"PIDS": str(self.pids)})
-        self.line.say(protocol.Start(task, 1, str(self.attempt), limits))
+        self.connection.send(protocol.Start(task, 1, str(self.attempt), limits))
         while not (self.pids.exists() and self.pids.read_text()):
             await asyncio.sleep(0.01)
         return int(self.pids.read_text())
 
     async def left_behind(self) -> Outcome:
-        """What is on disk when the supervisor has ended; that nothing was said is for whoever finds it to find."""
-        assert self.line is not None
-        assert await self.line.hear() is None
+        """Return the result on disk after the supervisor has ended without sending the outcome."""
+        assert self.connection is not None
+        assert await self.connection.receive() is None
         assert await asyncio.to_thread(self.process.wait, PATIENCE_S) == 0
         outcome = AttemptFolder(self.attempt).result()
         assert outcome is not None
         return outcome
 
-    async def told(self) -> Outcome:
-        """What the supervisor, which goes on, says of it."""
-        assert self.line is not None
-        heard = await self.line.hear()
-        assert isinstance(heard, protocol.Ended)
-        return heard.outcome
+    async def outcome(self) -> Outcome:
+        """Return the outcome that the supervisor sends; it keeps running."""
+        assert self.connection is not None
+        message = await self.connection.receive()
+        assert isinstance(message, protocol.Ended)
+        return message.outcome
 
 
-def drive(place: Path, work: Callable[[Job], Awaitable[None]]) -> None:
-    job = Job(place)
+def drive(directory: Path, work: Callable[[Job], Awaitable[None]]) -> None:
+    job = Job(directory)
 
     async def within() -> None:
         async with asyncio.timeout(PATIENCE_S):
@@ -87,20 +89,20 @@ def drive(place: Path, work: Callable[[Job], Awaitable[None]]) -> None:
 
 @pytest.mark.parametrize("command", [WAITS, CATCHES], ids=["waits", "catches"])
 @pytest.mark.parametrize("order", ["supervisor", "task first", "supervisor first", "everything"])
-def test_who_is_told_to_end_with_the_supervisor_is_cancelled(tmp_path: Path, order: str, command: str) -> None:
-    """Batch systems tell all processes of a job, in any order: the one that starts commands among them."""
+def test_a_task_that_is_signalled_with_its_supervisor_is_cancelled(tmp_path: Path, order: str, command: str) -> None:
+    """A batch system signals all processes of a job, in any order, also the spawner."""
 
     async def work(job: Job) -> None:
         task = await job.start(command)
         below = [process.pid for process in psutil.Process(job.process.pid).children(recursive=True)]
         assert task in below
-        told = {
+        signalled = {
             "supervisor": [job.process.pid],
             "task first": [task, job.process.pid],
             "supervisor first": [job.process.pid, task],
             "everything": [*below, job.process.pid],
         }
-        for pid in told[order]:
+        for pid in signalled[order]:
             os.kill(pid, signal.SIGTERM)
         assert (await job.left_behind()).ending is Ending.CANCELLED
 
@@ -108,31 +110,31 @@ def test_who_is_told_to_end_with_the_supervisor_is_cancelled(tmp_path: Path, ord
 
 
 @pytest.mark.parametrize("command", [WAITS, CATCHES], ids=["waits", "catches"])
-@pytest.mark.parametrize("told_first", [True, False], ids=["told", "not yet told"])
-def test_a_task_that_ends_before_it_could_be_stopped_is_cancelled_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, told_first: bool
+@pytest.mark.parametrize("signal_first", [True, False], ids=["signalled", "not yet signalled"])
+def test_a_task_that_is_signalled_before_its_supervisor_is_cancelled_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, signal_first: bool
 ) -> None:
-    """The batch system's signal reached it before the supervisor had stopped it, or before the supervisor itself."""
-    monkeypatch.setattr(runner, "_TOLD_WITHIN_S", PATIENCE_S)
+    """The task got the signal before the supervisor had stopped it, or before the supervisor got the signal itself."""
+    monkeypatch.setattr(runner, "_SIGNAL_WITHIN_S", PATIENCE_S)
 
     async def work(bench: Bench) -> None:
-        told, pids, attempt = asyncio.Event(), tmp_path / "pids", AttemptFolder(tmp_path / "attempt")
-        order = protocol.JobOrder(str(tmp_path), "t-1", "n1", str(tmp_path), linger_s=600.0, grace_s=1.0)
+        stop_signalled, pids, attempt = asyncio.Event(), tmp_path / "pids", AttemptFolder(tmp_path / "attempt")
+        settings = protocol.SupervisorSettings(str(tmp_path), "t-1", "n1", str(tmp_path), linger_s=600.0, grace_s=1.0)
         task = Task("t", "c", command, environment={"PIDS": str(pids)})
         running = asyncio.create_task(
-            runner.Runner(order, bench.trees, told).run(protocol.Start(task, 1, str(attempt.path), ROOM))
+            runner.Runner(settings, bench.trees, stop_signalled).run(protocol.Start(task, 1, str(attempt.path), ROOM))
         )
         while not (pids.exists() and pids.read_text()):
             await asyncio.sleep(0.01)
-        if told_first:
-            told.set()
+        if signal_first:
+            stop_signalled.set()
         os.kill(int(pids.read_text()), signal.SIGTERM)
-        if not told_first:
+        if not signal_first:
             while psutil.pid_exists(int(pids.read_text())):
                 await asyncio.sleep(0.01)
-            await asyncio.sleep(0.2)  # by now it knows how the command has ended, and says nothing yet
+            await asyncio.sleep(0.2)  # the runner knows by now how the command has ended, and waits
             assert attempt.result() is None
-            told.set()
+            stop_signalled.set()
         assert (await running).ending is Ending.CANCELLED
 
     on_bench("polling", tmp_path, work)
@@ -141,21 +143,21 @@ def test_a_task_that_ends_before_it_could_be_stopped_is_cancelled_too(
 @pytest.mark.parametrize(
     ("command", "ending"), [(WAITS, Ending.SIGNAL), (CATCHES, Ending.EXIT_CODE)], ids=["waits", "catches"]
 )
-def test_who_is_ended_alone_has_failed(tmp_path: Path, command: str, ending: Ending) -> None:
-    """Somebody ended this one task: the supervisor waits a moment whether it is told too, and is not."""
+def test_a_task_that_is_signalled_alone_has_failed(tmp_path: Path, command: str, ending: Ending) -> None:
+    """The supervisor waits a moment for a signal of its own, and gets none."""
 
     async def work(job: Job) -> None:
         os.kill(await job.start(command), signal.SIGTERM)
-        assert (await job.told()).ending is ending
+        assert (await job.outcome()).ending is ending
 
     drive(tmp_path, work)
 
 
-def test_what_had_used_up_its_share_had_done_so_before(tmp_path: Path) -> None:
-    """The end of all, while it is being stopped for that, does not hide that it needs more."""
+def test_a_task_over_its_limit_keeps_that_ending_when_the_job_is_signalled(tmp_path: Path) -> None:
+    """The job gets the signal while the task is being stopped for its time limit: the task still needs more time."""
 
     async def work(job: Job) -> None:
-        stopping = job.place / "stopping"
+        stopping = job.directory / "stopping"
         command = f'trap "echo > {stopping}" TERM; echo $$ > "$PIDS"; while :; do sleep 0.05 || :; done'
         await job.start(command, ROOM.replace(walltime_s=0.5))
         while not stopping.exists():
@@ -166,7 +168,7 @@ def test_what_had_used_up_its_share_had_done_so_before(tmp_path: Path) -> None:
     drive(tmp_path, work)
 
 
-def test_what_had_succeeded_counts(tmp_path: Path) -> None:
+def test_a_success_before_the_signal_stands(tmp_path: Path) -> None:
     async def work(job: Job) -> None:
         await job.start('echo $$ > "$PIDS"')
         while AttemptFolder(job.attempt).result() is None:
@@ -180,11 +182,11 @@ def test_what_had_succeeded_counts(tmp_path: Path) -> None:
     drive(tmp_path, work)
 
 
-def test_a_hang_up_is_no_reason_to_end(tmp_path: Path) -> None:
+def test_a_supervisor_ignores_sighup(tmp_path: Path) -> None:
     async def work(job: Job) -> None:
         await job.start('echo $$ > "$PIDS"; sleep 0.5')
         job.process.send_signal(signal.SIGHUP)
-        assert (await job.told()).ending is Ending.SUCCESS
+        assert (await job.outcome()).ending is Ending.SUCCESS
         assert job.process.poll() is None
 
     drive(tmp_path, work)

@@ -1,4 +1,4 @@
-"""Starting, ending and cleaning up, by every method that works here."""
+"""Starting, ending and cleaning up, by every method that works on this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from msgspec import structs
 from headway.model.errors import InputError, SiteError
 from headway.model.outcome import Ending
 from headway.workers.trees import CommandEnd, cgroups, detect_method, kill_strays
-from headway.workers.trees.processes import MARKER, all_pids, kin, marker_of, read_process
+from headway.workers.trees.processes import MARKER, all_pids, children_lookup, marker_of, read_process
 from tests.workers import loads
 from tests.workers.loads import Bench, command, endless, left_of, on_bench
 
@@ -23,9 +23,9 @@ each_method = pytest.mark.parametrize("method", loads.methods())
 
 
 def own_folders() -> list[str]:
-    """What this process has in the cgroup file system."""
-    places = [cgroups.own_directory(hierarchy) for hierarchy in ("memory", "cpuacct", "")]
-    folders = [folder for place in places if place for folder in cgroups.owned_folders(place)]
+    """Return the folders of this process in the cgroup file system."""
+    own = [cgroups.own_directory(hierarchy) for hierarchy in ("memory", "cpuacct", "")]
+    folders = [folder for directory in own if directory for folder in cgroups.owned_folders(directory)]
     return [path for path, pid, _ in folders if pid == os.getpid()]
 
 
@@ -58,21 +58,21 @@ def test_launch_errors(method: str, tmp_path: Path) -> None:
         assert await error(stderr="/proc/version/err") == "cannot write to /proc/version/err: Not a directory"
         assert await error(("no-such-command",)) == f"cannot run no-such-command: {missing}"
         assert await error(("./no-such-command",)) == f"cannot run ./no-such-command: {missing}"
-        assert await error((bench.place,)) == f"cannot run {bench.place}: Permission denied"
+        assert await error((bench.directory,)) == f"cannot run {bench.directory}: Permission denied"
         assert (await error(("nul\0",))).startswith("cannot run nul")
         assert (await error(())).startswith("cannot run an empty command")
-        assert (await bench.run(["sh", "-c", "exit 127"])).exit_code == 127  # not an error of launching
+        assert (await bench.run(["sh", "-c", "exit 127"])).exit_code == 127  # not a launch error
 
     on_bench(method, tmp_path, work)
 
 
 @each_method
-def test_relative_paths_are_ours(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_relative_to_the_supervisor(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(bench: Bench) -> None:
-        monkeypatch.chdir(bench.place)  # after the spawner was started
+        monkeypatch.chdir(bench.directory)  # after the spawner was started
         spec = structs.replace(bench.spec(["pwd"]), directory=".", stdout="here.out", stderr="here.err")
         assert (await bench.trees.run(spec)).exit_code == 0
-        assert Path(bench.path("here.out")).read_text() == f"{bench.place}\n"
+        assert Path(bench.path("here.out")).read_text() == f"{bench.directory}\n"
 
     on_bench(method, tmp_path, work)
 
@@ -91,7 +91,7 @@ def test_nothing_is_left_behind(method: str, tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     myself = read_process(os.getpid())
     assert myself
-    before = set(kin()(myself))
+    before = set(children_lookup()(myself))
 
     async def work(bench: Bench) -> None:
         await bench.run(["true"], memory_bytes=10**8)
@@ -111,11 +111,11 @@ def test_nothing_is_left_behind(method: str, tmp_path: Path) -> None:
     on_bench(method, tmp_path, work)
     assert own_folders() == []
     assert left_of(str(tmp_path)) == []
-    assert set(kin()(myself)) <= before
+    assert set(children_lookup()(myself)) <= before
 
 
 @each_method
-def test_a_cancelled_caller_takes_its_command_along(method: str, tmp_path: Path) -> None:
+def test_cancelling_the_caller_stops_the_command(method: str, tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
         spec = bench.spec(["sleep", "600"])
         running = asyncio.create_task(bench.trees.run(spec))
@@ -156,11 +156,11 @@ def test_a_key_can_be_used_again_but_not_at_the_same_time(method: str, tmp_path:
 
 
 @each_method
-def test_the_death_of_the_spawner_is_survived(method: str, tmp_path: Path) -> None:
+def test_commands_survive_the_death_of_the_spawner(method: str, tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
         running = asyncio.create_task(bench.run(["sh", "-c", "sleep 0.6; exit 3"]))
         await asyncio.sleep(0.2)
-        [spawner] = [pid for pid in kin()(read_process(os.getpid())) if b"spawner.py" in cmdline(pid)]
+        [spawner] = [pid for pid in children_lookup()(read_process(os.getpid())) if b"spawner.py" in cmdline(pid)]
         os.kill(spawner, signal.SIGKILL)
         assert (await running).exit_code == 3
         assert (await bench.run(["true"])).exit_code == 0
@@ -174,7 +174,7 @@ def cmdline(pid: int) -> bytes:
 
 @each_method
 def test_strays_of_a_dead_supervisor_are_killed(method: str, tmp_path: Path) -> None:
-    """Three generations, and a daemon that has no environment: without cgroups the latter cannot be found any more."""
+    """Three generations, and a daemon without environment, which cannot be found without cgroups."""
     script = f"""
 import asyncio
 from tests.workers import loads
@@ -191,24 +191,24 @@ loads.on_bench({method!r}, {str(tmp_path)!r}, work)
         assert supervisor.poll() is None
     supervisor.kill()
     supervisor.wait()
-    assert kill_strays(f"{tmp_path}/nobody") == 0
+    assert kill_strays(f"{tmp_path}/another") == 0
     assert kill_strays(f"{tmp_path}/") >= 3
     assert kill_strays(f"{tmp_path}/") == 0
     assert left_of(str(tmp_path)) == []
     daemon = read_process(int(pid_file.read_text()))
-    if daemon and not daemon.dead:  # dead: init has not looked at it yet
+    if daemon and not daemon.dead:  # dead: init has not reaped it yet
         assert method == "polling"
         os.kill(daemon.pid, signal.SIGKILL)
 
     async def sweep(_: Bench) -> None:
-        places = [cgroups.own_directory(hierarchy) for hierarchy in ("memory", "cpuacct", "")]
-        owners = [pid for place in places if place for _, pid, _ in cgroups.owned_folders(place)]
+        own = [cgroups.own_directory(hierarchy) for hierarchy in ("memory", "cpuacct", "")]
+        owners = [pid for directory in own if directory for _, pid, _ in cgroups.owned_folders(directory)]
         assert supervisor.pid not in owners
 
     on_bench(method, tmp_path, sweep)
 
 
-def test_an_empty_prefix_would_be_everybody() -> None:
+def test_an_empty_prefix_is_refused() -> None:
     with pytest.raises(ValueError, match="every"):
         kill_strays("")
 

@@ -1,4 +1,4 @@
-"""Limits hold for the whole tree, whatever it does about them, by every method that works here."""
+"""Limits are enforced for the whole tree, however it reacts, by every method that works on this machine."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ HOW_IT_ENDS = {"plain": (None, signal.SIGTERM), "polite": (0, None), "deaf": (No
 pytestmark = pytest.mark.parametrize("method", loads.methods())
 
 
-def run(method: str, place: Path, argv: list[str], **limits: float) -> CommandEnd:
-    """Run one command; nothing of it may be left."""
+def run(method: str, directory: Path, argv: list[str], **limits: float) -> CommandEnd:
+    """Run one command and check that none of its processes is left."""
 
     async def work(bench: Bench) -> CommandEnd:
         end = await bench.run(argv, **limits)
-        assert left_of(bench.place) == []
+        assert left_of(bench.directory) == []
         return end
 
-    return on_bench(method, place, work)
+    return on_bench(method, directory, work)
 
 
 def test_memory(method: str, tmp_path: Path) -> None:
@@ -38,14 +38,14 @@ def test_memory(method: str, tmp_path: Path) -> None:
     assert end.usage.memory_bytes.value >= 100 * MB
 
 
-def test_memory_of_one_who_exits_0_when_asked_to_end(method: str, tmp_path: Path) -> None:
+def test_memory_of_a_command_that_exits_0_on_sigterm(method: str, tmp_path: Path) -> None:
     end = run(method, tmp_path, command(loads.grow, 1, 0.02, "polite"), memory_bytes=60 * MB)
     assert end.stopped_for is Ending.MEMORY
-    if method == "polling":  # otherwise the kernel may have been faster than the request
+    if method == "polling":  # with cgroups the kernel may kill it before SIGTERM
         assert end.exit_code == 0
 
 
-def test_memory_that_grows_on_during_the_grace_is_killed_at_once(method: str, tmp_path: Path) -> None:
+def test_a_command_that_grows_during_the_grace_is_killed_at_once(method: str, tmp_path: Path) -> None:
     began = time.monotonic()
     end = run(method, tmp_path, command(loads.grow, 10, 0.02, "deaf"), memory_bytes=100 * MB, grace_s=500)
     assert (end.stopped_for, end.signal) == (Ending.MEMORY, signal.SIGKILL)
@@ -54,13 +54,13 @@ def test_memory_that_grows_on_during_the_grace_is_killed_at_once(method: str, tm
 
 @pytest.mark.parametrize("load", [loads.tree, loads.copied])
 def test_memory_of_several_processes(method: str, load: Callable[..., None], tmp_path: Path) -> None:
-    """No single process is above the limit."""
+    """Together above the limit, each of them below it."""
     end = run(method, tmp_path, command(load, 600), memory_bytes=200 * MB)
     assert end.stopped_for is Ending.MEMORY
 
 
 @pytest.mark.parametrize("load", [loads.copy_on_write, loads.shared])
-def test_what_is_shared_counts_once(method: str, load: Callable[..., None], tmp_path: Path) -> None:
+def test_shared_memory_counts_once(method: str, load: Callable[..., None], tmp_path: Path) -> None:
     end = run(method, tmp_path, command(load, 0.8), memory_bytes=230 * MB)
     assert (end.stopped_for, end.exit_code) == (None, 0)
 
@@ -76,14 +76,14 @@ def test_a_command_just_below_its_limit_is_left_alone(method: str, tmp_path: Pat
     assert (end.stopped_for, end.exit_code) == (None, 0)
 
 
-def test_memory_of_a_child_whose_parent_takes_no_notice(method: str, tmp_path: Path) -> None:
+def test_memory_of_a_child_whose_parent_ignores_its_death(method: str, tmp_path: Path) -> None:
     end = run(method, tmp_path, command(loads.lost_child, 20, 0.01), memory_bytes=150 * MB)
     assert end.stopped_for is Ending.MEMORY
 
 
-def test_a_spike_is_for_the_kernel_to_stop(method: str, tmp_path: Path) -> None:
+def test_a_spike_is_stopped_by_the_kernel(method: str, tmp_path: Path) -> None:
     end = run(method, tmp_path, command(loads.spike, 0), memory_bytes=100 * MB)
-    if method == "polling":  # usually too short to be stopped; then at least it is known
+    if method == "polling":  # usually too short to be stopped; then its peak is known
         assert end.stopped_for is Ending.MEMORY or end.usage.memory_bytes.value > 290 * MB
     else:
         assert end.stopped_for is Ending.MEMORY
@@ -114,8 +114,8 @@ async def wait_for(path: str | Path) -> None:
 
 @pytest.mark.parametrize("manner", ["plain", "deaf", "anonymous"])
 @pytest.mark.parametrize("leader_waits_s", [0, 600])
-def test_a_daemon_must_die(method: str, manner: str, leader_waits_s: float, tmp_path: Path) -> None:
-    """Double-forked, in a session of its own, deaf to SIGTERM or without any environment."""
+def test_a_daemon_is_killed(method: str, manner: str, leader_waits_s: float, tmp_path: Path) -> None:
+    """Double-forked, in a session of its own, ignoring SIGTERM or without any environment."""
     pid_file = tmp_path / "pid"
 
     async def work(bench: Bench) -> CommandEnd:
@@ -132,15 +132,14 @@ def test_a_daemon_must_die(method: str, manner: str, leader_waits_s: float, tmp_
     assert not Path(f"/proc/{pid_file.read_text()}").exists()
 
 
-def test_nobody_escapes_by_being_quick(method: str, tmp_path: Path) -> None:
-    """Families that are still growing while they are being stopped."""
+def test_trees_that_grow_while_they_are_stopped(method: str, tmp_path: Path) -> None:
     script = "(setsid sleep 600 & sleep 600 & (sleep 600 &) ; wait) & exit 0"
 
     async def work(bench: Bench) -> None:
         for _ in range(5):
             ends = await asyncio.gather(*(bench.run(["sh", "-c", script]) for _ in range(20)))
             assert [end.exit_code for end in ends] == [0] * 20
-            assert left_of(bench.place) == []
+            assert left_of(bench.directory) == []
 
     on_bench(method, tmp_path, work)
 
@@ -155,8 +154,8 @@ def test_kill(method: str, manner: str, tmp_path: Path) -> None:
         end = await running
         assert end.stopped_for is Ending.CANCELLED
         assert (end.exit_code, end.signal) == HOW_IT_ENDS[manner]
-        assert left_of(bench.place) == []
-        bench.trees.kill(spec.key)  # it is over: nothing happens
-        bench.trees.kill("nobody")
+        assert left_of(bench.directory) == []
+        bench.trees.kill(spec.key)  # it has ended: nothing happens
+        bench.trees.kill("unknown")
 
     on_bench(method, tmp_path, work)

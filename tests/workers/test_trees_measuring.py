@@ -1,4 +1,4 @@
-"""Known loads, measured by every method that works here."""
+"""Known loads, measured by every method that works on this machine."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.workers import loads
 from tests.workers.loads import MB, Bench, command, on_bench
 
 pytestmark = pytest.mark.parametrize("method", loads.methods())
-PLATEAU_S = 0.8  # half a second is enough on a quiet machine
+PLATEAU_S = 0.8  # half a second is enough on an idle machine
 
 
-def measure(method: str, place: Path, argv: list[str]) -> tuple[Usage, dict[str, float]]:
-    """What was measured, and the truth."""
+def measure(method: str, directory: Path, argv: list[str]) -> tuple[Usage, dict[str, float]]:
+    """Run a load; return what was measured and what the load reports itself."""
 
     async def work(bench: Bench) -> tuple[Usage, dict[str, float]]:
         end = await bench.run(argv)
@@ -25,17 +25,17 @@ def measure(method: str, place: Path, argv: list[str]) -> tuple[Usage, dict[str,
         assert end.usage.method == method
         return end.usage, bench.truth()
 
-    return on_bench(method, place, work)
+    return on_bench(method, directory, work)
 
 
 @pytest.mark.parametrize("load", [loads.tree, loads.copy_on_write, loads.copied, loads.shared])
 def test_memory_of_several_processes(method: str, load: Callable[..., None], tmp_path: Path) -> None:
-    """On a very busy machine the processes of one look are seen at different moments: it may take a second try."""
+    """Up to three tries: on a busy machine the processes of one sample are read at different moments."""
     offs = []
     for number in range(3):
-        place = tmp_path / str(number)
-        place.mkdir()
-        usage, truth = measure(method, place, command(load, PLATEAU_S))
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        usage, truth = measure(method, directory, command(load, PLATEAU_S))
         assert usage.memory_bytes.quality in (Quality.EXACT, Quality.SAMPLED)
         offs.append(abs(usage.memory_bytes.value / truth["held_bytes"] - 1))
         if offs[-1] <= 0.05:
@@ -63,8 +63,8 @@ def test_cpu_of_two_processes(method: str, tmp_path: Path) -> None:
     assert usage.cores_average.value <= usage.cores_peak.value < 2.3
 
 
-def test_disk_at_its_fullest(method: str, tmp_path: Path) -> None:
-    """A file's second name, a link to elsewhere and the hole in a sparse file take no space."""
+def test_the_peak_of_disk_space(method: str, tmp_path: Path) -> None:
+    """Hard links, symbolic links and the holes of a sparse file take no space."""
     usage, truth = measure(method, tmp_path, command(loads.disk, 1.5))
     assert usage.disk_bytes.value == pytest.approx(truth["disk_bytes"], rel=0.05)
 
@@ -77,7 +77,7 @@ def test_a_daemon_counts_and_dies_with_its_command(method: str, tmp_path: Path) 
 
 def test_the_shortest_command_is_small(method: str, tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
-        ballast = loads.hold(200 * MB)  # this process is large; what it starts must not look so
+        ballast = loads.hold(200 * MB)  # this process is large; its command must not seem so
         for _ in range(5):
             end = await bench.run(["true"])
             assert 0 < end.usage.memory_bytes.value < 10 * MB

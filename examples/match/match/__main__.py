@@ -48,7 +48,7 @@ def calibrate(statistics: str) -> None:
 
 
 def search(part: str, database: str, fasta: str, statistics: str, table: str) -> None:
-    """blastall: every so-manieth query against the whole database."""
+    """blastall: search one part of the queries in the whole database."""
     known = json.loads(Path(statistics).read_text())
     without, fitted = (karlin.Statistics(**known[kind]) for kind in ("ungapped", "gapped"))
     sequences = read_fasta(Path(fasta))
@@ -67,7 +67,7 @@ def merge(parts: str, fasta: str, table: str) -> None:
 
 
 def compare(table: str, fasta: str, truth: str, report: str) -> None:
-    """Fail unless the table says what we know; the report is written only if it does."""
+    """Fail unless the table agrees with the truth; the report is written only if it does."""
     done = check.check(hits.read_hits(Path(table)), made.read_planted(Path(truth)), read_fasta(Path(fasta)))
     print(f"planted: {done.found} of {done.planted} found, {done.certain_found} of {done.certain} that must be")
     for evalue, count in done.random_hits.items():
@@ -78,7 +78,7 @@ def compare(table: str, fasta: str, truth: str, report: str) -> None:
 
 
 def paint(table: str, fasta: str, truth: str, database: str, png: str) -> None:
-    """Show it."""
+    """Draw the picture."""
     planted, names = made.read_planted(Path(truth)), list(read_fasta(Path(fasta)))
     picture.paint(Path(png), hits.read_hits(Path(table)), planted, names, Database.load(Path(database)))
 

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from match.hits import Hit
 from match.made import Planted
 
-CERTAIN = 0.85  # what is at least so similar has to be found
-OVERLAP = 0.8  # found means: of all bases that the hit or the copied piece covers, so many are in both
+CERTAIN = 0.85  # planted queries of at least this similarity must be found
+OVERLAP = 0.8  # a query is found if this share of the bases in the hit or the copied piece is in both
 PROMISED_AT = (10.0, 1.0, 0.1, 0.01)  # E-values at which hits of random queries are counted
-# lambda is fitted to about 1 %; at the scores in question, twenty points above where it was fitted, that is so much.
+# The error of E that follows from an error of lambda of about 1 %, at scores twenty points above those of the fit.
 FIT_ERROR = 0.25
 SIGMAS = 4
-LEAST = 0.2  # of what is promised; words of eleven bases find 0.3 to 0.4 of it: see README.md
+LEAST = 0.2  # the smallest share of the expected hits; words of eleven bases find 0.3 to 0.4 of them: see README.md
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was found of what was planted, and how many hits random queries have and should have."""
+    """How many planted queries were found, and how many hits random queries have and should have."""
 
     planted: int
     found: int

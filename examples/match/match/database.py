@@ -11,12 +11,12 @@ from match.sequences import DATABASE_GAP, Array
 
 WORD = 11  # bases; BLAST's choice for DNA
 WORDS = 4**WORD
-# Positions are indexed so many at a time: sorting needs five times the memory of what it sorts.
+# The number of positions that are indexed at a time: sorting needs five times the memory of what it sorts.
 CHUNK = 4_000_000
 
 
 def words_of(bases: Array) -> Array:
-    """The number of the word that begins at each place; a word that holds a gap is called ``WORDS``, which none is."""
+    """Return the number of the word that begins at each position; ``WORDS`` if the word holds a gap."""
     count = max(len(bases) - WORD + 1, 0)
     words = np.zeros(count, np.uint32)
     whole = np.ones(count, bool)
@@ -31,7 +31,7 @@ def words_of(bases: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Database:
-    """Five bytes a base and 17 MB: one for the base, four for its place in the index."""
+    """The database. It needs 17 MB and five bytes a base: one for the base, four for its entry in the index."""
 
     names: list[str]
     starts: Array  # of the entries in ``bases``, and behind the last one its end: one gap lies between two entries
@@ -41,7 +41,7 @@ class Database:
 
     @classmethod
     def of(cls, sequences: dict[str, Array]) -> Database:
-        """Lays the entries end to end and indexes them."""
+        """Join the entries and index them."""
         gap = np.array([DATABASE_GAP], np.uint8)
         bases = np.concatenate([gap, *(part for entry in sequences.values() for part in (entry, gap))])
         if len(bases) >= 2**32:

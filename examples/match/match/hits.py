@@ -55,7 +55,7 @@ def read_hits(path: Path) -> list[Hit]:
 
 
 def merge(parts: Iterable[Path], queries: Iterable[str]) -> list[Hit]:
-    """All hits, best first. A query that nobody searched would look as if it had no hits, so that is an error."""
+    """Return all hits, best first. A query that was not searched would seem to have no hits, so it is an error."""
     hits: list[Hit] = []
     times: Counter[str] = Counter()
     for part in parts:

@@ -41,7 +41,7 @@ def peaks(query: Array, target: Array, cutoff: int) -> Array:
 
 
 def fit(found: Array, cells: int) -> tuple[float, float]:
-    """lambda and K from the peaks in so many cells."""
+    """Fit lambda and K to the peaks found in ``cells`` cells."""
     cutoffs = range(CUTOFF, CUTOFF + STEP)
     above = [(found[found >= cutoff] - cutoff) // STEP for cutoff in cutoffs]
     decay = float(np.mean([math.log1p(1 / float(steps.mean())) / STEP for steps in above]))

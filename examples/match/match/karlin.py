@@ -27,11 +27,11 @@ class Statistics:
         return (self.decay * score - math.log(self.k)) / math.log(2)
 
     def expected(self, score: float, space: float) -> float:
-        """E: so many alignments of that score or more are expected by chance."""
+        """Return E, the number of alignments with at least this score that are expected by chance."""
         return self.k * space * math.exp(-self.decay * score)
 
     def score_expected(self, count: float, space: float) -> float:
-        """The score that so many chance alignments reach: ``expected`` the other way round."""
+        """Return the score that this number of chance alignments reach: the inverse of ``expected``."""
         return math.log(self.k * space / count) / self.decay
 
     def space(self, query_bases: int, database_bases: int, entries: int) -> float:

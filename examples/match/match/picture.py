@@ -27,7 +27,7 @@ def heat(similarity: float) -> Colour:
 
 
 def chance_of_run(share: float, bases: int, run: int = WORD) -> float:
-    """How likely so many bases hold such a run of unchanged ones, if each is unchanged with probability ``share``."""
+    """Return the probability that the bases hold a run of unchanged ones, each unchanged with probability ``share``."""
     # none[i]: no run among the first i; a first run that ends at i begins behind a changed base and no earlier run.
     none = np.ones(bases + 1)
     for i in range(run, bases + 1):

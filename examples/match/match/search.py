@@ -17,8 +17,8 @@ from match.seeds import segments
 from match.sequences import DATABASE_GAP, QUERY_GAP, Array
 
 BATCH = 8  # queries that numpy works on at once
-BAND = 24  # insertions may outweigh deletions by so many bases, or the other way round
-TRIES = 50  # so many segments of a random query are good enough to be aligned with gaps, the best ones
+BAND = 24  # the largest difference between inserted and deleted bases
+TRIES = 50  # the expected number of segments of a random query that are good enough to be aligned with gaps
 REPORT = 10.0  # hits of a higher E-value are left out
 
 

@@ -22,7 +22,7 @@ single exposures were, so something other than noise is in it.
 
 
 def residual_in_sigma(mosaic: Image, sky: Sky, frame: Frame) -> float:
-    """The root mean square of (mosaic - sky) / noise, after taking off the one plane that tiles cannot know.
+    """The root mean square of (mosaic - sky) / noise, without the plane that all tiles share, which cannot be found.
 
     Infinite if no tile has seen some pixel of the frame.
     """

@@ -25,7 +25,7 @@ def shrink(image: Image, factor: int = SHRINK) -> Image:
 
 
 def darkness(counts: Array) -> Array:
-    """The plane under everything, in each band: the tiles cannot know it and a viewer does not want it.
+    """The plane that all tiles share, in each band: it cannot be found from the tiles, and would spoil the picture.
 
     Fitted to the dark end of squares of the picture by asymmetric least squares: what lies above the
     plane is light and hardly pulls at it, so that it settles on the empty sky between the lights.

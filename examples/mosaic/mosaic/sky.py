@@ -12,7 +12,7 @@ from mosaic.frame import Array, Frame
 from mosaic.image import Image, Wcs
 from mosaic.resample import interpolate
 
-SEED = 17  # as in Messier 17, the nebula of the ASA paper's Montage runs
+SEED = 17  # as in Messier 17, the nebula of the Montage runs of Souza et al. 2020
 
 
 @dataclass(frozen=True)

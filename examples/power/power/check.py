@@ -1,4 +1,4 @@
-"""The check: are these the numbers that the household was made of, and is just that wrong which went wrong?"""
+"""The check: are these the numbers that the household was made of, and are all its faults found, and no others?"""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def compare(found: dict[str, float], truth: Truth, whole: Summary, period: Perio
 
 
 def complaints(comparisons: list[Comparison], whole: Summary) -> list[str]:
-    """The numbers that are off by more than chance allows, and ovens that start when nobody cooks."""
+    """The numbers that are off by more than chance allows, and ovens that start outside of meal times."""
     allowed = allowed_score(len(comparisons))
     # Not "greater than": a number that is not a number is wrong too.
     wrong = [

@@ -19,7 +19,7 @@ SWAPPED_PER_CHUNK = 6
 
 @dataclass(frozen=True)
 class Flaws:
-    """Minutes by what is wrong with them; nobody but the meter and the check may know."""
+    """Minutes by what is wrong with them; only the meter and the check may use this."""
 
     missing: Array  # a mask over the period
     impossible: Array  # minutes whose voltage makes no sense

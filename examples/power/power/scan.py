@@ -26,7 +26,7 @@ class Window:
 
 
 def least_score(minutes: int, alarms: float) -> float:
-    """The score that noise reaches in any window of so many minutes with a probability of at most ``alarms``.
+    """The score that noise reaches in any window of this many minutes with a probability of at most ``alarms``.
 
     Every window of every length counts as a test of its own (Bonferroni). They overlap, so the true probability
     is lower.

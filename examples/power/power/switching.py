@@ -29,7 +29,7 @@ def off_chance(merged: Array, scale: Scale, threshold: float) -> tuple[float, in
 
 
 def longest_by_chance(chance: float, runs: int, alarms: float) -> int:
-    """The length that one of so many runs exceeds with probability ``alarms``: a run ends by chance each minute."""
+    """The length that any of ``runs`` runs exceeds with probability ``alarms``: a run ends by chance each minute."""
     return int(np.ceil(np.log(runs / alarms) / -np.log1p(-chance)))
 
 

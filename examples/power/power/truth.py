@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from power.period import Period
 
-SEED = 1442  # the number of days in the data set that the ASA paper's Statistics workflow reads
+SEED = 1442  # the number of days in the data set that the Statistics workflow of Souza et al. 2020 reads
 
 PROFILE_W = (
     *(480.0, 60.0),  # base load, and what a weekend adds to it
@@ -51,7 +51,7 @@ class HeatPump:
 
 @dataclass(frozen=True)
 class Pump:
-    """A circulation pump on a timer that nobody remembers: not sub-metered, and of unknown period."""
+    """A circulation pump on a timer: not sub-metered, and of unknown period."""
 
     power_w: float = 80.0
     period_min: float = 97.3

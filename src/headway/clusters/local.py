@@ -22,7 +22,7 @@ from headway.clusters.news import JobNews
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
 from headway.model.resources import Resources
-from headway.workers.protocol import LOCK, STARTED, JobOrder
+from headway.workers.protocol import LOCK, STARTED, SupervisorSettings
 from headway.workers.trees import kill_strays
 
 _PATIENCE_S = 10.0  # for a supervisor to end, beyond its tasks' time of grace
@@ -38,9 +38,9 @@ class RunJobs(Struct, frozen=True):
     grace_s: float = 5.0
     method: str = "auto"
 
-    def order(self, tag: str) -> JobOrder:
+    def order(self, tag: str) -> SupervisorSettings:
         """The settings for the supervisor of a job."""
-        return JobOrder(
+        return SupervisorSettings(
             self.uid, tag, socket.gethostname(), self.workflow_directory, self.linger_s, self.grace_s, self.method
         )
 

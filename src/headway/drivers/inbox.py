@@ -10,7 +10,7 @@ from msgspec import Struct
 from headway.clusters.news import JobNews
 from headway.model.outcome import Outcome
 from headway.model.records import Event
-from headway.workers.line import Line
+from headway.workers.connection import Connection
 
 
 class Connected(Struct, frozen=True):
@@ -18,7 +18,7 @@ class Connected(Struct, frozen=True):
 
     tag: str
     node: str
-    connection: Line
+    connection: Connection
     job_started_at: float | None  # as the cluster says
 
 
@@ -26,7 +26,7 @@ class Disconnected(Struct, frozen=True):
     """A connection to a supervisor was lost; the monitor is already trying to make a new one."""
 
     node: str
-    connection: Line
+    connection: Connection
 
 
 class AttemptEnded(Struct, frozen=True):
@@ -35,7 +35,7 @@ class AttemptEnded(Struct, frozen=True):
     at: float
     tag: str
     outcome: Outcome
-    connection: Line
+    connection: Connection
 
 
 class NodeGone(Struct, frozen=True):

@@ -16,7 +16,7 @@ from headway.model.errors import SiteError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
 from headway.workers import protocol
-from headway.workers.line import Line, Lines
+from headway.workers.connection import Connection, Connections
 from headway.workers.node import OVER, node_folder
 
 _log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class JobMonitor:
     def __init__(
         self,
         cluster: Cluster,
-        connector: Lines,
+        connector: Connections,
         jobs: Path,
         inbox: Inbox,
         background: Background,
@@ -177,8 +177,8 @@ class JobMonitor:
                 connection.close()
                 self._inbox.put(Disconnected(key, connection))
 
-    async def _listen(self, tag: str, connection: Line) -> None:
-        while (message := await connection.hear()) is not None:
+    async def _listen(self, tag: str, connection: Connection) -> None:
+        while (message := await connection.receive()) is not None:
             if isinstance(message, protocol.Trouble):
                 todo = "nothing is lost: make room or mend it, then `headway resume`"
                 self._inbox.put(Failed(SiteError(message.what, where=message.where, todo=todo)))

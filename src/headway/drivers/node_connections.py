@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headway.workers import protocol
-from headway.workers.line import Line
+from headway.workers.connection import Connection
 
 _PATHS_PER_MESSAGE = 10_000
 
@@ -15,15 +15,15 @@ class NodeConnections:
     matters is sent again when the node is connected."""
 
     def __init__(self) -> None:
-        self._by_node: dict[str, tuple[str, Line]] = {}  # tag of the job, and connection
-        self._reported: list[tuple[Line, tuple[str, int]]] = []  # ends of attempts that are not acknowledged yet
+        self._by_node: dict[str, tuple[str, Connection]] = {}  # tag of the job, and connection
+        self._reported: list[tuple[Connection, tuple[str, int]]] = []  # ends of attempts that are not acknowledged yet
 
-    def add(self, tag: str, node: str, connection: Line, produced: Sequence[str]) -> None:
+    def add(self, tag: str, node: str, connection: Connection, produced: Sequence[str]) -> None:
         """Use a new connection; its supervisor is first told which paths the workflow's tasks produce."""
         _announce(connection, produced)
         self._by_node[node] = (tag, connection)
 
-    def drop(self, node: str, connection: Line | None = None) -> None:
+    def drop(self, node: str, connection: Connection | None = None) -> None:
         """Use the connection to a node no more; if one is given, only if it is still that one."""
         found = self._by_node.get(node)
         if found is not None and connection in (None, found[1]):
@@ -32,14 +32,14 @@ class NodeConnections:
     def send(self, node: str, message: protocol.Message) -> None:
         """Send a message to a node."""
         if node in self._by_node:
-            self._by_node[node][1].say(message)
+            self._by_node[node][1].send(message)
 
     def announce(self, produced: Sequence[str]) -> None:
         """Tell all supervisors of further paths that tasks produce."""
         for _, connection in self._by_node.values():
             _announce(connection, produced)
 
-    def reported(self, connection: Line, task: str, attempt: int) -> None:
+    def reported(self, connection: Connection, task: str, attempt: int) -> None:
         """Remember to acknowledge the end of an attempt where it was reported, once it is durable."""
         self._reported.append((connection, (task, attempt)))
 
@@ -48,19 +48,19 @@ class NodeConnections:
 
         A lost acknowledgement does no harm: the supervisor reports again when it is connected again.
         """
-        attempts: dict[Line, list[tuple[str, int]]] = {}
+        attempts: dict[Connection, list[tuple[str, int]]] = {}
         for connection, attempt in self._reported:
             attempts.setdefault(connection, []).append(attempt)
         self._reported.clear()
         for connection, ended in attempts.items():
-            connection.say(protocol.Noted(ended))
+            connection.send(protocol.Noted(ended))
 
     async def leave(self, tag: str) -> bool:
         """Tell the supervisors of a job to end, and hang up; False if none of them is connected."""
         nodes = [node for node, (job, _) in self._by_node.items() if job == tag]
         connections = [self._by_node.pop(node)[1] for node in nodes]
         for connection in connections:
-            connection.say(protocol.Leave())
+            connection.send(protocol.Leave())
             await connection.flush()
             connection.close()
         return bool(connections)
@@ -71,6 +71,6 @@ class NodeConnections:
             connection.close()
 
 
-def _announce(connection: Line, produced: Sequence[str]) -> None:
+def _announce(connection: Connection, produced: Sequence[str]) -> None:
     for begin in range(0, len(produced), _PATHS_PER_MESSAGE):
-        connection.say(protocol.Produced(list(produced[begin : begin + _PATHS_PER_MESSAGE])))
+        connection.send(protocol.Produced(list(produced[begin : begin + _PATHS_PER_MESSAGE])))

@@ -34,7 +34,7 @@ from headway.model.records import Decision, Event
 from headway.model.task import Task
 from headway.planning.base import JobStatus
 from headway.workers import protocol
-from headway.workers.line import Lines
+from headway.workers.connection import Connections
 
 Observer = Callable[[Sequence[Event | Decision]], None]
 
@@ -62,7 +62,7 @@ class Driver:
         engine: Engine,
         journal: Journal,
         cluster: Cluster,
-        connector: Lines,
+        connector: Connections,
         folder: RunFolder,
         inputs: InputReader,
         observers: Sequence[Observer] = (),

@@ -14,8 +14,8 @@ from headway.clusters.local import LocalMachine, RunJobs
 from headway.journal.folder import RunFolder
 from headway.model.errors import InputError
 from headway.model.records import RunStarted
-from headway.workers.line import Lines
-from headway.workers.link import SocketLines
+from headway.workers.connection import Connections
+from headway.workers.socket_connection import SocketConnections
 
 LOCAL, SLURM = "local", "slurm"
 CLUSTERS = (LOCAL, SLURM)
@@ -34,7 +34,7 @@ class Target(NamedTuple):
     """A cluster, the connections to the nodes of jobs there, and what their supervisors are told."""
 
     cluster: Cluster
-    connections: Lines
+    connections: Connections
     jobs: RunJobs
 
     def prepare(self) -> None:
@@ -55,23 +55,23 @@ def target_of(settings: RunStarted, folder: RunFolder, supervision: Supervision,
         supervision.measure,
     )
     if settings.cluster == LOCAL:
-        return Target(LocalMachine(jobs, settings.stated, lenient=lenient), SocketLines(folder.jobs), jobs)
+        return Target(LocalMachine(jobs, settings.stated, lenient=lenient), SocketConnections(folder.jobs), jobs)
     if settings.cluster != SLURM:
         raise InputError(f"there is no cluster called {settings.cluster!r}", todo=f"choose {' or '.join(CLUSTERS)}")
 
     from headway.clusters.slurm.cluster import SlurmCluster
     from headway.clusters.slurm.options import SlurmOptions
-    from headway.workers.file_lines import FileLines
+    from headway.workers.file_connection import FileConnections
 
     batch = dict(settings.batch)
     kind = batch.pop("lines", _CONNECTIONS[0])
-    connections: Lines
+    connections: Connections
     if kind == "dask":
-        from headway.workers.pool.lines import DaskLines
+        from headway.workers.pool.connections import DaskConnections
 
-        connections = DaskLines(folder.jobs, folder.path / "pool", linger_s=supervision.linger_s)
+        connections = DaskConnections(folder.jobs, folder.path / "pool", linger_s=supervision.linger_s)
     else:
-        connections = FileLines(folder.jobs)
+        connections = FileConnections(folder.jobs)
     flags = tuple(batch.pop("flags", "").split())
     options = convert({**batch, "flags": flags}, SlurmOptions, strict=False)
     return Target(SlurmCluster(jobs, options, connections.node_command), connections, jobs)

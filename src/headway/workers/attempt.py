@@ -1,4 +1,4 @@
-"""An attempt's folder: claimed by creating it, with the command's output, and at the end `result.json`."""
+"""The folder of one attempt: its creation claims the attempt; it holds the command's output and `result.json`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _RESULT = "result.json"
 
 
 class AttemptFolder:
-    """The place of one attempt at a task. It exists if and only if somebody has claimed the attempt."""
+    """The folder of one attempt at a task. It exists if and only if a supervisor has claimed the attempt."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.work = path / "work"
         self.stdout = path / "stdout"
         self.stderr = path / "stderr"
-        self.kept = path.parent / "kept"  # what one attempt at the task leaves for the next
+        self.kept = path.parent / "kept"  # files that an attempt saves for the next attempt at its task
 
     def claim(self) -> bool:
-        """Take the attempt; False if somebody has it already."""
+        """Claim the attempt; return False if it was claimed before."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
             self.path.mkdir(mode=0o700)
@@ -33,21 +33,21 @@ class AttemptFolder:
         return True
 
     def write_result(self, outcome: Outcome) -> None:
-        """Say how it ended; readers see all of it or nothing."""
+        """Write the outcome atomically: readers see the whole file or none."""
         temporary = self.path / f"{_RESULT}.new"
         temporary.write_bytes(msgspec.json.encode(outcome))
         temporary.rename(self.path / _RESULT)
 
     def result(self) -> Outcome | None:
-        """How it ended, if that was written."""
+        """Return the outcome, or None if none was written."""
         try:
             return msgspec.json.decode((self.path / _RESULT).read_bytes(), type=Outcome)
         except (FileNotFoundError, NotADirectoryError, msgspec.MsgspecError):
             return None
 
     def tidy(self, outcome: Outcome) -> None:
-        """Remove what nobody will look at: empty logs, and after a success the working directory."""
-        with contextlib.suppress(OSError):  # whatever is wrong with it, the outcome stands
+        """Delete empty logs and, after a success, the working directory."""
+        with contextlib.suppress(OSError):  # the outcome stands, even if tidying fails
             for log in (self.stdout, self.stderr):
                 if log.exists() and not log.stat().st_size:
                     log.unlink()
@@ -58,7 +58,7 @@ class AttemptFolder:
 
 
 def remove_tree(path: str | Path) -> None:
-    """Remove a directory, also one whose owner took away their own permission to look into it."""
+    """Delete a directory, including subdirectories that their owner has no permission to read."""
     os.chmod(path, 0o700)
     with os.scandir(path) as entries:
         for entry in entries:

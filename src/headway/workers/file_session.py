@@ -1,7 +1,8 @@
-"""Lines as files: what both ends of a connection through a shared file system read and write.
+"""A connection as files on a shared file system: what the manager and the relay read and write.
 
-A session is a folder that the manager makes in the node's, with a folder for each direction. A file holds some lines;
-it appears whole, by renaming, is read in the order of its number, and is removed by whoever has read it.
+A session is a folder that the manager creates in the node's folder, with one subfolder for each direction. Each file
+there holds some lines. It appears whole, by renaming; the receiver reads files in the order of their numbers and
+deletes each one after reading it. Either end closes the session by deleting its folder.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from pathlib import Path
 
 SESSIONS = "sessions"
 _TO_NODE, _FROM_NODE, _ALIVE = "to", "from", "alive"
-SILENT_S = 180.0  # a manager that gave no sign of life for so long is gone
-SIGN_EVERY_S = 30.0
+HEARTBEAT_EVERY_S = 30.0
+HEARTBEAT_TIMEOUT_S = 180.0  # a manager without a heartbeat for this long is taken for dead
 
 
 class Session:
-    """One end of a connection."""
+    """One end of a session."""
 
     def __init__(self, folder: Path, *, manager: bool) -> None:
         self.folder = folder
@@ -29,11 +30,11 @@ class Session:
 
     @classmethod
     def begin(cls, node: Path) -> Session:
-        """A new one, for the manager, later in order than all before it."""
+        """Create a session for the manager. Its name sorts after those of all earlier sessions."""
         sessions = node / SESSIONS
         sessions.mkdir(mode=0o700, exist_ok=True)
         name = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
-        making = node / f".{name}"  # the carrier must not see it half made
+        making = node / f".{name}"  # the relay must not see a session that is half made
         for direction in (_TO_NODE, _FROM_NODE):
             (making / direction).mkdir(mode=0o700, parents=True)
         (making / _ALIVE).touch(0o600)
@@ -42,14 +43,14 @@ class Session:
         return cls(sessions / name, manager=True)
 
     def is_unread(self) -> bool:
-        """Whether something that was written waits to be read."""
+        """Whether the other end has not read all that was written."""
         try:
             return bool(os.listdir(self._out))
         except FileNotFoundError:
             return False
 
     def write(self, lines: bytes) -> None:
-        """Pass on some whole lines; FileNotFoundError if the other end has hung up."""
+        """Write whole lines for the other end; FileNotFoundError if it has closed the session."""
         self._written += 1
         making = f"{self._out}/.{self._written:010d}"
         handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -58,7 +59,7 @@ class Session:
         os.rename(making, f"{self._out}/{self._written:010d}")
 
     def read(self) -> list[bytes]:
-        """The lines that have come, in order; FileNotFoundError if the other end has hung up."""
+        """Return the lines that the other end has written, in order; FileNotFoundError if it has closed the session."""
         found: list[bytes] = []
         for name in sorted(name for name in os.listdir(self._in) if not name.startswith(".")):
             path = f"{self._in}/{name}"
@@ -68,29 +69,29 @@ class Session:
         return found
 
     def exchange(self, lines: bytes) -> list[bytes]:
-        """Pass on some lines, if there are any, and read what has come, in one go."""
+        """Write `lines`, if there are any, and return what the other end has written."""
         if lines:
             self.write(lines)
         return self.read()
 
-    def give_sign(self) -> None:
-        """The manager lives; FileNotFoundError if the other end has hung up."""
+    def send_heartbeat(self) -> None:
+        """Show the relay that the manager is alive; FileNotFoundError if the relay has closed the session."""
         os.utime(self.folder / _ALIVE)
 
-    def last_sign(self) -> int:
-        """When the manager last gave one, by whatever clock; 0 if it hung up."""
+    def last_heartbeat(self) -> int:
+        """Return the time of the manager's last heartbeat, by the file server's clock; 0 if the session is closed."""
         try:
             return (self.folder / _ALIVE).stat().st_mtime_ns
         except FileNotFoundError:
             return 0
 
     def end(self) -> None:
-        """Hang up."""
+        """Close the session."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def newest(node: Path) -> Session | None:
-    """The session that counts, for the carrier."""
+def newest_session(node: Path) -> Session | None:
+    """Return the relay's end of the newest session: the only one that the relay serves."""
     try:
         names = os.listdir(node / SESSIONS)
     except FileNotFoundError:

@@ -1,10 +1,12 @@
-"""What a job runs on each of its nodes: the node's supervisor, and whatever carries its line to the manager.
+"""What a job runs on each of its nodes: the node's supervisor, and the relay that connects it to the manager.
 
-`python -m headway.workers.node JOB-FOLDER KIND UMASK`; the run's order lies beside the folder, in `jobs/order.json`.
+`python -m headway.workers.node JOB-FOLDER KIND UMASK`. The settings for all supervisors of the run are in the folder
+above, in `jobs/order.json`.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -15,66 +17,73 @@ from pathlib import Path
 
 from msgspec import structs
 
-from headway.workers.protocol import JobOrder
-from headway.workers.spanning import end_steps
+from headway.log_setup import set_up_logging
+from headway.workers.protocol import SupervisorSettings
+from headway.workers.spanning import cancel_steps
 from headway.workers.trees import kill_strays
 
 NODES = "nodes"  # in a job's folder: a folder for each of its nodes
-OVER = "over"  # in a node's folder: its supervisor is gone, and so is all that it ran
-CARRIERS = {"files": "headway.workers.file_carrier", "dask": "headway.workers.pool.carrier"}
-_GLANCE_S = 0.2
+OVER = "over"  # in a node's folder: the supervisor and all processes that it started have ended
+RELAYS = {"files": "headway.workers.file_relay", "dask": "headway.workers.pool.relay"}
+_POLL_S = 0.2
 _END_WITHIN_S = 5.0
-_AGAIN_AFTER_S = 2.0  # a carrier that ends is started again, but not at once
+_RESTART_AFTER_S = 2.0  # the shortest time between two restarts of the relay
+
+_log = logging.getLogger("headway.workers.node")  # this module runs as __main__
 
 
 def node_folder(job: Path, node: str) -> Path:
-    """Where a node's supervisor lives."""
+    """Return the folder of a node's supervisor."""
     return job / NODES / node
 
 
 def node_command(job: Path, kind: str) -> list[str]:
-    """What a job runs on each of its nodes. Jobs have a umask of their own; tasks are to have the user's."""
-    # -P: a file here that is called like a module of ours or Python's must not be taken for it
+    """Return the command that a job runs on each of its nodes. It passes on the user's umask, which tasks get."""
+    # -P: modules are not imported from the current directory
     return [sys.executable, "-P", "-m", "headway.workers.node", str(job), kind, f"{_umask():03o}"]
 
 
 def _umask() -> int:
-    """This process's. The system call that tells it also changes it, for all threads."""
+    """Return this process's umask. The system call that returns it also changes it, for all threads."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("\nUmask:")[2].split(maxsplit=1)[0], 8)
 
 
 def node_name() -> str:
-    """As the batch system calls this node: several may be on one host."""
+    """Return the batch system's name of this node; several nodes of a test cluster can share one host."""
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
 
 
 def main() -> None:
-    """Entry point: ends when the supervisor has ended."""
+    """Run the supervisor and its relay; return when the supervisor has ended."""
     job, kind, umask = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3], 8)
+    set_up_logging()
     os.umask(0o077)
     folder = node_folder(job, node_name())
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    order = JobOrder.read(job.parent)
-    # What runs here is told from what the run has on another node of this host, or here in another job.
-    uid = f"{order.uid}/{folder.name}#{job.name.rpartition('-')[2]}"
-    structs.replace(order, uid=uid, tag=job.name, node=folder.name).write(folder)
+    settings = SupervisorSettings.read(job.parent)
+    # Processes are found by this uid. It differs between the jobs of a run on this host, and between its nodes here.
+    uid = f"{settings.uid}/{folder.name}#{job.name.rpartition('-')[2]}"
+    structs.replace(settings, uid=uid, tag=job.name, node=folder.name).write(folder)
     supervisor = _start("headway.workers.supervisor", folder, umask)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        # The batch system tells everybody that time is up: the supervisor sees to its tasks, and is waited for.
+        # At the end of the walltime every process of the job gets a signal. The supervisor stops its tasks first.
         signal.signal(number, lambda *_: supervisor.terminate())
-    carrier, again_at = _start(CARRIERS[kind], folder), 0.0
+    relay, restart_at = _start(RELAYS[kind], folder), 0.0
     try:
         while supervisor.poll() is None:
-            if carrier.poll() is not None and time.monotonic() > again_at:
-                carrier, again_at = _start(CARRIERS[kind], folder), time.monotonic() + _AGAIN_AFTER_S
-            time.sleep(_GLANCE_S)
+            if relay.poll() is not None and time.monotonic() > restart_at:
+                level = logging.WARNING if relay.returncode else logging.INFO
+                _log.log(level, "the relay of %s ended with code %s: restarting it", folder.name, relay.returncode)
+                relay, restart_at = _start(RELAYS[kind], folder), time.monotonic() + _RESTART_AFTER_S
+            time.sleep(_POLL_S)
     finally:
-        kill_strays(f"{uid}/")  # of a supervisor that was killed
+        _log.info("the supervisor of %s ended with code %s", folder.name, supervisor.returncode)
+        kill_strays(f"{uid}/")  # in case the supervisor was killed
         if supervisor.returncode:
-            end_steps(uid)
+            cancel_steps(uid)
         (folder / OVER).touch(0o600)
-        _end(carrier)
+        _end(relay)
 
 
 def _start(module: str, folder: Path, umask: int = -1) -> subprocess.Popen[bytes]:

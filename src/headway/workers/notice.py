@@ -1,4 +1,4 @@
-"""A task that asked for it is told when its time, or its job's, is nearly up, so that it can save what it has."""
+"""Notice before the end: SIGUSR1 to a task that asked for it, so that it can save its state in time."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import time
 from headway.workers.protocol import Start
 from headway.workers.trees import ProcessTrees
 
-_AGAIN_S = 1.0  # it may not listen yet
+_RETRY_S = 1.0  # while no process of the task has installed a handler
 
 
 class Notice:
-    """Sends SIGUSR1 once, to those processes of an attempt that have a handler for it."""
+    """Sends SIGUSR1 once, `notice_s` before the time of the attempt or its job ends, to processes that handle it."""
 
     def __init__(self, start: Start, key: str, trees: ProcessTrees) -> None:
         self.given = False
@@ -29,11 +29,11 @@ class Notice:
 
     async def _give(self, wait_s: float) -> None:
         await asyncio.sleep(max(0.0, wait_s))
-        while not self._trees.tell(self._key, signal.SIGUSR1):
-            await asyncio.sleep(_AGAIN_S)
+        while not self._trees.notify(self._key, signal.SIGUSR1):
+            await asyncio.sleep(_RETRY_S)
         self.given = True
 
-    def over(self) -> None:
-        """The attempt has ended."""
+    def cancel(self) -> None:
+        """Send no notice any more: the attempt has ended."""
         if self._giving is not None:
             self._giving.cancel()

@@ -1,7 +1,7 @@
-"""What manager and node supervisor say to each other: one JSON object a line, over a unix socket.
+"""The messages between manager and node supervisor: one JSON object a line.
 
-Every message may be lost and may be repeated; none may do harm twice. A launch is claimed once, an outcome is kept
-until it is acknowledged, and all that matters is also on disk.
+Every message can be lost or repeated, so a repeated message must have no further effect. An attempt is claimed once, an
+outcome is kept until it is acknowledged, and the state that matters is also on disk.
 """
 
 from __future__ import annotations
@@ -17,45 +17,45 @@ from headway.model.task import Task
 
 
 class Message(Struct, frozen=True, tag_field="say", omit_defaults=True):
-    """One line."""
+    """A message; encoded as one line."""
 
 
 class Start(Message, frozen=True, tag="start"):
-    """Run an attempt, in a directory that is created to claim it."""
+    """To the supervisor: run an attempt in `directory`, whose creation claims the attempt."""
 
     task: Task
     attempt: int
     directory: str
     limits: Resources
-    nodes: tuple[str, ...] = ()  # those it spans, as the batch system calls them, if there are several
-    ends_at: float | None = None  # when its job is over, if that is known
+    nodes: tuple[str, ...] = ()  # the batch system's names of its nodes, if it spans several
+    ends_at: float | None = None  # when its job's walltime ends, if that is known
 
 
 class Stop(Message, frozen=True, tag="stop"):
-    """Stop an attempt."""
+    """To the supervisor: stop an attempt."""
 
     task: str
     attempt: int
 
 
 class Noted(Message, frozen=True, tag="noted"):
-    """These outcomes are in the journal; no need to remember them."""
+    """To the supervisor: these outcomes are in the journal, so they need not be repeated."""
 
     attempts: list[tuple[str, int]]
 
 
 class Produced(Message, frozen=True, tag="produced"):
-    """Paths that tasks of this workflow make: everything else in its directory is everybody's input."""
+    """To the supervisor: tasks make these paths. Other files in the workflow's directory are linked for every task."""
 
     paths: list[str]
 
 
 class Leave(Message, frozen=True, tag="leave"):
-    """No more work: end."""
+    """To the supervisor: end, there is no more work."""
 
 
 class Hello(Message, frozen=True, tag="hello"):
-    """A supervisor introduces itself to a manager that just connected."""
+    """To the manager: the first message on every connection."""
 
     node: str
     pid: int
@@ -64,13 +64,13 @@ class Hello(Message, frozen=True, tag="hello"):
 
 
 class Ended(Message, frozen=True, tag="ended"):
-    """An attempt ended; if it succeeded, its outputs are in their place."""
+    """To the manager: an attempt ended. After a success its outputs are in the workflow's directory."""
 
     outcome: Outcome
 
 
 class Trouble(Message, frozen=True, tag="trouble"):
-    """The node cannot go on, and no task is to blame."""
+    """To the manager: the node cannot run tasks, through no fault of a task."""
 
     what: str
     where: str
@@ -79,7 +79,7 @@ class Trouble(Message, frozen=True, tag="trouble"):
 ToSupervisor = Start | Stop | Noted | Produced | Leave
 ToManager = Hello | Ended | Trouble
 
-# A line may hold a task with thousands of inputs, but not everything a broken peer can send.
+# Long enough for a task with many thousands of inputs; a limit, so that a broken peer cannot fill the memory.
 LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
 _ENCODER = msgspec.json.Encoder()
@@ -88,43 +88,44 @@ _FROM_SUPERVISOR: msgspec.json.Decoder[ToManager] = msgspec.json.Decoder(ToManag
 
 
 def encode(message: Message) -> bytes:
-    """The message as a line."""
+    """Encode a message as a line."""
     return _ENCODER.encode(message) + b"\n"
 
 
 def decode_from_manager(line: bytes) -> ToSupervisor:
-    """What a manager said."""
+    """Decode a line from a manager."""
     return _FROM_MANAGER.decode(line)
 
 
 def decode_from_supervisor(line: bytes) -> ToManager:
-    """What a supervisor said."""
+    """Decode a line from a supervisor."""
     return _FROM_SUPERVISOR.decode(line)
 
 
-class JobOrder(Struct, frozen=True):
-    """What a supervisor must know when it starts; `order.json` in its job folder."""
+class SupervisorSettings(Struct, frozen=True):
+    """What a supervisor must know when it starts; the file `order.json` in its folder."""
 
     uid: str
     tag: str
     node: str
     workflow_directory: str
-    linger_s: float  # how long to stay without a manager and without work
+    linger_s: float  # how long it waits without a manager and without work before it ends
     grace_s: float  # between SIGTERM and SIGKILL
-    method: str = "auto"  # how tasks are measured
+    method: str = "auto"  # how it measures tasks
 
     @staticmethod
-    def read(folder: Path) -> JobOrder:
-        """The order that the manager left in the job's folder."""
-        return msgspec.json.decode((folder / "order.json").read_bytes(), type=JobOrder)
+    def read(folder: Path) -> SupervisorSettings:
+        """Read the settings that the manager wrote into this folder."""
+        return msgspec.json.decode((folder / "order.json").read_bytes(), type=SupervisorSettings)
 
     def write(self, folder: Path) -> None:
-        """Leave the order in the job's folder."""
+        """Write the settings into this folder."""
         temporary = folder / "order.json.new"
         temporary.write_bytes(_ENCODER.encode(self))
         temporary.rename(folder / "order.json")
 
 
-SOCKET = "socket"  # in the job's folder, which only its owner can enter
+# Files in the supervisor's folder, which only its owner can enter.
+SOCKET = "socket"
 LOCK = "lock"  # held by the supervisor while it lives
-STARTED = "started"  # left by the supervisor that took the job
+STARTED = "started"  # created by the supervisor that took the job, and never removed

@@ -1,4 +1,4 @@
-"""One attempt from claim to published outputs."""
+"""`Runner`: runs one attempt, from its claim to its published outputs."""
 
 from __future__ import annotations
 
@@ -20,40 +20,41 @@ from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder
 from headway.workers.containers import in_container
 from headway.workers.notice import Notice
-from headway.workers.protocol import JobOrder, Start
-from headway.workers.sandbox import Sources, furnish, missing_outputs, publish, stamps
-from headway.workers.spanning import about_nodes, end_step
+from headway.workers.protocol import Start, SupervisorSettings
+from headway.workers.sandbox import Sources, missing_outputs, prepare_directory, publish, stamps
+from headway.workers.spanning import cancel_step, node_variables
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
 
-_TOLD_WITHIN_S = 1.0  # a batch system tells all processes of a job to end, one after the other
+_SIGNAL_WITHIN_S = 1.0  # a batch system signals the processes of a job one after the other
 _SITE_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE)
 
 
 class Runner:
-    """Runs attempts on this node: claims, furnishes, runs, judges, writes the result, publishes the outputs."""
+    """Runs attempts on this node. `stop_signalled` is set when the supervisor is told to end by a signal."""
 
-    def __init__(self, order: JobOrder, trees: ProcessTrees, told_to_end: asyncio.Event) -> None:
-        self._order = order
+    def __init__(self, settings: SupervisorSettings, trees: ProcessTrees, stop_signalled: asyncio.Event) -> None:
+        self._settings = settings
         self._trees = trees
-        self._told_to_end = told_to_end
-        self._workflow_directory = Path(order.workflow_directory)
+        self._stop_signalled = stop_signalled
+        self._workflow_directory = Path(settings.workflow_directory)
         self.sources = Sources(self._workflow_directory)
 
     async def run(self, start: Start) -> Outcome:
-        """The attempt's outcome. A site in trouble (`is_site_trouble`) raises OSError: the attempt is not to blame."""
+        """Run the attempt and return its outcome; OSError if the site is in trouble (`is_site_trouble`)."""
         folder = AttemptFolder(Path(start.directory))
         if folder.claim():
             crash_point("claimed")
-            outcome = await self._excused(await self._execute(folder, start))
+            outcome = await self._excuse_if_job_stops(await self._execute(folder, start))
             try:
                 folder.write_result(outcome)
-            except FileNotFoundError:  # the task removed what it was not to touch
+            except FileNotFoundError:  # the task deleted its attempt's folder
                 outcome = _failed(start, Ending.MISSING_OUTPUT, outcome.started_at, "it removed its own folder")
                 folder.claim()
                 folder.write_result(outcome)
             crash_point("result-written")
         else:
-            outcome = folder.result() or _failed(start, Ending.NODE_LOST, time.time(), "nobody knows what became of it")
+            message = "it was started before, and its result is unknown"
+            outcome = folder.result() or _failed(start, Ending.NODE_LOST, time.time(), message)
         if outcome.ending is Ending.SUCCESS and start.task.isolated:
             outcome = await self._publish(folder, start, outcome)
         crash_point("published")
@@ -73,32 +74,32 @@ class Runner:
         try:
             end = await self._trees.run(self._spec(start, folder, work, argv))
         finally:
-            notice.over()
+            notice.cancel()
         crash_point("spawned")
         if start.nodes and (end.stopped_for or end.signal):
-            await asyncio.to_thread(end_step, self._order.uid, start.task.id, start.attempt)
+            await asyncio.to_thread(cancel_step, self._settings.uid, start.task.id, start.attempt)
         if not start.task.isolated:
             self.sources.forget()
-        outcome = judge(start, end, work)
+        outcome = outcome_of(start, end, work)
         if notice.given and outcome.ending is not Ending.SUCCESS and end.stopped_for is None:
-            message = "it ended after it was told that its time would be up"
+            message = "it ended after the notice that its time would soon be over"
             return structs.replace(outcome, ending=Ending.SAVED, message=message)
         return outcome
 
-    async def _excused(self, outcome: Outcome) -> Outcome:
-        """A failure while the whole job is told to end, by a signal to everything in it, is not the attempt's own."""
+    async def _excuse_if_job_stops(self, outcome: Outcome) -> Outcome:
+        """Turn a failure into a cancellation if the batch system was ending the whole job at that time."""
         if outcome.ending is Ending.SUCCESS or outcome.ending.exhausted:
             return outcome
         by_term = outcome.signal == signal.SIGTERM or outcome.exit_code == 128 + signal.SIGTERM
-        if by_term or outcome.ending is Ending.LAUNCH_FAILED:  # what starts commands was perhaps told as well
+        if by_term or outcome.ending is Ending.LAUNCH_FAILED:  # the spawner may have got the signal, too
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._told_to_end.wait(), _TOLD_WITHIN_S)
-        if self._told_to_end.is_set():
-            return structs.replace(outcome, ending=Ending.CANCELLED, message="it was stopped with all that ran here")
+                await asyncio.wait_for(self._stop_signalled.wait(), _SIGNAL_WITHIN_S)
+        if self._stop_signalled.is_set():
+            return structs.replace(outcome, ending=Ending.CANCELLED, message="it was stopped with its whole job")
         return outcome
 
     def stop(self, task: str, attempt: int) -> None:
-        """End an attempt that is running here."""
+        """Stop an attempt if it runs here."""
         self._trees.kill(self._key(task, attempt))
 
     async def _prepare(self, folder: AttemptFolder, task: Task) -> Path:
@@ -106,7 +107,7 @@ class Runner:
             folder.kept.mkdir(mode=0o700, exist_ok=True)
         if not task.isolated:
             return self._workflow_directory
-        await asyncio.to_thread(furnish, folder.work, task, self._workflow_directory, self.sources)
+        await asyncio.to_thread(prepare_directory, folder.work, task, self._workflow_directory, self.sources)
         return folder.work
 
     def _argv(self, task: Task, work: Path) -> list[str]:
@@ -114,30 +115,30 @@ class Runner:
         return in_container(task, argv, work, self._workflow_directory) if task.container else argv
 
     def _key(self, task: str, attempt: int) -> str:
-        return f"{self._order.uid}/{task}/{attempt}"
+        return f"{self._settings.uid}/{task}/{attempt}"
 
     def _spec(self, start: Start, folder: AttemptFolder, work: Path, argv: list[str]) -> CommandSpec:
         limits = start.limits
-        about = {
+        variables = {
             "HEADWAY_TASK": start.task.id,
             "HEADWAY_TRY": str(start.attempt),
             "HEADWAY_CORES": f"{limits.cores:g}",
             "HEADWAY_MEMORY_BYTES": str(limits.memory_bytes),
         }
         if start.task.notice_s:
-            about["HEADWAY_KEEP"] = str(folder.kept)
+            variables["HEADWAY_KEEP"] = str(folder.kept)
         if start.nodes:
-            about |= about_nodes(self._order.uid, start.task.id, start.attempt, start.nodes, limits.cores)
+            variables |= node_variables(self._settings.uid, start.task.id, start.attempt, start.nodes, limits.cores)
         return CommandSpec(
             key=self._key(start.task.id, start.attempt),
             argv=argv,
-            environment=about | start.task.environment,
+            environment=variables | start.task.environment,
             directory=str(work),
             stdout=str(folder.stdout),
             stderr=str(folder.stderr),
             limits=limits,
-            measured_directory=str(folder.path) if start.task.isolated else None,  # with what it prints
-            grace_s=self._order.grace_s,
+            measured_directory=str(folder.path) if start.task.isolated else None,  # includes stdout and stderr
+            grace_s=self._settings.grace_s,
         )
 
     async def _publish(self, folder: AttemptFolder, start: Start, outcome: Outcome) -> Outcome:
@@ -162,12 +163,12 @@ class Runner:
 
 
 def is_site_trouble(error: Exception) -> bool:
-    """Whether the machine is at fault, so that the same attempt may do well once somebody has mended it."""
+    """Whether the machine is at fault (disk full, I/O error): the attempt may succeed once that is repaired."""
     return isinstance(error, OSError) and error.errno in _SITE_TROUBLE
 
 
-def judge(start: Start, end: CommandEnd, work: Path) -> Outcome:
-    """How the attempt ended, from how its command ended."""
+def outcome_of(start: Start, end: CommandEnd, work: Path) -> Outcome:
+    """Return the attempt's outcome, given how its command ended."""
     ending, message = _ending(start, end, work)
     made = stamps(work, start.task) if ending is Ending.SUCCESS else {}
     return Outcome(
@@ -195,15 +196,15 @@ def _ending(start: Start, end: CommandEnd, work: Path) -> tuple[Ending, str]:
     if end.signal is not None:
         return Ending.SIGNAL, f"it was ended by signal {end.signal} ({signal.strsignal(end.signal)})"
     if end.exit_code:
-        return Ending.EXIT_CODE, f"its command exited with code {end.exit_code}{_told_by_a_shell(end.exit_code)}"
+        return Ending.EXIT_CODE, f"its command exited with code {end.exit_code}{_signal_named_by_shell(end.exit_code)}"
     missing = missing_outputs(work, start.task)
     if missing:
         return Ending.MISSING_OUTPUT, f"its command succeeded but did not make {', '.join(missing[:3])}"
     return Ending.SUCCESS, ""
 
 
-def _told_by_a_shell(exit_code: int) -> str:
-    """What a shell means by a code above 128: not it, but what it ran, was ended by a signal."""
+def _signal_named_by_shell(exit_code: int) -> str:
+    """Describe an exit code above 128: a shell reports so that its command was ended by a signal."""
     name = signal.strsignal(exit_code - 128) if 128 < exit_code < 128 + signal.NSIG else None
     return f": signal {exit_code - 128} ({name})" if name else ""
 

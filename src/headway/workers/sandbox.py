@@ -1,4 +1,4 @@
-"""A directory of a task's own: what it may read is linked in, what it made is renamed out after success."""
+"""A task's own working directory: inputs are linked in, and after a success the outputs are renamed out of it."""
 
 from __future__ import annotations
 
@@ -13,38 +13,40 @@ from headway.model.outcome import Stamp
 from headway.model.task import Task, is_pattern
 from headway.workers.attempt import remove_tree
 
-_OURS = ".headway"
+_HEADWAY_FOLDER = ".headway"
 
 
 class Sources:
-    """The entries of the workflow's directory that no task makes, listed again only when the directory changed.
+    """The entries of the workflow's directory that no task makes. They are linked into every task's directory.
 
-    A directory in which no task makes anything is linked as a whole. Renaming an output into a directory changes it
-    too; such changes are our own and `expect_change` spares the listing, or a run of 10,000 tasks would list 10,000
-    entries 10,000 times.
+    A directory in which no task makes anything is linked as a whole. A directory is listed again only when its
+    modification time has changed. Publishing an output changes it, too; `expect_change` avoids the listing then,
+    without which 10,000 tasks would list 10,000 entries 10,000 times.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._produced: set[str] = set()
-        self._above: set[str] = {"."}  # directories in which something is made
-        self._listed: dict[str, tuple[int, list[str]]] = {}
+        self._above: set[str] = {"."}  # directories in which tasks make something
+        self._listed: dict[str, tuple[int, list[str]]] = {}  # (modification time, entries) by directory
 
     def add_produced(self, paths: Iterable[str]) -> None:
-        """Take note of more paths that tasks make."""
+        """Add paths that tasks make."""
         for path in paths:
             self._produced.add(path)
             self._above.update(str(parent) for parent in Path(path).parents)
         self.forget()
 
     def forget(self) -> None:
-        """List anew: a task that writes in place may have left anything."""
+        """List all directories anew: a task that is not isolated can have changed any of them."""
         self._listed.clear()
 
     def entries(self, opened: Set[str], folder: str = ".") -> Iterator[str]:
-        """Relative paths to link: files, and directories in which nothing is made and that need not be `opened`."""
-        place = self._directory / folder
-        modified = place.stat().st_mtime_ns
+        """Yield the relative paths to link: files, and directories to link as a whole.
+
+        A directory is entered instead if tasks make something in it, or if it is in `opened`.
+        """
+        modified = (self._directory / folder).stat().st_mtime_ns
         listed = self._listed.get(folder)
         if listed is None or listed[0] != modified:
             listed = (modified, self._list(folder))
@@ -57,22 +59,22 @@ class Sources:
 
     def _list(self, folder: str) -> list[str]:
         paths = (os.path.normpath(f"{folder}/{entry.name}") for entry in os.scandir(self._directory / folder))
-        return [path for path in paths if path not in self._produced and path != _OURS]
+        return [path for path in paths if path not in self._produced and path != _HEADWAY_FOLDER]
 
     def expect_change(self, folder: str, before_ns: int) -> None:
-        """A directory that was as listed at `before_ns` has since been changed by us alone."""
+        """Keep the listing of a directory that only we have changed since its modification time was `before_ns`."""
         listed = self._listed.get(folder)
         if listed and listed[0] == before_ns:
             self._listed[folder] = ((self._directory / folder).stat().st_mtime_ns, listed[1])
 
     def modified_ns(self, folder: str) -> int:
-        """When the directory last changed; 0 if it does not exist yet."""
-        place = self._directory / folder
-        return place.stat().st_mtime_ns if place.exists() else 0
+        """Return the directory's modification time; 0 if it does not exist."""
+        path = self._directory / folder
+        return path.stat().st_mtime_ns if path.exists() else 0
 
 
-def furnish(work: Path, task: Task, workflow_directory: Path, sources: Sources) -> None:
-    """Make the task's directory, with its inputs and everybody's sources linked in, and folders for its outputs."""
+def prepare_directory(work: Path, task: Task, workflow_directory: Path, sources: Sources) -> None:
+    """Create the task's directory with links to its inputs and to all sources, and folders for its outputs."""
     work.mkdir(mode=0o700)
     made: set[str] = {""}
     inputs = list(_input_files(task, workflow_directory))
@@ -95,14 +97,14 @@ def _folder_for(path: str, work: Path, made: set[str]) -> None:
 
 
 def _input_files(task: Task, workflow_directory: Path) -> Iterator[str]:
-    """The inputs inside the workflow's directory, patterns resolved; others are read where they are."""
+    """Yield the inputs inside the workflow's directory, with patterns resolved. Absolute paths need no link."""
     for path in task.inputs:
         if not path.startswith("/"):
             yield from matching(path, task, workflow_directory) if is_pattern(path) else [path]
 
 
 def matching(pattern: str, task: Task, directory: Path) -> list[str]:
-    """The files that an input pattern names now; what the task itself makes is no input of it."""
+    """Return the files that an input pattern matches now, without the task's own outputs."""
     own = tuple(f"{path}/" for path in task.outputs)
     return sorted(
         path
@@ -112,25 +114,25 @@ def matching(pattern: str, task: Task, directory: Path) -> list[str]:
 
 
 def missing_outputs(work: Path, task: Task) -> list[str]:
-    """The declared outputs that are not there, or are links to something that will not stay."""
+    """Return the declared outputs that do not exist, or that are links to files which will be deleted with `work`."""
     inside = os.path.realpath(work) + os.sep
     kept = {inside + path for path in task.outputs}
     missing = []
     for path in task.outputs:
         target = os.path.realpath(work / path)
-        passing = task.isolated and target.startswith(inside) and target not in kept
-        if not os.path.exists(target) or passing or (task.isolated and _points_into(work / path, inside)):
+        is_temporary = task.isolated and target.startswith(inside) and target not in kept
+        if not os.path.exists(target) or is_temporary or (task.isolated and _points_into(work / path, inside)):
             missing.append(path)
     return missing
 
 
 def _points_into(path: Path, folder: str) -> bool:
-    """Whether it is a link whose text says a place in `folder`, which will be gone."""
+    """Whether `path` is a symbolic link with an absolute target inside `folder`."""
     return path.is_symlink() and os.path.normpath(os.readlink(path)).startswith(folder)
 
 
 def stamps(directory: Path, task: Task) -> dict[str, Stamp]:
-    """What the task's outputs look like, those that exist."""
+    """Return size and modification time of each output that exists."""
     return {path: _stamp(directory / path) for path in task.outputs if (directory / path).exists()}
 
 
@@ -147,39 +149,37 @@ def _stamp(path: Path) -> Stamp:
 
 
 def publish(work: Path, task: Task, workflow_directory: Path) -> Iterator[str]:
-    """Rename the outputs into the workflow's directory, yielding each. Repeating it after a crash does no harm."""
+    """Rename the outputs into the workflow's directory, yielding each. It can be repeated after a crash."""
     root = os.path.realpath(workflow_directory)
     for path in task.outputs:
         source, target = work / path, workflow_directory / path
         if not os.path.lexists(source):
             continue  # renamed before the crash
         target.parent.mkdir(parents=True, exist_ok=True)
-        place = os.path.realpath(target.parent)
-        if place != root and not place.startswith(root + os.sep):
+        parent = os.path.realpath(target.parent)
+        if parent != root and not parent.startswith(root + os.sep):
             raise InputError(f"output {path} would leave the workflow's directory through a link", where=str(root))
         _move(source, target)
         yield path
 
 
 def _move(source: Path, target: Path) -> None:
-    """Put `source` in the place of whatever is at `target`; a reader finds the old, nothing, or the new, never half."""
+    """Move `source` to `target`, replacing what is there. A reader sees the old, the new or nothing, never a part."""
     fresh, old = (target.with_name(f".{target.name}.headway-{part}") for part in ("new", "old"))
     crosses = source.lstat().st_dev != target.parent.stat().st_dev
     if crosses:
         _copy(source, fresh)
     folder = source.is_dir() and not source.is_symlink()
-    if target.is_dir() and not target.is_symlink():  # rename does not replace a directory that is not empty
+    if target.is_dir() and not target.is_symlink():  # rename(2) does not replace a directory that is not empty
         if not folder:
-            raise InputError(
-                f"output {target.name} is a file, and there is a directory of that name", where=str(target)
-            )
+            raise InputError(f"output {target.name} is a file, but a directory of that name exists", where=str(target))
         if old.exists():
             remove_tree(old)
         target.rename(old)
     elif folder and os.path.lexists(target):
         target.unlink()
     mode = source.lstat().st_mode
-    if folder:  # a directory that may not be written to cannot be moved, either
+    if folder:  # a directory without write permission cannot be moved
         source.chmod(mode | 0o700)
     (fresh if crosses else source).rename(target)
     if folder:

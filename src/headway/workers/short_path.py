@@ -1,4 +1,4 @@
-"""A unix socket's name may have 107 bytes at most; through an open directory any path is short."""
+"""Short paths for unix sockets, whose addresses are limited to 107 bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def short_path(folder: Path, name: str) -> Iterator[str]:
-    """The path of `name` in `folder`, to bind or to connect to while this lasts."""
+    """Give a short path of `folder/name` for binding or connecting; valid inside the `with` block only."""
     handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{handle}/{name}"

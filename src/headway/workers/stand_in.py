@@ -1,8 +1,7 @@
-"""The little program that a synthetic task runs: it takes the time, processors and memory that a real task took, and
-writes as much.
+"""The program of a synthetic task: uses the time, cores and memory that a real task used, and writes as much output.
 
-It is started as `python -I -S -B stand_in.py`, imports next to nothing and nothing of ours, so that it is there in some
-10 ms and weighs some 4 MB of its own.
+It is started as `python -I -S -B stand_in.py` and imports very little, so that it starts within about 10 ms and has a
+footprint of about 4 MB.
 """
 
 import math
@@ -10,7 +9,7 @@ import os
 import sys
 import time
 
-_LOOK_S = 0.01  # how finely work and rest alternate
+_SLICE_S = 0.01  # the length of one period of work or rest
 _BLOCK_BYTES = 1 << 18
 _PIECE_BYTES = 1 << 28
 _PAGE_BYTES = 4096
@@ -19,10 +18,10 @@ USAGE = "stand_in.py --run SECONDS --busy CORES --memory BYTES [--list FILE] [NA
 
 
 def main(arguments: list[str]) -> int:
-    """Write the outputs, hold the memory, and be busy until the time is over."""
+    """Write the outputs, hold the memory, and keep the cores busy until the time is over."""
     began_s = time.monotonic()
     try:
-        amounts, outputs = _understood(arguments)
+        amounts, outputs = _parse(arguments)
     except (ValueError, OSError) as error:
         print(f"{error}\nusage: {USAGE}", file=sys.stderr)
         return 2
@@ -39,7 +38,7 @@ def main(arguments: list[str]) -> int:
     return 1 if any(failed) else 0
 
 
-def _understood(arguments: list[str]) -> tuple[dict[str, float], list[tuple[str, int]]]:
+def _parse(arguments: list[str]) -> tuple[dict[str, float], list[tuple[str, int]]]:
     amounts = {"--run": 0.0, "--busy": 1.0, "--memory": 0.0}
     entries: list[str] = []
     words = iter(arguments)
@@ -55,20 +54,20 @@ def _understood(arguments: list[str]) -> tuple[dict[str, float], list[tuple[str,
     for entry in entries:
         path, mark, size = entry.rpartition("=")
         if not mark:
-            raise ValueError(f"{entry!r} is not an output with its size")
+            raise ValueError(f"{entry!r} is not of the form NAME=BYTES")
         outputs.append((path, int(size)))
     return amounts, outputs
 
 
 def _workers(busy: float) -> tuple[int, float]:
-    """How many processes share the work, and how many cores they keep busy together: no more than were given."""
+    """Return the number of processes and the cores that they keep busy together, at most $HEADWAY_CORES."""
     given = float(os.environ.get("HEADWAY_CORES") or math.inf)
     workers = max(1, int(min(math.ceil(busy), given)))
     return workers, min(busy, given, workers)
 
 
 def _start_worker(began_s: float, work_s: float, share: float) -> int:
-    """Fork one more process that works; before the memory is taken, of which it would show a share."""
+    """Fork another process that works. Done before memory is allocated, which the child would share."""
     child = os.fork()
     if child:
         return child
@@ -79,18 +78,18 @@ def _start_worker(began_s: float, work_s: float, share: float) -> int:
 
 
 def _work(began_s: float, work_s: float, share: float) -> None:
-    """Use `work_s` of processor time, what this process has used already included, never ahead of its share."""
+    """Use `work_s` of CPU time in all, including what this process has used before, at a rate of `share` cores."""
     while (left_s := work_s - time.process_time()) > 0:
         ahead_s = time.process_time() / share - (time.monotonic() - began_s)
         if share < 1 and ahead_s > 0:
-            time.sleep(max(ahead_s, _LOOK_S))
-        until_s = time.process_time() + min(left_s, _LOOK_S)
+            time.sleep(max(ahead_s, _SLICE_S))
+        until_s = time.process_time() + min(left_s, _SLICE_S)
         while time.process_time() < until_s:
-            sum(range(1000))  # a look at the clock is the kernel's work: do some of our own in between
+            sum(range(1000))  # user time: reading the clock alone would be system time
 
 
 def _hold(memory_bytes: int) -> list[bytearray]:
-    """Memory whose every page was written to, so much that the process has `memory_bytes` of its own."""
+    """Allocate memory and write to each page, so that this process holds `memory_bytes` in all."""
     with open("/proc/self/statm", encoding="ascii") as file:
         _, resident, shared = file.read().split()[:3]
     missing_bytes = memory_bytes - (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
@@ -104,7 +103,7 @@ def _hold(memory_bytes: int) -> list[bytearray]:
 
 
 def _write(path: str, size_bytes: int) -> None:
-    """A file of that size whose every line is its own name: no two outputs are alike, and none has holes."""
+    """Write a file of this size that repeats its own name: no two outputs are equal, and none is sparse."""
     line = f"{path}\n".encode(errors="surrogateescape")
     block = line * (min(size_bytes, _BLOCK_BYTES) // len(line) + 1)
     with open(path, "wb", buffering=0) as file:

@@ -1,11 +1,13 @@
-"""The node supervisor: one long-lived process a node, started apart from the manager and outliving it.
+"""The node supervisor: one long-lived process on each node. It is started apart from the manager and outlives it.
 
-`python -m headway.workers.supervisor JOB-FOLDER` reads its order from that folder and listens on a unix socket there.
+`python -m headway.workers.supervisor FOLDER` reads its settings from that folder and listens on a unix socket there. It
+logs to its standard error, which the starter redirects to a file in the job's folder.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -13,35 +15,38 @@ import sys
 from pathlib import Path
 
 from headway import locks
+from headway.log_setup import LEVEL_VARIABLE, set_up_logging
 from headway.model.outcome import Outcome
 from headway.workers import protocol
-from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET, STARTED, JobOrder
+from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET, STARTED, SupervisorSettings
 from headway.workers.runner import Runner
 from headway.workers.trees import ProcessTrees
 
 _HISTORY = "HEADWAY_HISTORY"
 
+_log = logging.getLogger("headway.workers.supervisor")  # this module runs as __main__
+
 
 class Supervisor:
-    """Runs what a manager asks for, remembers what it has not been told is noted, and leaves when nobody needs it."""
+    """Runs the attempts that a manager asks for, and repeats each outcome until a manager acknowledges it."""
 
-    def __init__(self, order: JobOrder, trees: ProcessTrees) -> None:
-        self._order = order
+    def __init__(self, settings: SupervisorSettings, trees: ProcessTrees) -> None:
+        self._settings = settings
         self._trees = trees
-        self._told_to_end = asyncio.Event()  # by a signal: perhaps everything else here was, too
-        self._runner = Runner(order, trees, self._told_to_end)
+        self._stop_signalled = asyncio.Event()  # the batch system may have signalled the tasks as well
+        self._runner = Runner(settings, trees, self._stop_signalled)
         self._running: dict[tuple[str, int], asyncio.Task[None]] = {}
-        self._unnoted: dict[tuple[str, int], Outcome] = {}
+        self._unacknowledged: dict[tuple[str, int], Outcome] = {}
         self._manager: asyncio.StreamWriter | None = None
         self._leaving = asyncio.Event()
-        self._something_happened = asyncio.Event()
+        self._activity = asyncio.Event()
 
     async def serve(self, listener: socket.socket) -> None:
-        """Work until released, told to stop, or alone and idle for too long."""
+        """Serve managers until told to end, or until there was no manager and no work for `linger_s`."""
         loop = asyncio.get_running_loop()
         for stop_signal in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(stop_signal, self._end)
-        server = await asyncio.start_unix_server(self._talk, sock=listener, limit=LONGEST_LINE_BYTES)
+            loop.add_signal_handler(stop_signal, self._end_by_signal)
+        server = await asyncio.start_unix_server(self._serve_manager, sock=listener, limit=LONGEST_LINE_BYTES)
         watch = asyncio.create_task(self._leave_when_idle())
         await self._leaving.wait()
         watch.cancel()
@@ -51,43 +56,48 @@ class Supervisor:
         await asyncio.gather(*self._running.values(), return_exceptions=True)
         if self._manager is not None:
             self._manager.close()
+        _log.info("ended")
 
-    def _end(self) -> None:
-        self._told_to_end.set()
+    def _end_by_signal(self) -> None:
+        _log.info("told to end by a signal, with %d attempts running", len(self._running))
+        self._stop_signalled.set()
         self._leaving.set()
 
     async def _leave_when_idle(self) -> None:
         while True:
-            self._something_happened.clear()
+            self._activity.clear()
             try:
-                await asyncio.wait_for(self._something_happened.wait(), self._order.linger_s)
+                await asyncio.wait_for(self._activity.wait(), self._settings.linger_s)
             except TimeoutError:
                 if not self._running and self._manager is None:
+                    _log.info("no manager and no work for %g s: leaving", self._settings.linger_s)
                     self._leaving.set()
 
-    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve a manager. The newest one is the one that counts: an older one is dead or about to be."""
+    async def _serve_manager(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection. Messages go to the newest one only: the manager of an older one is gone."""
         self._manager = writer
-        hello = protocol.Hello(self._order.node, os.getpid(), self._trees.method, self._trees.reason)
-        self._say(hello)
-        for outcome in self._unnoted.values():
-            self._say(protocol.Ended(outcome))
+        _log.info("a manager connected; %d outcomes are not acknowledged", len(self._unacknowledged))
+        self._send(protocol.Hello(self._settings.node, os.getpid(), self._trees.method, self._trees.reason))
+        for outcome in self._unacknowledged.values():
+            self._send(protocol.Ended(outcome))
         try:
             while line := await reader.readline():
-                self._do(protocol.decode_from_manager(line))
-        except (ConnectionError, ValueError) as error:  # a broken line is as good as a broken connection
-            print(f"lost the manager: {error}", file=sys.stderr)
+                self._handle(protocol.decode_from_manager(line))
+        except (ConnectionError, ValueError) as error:  # an invalid line ends the connection, too
+            _log.warning("lost the manager: %s", error)
+        else:
+            _log.info("the manager disconnected")
         finally:
             writer.close()
             if self._manager is writer:
                 self._manager = None
-            self._something_happened.set()
+            self._activity.set()
 
-    def _say(self, message: protocol.Message) -> None:
+    def _send(self, message: protocol.Message) -> None:
         if self._manager is not None and not self._manager.is_closing():
             self._manager.write(protocol.encode(message))
 
-    def _do(self, message: protocol.ToSupervisor) -> None:
+    def _handle(self, message: protocol.ToSupervisor) -> None:
         match message:
             case protocol.Start():
                 self._start(message)
@@ -95,39 +105,43 @@ class Supervisor:
                 self._runner.stop(message.task, message.attempt)
             case protocol.Noted():
                 for task, attempt in message.attempts:
-                    self._unnoted.pop((task, attempt), None)
+                    self._unacknowledged.pop((task, attempt), None)
             case protocol.Produced():
                 self._runner.sources.add_produced(message.paths)
             case protocol.Leave():
+                _log.info("the manager has no more work: leaving")
                 self._leaving.set()
 
     def _start(self, start: protocol.Start) -> None:
         key = (start.task.id, start.attempt)
-        if key in self._unnoted:
-            self._say(protocol.Ended(self._unnoted[key]))
+        if key in self._unacknowledged:
+            self._send(protocol.Ended(self._unacknowledged[key]))
         elif key not in self._running:
             self._running[key] = asyncio.create_task(self._attempt(key, start))
 
     async def _attempt(self, key: tuple[str, int], start: protocol.Start) -> None:
+        _log.info("attempt %s/%d starts", *key)
         try:
             outcome = await self._runner.run(start)
-        except Exception as error:  # nothing that the task did: the manager will stop, and ask again when it is resumed
+        except Exception as error:  # no fault of the task: the manager stops, and starts it again when it is resumed
+            _log.exception("attempt %s/%d could not be run", *key)
             what, where = (error.strerror, error.filename) if isinstance(error, OSError) else (str(error), None)
-            self._say(protocol.Trouble(f"cannot run tasks: {what}", str(where or start.directory)))
+            self._send(protocol.Trouble(f"cannot run tasks: {what}", str(where or start.directory)))
         else:
-            self._unnoted[key] = outcome
-            if not self._told_to_end.is_set():  # else whoever finds that the job has ended also finds the result
-                self._say(protocol.Ended(outcome))
+            _log.info("attempt %s/%d ended: %s %s", *key, outcome.ending.value, outcome.message)
+            self._unacknowledged[key] = outcome
+            if not self._stop_signalled.is_set():  # otherwise the manager reads the result from disk when the job ends
+                self._send(protocol.Ended(outcome))
         finally:
             del self._running[key]
-            self._something_happened.set()
+            self._activity.set()
 
 
 def take_job(folder: Path) -> int | None:
-    """The lock of a job's folder, held while this process lives; None if a twin has or had the job.
+    """Lock a job's folder while this process lives; None if another supervisor has or had the job.
 
-    A job is served once. Its mark stays after its supervisor has ended, so that a twin which was slow to start does not
-    take up again what is over.
+    A job is served once. The file STARTED stays after its supervisor has ended, so that a supervisor that was slow to
+    start does not take up a job that is over.
     """
     handle = locks.take(folder / LOCK, str(os.getpid()))
     if handle is None:
@@ -141,7 +155,7 @@ def take_job(folder: Path) -> int | None:
 
 
 def listen() -> socket.socket:
-    """The socket in the current directory: a relative name, since a unix socket's may have 107 bytes at most."""
+    """Listen on the socket in the current directory, by a relative name: its path is limited to 107 bytes."""
     Path(SOCKET).unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(SOCKET)
@@ -151,13 +165,15 @@ def listen() -> socket.socket:
 
 
 async def supervise(folder: Path) -> None:
-    """Be the supervisor of that job."""
-    order = JobOrder.read(folder)
-    trees = ProcessTrees(method=order.method)
+    """Be the supervisor of the job in this folder."""
+    settings = SupervisorSettings.read(folder)
+    trees = ProcessTrees(method=settings.method)
     await trees.start()
+    about = (settings.tag, settings.node, os.getpid(), trees.method, trees.reason)
+    _log.info("supervising job %s on %s as process %d; tasks are measured by %s (%s)", *about)
     try:
         listener = listen()
-        await Supervisor(order, trees).serve(listener)
+        await Supervisor(settings, trees).serve(listener)
     finally:
         await trees.close()
         Path(SOCKET).unlink(missing_ok=True)
@@ -166,10 +182,13 @@ async def supervise(folder: Path) -> None:
 def main() -> None:
     """Entry point of the supervisor process."""
     folder = Path(sys.argv[1])
+    set_up_logging()
+    os.environ.pop(LEVEL_VARIABLE, None)  # tasks inherit this environment, and the level is not meant for them
     if take_job(folder) is None:
+        _log.info("another supervisor has or had this job")
         return
     os.chdir(folder)
-    if "://" in os.environ.get(_HISTORY, ""):  # it may hold a password, which is not for tasks
+    if "://" in os.environ.get(_HISTORY, ""):  # the URL can hold a password, which tasks must not see
         del os.environ[_HISTORY]
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     asyncio.run(supervise(folder))

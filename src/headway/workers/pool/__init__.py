@@ -1,4 +1,4 @@
-"""Lines between a manager and the nodes of its jobs, carried by dask.distributed over TLS with keys made for the run.
+"""Connections through dask.distributed, over TLS with keys made for the run.
 
-`scheduler` knows who is there, `carrier` is the Dask worker of a node, `lines` is the manager's end.
+`scheduler` knows the addresses of the nodes, `relay` is the Dask worker on a node, `connections` is the manager's end.
 """

@@ -1,4 +1,4 @@
-"""Where the pool's scheduler listens: a file that it writes and everybody else reads."""
+"""The addresses of the pool's scheduler: it writes them to a file that the manager and the relays read."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from distributed.comm.core import Comm
 
 _FILE = "scheduler.json"
-# For one address to answer. Dask tries again all that time, also where nobody listens any more; not so short that a
-# busy host cannot say hello in a fifth of it, which is what Dask gives the first attempt.
+# How long one address may take to answer. Dask retries during this time, also if no process listens there. Its first
+# try gets a fifth of this time, which must be enough for a TLS handshake with a busy host.
 _ANSWER_WITHIN_S = 5.0
 
 
-class Whereabouts(Struct, frozen=True):
-    """A host has several addresses; nodes may reach it by one of them and the manager by another."""
+class SchedulerAddress(Struct, frozen=True):
+    """Where the scheduler listens. Nodes and the manager may reach its host by different addresses."""
 
     addresses: tuple[str, ...]
     host: str
     pid: int
 
     @staticmethod
-    def read(pool: Path) -> Whereabouts | None:
-        """Where the scheduler is, or was; None if there has been none."""
+    def read(pool: Path) -> SchedulerAddress | None:
+        """Read the address of the pool's last scheduler, which may have ended; None if there was none."""
         try:
-            return msgspec.json.decode((pool / _FILE).read_bytes(), type=Whereabouts)
-        except (OSError, ValueError):  # a network file system may show half of it for a moment
+            return msgspec.json.decode((pool / _FILE).read_bytes(), type=SchedulerAddress)
+        except (OSError, ValueError):  # a network file system can show a part of the file for a moment
             return None
 
     def write(self, pool: Path) -> None:
-        """Let everybody know."""
+        """Write the address for the manager and the relays."""
         making = pool / f".{_FILE}.{self.pid}"
         handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb") as file:
@@ -46,38 +46,38 @@ class Whereabouts(Struct, frozen=True):
         making.rename(pool / _FILE)
 
     def withdraw(self, pool: Path) -> None:
-        """This scheduler is gone; another that may have taken its place is not."""
-        if Whereabouts.read(pool) == self:
+        """Delete the address, unless another scheduler has replaced it."""
+        if SchedulerAddress.read(pool) == self:
             (pool / _FILE).unlink(missing_ok=True)
 
 
-async def reach(where: Whereabouts, connection: Mapping[str, Any]) -> tuple[str, Comm] | None:
-    """The first address that answers and shows the run's certificate, with an open connection to it."""
+async def reach(where: SchedulerAddress, tls: Mapping[str, Any]) -> tuple[str, Comm] | None:
+    """Connect to the first address that answers with the run's certificate; return it with the open connection."""
     for address in where.addresses:
-        comm = await connect(address, connection)
+        comm = await connect(address, tls)
         if comm is not None:
             return address, comm
     return None
 
 
-async def connect(address: str, connection: Mapping[str, Any]) -> Comm | None:
-    """A connection; None if nobody answers in time, or somebody who is not of this pool."""
+async def connect(address: str, tls: Mapping[str, Any]) -> Comm | None:
+    """Connect; None if no process answers in time, or one without the run's certificate."""
     from distributed.comm.core import connect as dask_connect
 
     try:
         async with asyncio.timeout(_ANSWER_WITHIN_S):
-            comm: Comm = await dask_connect(address, timeout=_ANSWER_WITHIN_S, deserialize=False, **connection)
+            comm: Comm = await dask_connect(address, timeout=_ANSWER_WITHIN_S, deserialize=False, **tls)
             return comm
-    except OSError:  # a time-out is an OSError, too
+    except OSError:  # includes TimeoutError
         return None
 
 
 def own_addresses() -> list[str]:
-    """By which others may reach this host, the one that its name stands for first."""
+    """Return this host's addresses that other hosts can use, the address of its host name first."""
     import psutil
 
     found: list[str] = []
-    with contextlib.suppress(OSError):  # a host that does not know its own name
+    with contextlib.suppress(OSError):  # the host name cannot be resolved
         found += [str(entry[4][0]) for entry in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
     up = {name for name, state in psutil.net_if_stats().items() if state.isup}
     for name, entries in psutil.net_if_addrs().items():

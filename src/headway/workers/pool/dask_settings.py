@@ -1,4 +1,4 @@
-"""Dask as the pool needs it: a way to carry messages, and nothing that runs what somebody sends."""
+"""Dask's settings in the pool: it passes messages on, and runs no code that is sent to it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-# A worker that only passes messages on needs none of its watching of itself, and the login node is everybody's.
+# A worker that only passes messages on needs no self-monitoring, and the login node is shared with other users.
 _SETTINGS: Mapping[str, Any] = {
     "distributed.scheduler.active-memory-manager.start": False,
     "distributed.scheduler.work-stealing": False,
@@ -27,9 +27,9 @@ _SETTINGS: Mapping[str, Any] = {
 
 
 def configure() -> None:
-    """For a process that is only a part of the pool: files and variables of the user's own Dask do not count."""
+    """Configure Dask in a process of the pool. The user's own Dask settings (files, variables) are ignored."""
     import dask
-    import distributed  # noqa: F401  -- its defaults come with it
+    import distributed  # noqa: F401  -- registers its default settings
 
     dask.config.refresh(paths=[], env={})
     dask.config.set(_SETTINGS)
@@ -37,5 +37,5 @@ def configure() -> None:
 
 
 def all_but(handlers: Iterable[str], needed: Iterable[str]) -> list[str]:
-    """What a server refuses to do. Some of Dask's operations run functions that are sent to them."""
+    """Return the operations that a server must refuse: some of Dask's run functions that are sent to them."""
     return sorted(set(handlers) - set(needed))

@@ -1,4 +1,4 @@
-"""Keys made for one run: whoever cannot read them in the run's folder cannot reach its pool."""
+"""TLS keys made for one run. A process that cannot read them in the run's folder cannot connect to its pool."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 _KEYS, _KEY, _CERTIFICATE = "keys", "key.pem", "certificate.pem"
 _NAME = "headway-pool"
-# A run may be resumed after years; its keys are worth nothing without its folder. Clocks of nodes differ.
+# Long, since a run can be resumed years later. A key is as safe as the run's folder, however long it is valid.
 _VALID_FOR = datetime.timedelta(days=3650)
-_VALID_SINCE = datetime.timedelta(days=2)
+_VALID_SINCE = datetime.timedelta(days=2)  # the clocks of nodes differ
 
 
 def make_keys(pool: Path) -> None:
-    """Make the run's keys, if there are none. They appear whole, by renaming: of two who make them, one wins."""
+    """Make the run's keys, unless they exist. They appear atomically: of two processes that make them, one wins."""
     pool.mkdir(mode=0o700, parents=True, exist_ok=True)
     if (pool / _KEYS).exists():
         return
@@ -39,7 +39,7 @@ def make_keys(pool: Path) -> None:
 
 
 def security(pool: Path) -> Security:
-    """What everybody in the pool shows and asks to see: the one certificate that the run made for itself."""
+    """Return the TLS settings of every process in the pool: all use, and require, the run's own certificate."""
     from distributed import Security
 
     key, certificate = _for_dask(pool / _KEYS / _KEY), _for_dask(pool / _KEYS / _CERTIFICATE)
@@ -59,12 +59,12 @@ def security(pool: Path) -> Security:
 
 
 def _for_dask(path: Path) -> str:
-    """A file's name, or its content: a name with line ends in it Dask would take for the content."""
+    """Return the file's name; its content if the name holds a line end, since Dask takes such a text for content."""
     return path.read_text() if "\n" in str(path) else str(path)
 
 
 def _new_pair() -> tuple[bytes, bytes]:
-    """A key and a certificate that it signs itself, both as PEM."""
+    """Make a key and its self-signed certificate, both as PEM."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -95,4 +95,4 @@ def _write(path: Path, content: bytes) -> None:
     with os.fdopen(handle, "wb") as file:
         file.write(content)
         file.flush()
-        os.fsync(file.fileno())  # nodes read them soon
+        os.fsync(file.fileno())  # other hosts read them soon

@@ -1,4 +1,4 @@
-"""Process trees: commands started from something small, measured, and held to their limits with all they start."""
+"""Process trees: commands with all processes that they start, measured and kept within their limits."""
 
 from headway.workers.trees.command import CommandEnd, CommandSpec
 from headway.workers.trees.methods import detect_method

@@ -1,4 +1,4 @@
-"""Groups as cgroup v1: the memory controller, and cpuacct where we may use it."""
+"""Groups as v1 cgroups: the memory controller, and cpuacct where it is writable."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import os
 import re
 
 from headway.workers.trees import cgroups
-from headway.workers.trees.group import Group, Groups, Look, Totals
-from headway.workers.trees.processes import Kin, Process, read_process
+from headway.workers.trees.group import Groups, Sample, Totals
+from headway.workers.trees.processes import ChildrenOf, read_process
 
 _STAT = re.compile(r"^total_(rss|shmem|swap|cache) (\d+)$", re.MULTILINE)
 _OOM = re.compile(r"^(oom_kill) (\d+)$", re.MULTILINE)
 
 
 class CgroupV1Groups(Groups):
-    """Makes a cgroup an attempt below our own, in the memory hierarchy and if possible in that of cpuacct."""
+    """Makes a cgroup for each attempt below our own, in the memory hierarchy and if possible in that of cpuacct."""
 
     method = "cgroup-v1"
 
@@ -26,7 +26,6 @@ class CgroupV1Groups(Groups):
         self._made = 0
 
     def make(self, key: str, memory_bytes: int) -> CgroupV1Group:
-        """A cgroup for one attempt."""
         self._made += 1
         name = f"{cgroups.attempt_name(key)}{self._made}"
         group = CgroupV1Group(f"{self._memory}/{name}", self._cpuacct and f"{self._cpuacct}/{name}")
@@ -34,66 +33,48 @@ class CgroupV1Groups(Groups):
         return group
 
     def close(self) -> None:
-        """Remove our own folders; every attempt's is gone by now."""
+        """Remove our own folders. Those of the attempts are removed before."""
         for folder in filter(None, (self._memory, self._cpuacct)):
             cgroups.remove_folder(folder)
 
 
-class CgroupV1Group(Group):
+class CgroupV1Group(cgroups.CgroupGroup):
     """One attempt's cgroup."""
 
     method = "cgroup-v1"
 
     def __init__(self, memory: str, cpuacct: str | None) -> None:
+        super().__init__(memory)
         self._memory = memory
         self._cpuacct = cpuacct
-        self._most_cache_bytes = 0
-        self._leader: int | None = None
         self.procs_files = [f"{folder}/cgroup.procs" for folder in (memory, cpuacct) if folder]
 
     def create(self, memory_bytes: int) -> None:
-        """Make the folders and set the kernel's limit."""
+        """Make the folders and set the memory limit."""
         os.mkdir(self._memory)
         if self._cpuacct:
             os.mkdir(self._cpuacct)
         if memory_bytes:
             limit = str(cgroups.kernel_limit_bytes(memory_bytes))
             cgroups.write(f"{self._memory}/memory.limit_in_bytes", limit)
-            # Memory and swap together: otherwise the kernel would swap out what it must not. Absent without swap
-            # accounting, and there the kernel's limit is on what is in memory only.
+            # A limit on memory and swap together: otherwise the kernel would swap out what exceeds the memory limit.
+            # The file is absent without swap accounting; the limit then holds for resident memory only.
             swap_limit = f"{self._memory}/memory.memsw.limit_in_bytes"
             if os.access(swap_limit, os.W_OK):
                 cgroups.write(swap_limit, limit)
 
-    def lead(self, pid: int | None) -> None:
-        """It enters the cgroup a moment after it was started."""
-        self._leader = pid
-
-    def members(self, kin: Kin) -> list[int]:
-        """Whatever was forked by a member is one, wherever it went; the first process also before it gets there."""
-        pids = cgroups.processes_below(self._memory)
-        if self._leader is None:
-            return pids
-        return [self._leader, *(pid for pid in pids if pid != self._leader)]
-
-    def look(self, kin: Kin) -> Look | None:
-        """What the kernel charges to the cgroup, page cache apart."""
+    def sample(self, children_of: ChildrenOf) -> Sample | None:
         held_bytes = self._held_bytes()
         if held_bytes is None:
             return None
         cpu_s = self._cpu_s()
         if cpu_s is None:
-            processes = (read_process(pid) for pid in self.members(kin))
+            processes = (read_process(pid) for pid in self.members(children_of))
             cpu_s = sum(process.cpu_s for process in processes if process)
-        return Look(held_bytes, held_bytes, cpu_s)
-
-    def owns(self, orphan: Process) -> bool:
-        """A process keeps its cgroup until it is reaped."""
-        return cgroups.holds(self._memory, orphan.pid)
+        return Sample(held_bytes, held_bytes, cpu_s)
 
     def totals(self) -> Totals:
-        """The kernel's own counters: no look is needed for these."""
-        self._held_bytes()  # for the cache: what was read and written stays charged after the last member's end
+        self._held_bytes()  # updates the page cache figure: cache stays charged after the last process has ended
         peak_bytes = cgroups.read_amount(f"{self._memory}/memory.memsw.max_usage_in_bytes")
         if peak_bytes is None:
             peak_bytes = cgroups.read_amount(f"{self._memory}/memory.max_usage_in_bytes")
@@ -106,11 +87,10 @@ class CgroupV1Group(Group):
         )
 
     def memory_kills(self) -> int:
-        """`oom_kill` counts every member that the kernel killed, also one whose parent carried on."""
+        """Return `oom_kill`, which also counts a killed process whose parent carried on."""
         return cgroups.read_amounts(f"{self._memory}/memory.oom_control", _OOM).get("oom_kill", 0)
 
     def remove(self) -> bool:
-        """Both folders."""
         removed = [cgroups.remove_folder(folder) for folder in (self._memory, self._cpuacct) if folder]
         return all(removed)
 

@@ -1,4 +1,4 @@
-"""Groups as cgroup v2, in a cgroup that was delegated to us: `systemd-run --user --scope -p Delegate=yes headway …`."""
+"""Groups as v2 cgroups, in a cgroup delegated to this user: `systemd-run --user --scope -p Delegate=yes headway …`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import re
 import signal
 
 from headway.workers.trees import cgroups
-from headway.workers.trees.group import Group, Groups, Look, Totals
-from headway.workers.trees.processes import Kin, Process
+from headway.workers.trees.group import Groups, Sample, Totals
+from headway.workers.trees.processes import ChildrenOf
 
 _CONTROL = "cgroup.subtree_control"
 _STAT = re.compile(r"^(anon|shmem|file|kernel) (\d+)$", re.MULTILINE)
@@ -18,10 +18,10 @@ _CPU = re.compile(r"^(usage_usec) (\d+)$", re.MULTILINE)
 
 
 def unusable_because(own: str) -> str:
-    """Why the v2 cgroup `own` cannot be used for attempts; "" if it can, as far as one can tell without trying."""
+    """Return why the v2 cgroup `own` cannot be used for attempts; "" if it can, as far as its files tell."""
     controllers = (cgroups.read_text(f"{own}/cgroup.controllers")).split()
     if "memory" not in controllers:
-        return "its memory controller is not available to us"
+        return "its memory controller is not available to this user"
     for name in ("", "/cgroup.procs", f"/{_CONTROL}"):
         if not os.access(f"{own}{name}", os.W_OK):
             return f"{own}{name} is not writable (not delegated to this user)"
@@ -31,7 +31,7 @@ def unusable_because(own: str) -> str:
 
 
 def _is_ours(own: str) -> bool:
-    """Root may write everywhere, but what systemd has not delegated it may rearrange at any time."""
+    """Whether the cgroup was delegated. Root can write to any, but systemd may rearrange those not delegated."""
     if os.stat(own).st_uid == os.geteuid() != 0 or not os.path.isdir("/run/systemd/system"):
         return True
     for name in ("user.delegate", "trusted.delegate"):
@@ -41,11 +41,11 @@ def _is_ours(own: str) -> bool:
 
 
 class CgroupV2Groups(Groups):
-    """Makes a cgroup an attempt: `<own>/headway-…/<attempt>`.
+    """Makes a cgroup for each attempt: `<own>/headway-…/<attempt>`.
 
-    A cgroup that hands controllers down may have no processes itself. So whatever is in our own, this process first
-    of all, moves into `<own>/headway-…/supervisor`, and back again at the end. A supervisor that was killed has left
-    them in its folder; its successor takes them over.
+    A cgroup that enables controllers for its children must not contain processes. So all processes in our own cgroup,
+    this one included, are moved to `<own>/headway-…/supervisor`, and back at the end. If a supervisor was killed, its
+    processes are still in its folder; the next supervisor takes them over.
     """
 
     method = "cgroup-v2"
@@ -53,29 +53,28 @@ class CgroupV2Groups(Groups):
     def __init__(self, own: str) -> None:
         self._own = own
         self._made = 0
-        self._handed_down = False  # by us, so to be undone by us
+        self._enabled = False  # we enabled the memory controller for children, so we disable it at the end
         self._folder = cgroups.new_folder(own)
         self._home = f"{self._folder}/{cgroups.HOME}"
         try:
             os.mkdir(self._home)
             self._take_over()
             if "memory" not in cgroups.read_text(f"{own}/{_CONTROL}").split():
-                self._hand_down()
+                self._enable_memory()
             cgroups.write(f"{self._folder}/{_CONTROL}", "+memory")
         except OSError:
             self.close()
             raise
 
     def make(self, key: str, memory_bytes: int) -> CgroupV2Group:
-        """A cgroup for one attempt."""
         self._made += 1
         group = CgroupV2Group(f"{self._folder}/{cgroups.attempt_name(key)}{self._made}")
         group.create(memory_bytes)
         return group
 
     def close(self) -> None:
-        """Leave our own cgroup as it was found, if nobody else is using it in the same way."""
-        if self._handed_down:
+        """Restore our own cgroup, unless another supervisor uses it in the same way."""
+        if self._enabled:
             for folder in (self._folder, self._own):
                 with contextlib.suppress(OSError):
                     cgroups.write(f"{folder}/{_CONTROL}", "-memory")
@@ -85,22 +84,22 @@ class CgroupV2Groups(Groups):
     def _take_over(self) -> None:
         for folder in cgroups.abandoned_folders(self._own):
             if _move(f"{folder}/{cgroups.HOME}", self._home):
-                self._handed_down = True
+                self._enabled = True
             cgroups.remove_folder(folder)
 
-    def _hand_down(self) -> None:
+    def _enable_memory(self) -> None:
         try:
-            cgroups.write(f"{self._own}/{_CONTROL}", "+memory")  # the root cgroup may, and one without processes
+            cgroups.write(f"{self._own}/{_CONTROL}", "+memory")  # works in the root cgroup, and without processes
         except OSError:
             _move(self._own, self._home)
             cgroups.write(f"{self._own}/{_CONTROL}", "+memory")
-        self._handed_down = True
+        self._enabled = True
 
 
 def _move(source: str, destination: str) -> bool:
-    """Move all processes; whether there were any."""
+    """Move all processes; return whether there were any."""
     pids: list[int] = []
-    for _ in range(3):  # what forks meanwhile leaves children behind
+    for _ in range(3):  # a process can fork while it is moved
         staying = cgroups.processes_in(source)
         if not staying:
             break
@@ -111,20 +110,18 @@ def _move(source: str, destination: str) -> bool:
     return bool(pids)
 
 
-class CgroupV2Group(Group):
+class CgroupV2Group(cgroups.CgroupGroup):
     """One attempt's cgroup."""
 
     method = "cgroup-v2"
 
     def __init__(self, path: str) -> None:
-        self._path = path
-        self._most_cache_bytes = 0
-        self._leader: int | None = None
+        super().__init__(path)
         self._most_kernel_bytes = 0
         self.procs_files = [f"{path}/cgroup.procs"]
 
     def create(self, memory_bytes: int) -> None:
-        """Make the folder and set the kernel's limit."""
+        """Make the folder and set the memory limit."""
         os.mkdir(self._path)
         if memory_bytes:
             cgroups.write(f"{self._path}/memory.max", str(cgroups.kernel_limit_bytes(memory_bytes)))
@@ -132,29 +129,13 @@ class CgroupV2Group(Group):
             if os.access(swap_limit, os.W_OK):
                 cgroups.write(swap_limit, "0")
 
-    def lead(self, pid: int | None) -> None:
-        """It enters the cgroup a moment after it was started."""
-        self._leader = pid
-
-    def members(self, kin: Kin) -> list[int]:
-        """Whatever was forked by a member is one, wherever it went; the first process also before it gets there."""
-        pids = cgroups.processes_below(self._path)
-        if self._leader is None:
-            return pids
-        return [self._leader, *(pid for pid in pids if pid != self._leader)]
-
-    def look(self, kin: Kin) -> Look | None:
-        """What the kernel charges to the cgroup, page cache apart."""
+    def sample(self, children_of: ChildrenOf) -> Sample | None:
         held_bytes = self._held_bytes()
-        return None if held_bytes is None else Look(held_bytes, held_bytes, self._cpu_s() or 0.0)
-
-    def owns(self, orphan: Process) -> bool:
-        """A process keeps its cgroup until it is reaped."""
-        return cgroups.holds(self._path, orphan.pid)
+        return None if held_bytes is None else Sample(held_bytes, held_bytes, self._cpu_s() or 0.0)
 
     def totals(self) -> Totals:
-        """The kernel's own counters; its peak since Linux 5.19."""
-        self._held_bytes()  # for the cache: what was read and written stays charged after the last member's end
+        """Return the kernel's own counters; the peak exists since Linux 5.19."""
+        self._held_bytes()  # updates the page cache figure: cache stays charged after the last process has ended
         peak_bytes = cgroups.read_amount(f"{self._path}/memory.peak")
         other_bytes = self._most_cache_bytes + self._most_kernel_bytes
         return Totals(
@@ -165,21 +146,20 @@ class CgroupV2Group(Group):
         )
 
     def memory_kills(self) -> int:
-        """`oom_kill` counts every member that the kernel killed, also one whose parent carried on."""
+        """Return `oom_kill`, which also counts a killed process whose parent carried on."""
         return cgroups.read_amounts(f"{self._path}/memory.events", _OOM).get("oom_kill", 0)
 
-    def kill(self, kin: Kin) -> None:
-        """All at once and without a gap to fork in, since Linux 5.14; the first process may not be in there yet."""
+    def kill(self, children_of: ChildrenOf) -> None:
+        """Kill all processes atomically (since Linux 5.14), and the first process, which may not have entered yet."""
         if self._leader is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._leader, signal.SIGKILL)
         try:
             cgroups.write(f"{self._path}/cgroup.kill", "1")
         except OSError:
-            super().kill(kin)
+            super().kill(children_of)
 
     def remove(self) -> bool:
-        """The attempt's folder, and any that it made in it."""
         return cgroups.remove_folder(self._path)
 
     def _held_bytes(self) -> int | None:

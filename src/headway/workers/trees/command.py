@@ -1,4 +1,4 @@
-"""What is asked of `ProcessTrees`, and what it answers."""
+"""The request to `ProcessTrees`, and its answer."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from headway.model.resources import Resources
 class CommandSpec(Struct, frozen=True):
     """A command to run."""
 
-    key: str  # unique, e.g. "r1/count[aa]/2"; every process of it carries HEADWAY_ATTEMPT=<key> in its environment
+    key: str  # unique, e.g. "r1/count[aa]/2"; its processes have HEADWAY_ATTEMPT=<key> in their environment
     argv: list[str]
-    environment: dict[str, str]  # on top of this process's own
-    directory: str  # where it starts
-    stdout: str  # files, made anew; stdin is /dev/null
+    environment: dict[str, str]  # added to this process's own
+    directory: str  # its working directory
+    stdout: str  # files, overwritten; stdin is /dev/null
     stderr: str
     limits: Resources  # memory_bytes and disk_bytes 0: no limit; walltime_s None: no limit; cores are not enforced
-    measured_directory: str | None = None  # what its disk limit is about
-    grace_s: float = 5.0  # between being asked to end and being killed
+    measured_directory: str | None = None  # the directory that its disk limit applies to
+    grace_s: float = 5.0  # between SIGTERM and SIGKILL
 
 
 class CommandEnd(Struct, frozen=True):
@@ -30,5 +30,5 @@ class CommandEnd(Struct, frozen=True):
     usage: Usage
     exit_code: int | None = None
     signal: int | None = None
-    stopped_for: Ending | None = None  # MEMORY, TIME, DISK, CANCELLED: whatever it made of that itself
+    stopped_for: Ending | None = None  # MEMORY, TIME, DISK or CANCELLED, however its processes reacted
     launch_error: str = ""  # why it could not be started

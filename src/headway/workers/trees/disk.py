@@ -1,18 +1,18 @@
-"""How much disk a directory takes."""
+"""The disk space of a directory."""
 
 from __future__ import annotations
 
 import os
 
-_BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system's own is
+_BLOCK_BYTES = 512  # the unit of st_blocks on every file system
 
 
 def directory_bytes(path: str) -> int:
-    """The space that everything below `path` takes on its disk.
+    """Return the disk space of `path` and everything below it.
 
-    Allocated blocks, not lengths: they are what fills a disk and what quotas count. A sparse file counts as what was
-    written of it, a file of one byte as a whole block. A file with several names counts once, a symbolic link is not
-    followed, other file systems mounted below are left out. What vanishes while we look counts as it was found.
+    Counts allocated blocks, not file lengths, since blocks fill the disk and the quota: only the written parts of a
+    sparse file count, and a file of one byte counts as a whole block. A file with several hard links counts once.
+    Symbolic links are not followed, other file systems mounted below are left out, and vanished entries are skipped.
     """
     try:
         top = os.stat(path)

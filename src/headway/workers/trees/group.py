@@ -1,4 +1,4 @@
-"""`Group`: the processes of one attempt, however they are told apart from the others; `Groups`: where it comes from."""
+"""`Group`: the processes of one attempt; `Groups`: a method of telling the processes of attempts apart."""
 
 from __future__ import annotations
 
@@ -9,91 +9,92 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from headway.workers.trees.processes import Kin, Process, catches
+from headway.workers.trees.processes import ChildrenOf, Process, catches
 
-_KILL_ROUNDS = 10  # one after the other without a pause: who forks all the time must not get the time for it
+_KILL_ROUNDS = 10  # without a pause in between, so that a fork bomb cannot outrun the killing
 
 
-class Look(NamedTuple):
-    """What a group holds at one moment."""
+class Sample(NamedTuple):
+    """What a group uses at one moment."""
 
-    held_bytes: int  # anonymous and shared memory, at least
-    summed_bytes: int  # the same if no two processes shared a page: more than `held_bytes` means they may
+    held_bytes: int  # anonymous and shared memory: a lower bound
+    summed_bytes: int  # the upper bound: shared pages count once for each process that maps them
     cpu_s: float  # used so far
-    file_bytes: int | None = None  # the most file pages that one process has mapped, if that was looked at
-    pids: Sequence[int] = ()  # whom to ask if sharing matters
+    file_bytes: int | None = None  # the largest amount of file pages mapped by one process, if known
+    pids: Sequence[int] = ()  # the processes to read again if shared memory matters
 
 
 class Totals(NamedTuple):
-    """What the kernel kept count of over a group's whole life; None where it did not."""
+    """What the kernel counted over a group's whole life; None where it did not count."""
 
     cpu_s: float | None = None
-    peak_bytes: int | None = None  # everything charged: page cache and kernel memory too
-    peak_held_bytes: int | None = None  # the same without what the kernel took and the most cache seen: an estimate
-    memory_kills: int = 0
+    peak_bytes: int | None = None  # all memory charged, with page cache and kernel memory
+    peak_held_bytes: int | None = None  # an estimate: the same without kernel memory and the most page cache seen
+    memory_kills: int = 0  # processes killed by the kernel for exceeding the memory limit
 
 
 class Group(ABC):
-    """The processes of one attempt. Made before the first of them starts, removed after the last has ended."""
+    """The processes of one attempt. Made before the first process starts, removed after the last has ended."""
 
     method: str  # how it is measured
-    procs_files: Sequence[str] = ()  # what the first process writes itself into before it becomes the command
+    procs_files: Sequence[str] = ()  # cgroup.procs files; the first process writes its pid to each before exec
 
     @abstractmethod
-    def members(self, kin: Kin) -> list[int]:
-        """Every living process of the group."""
+    def members(self, children_of: ChildrenOf) -> list[int]:
+        """Return every living process of the group."""
 
-    def is_empty(self, kin: Kin) -> bool:
-        """Whether nobody is left, the first process having ended and orphans having been collected."""
-        return not self.members(kin)
+    def is_empty(self, children_of: ChildrenOf) -> bool:
+        """Whether no process is left. Asked after the first process has ended and orphans were collected."""
+        return not self.members(children_of)
 
     @abstractmethod
-    def look(self, kin: Kin) -> Look | None:
-        """What it holds now; None if nothing is left to look at."""
+    def sample(self, children_of: ChildrenOf) -> Sample | None:
+        """Measure the group now; None if no process is left."""
 
     @abstractmethod
     def owns(self, orphan: Process) -> bool:
-        """Whether this process, whose parent has died, belongs here."""
+        """Whether this process, whose parent has died, belongs to the group."""
 
-    def lead(self, pid: int | None) -> None:
-        """The first process has started, or (None) has ended."""
+    def set_leader(self, pid: int | None) -> None:
+        """Note that the first process has started, or (None) that it has ended."""
 
     def adopt(self, pid: int) -> None:
-        """Remember an orphan that belongs here: nothing but its being our child leads to it any more."""
+        """Remember an orphan that belongs to the group: it is no longer a descendant of the first process."""
 
-    def bury(self, pid: int) -> None:
+    def forget_orphan(self, pid: int) -> None:
         """Forget an orphan that was reaped."""
 
     def totals(self) -> Totals:
-        """What the kernel counted. Asked for once, when no member is left."""
+        """Return what the kernel counted. Called once, when no process is left."""
         return Totals()
 
     def memory_kills(self) -> int:
-        """How many members the kernel has killed for want of memory."""
+        """Return how many processes the kernel has killed for exceeding the memory limit."""
         return 0
 
     def remove(self) -> bool:
-        """Leave nothing behind; False if that must be tried again later."""
+        """Remove the group; False if that must be tried again later."""
         return True
 
-    def terminate(self, kin: Kin, asked: set[int]) -> None:
-        """Ask every member to end that is not in `asked` yet. A stopped process could not hear that, so wake it."""
-        new = [pid for pid in self.members(kin) if pid not in asked]
+    def terminate(self, children_of: ChildrenOf, asked: set[int]) -> None:
+        """Send SIGTERM to every process that is not in `asked`, and SIGCONT, without which a stopped one cannot end."""
+        new = [pid for pid in self.members(children_of) if pid not in asked]
         asked.update(new)
         for number in (signal.SIGTERM, signal.SIGCONT):
             _send(number, new)
 
-    def tell(self, number: int, kin: Kin) -> bool:
-        """Send a signal to every member that has a handler for it: others, such as shells, would die of it."""
-        listening = [pid for pid in self.members(kin) if catches(pid, number)]
+    def notify(self, number: int, children_of: ChildrenOf) -> bool:
+        """Send a signal to every process that has a handler for it (others would die); False if there is none."""
+        listening = [pid for pid in self.members(children_of) if catches(pid, number)]
         _send(number, listening)
         return bool(listening)
 
-    def kill(self, kin: Kin) -> None:
-        """End every member that can be seen, and what they have forked meanwhile. Repeat until none is left."""
+    def kill(self, children_of: ChildrenOf) -> None:
+        """Kill all processes and what they fork meanwhile. The caller repeats it until none is left."""
         killed: set[int] = set()
         for _ in range(_KILL_ROUNDS):
-            new = [pid for pid in self.members(kin) if pid not in killed]  # the first process first: so it dies of this
+            # `members` lists the first process first: it dies by this signal, not in reaction to a child's death.
+            new = [pid for pid in self.members(children_of) if pid not in killed]
             if not new:
                 return
             _send(signal.SIGKILL, new)
@@ -102,18 +103,18 @@ class Group(ABC):
 
 def _send(number: int, pids: Iterable[int]) -> None:
     for pid in pids:
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended; or it is a setuid program's
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended, or runs a setuid program
             os.kill(pid, number)
 
 
 class Groups(ABC):
-    """One way of telling attempts' processes apart, as set up in this process."""
+    """A method of telling the processes of attempts apart, set up in this process."""
 
     method: str
 
     @abstractmethod
     def make(self, key: str, memory_bytes: int) -> Group:
-        """A group for one attempt, with a limit on memory that the kernel holds if it can; 0 means no limit."""
+        """Make a group for one attempt, with a memory limit that the kernel enforces if it can; 0 means no limit."""
 
     def close(self) -> None:
-        """Undo what setting up has done."""
+        """Undo the setting up."""

@@ -1,8 +1,9 @@
-"""The supervisor's end of the spawner: asks it to start commands, passes on what it says about them."""
+"""The supervisor's end of the spawner: sends it requests to start commands and passes its replies on."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import subprocess
@@ -14,34 +15,36 @@ from typing import NamedTuple, Protocol, cast
 from headway.model.errors import SiteError
 from headway.workers.trees import spawner
 
-_START_TIMEOUT_S = 60.0  # a cold interpreter on a slow shared file system
+_START_TIMEOUT_S = 60.0  # for a Python that is not cached, on a slow shared file system
+
+_log = logging.getLogger(__name__)
 
 
 class LeaderEnd(NamedTuple):
-    """How a command's first process ended. Its usage covers every descendant that was waited for."""
+    """How a command's first process ended. Its usage includes all descendants that were waited for."""
 
     at_s: float  # monotonic
-    status: int  # as wait() gives it
+    status: int  # as returned by wait()
     cpu_s: float
-    largest_bytes: int  # ru_maxrss: the most that any one process held, file pages included
+    largest_bytes: int  # ru_maxrss: the peak of the largest process, with file pages
     alone: bool  # it never waited for a child
 
 
 class Launched(Protocol):
-    """Whoever asked for a command to be started. Every request ends in either `failed` or `ended`."""
+    """Receives the replies to one request. The last one is either `failed` or `ended`."""
 
     def started(self, pid: int, at_s: float) -> None:
-        """It was forked; it may still fail to become the command."""
+        """The first process was forked; its exec may still fail."""
 
     def failed(self, reason: str) -> None:
-        """It did not become the command."""
+        """The command could not be executed."""
 
     def ended(self, end: LeaderEnd) -> None:
-        """Its first process ended and was reaped."""
+        """The first process ended and was reaped."""
 
 
 class Launcher(asyncio.Protocol):
-    """One spawner process. If it dies, `on_lost` is called once and another Launcher has to be made."""
+    """One spawner process. If it dies, `on_lost` is called once, and a new Launcher is needed."""
 
     def __init__(self, on_lost: Callable[[], None]) -> None:
         self._on_lost = on_lost
@@ -53,12 +56,12 @@ class Launcher(asyncio.Protocol):
         self._ready: asyncio.Future[None]
         self._transport: asyncio.Transport
         self._process: subprocess.Popen[bytes]
-        self.floor_bytes = 0  # what `ru_maxrss` shows for a command that uses nothing
+        self.floor_bytes = 0  # `ru_maxrss` of a command that uses no memory of its own
         self.lost = False
 
     @property
     def pid(self) -> int:
-        """The spawner's process id, from `spawn` on."""
+        """The spawner's process id; known after `spawn`."""
         return self._process.pid
 
     def spawn(self) -> None:
@@ -71,9 +74,10 @@ class Launcher(asyncio.Protocol):
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                cwd="/",  # a long-lived process must not pin a directory
-                start_new_session=True,  # a Ctrl-C at the supervisor's terminal is not meant for it
+                cwd="/",  # a working directory could not be unmounted
+                start_new_session=True,  # so that Ctrl-C at the supervisor's terminal does not end it
             )
+        _log.debug("started the spawner as process %d", self._process.pid)
 
     async def connect(self) -> None:
         """Wait until the spawner answers."""
@@ -99,7 +103,7 @@ class Launcher(asyncio.Protocol):
         stderr: str,
         procs_files: Sequence[str],
     ) -> None:
-        """Ask for a command; the answers go to `launched`."""
+        """Ask the spawner to start a command; `launched` gets the replies."""
         self._last_token += 1
         self._waiting[self._last_token] = launched
         encode = os.fsencode
@@ -107,7 +111,7 @@ class Launcher(asyncio.Protocol):
             self._last_token,
             [encode(argument) for argument in argv],
             {encode(name): encode(value) for name, value in environment.items()},
-            encode(os.path.abspath(directory)),  # the spawner lives elsewhere
+            encode(os.path.abspath(directory)),  # the spawner's working directory is /
             encode(os.path.abspath(stdout)),
             encode(os.path.abspath(stderr)),
             [encode(path) for path in procs_files],
@@ -115,13 +119,13 @@ class Launcher(asyncio.Protocol):
         self._transport.write(spawner.pack(request))
 
     async def close(self) -> None:
-        """Let the spawner go; what it started lives on."""
+        """End the spawner. The commands that it started keep running."""
         self._closing = True
         self._transport.close()
         await asyncio.to_thread(self._process.wait)
 
     def data_received(self, data: bytes) -> None:
-        """News from the spawner."""
+        """Handle replies from the spawner."""
         self._received += data
         for token, kind, *details in spawner.unpack(self._received):
             number = cast(int, token)
@@ -138,10 +142,12 @@ class Launcher(asyncio.Protocol):
                     self._ready.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The spawner died, or we let it go."""
+        """Handle the end of the spawner, which died or was closed."""
         self.lost = True
         if not self._ready.done():
             self._ready.set_exception(SiteError(f"the spawner did not start: {exc or 'see its messages above'}"))
         elif not self._closing:
-            self._process.wait()  # its socket is closed, so it is a zombie or about to be
+            self._process.wait()  # its socket is closed, so it has ended or is about to
+            code, running = self._process.returncode, len(self._waiting)
+            _log.warning("the spawner died with code %s while %d commands were running", code, running)
             self._on_lost()

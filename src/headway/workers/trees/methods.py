@@ -1,4 +1,4 @@
-"""Which way of measuring this machine allows, and why."""
+"""Choose the method of measuring: the best that this machine allows, or the one asked for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ METHODS = ("auto", "polling", "cgroup-v1", "cgroup-v2")
 
 
 def detect_method() -> tuple[str, str]:
-    """(method, why) as "auto" would choose on this machine. Leaves nothing behind."""
+    """Return the method that "auto" chooses on this machine, and why."""
     obstacles = []
     for method, find_obstacle in _OBSTACLES.items():
         obstacle = find_obstacle()
@@ -27,14 +27,14 @@ def detect_method() -> tuple[str, str]:
 
 
 def set_up(method: str) -> tuple[Groups, str]:
-    """The way of measuring asked for, ready to use, and why it was chosen."""
+    """Set up the method asked for; return it with the reason for its choice."""
     if method not in METHODS:
-        raise InputError(f"{method!r} is not a way of measuring", todo=f"choose one of {', '.join(METHODS)}")
+        raise InputError(f"{method!r} is not a method of measuring", todo=f"choose one of {', '.join(METHODS)}")
     if method == "auto":
         chosen, reason = detect_method()
         try:
             return _open(chosen), reason
-        except OSError as error:  # a cgroup that lets folders be made but not used
+        except OSError as error:  # folders can be made in this cgroup, but not used
             return PolledGroups(), f"{chosen} could not be set up: {error}"
     try:
         obstacle = _OBSTACLES[method]() if method in _OBSTACLES else ""
@@ -71,7 +71,7 @@ def _v2_obstacle() -> str:
 
 
 def _cannot_make_folder(own: str) -> str:
-    """Permission bits do not tell everything (read-only mounts, limits on depth), so try."""
+    """Return why no folder can be made in this cgroup. Tries it: permissions do not tell of limits on depth."""
     trial = f"{own}/headway-trial-{os.getpid()}"
     try:
         os.mkdir(trial)

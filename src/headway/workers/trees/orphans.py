@@ -1,4 +1,4 @@
-"""Orphans: processes of an attempt whose parent died. They become children of this process, which must reap them."""
+"""Orphans: processes of attempts whose parent has died. They become children of this process, which reaps them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from headway.workers.trees.group import Group
-from headway.workers.trees.processes import Process, kin, marker_of, read_process
+from headway.workers.trees.processes import Process, children_lookup, marker_of, read_process
 
-_MOST_PASSES = 20  # against a process that forks and ends all the time
+_MOST_PASSES = 20  # a limit, in case a process forks and ends all the time
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
 
 
-class Remains(NamedTuple):
-    """What the kernel tells about a process when it is reaped."""
+class ReapedProcess(NamedTuple):
+    """What the kernel reports about a process when it is reaped."""
 
     pid: int
     status: int
@@ -30,14 +30,14 @@ class Owner(Protocol):
     """A running attempt."""
 
     group: Group
-    requested_ticks: float  # clock ticks since boot when it was asked for: nothing of it is older
+    requested_ticks: float  # clock ticks since boot when it was requested: all its processes are younger
 
-    def reaped(self, remains: Remains) -> None:
-        """One of its orphans has ended."""
+    def reaped(self, process: ReapedProcess) -> None:
+        """One of its orphans has ended and was reaped."""
 
 
-def be_subreaper(wanted: bool) -> bool:
-    """Whether this process inherits its descendants' orphans in place of init; returns what was so before."""
+def set_subreaper(wanted: bool) -> bool:
+    """Make this process inherit its descendants' orphans in place of init, or undo that; return the old state."""
     libc = ctypes.CDLL(None, use_errno=True)
     before = ctypes.c_int()
     libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
@@ -47,27 +47,27 @@ def be_subreaper(wanted: bool) -> bool:
 
 
 class Orphans:
-    """This process's children other than those it started itself.
+    """This process's children that it did not start itself.
 
-    Which those are is told by their session: every attempt's first process opens one of its own, so a child in our
-    own session was started by somebody else in this process, and is left alone.
+    They are recognised by their session: each attempt's first process opens a new session, so a child in this process's
+    own session was started by other code of this process, and is left alone.
     """
 
     def __init__(self) -> None:
         self._session = os.getsid(0)
-        self.seen_all = True  # by the last collecting
-        self.left = False  # whether there were any
+        self.seen_all = True  # whether the last `collect` found all orphans
+        self.left = False  # whether it found any
 
     def collect(self, owners: Iterable[Owner], spawner_pid: int) -> None:
-        """Reap the ended, hand the living to the attempts they belong to, kill those that belong to none any more.
+        """Reap dead orphans, assign living ones to their attempts, and kill those whose attempt is over.
 
-        Whoever ends leaves its own children to us. So after a reaping there may be some that were not in the list yet:
-        only a pass that found nobody dead has seen everybody.
+        The children of a process that ends become orphans. After reaping there may be new ones, so only a pass that
+        found no dead orphan has found all.
         """
         for _ in range(_MOST_PASSES):
             orphans = self._find(spawner_pid)
             for orphan in orphans:
-                self._place(orphan, list(owners))
+                self._assign(orphan, list(owners))
             self.seen_all = not any(orphan.dead for orphan in orphans)
             self.left = bool(orphans)
             if self.seen_all:
@@ -77,33 +77,33 @@ class Orphans:
         myself = read_process(os.getpid())
         if myself is None:
             return []
-        # The kernel gives orphans to the first thread, so the other threads' children need not be listed.
-        children = (read_process(pid) for pid in kin()(myself._replace(threads=1)) if pid != spawner_pid)
+        # Orphans become children of the first thread, so the children of other threads need not be listed.
+        children = (read_process(pid) for pid in children_lookup()(myself._replace(threads=1)) if pid != spawner_pid)
         return [child for child in children if child is not None and child.session != self._session]
 
-    def _place(self, orphan: Process, owners: list[Owner]) -> None:
-        # Nothing of an attempt is older than the attempt. So even a daemon that wiped off every trace (a new session,
-        # an empty environment, too quick to have been seen) may have only one possible owner, or none.
+    def _assign(self, orphan: Process, owners: list[Owner]) -> None:
+        # The processes of an attempt are younger than its request. So even for a daemon without any mark (new session,
+        # empty environment, never sampled) there may be only one possible owner, or none.
         possible = [owner for owner in owners if owner.requested_ticks <= orphan.start_ticks + 1]
         owner = next((owner for owner in possible if owner.group.owns(orphan)), None)
-        marked = owner is None and not orphan.dead and marker_of(orphan.pid) is not None  # of an attempt that is over
-        if owner is None and len(possible) == 1 and not marked:
+        is_leftover = owner is None and not orphan.dead and marker_of(orphan.pid) is not None  # its attempt is over
+        if owner is None and len(possible) == 1 and not is_leftover:
             owner = possible[0]
         if orphan.dead:
-            remains = _reap(orphan.pid)
-            if owner and remains:
-                owner.group.bury(orphan.pid)
-                owner.reaped(remains)
+            reaped = _reap(orphan.pid)
+            if owner and reaped:
+                owner.group.forget_orphan(orphan.pid)
+                owner.reaped(reaped)
         elif owner:
             owner.group.adopt(orphan.pid)
-        elif marked or not possible:
+        elif is_leftover or not possible:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(orphan.pid, signal.SIGKILL)
 
 
-def _reap(pid: int) -> Remains | None:
+def _reap(pid: int) -> ReapedProcess | None:
     try:
         reaped, status, usage = os.wait4(pid, os.WNOHANG)
     except ChildProcessError:
         return None
-    return Remains(reaped, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024) if reaped else None
+    return ReapedProcess(reaped, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024) if reaped else None

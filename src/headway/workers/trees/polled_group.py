@@ -1,26 +1,26 @@
-"""A group without cgroups: the descendants of the first process, and the orphans that were traced back to it."""
+"""A group without cgroups: the descendants of the first process, and the orphans that belong to it."""
 
 from __future__ import annotations
 
-from headway.workers.trees.group import Group, Groups, Look
-from headway.workers.trees.processes import Kin, Process, descendants, marker_of, read_memory
+from headway.workers.trees.group import Group, Groups, Sample
+from headway.workers.trees.processes import ChildrenOf, Process, descendants, marker_of, read_memory
 
 
 class PolledGroups(Groups):
-    """The way that works everywhere."""
+    """The method that works on every machine."""
 
     method = "polling"
 
     def make(self, key: str, memory_bytes: int) -> PolledGroup:
-        """A group for one attempt; its limit is held by looking."""
+        """Make a group for one attempt. Its memory limit is enforced by sampling."""
         return PolledGroup(key)
 
 
 class PolledGroup(Group):
-    """Needs no privileges at all, only that this process is a child subreaper and reaps its orphans.
+    """Needs no privileges; this process must be a child subreaper and reap its orphans.
 
-    A process that leaves its parent (a daemon) is known by having been seen here before, by its session (every
-    attempt's first process opens one), or by its environment.
+    A daemon, whose parent has ended, is recognised by an earlier sample, by its session (each attempt's first process
+    opens one), or by its environment.
     """
 
     method = "polling"
@@ -29,34 +29,33 @@ class PolledGroup(Group):
         self._key = key
         self._leader: int | None = None
         self._session: int | None = None
-        self._orphans: set[int] = set()  # our children: until we reap one, its pid cannot come round again
-        self._seen: set[tuple[int, int]] = set()  # (pid, start_ticks) at the last look
+        self._orphans: set[int] = set()  # our children: a pid cannot be reused before we reap it
+        self._seen: set[tuple[int, int]] = set()  # (pid, start_ticks) in the last sample
 
-    def lead(self, pid: int | None) -> None:
-        """The first process opened a session of its own, whose number is its pid."""
+    def set_leader(self, pid: int | None) -> None:
+        """Remember the first process, which has opened a session with its pid as number."""
         self._leader = pid
         self._session = self._session or pid
 
-    def members(self, kin: Kin) -> list[int]:
-        """Every living process of the group."""
-        return [process.pid for process in self._processes(kin)]
+    def members(self, children_of: ChildrenOf) -> list[int]:
+        return [process.pid for process in self._processes(children_of)]
 
-    def is_empty(self, kin: Kin) -> bool:
-        """Every member left has an ancestor, or is itself one, whose parent died: an orphan, and those are known.
+    def is_empty(self, children_of: ChildrenOf) -> bool:
+        """Whether no orphan is left: without the first process, every other process descends from an orphan.
 
-        One that ended since it was adopted counts until it is reaped: it may have left children to us.
+        An orphan that has ended counts until it is reaped, since its children become orphans.
         """
         return not self._orphans
 
-    def look(self, kin: Kin) -> Look | None:
-        """One read of `stat` and one of `status` per process."""
-        processes = self._processes(kin)
+    def sample(self, children_of: ChildrenOf) -> Sample | None:
+        """Measure the group by reading `stat` and `status` of each process."""
+        processes = self._processes(children_of)
         memories = [memory for process in processes if (memory := read_memory(process.pid))]
         if not memories:
             return None
         summed_bytes = sum(memory.held_bytes for memory in memories)
-        return Look(
-            # Several processes may share all they hold; no less than what the largest of them holds is held.
+        return Sample(
+            # The processes may share all their memory, so only the largest one's is certain.
             held_bytes=max(memory.held_bytes for memory in memories),
             summed_bytes=summed_bytes,
             cpu_s=sum(process.cpu_s for process in processes),
@@ -65,7 +64,7 @@ class PolledGroup(Group):
         )
 
     def owns(self, orphan: Process) -> bool:
-        """By having been adopted or seen, by its session, by its environment: the cheapest first."""
+        """Whether the process was adopted or sampled before, or has the group's session or key; cheapest test first."""
         return (
             orphan.pid in self._orphans
             or (orphan.pid, orphan.start_ticks) in self._seen
@@ -74,15 +73,14 @@ class PolledGroup(Group):
         )
 
     def adopt(self, pid: int) -> None:
-        """From now on it is a root of this group, as the first process is."""
+        """Treat the process as a root of this group, like the first process."""
         self._orphans.add(pid)
 
-    def bury(self, pid: int) -> None:
-        """Its pid may be somebody else's now."""
+    def forget_orphan(self, pid: int) -> None:
         self._orphans.discard(pid)
 
-    def _processes(self, kin: Kin) -> list[Process]:
+    def _processes(self, children_of: ChildrenOf) -> list[Process]:
         roots = self._orphans if self._leader is None else self._orphans | {self._leader}
-        processes = descendants(roots, kin)
+        processes = descendants(roots, children_of)
         self._seen = {(process.pid, process.start_ticks) for process in processes}
         return processes

@@ -1,8 +1,9 @@
-"""`ProcessTrees`: commands started from something small, measured, and held to their limits with all they start."""
+"""`ProcessTrees`: runs commands, measures them with all processes that they start, and enforces their limits."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from contextlib import AsyncExitStack
@@ -14,24 +15,26 @@ from headway.workers.trees.group import Group, Groups
 from headway.workers.trees.launcher import Launcher
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.methods import set_up
-from headway.workers.trees.orphans import be_subreaper
+from headway.workers.trees.orphans import set_subreaper
 from headway.workers.trees.polled_group import PolledGroup
-from headway.workers.trees.processes import MARKER, kin, read_process
+from headway.workers.trees.processes import MARKER, children_lookup, read_process
 from headway.workers.trees.rounds import Rounds
 from headway.workers.trees.strays import kill_attempt
 from headway.workers.trees.tree import Tree
 
+_log = logging.getLogger(__name__)
+
 
 class ProcessTrees:
-    """Runs commands for one node supervisor, inside its event loop; at most one of these a process.
+    """Runs commands for one node supervisor, inside its event loop. There can be only one in a process.
 
-    While it is open this process is a child subreaper: orphans of the commands become its children, and are reaped.
-    Children that this process starts by other means stay its own as long as they stay in its session.
+    While it is open, this process is a child subreaper: orphans of the commands become its children, and it reaps them.
+    Children that other code of this process starts are left alone as long as they stay in its session.
     """
 
     def __init__(self, *, method: str = "auto") -> None:
-        self.method = method  # from start() on the one in use
-        self.reason = ""  # why that one
+        self.method = method  # after start() the one in use
+        self.reason = ""  # why it was chosen
         self._groups: Groups
         self._rounds: Rounds
         self._launcher: Launcher
@@ -40,12 +43,12 @@ class ProcessTrees:
         self._open = False
 
     async def start(self) -> None:
-        """Get ready to run commands."""
+        """Set up the method of measuring and start the spawner."""
         async with AsyncExitStack() as to_undo:
             self._groups, self.reason = set_up(self.method)
             self.method = self._groups.method
             to_undo.callback(self._groups.close)
-            to_undo.callback(be_subreaper, be_subreaper(True))
+            to_undo.callback(set_subreaper, set_subreaper(True))
             self._rounds = Rounds()
             await self._start_spawner()
             to_undo.push_async_callback(self._close_spawner)
@@ -54,7 +57,7 @@ class ProcessTrees:
         self._open = True
 
     async def run(self, spec: CommandSpec) -> CommandEnd:
-        """Run a command, and return when nothing of it is left. If the caller is cancelled the command is killed."""
+        """Run a command and return when all its processes have ended. If the caller is cancelled, it is stopped."""
         if self._open and self._launcher.lost:
             await self._replace_spawner()
         if not self._open:
@@ -84,31 +87,32 @@ class ProcessTrees:
         return _end(tree, disk_bytes)
 
     def kill(self, key: str) -> None:
-        """Stop a command; it ends as cancelled, unless it has just ended or was being stopped for something else."""
+        """Stop a command. It ends as cancelled, unless it has just ended or was being stopped for another cause."""
         tree = self._rounds.trees.get(key)
         if tree is not None:
             tree.stop(Ending.CANCELLED, time.monotonic())
 
-    def tell(self, key: str, number: int) -> bool:
-        """Send a signal to those of a command's processes that listen to it; whether there are any."""
+    def notify(self, key: str, number: int) -> bool:
+        """Send a signal to the processes of a command that have a handler for it; False if there are none."""
         tree = self._rounds.trees.get(key)
-        return tree is not None and tree.group.tell(number, kin())
+        return tree is not None and tree.group.notify(number, children_lookup())
 
     async def close(self) -> None:
-        """Kill what still runs, and leave nothing behind."""
+        """Kill the commands that still run, end the spawner and undo the setting up."""
         self._open = False
         await self._to_undo.aclose()
 
     def _make_group(self, spec: CommandSpec) -> Group:
         try:
             return self._groups.make(spec.key, spec.limits.memory_bytes)
-        except OSError:  # a limit on the number of cgroups: better measured in the other way than not run at all
+        except OSError as error:  # such as a limit on the number of cgroups
+            _log.warning("%s: no cgroup, measured by polling instead: %s", spec.key, error)
             return PolledGroup(spec.key)
 
     async def _start_spawner(self) -> None:
         launcher = Launcher(self._spawner_lost)
         launcher.spawn()
-        self._rounds.spawner_pid = launcher.pid  # before anything can take it for an orphan
+        self._rounds.spawner_pid = launcher.pid  # at once, so that it is not taken for an orphan
         await launcher.connect()
         self._launcher = launcher
 
@@ -121,10 +125,10 @@ class ProcessTrees:
                 await self._start_spawner()
 
     def _spawner_lost(self) -> None:
-        """What it had started goes on: it is ours to reap now. That whose news died with it has failed."""
+        """Let running commands go on, since they are now our children; fail those whose state died with the spawner."""
         for tree in list(self._rounds.trees.values()):
             leader = None if tree.leader is None else read_process(tree.leader)
-            if leader is None or leader.parent != os.getpid():  # not forked yet, or reaped already: nobody will know
+            if leader is None or leader.parent != os.getpid():  # not forked yet, or reaped: its end is unknown
                 kill_attempt(tree.spec.key)
                 tree.failed("the process that starts commands has died")
 

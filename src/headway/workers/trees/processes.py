@@ -1,6 +1,6 @@
-"""What /proc says about processes: who they are, whose children, what they hold.
+"""Processes as /proc describes them: identity, parents and children, memory.
 
-Every function answers None or leaves a process out if it has ended meanwhile: that is not an error but daily bread.
+A process that has ended meanwhile is no error: functions return None for it or leave it out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-MARKER = "HEADWAY_ATTEMPT"  # the environment variable by which an attempt's processes are found again
+MARKER = "HEADWAY_ATTEMPT"  # the environment variable that marks the processes of an attempt
 
 _PROC = "/proc"
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -22,33 +22,33 @@ _MARKER_ENTRY = re.compile(rb"(?:^|\0)" + MARKER.encode() + rb"=([^\0]*)")
 
 
 class Process(NamedTuple):
-    """One line of /proc/<pid>/stat, as far as it matters here."""
+    """The fields of /proc/<pid>/stat that are used here."""
 
     pid: int
-    start_ticks: int  # since boot: with the pid it names one process for good, pids alone come round again
-    dead: bool  # ended, but not reaped yet
+    start_ticks: int  # since boot; unique together with the pid, which alone can be reused
+    dead: bool  # ended, but not reaped
     parent: int
     session: int
     threads: int
-    cpu_s: float  # its own and that of the children it reaped
+    cpu_s: float  # its own and that of the children that it reaped
 
 
 class Memory(NamedTuple):
-    """What one process has mapped. File pages can be dropped at any time, so they are not held."""
+    """The memory of one process. File pages do not count as held, since the kernel can drop them at any time."""
 
     held_bytes: int  # anonymous, shared and swapped
     file_bytes: int
 
 
-Kin = Callable[[Process], list[int]]
+ChildrenOf = Callable[[Process], list[int]]
 
 
 def read_process(pid: int) -> Process | None:
-    """The process with that id."""
-    line = _read(f"{_PROC}/{pid}/stat")
+    """Read the process with this id."""
+    line = read_file(f"{_PROC}/{pid}/stat")
     if not line:
         return None
-    fields = line.rpartition(b")")[2].split()  # a command's name may hold blanks and brackets
+    fields = line.rpartition(b")")[2].split()  # a command's name can contain blanks and brackets
     return Process(
         pid=pid,
         start_ticks=int(fields[19]),
@@ -61,8 +61,8 @@ def read_process(pid: int) -> Process | None:
 
 
 def read_memory(pid: int) -> Memory | None:
-    """What the process holds now. None also for one that has no memory any more, or never had."""
-    amounts = dict(_STATUS_KB.findall(_read(f"{_PROC}/{pid}/status") or b""))
+    """Read the memory of a process; None also for a zombie or a kernel thread, which have none."""
+    amounts = dict(_STATUS_KB.findall(read_file(f"{_PROC}/{pid}/status")))
     if not amounts:
         return None
     file_kb = int(amounts.pop(b"RssFile"))
@@ -70,16 +70,16 @@ def read_memory(pid: int) -> Memory | None:
 
 
 def summed_bytes(pids: Sequence[int]) -> int:
-    """What each of the processes holds, added up: pages that several of them share count several times."""
+    """Return the sum of what the processes hold; shared pages count once for each process."""
     return sum(memory.held_bytes for pid in pids if (memory := read_memory(pid)))
 
 
 def proportional_bytes(pids: Sequence[int]) -> int:
-    """What the processes hold together at least, pages that several of them share counted once.
+    """Return a lower bound of what the processes hold together, shared pages counted once.
 
-    Slow: the kernel walks all their page tables (about 20 ms per GB mapped). And not of one moment: what one process
-    begins to share with another after the first has been looked at counts twice. That cannot be more than what their
-    sum has grown by meanwhile, so this is taken off again: better too little, at the next look it will be there.
+    Slow: the kernel walks all page tables (about 20 ms per GB mapped). Processes are read one after the other: a page
+    that becomes shared between two reads counts twice. The error is at most the growth of the sum in that time, which
+    is therefore subtracted. The result may be too small; the next sample corrects it.
     """
     before_bytes = summed_bytes(pids)
     shares_bytes = sum(_share_bytes(pid) for pid in pids)
@@ -87,34 +87,34 @@ def proportional_bytes(pids: Sequence[int]) -> int:
 
 
 def _share_bytes(pid: int) -> int:
-    amounts = _PROPORTIONAL_KB.findall(_read(f"{_PROC}/{pid}/smaps_rollup") or b"")
+    amounts = _PROPORTIONAL_KB.findall(read_file(f"{_PROC}/{pid}/smaps_rollup"))
     if amounts:
         return sum(int(kb) for _, kb in amounts) * 1024
-    return summed_bytes([pid])  # a kernel or a process that does not let us look
+    return summed_bytes([pid])  # the kernel has no such file, or denies reading it
 
 
 def marker_of(pid: int) -> str | None:
-    """The attempt that the process was started for, if its environment still says so."""
-    found = _MARKER_ENTRY.search(_read(f"{_PROC}/{pid}/environ") or b"")
+    """Return the key of the attempt that the process belongs to; None if its environment has no marker."""
+    found = _MARKER_ENTRY.search(read_file(f"{_PROC}/{pid}/environ"))
     return os.fsdecode(found[1]) if found else None
 
 
 def catches(pid: int, number: int) -> bool:
     """Whether the process has a handler for that signal."""
-    found = _CAUGHT.search(_read(f"{_PROC}/{pid}/status") or b"")
+    found = _CAUGHT.search(read_file(f"{_PROC}/{pid}/status"))
     return found is not None and bool(int(found[1], 16) >> (number - 1) & 1)
 
 
 def all_pids() -> Iterator[int]:
-    """Every process of the machine that we may see."""
+    """Return the ids of all processes that are visible to us."""
     return (int(name) for name in os.listdir(_PROC) if name.isdigit())
 
 
-def kin() -> Kin:
-    """A function from a process to its children's ids, good for one round of looks.
+def children_lookup() -> ChildrenOf:
+    """Return a function from a process to the ids of its children, valid for one round of samples.
 
-    Linux lists a thread's children if it was built to (CONFIG_PROC_CHILDREN, as distributions do). Elsewhere one
-    walk over all processes answers for the whole round.
+    Linux lists the children of a thread if it was built with CONFIG_PROC_CHILDREN, as distributions do. Otherwise the
+    function uses one walk over all processes.
     """
     if _lists_children():
         return _listed_children
@@ -125,8 +125,8 @@ def kin() -> Kin:
     return lambda process: children[process.pid]
 
 
-def descendants(roots: Iterable[int], kin: Kin) -> list[Process]:
-    """The living processes among `roots` and all their descendants."""
+def descendants(roots: Iterable[int], children_of: ChildrenOf) -> list[Process]:
+    """Return the living processes among `roots` and all their descendants."""
     found: dict[int, Process] = {}
     waiting = list(roots)
     while waiting:
@@ -136,7 +136,7 @@ def descendants(roots: Iterable[int], kin: Kin) -> list[Process]:
         process = read_process(pid)
         if process and not process.dead:
             found[pid] = process
-            waiting.extend(kin(process))
+            waiting.extend(children_of(process))
     return list(found.values())
 
 
@@ -146,32 +146,33 @@ def _lists_children() -> bool:
 
 
 def _listed_children(process: Process) -> list[int]:
-    threads = [str(process.pid)] if process.threads == 1 else _list(f"{_PROC}/{process.pid}/task")
+    threads = [str(process.pid)] if process.threads == 1 else list_folder(f"{_PROC}/{process.pid}/task")
     children: list[int] = []
     for thread in threads:
-        children.extend(map(int, (_read(f"{_PROC}/{process.pid}/task/{thread}/children") or b"").split()))
+        children.extend(map(int, read_file(f"{_PROC}/{process.pid}/task/{thread}/children").split()))
     return children
 
 
-def _list(path: str) -> list[str]:
+def list_folder(path: str) -> list[str]:
+    """Return the names in a folder; none if it cannot be read."""
     try:
         return os.listdir(path)
     except OSError:
         return []
 
 
-def _read(path: str) -> bytes | None:
-    """The whole file, without the cost of Python's file objects: this runs thousands of times a second."""
+def read_file(path: str) -> bytes:
+    """Read a file of /proc or of a cgroup; empty if that fails. Avoids the cost of Python's file objects."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return None
+        return b""
     try:
-        chunks = [os.read(fd, 1 << 16)]
-        while len(chunks[-1]) >= 4096 and (more := os.read(fd, 1 << 16)):  # seq files give a page or so at a time
-            chunks.append(more)
-        return b"".join(chunks)
-    except OSError:
-        return None
+        parts = []
+        while part := os.read(fd, 1 << 16):  # the kernel may return less than there is, such as a page of a long list
+            parts.append(part)
+        return b"".join(parts)
+    except OSError:  # the process has ended, or the cgroup is being removed
+        return b""
     finally:
         os.close(fd)

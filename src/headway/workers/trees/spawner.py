@@ -1,19 +1,19 @@
-"""The spawner: a tiny process that starts commands for the node supervisor and reaps them.
+"""The spawner: a small process that starts commands for the node supervisor and reaps them.
 
-Run as a script, `python -I -S spawner.py <fd>`, never imported by what it starts. Two reasons for a process of its own:
+It runs as a script, `python -I -S spawner.py <fd>`. It is a process of its own for two reasons:
 
 - `ru_maxrss` survives exec: a command forked from a supervisor of 200 MB reports at least 200 MB. Forked from here it
-  reports about 5 MB, so its figure says something about the command.
-- fork copies page tables: from here it takes a fraction of a millisecond whatever the supervisor has grown to.
+  reports about 5 MB, so that the figure describes the command.
+- fork copies page tables: from here it takes a fraction of a millisecond, however large the supervisor is.
 
-Therefore this file imports next to nothing, not even `signal` (which pulls in `enum`).
+Therefore this file imports very little: not `logging`, and not even `signal` (which imports `enum`).
 
-It talks with the supervisor over one inherited socket: length-prefixed `marshal`, which is safe because the socket is
-private and both ends are the same interpreter. Texts travel as bytes, so that no locale can change them. When the
-socket closes the supervisor is gone and the spawner exits.
+It talks to the supervisor over one inherited socket, in length-prefixed `marshal` messages. That is safe since the
+socket is private and both ends run the same interpreter. Texts are sent as bytes, so that they do not depend on the
+locale. When the supervisor ends, the socket is closed and the spawner exits.
 """
 
-import _signal  # type: ignore[import-not-found]  # what `signal` wraps, without the megabyte that `enum` costs
+import _signal  # type: ignore[import-not-found]  # wrapped by `signal`, which needs a megabyte more for `enum`
 import marshal
 import os
 import select
@@ -22,24 +22,24 @@ import time
 
 # Requests: (token, argv, environment additions, directory, stdout, stderr, cgroup.procs files to enter).
 Request = tuple[int, list[bytes], dict[bytes, bytes], bytes, bytes, bytes, list[bytes]]
-# Replies: (0, READY, floor bytes), (token, STARTED, pid, at), (token, FAILED, reason) and
-# (token, ENDED, at, wait status, cpu seconds, ru_maxrss bytes, alone). Times are CLOCK_MONOTONIC: both ends read it.
+# Replies: (0, READY, floor bytes), (token, STARTED, pid, time), (token, FAILED, reason) and
+# (token, ENDED, time, wait status, CPU seconds, ru_maxrss bytes, alone). Times are CLOCK_MONOTONIC in both processes.
 READY, STARTED, FAILED, ENDED = "ready", "started", "failed", "ended"
 
 _LENGTH_BYTES = 4
-_REASON_BYTES = 1000  # a reason must fit into one atomic pipe write (4096), prefix included
+_REASON_BYTES = 1000  # a reason with its prefix must fit into one atomic write to a pipe (4096 bytes)
 _NOT_LAUNCHED = 127
-_CHILD_FAULTS_FIELD = 8  # of /proc/<pid>/stat, counted after the command's name: minor faults of reaped children
+_CHILD_FAULTS_FIELD = 8  # in /proc/<pid>/stat after the command's name: minor page faults of reaped children
 
 
 def pack(message: Request | tuple[int | float | str | bool, ...]) -> bytes:
-    """One message as bytes."""
+    """Encode one message."""
     body = marshal.dumps(message)
     return len(body).to_bytes(_LENGTH_BYTES, "little") + body
 
 
 def unpack(received: bytearray) -> list[tuple[object, ...]]:
-    """Every whole message at the front of `received`, which keeps the rest."""
+    """Decode all whole messages at the front of `received` and remove them from it."""
     messages = []
     start = 0
     while len(received) - start >= _LENGTH_BYTES:
@@ -54,18 +54,18 @@ def unpack(received: bytearray) -> list[tuple[object, ...]]:
 
 
 class Spawner:
-    """Forks on request, reports what ended. One thread, one poll loop; nothing in it waits for a command."""
+    """Forks on request and reports what ended. Its one thread has one poll loop, which never waits for a command."""
 
     def __init__(self, channel: int) -> None:
         self._channel = channel
-        os.set_inheritable(channel, False)  # what is started here must not hold it open
+        os.set_inheritable(channel, False)  # commands must not hold it open
         self._pid = os.getpid()
         self._environment = dict(os.environb)  # the supervisor's own
         self._tokens: dict[int, int] = {}  # by pid
         self._inbox = bytearray()
         self._outbox = bytearray()
-        # Where a child says why it could not become the command. One pipe for all children: a reason is one atomic
-        # write and is in the pipe before the child can be reaped, so nobody ever waits for an exec to succeed.
+        # A child writes to this pipe why it could not execute its command. One pipe serves all children: a reason is
+        # one atomic write, and is in the pipe before the child can be reaped. So the spawner never waits for an exec.
         self._reasons, self._reason_entry = os.pipe()
         os.set_blocking(self._reasons, False)
         self._given_reasons: dict[int, str] = {}
@@ -74,7 +74,7 @@ class Spawner:
         os.set_blocking(self._news_entry, False)
 
     def serve(self) -> None:
-        """Until the supervisor closes the socket."""
+        """Serve requests until the supervisor closes the socket."""
         _clean_signals()
         _signal.set_wakeup_fd(self._news_entry, warn_on_full_buffer=False)
         _signal.signal(_signal.SIGCHLD, lambda *_: None)
@@ -90,7 +90,7 @@ class Spawner:
             if self._channel in ready:
                 try:
                     received = os.read(self._channel, 1 << 16)
-                except ConnectionResetError:  # it died with our words unread
+                except ConnectionResetError:  # the supervisor died and left replies unread
                     return
                 if not received:
                     return
@@ -100,10 +100,10 @@ class Spawner:
             self._reap()
 
     def _floor_bytes(self) -> int:
-        """What a child of this process weighs just before it becomes a command: below it `ru_maxrss` tells nothing."""
+        """Measure the `ru_maxrss` of a child just before exec: smaller peaks of commands cannot be seen."""
         pid = os.fork()
         if pid == 0:
-            self._become((0, [b"/"], {}, b"/", b"/dev/null", b"/dev/null", []))  # a folder cannot be run
+            self._become((0, [b"/"], {}, b"/", b"/dev/null", b"/dev/null", []))  # a folder cannot be executed
         usage = os.wait4(pid, 0)[2]
         self._reason(0)
         return usage.ru_maxrss * 1024
@@ -115,10 +115,10 @@ class Spawner:
 
     def _start(self, request: Request) -> None:
         token = request[0]
-        now_s = time.monotonic()  # before: a quick child can be over before its parent is back from the fork
+        now_s = time.monotonic()  # before the fork: a quick child can end before fork returns in the parent
         try:
             pid = os.fork()
-        except OSError as error:  # the user's limit on processes, or no memory
+        except OSError as error:  # the user's limit on processes is reached, or there is no memory
             self._outbox += pack((token, FAILED, f"cannot start another process: {error.strerror}"))
             return
         if pid == 0:
@@ -127,11 +127,11 @@ class Spawner:
         self._outbox += pack((token, STARTED, pid, now_s))
 
     def _become(self, request: Request) -> None:
-        """In the child: turn into the command, or say why not. Never returns."""
+        """In the child: execute the command, or report why that failed. Never returns."""
         token, argv, additions, directory, stdout, stderr, groups = request
         doing = b"cannot begin"
         try:
-            if os.getppid() != self._pid:  # the supervisor died meanwhile: nobody would measure or limit this one
+            if os.getppid() != self._pid:  # the spawner died, so this command would not be measured or limited
                 os._exit(_NOT_LAUNCHED)
             os.setsid()
             for group in groups:
@@ -146,7 +146,7 @@ class Spawner:
                 os.dup2(_open_log(path), fd)
             doing = b"cannot run " + (argv[0] if argv else b"an empty command")
             _execute(argv, self._environment | additions)
-        except BaseException as error:  # whatever it is, this process must end here and say so
+        except BaseException as error:  # this process must end here in any case
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             text = f"{os.fsdecode(doing)}: {why}".encode(errors="replace")[:_REASON_BYTES].decode(errors="ignore")
             os.write(self._reason_entry, pack((token, text)))
@@ -178,20 +178,20 @@ class Spawner:
 
 
 def _clean_signals() -> None:
-    """Every command starts with default dispositions and nothing blocked, however the supervisor was started.
+    """Reset all signals to their defaults and unblock them, so that commands start so, too.
 
     Ignored signals survive exec, handlers do not. Python itself ignores SIGPIPE and SIGXFSZ; nohup ignores SIGHUP.
     """
     for number in _signal.valid_signals() - {_signal.SIGKILL, _signal.SIGSTOP}:
-        if _signal.getsignal(number) is not None:  # None: the C library keeps it for itself
+        if _signal.getsignal(number) is not None:  # None: reserved by the C library
             _signal.signal(number, _signal.SIG_DFL)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
 
 
 def _never_had_a_child(pid: int) -> bool:
-    """Whether the ended, not yet reaped process `pid` waited for no child: then its `ru_maxrss` bounds the whole tree.
+    """Whether the process `pid`, ended and not yet reaped, has waited for no child: then its `ru_maxrss` is the tree's.
 
-    Every child makes page faults, and reaping it adds them to its parent's count.
+    Every child causes page faults, and reaping it adds them to its parent's count.
     """
     try:
         fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
@@ -211,12 +211,12 @@ def _write(path: bytes, text: bytes) -> None:
 
 
 def _open_log(path: bytes) -> int:
-    """Emptied, private, and appended to: stdout and stderr may be the same file, or be truncated meanwhile."""
+    """Open a log emptied, private, and for appending: stdout and stderr can be one file, or be truncated meanwhile."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
 
 
 def _execute(argv: list[bytes], environment: dict[bytes, bytes]) -> None:
-    """Replace this process by the command, found on the command's own PATH as a shell would. Raises if it cannot."""
+    """Execute the command, searching its own PATH as a shell does. Raises OSError if that fails."""
     name = argv[0]
     if b"/" in name:
         os.execve(name, argv, environment)  # noqa: S606 - no shell is the point

@@ -1,8 +1,9 @@
-"""Strays: processes of attempts whose supervisor has died."""
+"""Strays: processes that are left of attempts whose supervisor has died."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import time
@@ -10,47 +11,52 @@ from collections.abc import Callable
 
 from headway.model.errors import SiteError
 from headway.workers.trees import cgroups
-from headway.workers.trees.processes import all_pids, descendants, kin, marker_of
+from headway.workers.trees.processes import all_pids, children_lookup, descendants, marker_of
 
-_PATIENCE_S = 60.0
+_KILL_WITHIN_S = 60.0
+
+_log = logging.getLogger(__name__)
 
 
 def kill_strays(marker_prefix: str) -> int:
-    """Kill this user's processes of all attempts whose key begins with `marker_prefix`; returns how many there were.
+    """Kill this user's processes of all attempts whose keys have this prefix; return how many there were.
 
-    They are found by their environment, with all their descendants, and by their attempts' cgroups. Returns when none
-    is left.
+    They are found by the marker in their environment, with all their descendants, and by the cgroups of the attempts.
+    Returns when none is left.
     """
     if not marker_prefix:
         raise ValueError("an empty prefix would kill every attempt on this machine")
-    return _kill(lambda key: key.startswith(marker_prefix), cgroups.name_beginning(marker_prefix))
+    return _kill(lambda key: key.startswith(marker_prefix), cgroups.name_prefix(marker_prefix))
 
 
 def kill_attempt(key: str) -> int:
-    """The same for one attempt."""
+    """Kill the processes of one attempt; return how many there were."""
     return _kill(lambda other: other == key, cgroups.attempt_name(key))
 
 
-def _kill(is_meant: Callable[[str], bool], group_beginning: str) -> int:
+def _kill(is_wanted: Callable[[str], bool], group_prefix: str) -> int:
     killed: set[tuple[int, int]] = set()
-    give_up_s = time.monotonic() + _PATIENCE_S
+    give_up_s = time.monotonic() + _KILL_WITHIN_S
     pause_s = 0.001
-    while strays := _find(is_meant, group_beginning):
+    while strays := _find(is_wanted, group_prefix):
         if time.monotonic() > give_up_s:
             pids = ", ".join(str(pid) for pid, _ in sorted(strays))
-            raise SiteError(f"these processes cannot be killed: {pids}", todo="they hang in the kernel, ask the site")
+            todo = "they hang in the kernel: ask the administrators of this machine"
+            raise SiteError(f"these processes cannot be killed: {pids}", todo=todo)
         for pid, _ in strays:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         killed |= strays
-        time.sleep(pause_s)  # the dying need a moment, and nothing tells of the end of others' children
+        time.sleep(pause_s)  # they are not our children, so we cannot wait for their end
         pause_s = min(pause_s * 2, 0.1)
+    if killed:
+        _log.info("killed %d stray processes", len(killed))
     return len(killed)
 
 
-def _find(is_meant: Callable[[str], bool], group_beginning: str) -> set[tuple[int, int]]:
-    marked = {pid for pid in all_pids() if _is_ours(pid) and is_meant(marker_of(pid) or "")}
-    found = descendants((marked | _in_groups(group_beginning)) - {os.getpid()}, kin())
+def _find(is_wanted: Callable[[str], bool], group_prefix: str) -> set[tuple[int, int]]:
+    marked = {pid for pid in all_pids() if _is_ours(pid) and is_wanted(marker_of(pid) or "")}
+    found = descendants((marked | _in_groups(group_prefix)) - {os.getpid()}, children_lookup())
     return {(process.pid, process.start_ticks) for process in found if process.pid != os.getpid()}
 
 
@@ -61,10 +67,10 @@ def _is_ours(pid: int) -> bool:
         return False
 
 
-def _in_groups(group_beginning: str) -> set[int]:
+def _in_groups(group_prefix: str) -> set[int]:
     pids: set[int] = set()
     for own in filter(None, (cgroups.own_directory("memory"), cgroups.own_directory(""))):
         for folder, _, _ in cgroups.owned_folders(own):
-            for group in cgroups.folders_in(folder, group_beginning):
+            for group in cgroups.folders_in(folder, group_prefix):
                 pids.update(cgroups.processes_below(group))
     return pids

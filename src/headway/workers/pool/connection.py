@@ -1,4 +1,4 @@
-"""The manager's end of a line that the pool carries."""
+"""The manager's end of a connection through the pool."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from headway.workers import protocol
-from headway.workers.line import Line
-from headway.workers.pool.words import GOODBYE, LINE
+from headway.workers.connection import Connection
+from headway.workers.pool.operations import CONNECT, GOODBYE
 
 if TYPE_CHECKING:
     from distributed.comm.core import Comm
@@ -15,39 +15,39 @@ if TYPE_CHECKING:
 _GOODBYE_WITHIN_S = 5.0
 
 
-class DaskLine(Line):
-    """A connection to a node's carrier. Both ends send parts of the line as they come, whole lines or not."""
+class DaskConnection(Connection):
+    """A connection to a node's relay. Both ends send bytes: any number of lines and parts of lines at a time."""
 
     def __init__(self, comm: Comm) -> None:
         self._comm = comm
-        self._heard = asyncio.StreamReader(limit=protocol.LONGEST_LINE_BYTES)
+        self._incoming = asyncio.StreamReader(limit=protocol.LONGEST_LINE_BYTES)
         self._unsent = bytearray()
         self._something_to_send = asyncio.Event()
         self._all_sent = asyncio.Event()
         self._all_sent.set()
         self._closing = False
-        self._listening = asyncio.create_task(self._listen())
+        self._receiving = asyncio.create_task(self._receive())
         self._sending = asyncio.create_task(self._send())
 
     async def greeted(self) -> bool:
-        """Whether there is a supervisor at the other end."""
-        hello = await self.hear()
+        """Receive the supervisor's greeting; return False if there is no supervisor at the other end."""
+        hello = await self.receive()
         if not isinstance(hello, protocol.Hello):
             return False
         self.hello = hello
         return True
 
-    def say(self, message: protocol.Message) -> None:
+    def send(self, message: protocol.Message) -> None:
         if not self._closing and not self._sending.done():
             self._unsent += protocol.encode(message)
             self._something_to_send.set()
             self._all_sent.clear()
 
-    async def hear(self) -> protocol.ToManager | None:
+    async def receive(self) -> protocol.ToManager | None:
         try:
-            line = await self._heard.readline()
+            line = await self._incoming.readline()
             return protocol.decode_from_supervisor(line) if line.endswith(b"\n") else None
-        except ValueError:  # too long, or no message
+        except ValueError:  # too long, or not a message
             return None
 
     async def flush(self) -> None:
@@ -59,43 +59,43 @@ class DaskLine(Line):
 
     @property
     def is_over(self) -> bool:
-        """Whether it is lost or hung up."""
+        """Whether the connection is lost or closed."""
         return self._sending.done()
 
     async def closed(self) -> None:
-        """Wait until it is: what was said last must get through before the connection goes."""
+        """Wait until the connection is closed, after its last messages were sent."""
         await asyncio.wait([self._sending])
 
-    async def _listen(self) -> None:
+    async def _receive(self) -> None:
         try:
             while True:
-                self._heard.feed_data(await self._comm.read())
+                self._incoming.feed_data(await self._comm.read())
         except OSError:
-            return  # lost, or hung up
+            return  # lost or closed
         finally:
-            self._heard.feed_eof()
+            self._incoming.feed_eof()
             self._something_to_send.set()
 
     async def _send(self) -> None:
-        """All that is said in one go becomes one message."""
+        """Send what is unsent, all of it in one Dask message at a time."""
         try:
-            await self._comm.write({"op": LINE, "reply": False})
-            while not self._listening.done():
+            await self._comm.write({"op": CONNECT, "reply": False})
+            while not self._receiving.done():
                 if self._unsent:
                     lines, self._unsent = bytes(self._unsent), bytearray()
                     await self._comm.write(lines)
                 elif self._closing:
-                    # It is the carrier who hangs up: news on their way would make this end's hanging up a reset, which
-                    # takes away what the carrier has not yet read.
+                    # The relay closes the connection, not this end. If messages to this end are on their way, closing
+                    # it here would be a reset, which discards what the relay has not read.
                     await self._comm.write(GOODBYE)
-                    await asyncio.wait([self._listening], timeout=_GOODBYE_WITHIN_S)
+                    await asyncio.wait([self._receiving], timeout=_GOODBYE_WITHIN_S)
                     return
                 else:
                     self._all_sent.set()
                     self._something_to_send.clear()
                     await self._something_to_send.wait()
         except OSError:
-            return  # `hear` tells
+            return  # `receive` returns None
         finally:
             self._comm.abort()
             self._all_sent.set()

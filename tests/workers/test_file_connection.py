@@ -1,4 +1,4 @@
-"""Lines through files: real supervisors on this machine stand for nodes."""
+"""Connections through files, to real supervisors on this machine that stand for nodes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from headway.model.outcome import Ending, Outcome
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.workers import protocol
-from headway.workers.file_lines import FileLine, FileLines
-from headway.workers.file_session import Session, newest
-from headway.workers.line import Line
+from headway.workers.connection import Connection
+from headway.workers.file_connection import FileConnection, FileConnections
+from headway.workers.file_session import Session, newest_session
 from headway.workers.node import node_folder
 
 ROOM = Resources(cores=1, memory_bytes=10**9, disk_bytes=10**9)
@@ -27,19 +27,21 @@ TAG = "headway-test-1"
 
 
 class Nodes:
-    """Processes as a job starts them, one for each node."""
+    """The processes that a job starts, one for each node."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.jobs = directory / "jobs"
-        self.lines = FileLines(self.jobs)
+        self.connections = FileConnections(self.jobs)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         (self.jobs / TAG).mkdir(parents=True)
-        protocol.JobOrder(secrets.token_hex(6), "", "", str(directory), linger_s=600.0, grace_s=1.0).write(self.jobs)
+        protocol.SupervisorSettings(secrets.token_hex(6), "", "", str(directory), linger_s=600.0, grace_s=1.0).write(
+            self.jobs
+        )
 
     def start(self, node: str) -> None:
         environment = os.environ | {"SLURMD_NODENAME": node}
-        self.processes[node] = subprocess.Popen(list(self.lines.node_command(TAG)), env=environment)
+        self.processes[node] = subprocess.Popen(list(self.connections.node_command(TAG)), env=environment)
 
     def stop(self) -> None:
         for process in self.processes.values():
@@ -47,20 +49,20 @@ class Nodes:
         for process in self.processes.values():
             process.wait(PATIENCE_S)
 
-    async def connect(self, node: str) -> Line:
-        line = await self.lines.connect(TAG, node, PATIENCE_S)
-        assert line is not None
-        return line
+    async def connect(self, node: str) -> Connection:
+        connection = await self.connections.connect(TAG, node, PATIENCE_S)
+        assert connection is not None
+        return connection
 
-    def order(self, name: str, command: str) -> protocol.Start:
+    def start_message(self, name: str, command: str) -> protocol.Start:
         task = Task(name, "c", command)
         directory = self.directory / "attempts" / name
         directory.parent.mkdir(exist_ok=True)
         return protocol.Start(task, 1, str(directory), ROOM)
 
-    def carriers(self, node: str) -> list[int]:
+    def relays(self, node: str) -> list[int]:
         found = subprocess.run(
-            ["pgrep", "-f", f"file_carrier {node_folder(self.jobs / TAG, node)}"],
+            ["pgrep", "-f", f"file_relay {node_folder(self.jobs / TAG, node)}"],
             capture_output=True,
             text=True,
             check=False,
@@ -83,90 +85,90 @@ def drive(work: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(within())
 
 
-async def outcome_of(line: Line) -> Outcome:
-    heard = await line.hear()
-    assert isinstance(heard, protocol.Ended), heard
-    return heard.outcome
+async def outcome_of(connection: Connection) -> Outcome:
+    message = await connection.receive()
+    assert isinstance(message, protocol.Ended), message
+    return message.outcome
 
 
-def test_tasks_run_on_the_node_they_were_sent_to_and_it_leaves_when_told(nodes: Nodes) -> None:
+def test_tasks_run_on_their_node_and_the_node_ends_when_told(nodes: Nodes) -> None:
     async def work() -> None:
         for node in ("n1", "n2"):
             nodes.start(node)
-        lines = {node: await nodes.connect(node) for node in ("n1", "n2")}
-        assert {node: line.hello.node for node, line in lines.items()} == {"n1": "n1", "n2": "n2"}
-        for node, line in lines.items():
-            line.say(nodes.order(f"on-{node}", f'test "$SLURMD_NODENAME" = {node}'))
-        for node, line in lines.items():
-            outcome = await outcome_of(line)
+        connections = {node: await nodes.connect(node) for node in ("n1", "n2")}
+        assert {node: connection.hello.node for node, connection in connections.items()} == {"n1": "n1", "n2": "n2"}
+        for node, connection in connections.items():
+            connection.send(nodes.start_message(f"on-{node}", f'test "$SLURMD_NODENAME" = {node}'))
+        for node, connection in connections.items():
+            outcome = await outcome_of(connection)
             assert (outcome.task, outcome.ending) == (f"on-{node}", Ending.SUCCESS)
-            line.say(protocol.Leave())
-            await line.flush()
-            line.close()
+            connection.send(protocol.Leave())
+            await connection.flush()
+            connection.close()
         for process in nodes.processes.values():
             assert await asyncio.to_thread(process.wait, PATIENCE_S) == 0
 
     drive(work)
 
 
-def test_a_thousand_lines_in_both_directions_arrive_in_order(nodes: Nodes) -> None:
+def test_hundreds_of_messages_arrive_in_both_directions(nodes: Nodes) -> None:
     async def work() -> None:
         nodes.start("n1")
-        line = await nodes.connect("n1")
+        connection = await nodes.connect("n1")
         for number in range(300):
-            line.say(nodes.order(f"t{number}", "true"))
-        ended = {(await outcome_of(line)).task for _ in range(300)}
+            connection.send(nodes.start_message(f"t{number}", "true"))
+        ended = {(await outcome_of(connection)).task for _ in range(300)}
         assert ended == {f"t{number}" for number in range(300)}
-        line.say(protocol.Noted([(f"t{number}", 1) for number in range(300)]))
-        await line.flush()
+        connection.send(protocol.Noted([(f"t{number}", 1) for number in range(300)]))
+        await connection.flush()
 
     drive(work)
 
 
-def test_the_next_manager_hears_what_nobody_noted_and_the_one_before_is_hung_up_on(nodes: Nodes) -> None:
+def test_a_new_manager_gets_unacknowledged_outcomes_and_the_old_one_is_disconnected(nodes: Nodes) -> None:
     async def work() -> None:
         nodes.start("n1")
         first = await nodes.connect("n1")
-        first.say(nodes.order("a", "true"))
+        first.send(nodes.start_message("a", "true"))
         assert (await outcome_of(first)).task == "a"
         second = await nodes.connect("n1")
         assert (await outcome_of(second)).task == "a"
-        assert await first.hear() is None
+        assert await first.receive() is None
 
     drive(work)
 
 
-def test_a_carrier_that_dies_is_replaced_and_nothing_is_lost(nodes: Nodes) -> None:
+def test_a_relay_that_dies_is_replaced_and_nothing_is_lost(nodes: Nodes) -> None:
     async def work() -> None:
         nodes.start("n1")
-        line = await nodes.connect("n1")
-        line.say(nodes.order("slow", "sleep 1"))
-        await line.flush()
-        for pid in nodes.carriers("n1"):
+        connection = await nodes.connect("n1")
+        connection.send(nodes.start_message("slow", "sleep 1"))
+        await connection.flush()
+        for pid in nodes.relays("n1"):
             os.kill(pid, signal.SIGKILL)
         again = await nodes.connect("n1")
-        again.say(nodes.order("slow", "sleep 1"))  # as a manager does that cannot know whether it was heard
+        again.send(nodes.start_message("slow", "sleep 1"))  # a manager repeats it, since the first one may be lost
         assert (await outcome_of(again)).ending is Ending.SUCCESS
 
     drive(work)
 
 
-def test_a_supervisor_that_is_gone_ends_the_line(nodes: Nodes) -> None:
+def test_the_death_of_the_supervisor_ends_the_connection(nodes: Nodes) -> None:
     async def work() -> None:
         nodes.start("n1")
-        line = await nodes.connect("n1")
-        os.kill(line.hello.pid, signal.SIGKILL)
-        assert await line.hear() is None
+        connection = await nodes.connect("n1")
+        os.kill(connection.hello.pid, signal.SIGKILL)
+        assert await connection.receive() is None
 
     drive(work)
 
 
-def test_nobody_answers_where_there_is_no_node(nodes: Nodes) -> None:
+def test_connecting_to_a_missing_node_times_out(nodes: Nodes) -> None:
     async def work() -> None:
-        assert await nodes.lines.connect(TAG, "n9", 0.3) is None
+        assert await nodes.connections.connect(TAG, "n9", 0.3) is None
         node_folder(nodes.jobs / TAG, "n9").mkdir(parents=True)
-        assert await nodes.lines.connect(TAG, "n9", 0.3) is None
-        assert newest(node_folder(nodes.jobs / TAG, "n9")) is None  # no session is left that a carrier would serve
+        assert await nodes.connections.connect(TAG, "n9", 0.3) is None
+        assert newest_session(node_folder(nodes.jobs / TAG, "n9")) is None  # no session is left for a relay
 
     drive(work)
 
@@ -180,9 +182,9 @@ def test_only_its_owner_can_read_a_session(tmp_path: Path) -> None:
     assert (tmp_path / "sessions").stat().st_mode & 0o777 == 0o700
 
 
-def test_what_is_written_is_read_once_and_in_order(tmp_path: Path) -> None:
+def test_written_lines_are_read_once_and_in_order(tmp_path: Path) -> None:
     manager = Session.begin(tmp_path)
-    node = newest(tmp_path)
+    node = newest_session(tmp_path)
     assert node is not None
     manager.write(b"a\nb\n")
     manager.write(b"c\n")
@@ -192,20 +194,20 @@ def test_what_is_written_is_read_once_and_in_order(tmp_path: Path) -> None:
     assert node.exchange(b"") == []
     assert manager.read() == [b"x\n"]
     later = Session.begin(tmp_path)
-    found = newest(tmp_path)
+    found = newest_session(tmp_path)
     assert found is not None
     assert found.folder == later.folder
-    assert node.last_sign() > 0
+    assert node.last_heartbeat() > 0
     manager.end()
-    assert node.last_sign() == 0
+    assert node.last_heartbeat() == 0
     with pytest.raises(FileNotFoundError):
         node.read()
 
 
-def test_a_line_that_was_closed_says_so(tmp_path: Path) -> None:
+def test_a_closed_connection_receives_nothing(tmp_path: Path) -> None:
     async def work() -> None:
-        line = FileLine(Session.begin(tmp_path))
-        line.close()
-        assert await line.hear() is None
+        connection = FileConnection(Session.begin(tmp_path))
+        connection.close()
+        assert await connection.receive() is None
 
     drive(work)

@@ -1,9 +1,10 @@
-"""How a manager reaches its nodes through a pool of Dask workers."""
+"""The manager's connections to its nodes through a pool of Dask workers."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import socket
@@ -16,26 +17,28 @@ from typing import TYPE_CHECKING, Any
 
 from headway import locks
 from headway.model.errors import SiteError
-from headway.workers.line import Line, Lines
+from headway.workers.connection import Connection, Connections
 from headway.workers.node import node_command
 from headway.workers.pool import address
-from headway.workers.pool.address import Whereabouts
+from headway.workers.pool.address import SchedulerAddress
+from headway.workers.pool.connection import DaskConnection
 from headway.workers.pool.keys import make_keys, security
-from headway.workers.pool.line import DaskLine
-from headway.workers.pool.words import FIND, LOCK, place
+from headway.workers.pool.operations import FIND, LOCK, name_in_pool
 
 if TYPE_CHECKING:
     from distributed.comm.core import Comm
 
-_GLANCE_S = 0.1
-_START_WITHIN_S = 60.0  # for a scheduler, on a busy login node
+_POLL_S = 0.1
+_START_WITHIN_S = 60.0  # for a scheduler to start, on a busy login node
+
+_log = logging.getLogger(__name__)
 
 
-class DaskLines(Lines):
-    """The pool of one run. Its scheduler is started when none answers, and goes on when the manager ends.
+class DaskConnections(Connections):
+    """The pool of one run. Its scheduler is started if none answers, and outlives the manager.
 
-    `host` is the address that the scheduler listens on: one that the nodes can reach; all of this host's, if none is
-    given.
+    `host` is the address that the scheduler listens on, which the nodes must be able to reach; by default all addresses
+    of this host. `linger_s` is how long the scheduler waits without managers and nodes before it ends.
     """
 
     name = "dask"
@@ -47,8 +50,8 @@ class DaskLines(Lines):
         self._linger_s = linger_s
         self._reaching: asyncio.Task[Comm] | None = None
         self._asking = asyncio.Lock()
-        self._lines: set[DaskLine] = set()
-        self._connection: Mapping[str, Any] = {}
+        self._connections: set[DaskConnection] = set()
+        self._tls: Mapping[str, Any] = {}
 
     def node_command(self, tag: str) -> Sequence[str]:
         return node_command(self._jobs / tag, self.name)
@@ -61,25 +64,25 @@ class DaskLines(Lines):
         except ImportError as error:
             todo = "`pip install 'headway[slurm]'`"
             raise SiteError(f"the pool needs the Python package {error.name}", todo=todo) from error
-        self._connection = security(self._pool).get_connection_args("client")
+        self._tls = security(self._pool).get_connection_args("client")
         await self._scheduler()
 
-    async def connect(self, tag: str, node: str, timeout_s: float) -> Line | None:
+    async def connect(self, tag: str, node: str, timeout_s: float) -> Connection | None:
         try:
             async with asyncio.timeout(timeout_s):
                 while True:
-                    for found in await self._find(place(tag, node)):
-                        if (line := await self._call(found)) is not None:
-                            return line
-                    await asyncio.sleep(_GLANCE_S)
+                    for found in await self._find(name_in_pool(tag, node)):
+                        if (connection := await self._call(found)) is not None:
+                            return connection
+                    await asyncio.sleep(_POLL_S)
         except TimeoutError:
             return None
 
     async def close(self) -> None:
-        for line in self._lines:
-            line.close()
-        await asyncio.gather(*(line.closed() for line in self._lines))
-        self._lines.clear()
+        for connection in self._connections:
+            connection.close()
+        await asyncio.gather(*(connection.closed() for connection in self._connections))
+        self._connections.clear()
         if self._reaching is not None:
             self._reaching.cancel()
             with contextlib.suppress(asyncio.CancelledError, SiteError):
@@ -93,49 +96,50 @@ class DaskLines(Lines):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGTERM)
 
-    async def _call(self, found: str) -> DaskLine | None:
-        comm = await address.connect(found, self._connection)
+    async def _call(self, found: str) -> DaskConnection | None:
+        comm = await address.connect(found, self._tls)
         if comm is None:
             return None
-        line = DaskLine(comm)
-        self._lines = {each for each in self._lines if not each.is_over} | {line}
+        connection = DaskConnection(comm)
+        self._connections = {each for each in self._connections if not each.is_over} | {connection}
         greeted = False
         try:
-            greeted = await line.greeted()
-            return line if greeted else None
+            greeted = await connection.greeted()
+            return connection if greeted else None
         finally:
             if not greeted:
-                line.close()
+                connection.close()
 
     async def _find(self, wanted: str) -> Sequence[str]:
-        """The addresses of a node, as the scheduler knows them."""
+        """Ask the scheduler for the addresses of a node."""
         async with self._asking:
             scheduler = await self._scheduler()
             try:
                 await scheduler.write(wanted)
                 found: Sequence[str] = await scheduler.read()
-            except OSError:  # it is gone; the next question goes to another
+            except OSError:  # it has ended; the next call reaches or starts another
                 return ()
             else:
                 return found
 
     async def _scheduler(self) -> Comm:
-        """A connection to the pool's scheduler, kept open: it stays while somebody is there."""
+        """Return the connection to the pool's scheduler. It stays open, so that the scheduler does not end."""
         reaching = self._reaching
         if reaching is None or (reaching.done() and (reaching.exception() or reaching.result().closed())):
             reaching = self._reaching = asyncio.create_task(self._reach())
-        return await asyncio.shield(reaching)  # who has no time to wait for it leaves it to the next
+        return await asyncio.shield(reaching)  # a caller that times out does not cancel it for the others
 
     async def _reach(self) -> Comm:
         deadline = asyncio.get_running_loop().time() + _START_WITHIN_S
         started: subprocess.Popen[bytes] | None = None
         while True:
-            where = Whereabouts.read(self._pool)
+            where = SchedulerAddress.read(self._pool)
             held = locks.holder(self._pool / LOCK) is not None
-            # Other hosts' locks may not be seen here; if it was on this one, there is no need to try.
+            # The lock of a process on another host may not be visible here. On this host a free lock means that the
+            # scheduler has ended.
             if where is not None and not held and where.host == socket.gethostname():
                 where = None
-            reached = await address.reach(where, self._connection) if where is not None else None
+            reached = await address.reach(where, self._tls) if where is not None else None
             if reached is not None:
                 with contextlib.suppress(OSError):
                     await reached[1].write({"op": FIND, "reply": False})
@@ -144,9 +148,9 @@ class DaskLines(Lines):
                 started = self._start_scheduler()
             failed = started is not None and started.poll()
             if failed or asyncio.get_running_loop().time() > deadline:
-                todo = "see there what is wrong, then `headway resume`"
+                todo = "read that log, mend what it says, then `headway resume`"
                 raise SiteError("the pool's scheduler does not answer", where=str(self._log), todo=todo)
-            await asyncio.sleep(_GLANCE_S)
+            await asyncio.sleep(_POLL_S)
 
     @property
     def _log(self) -> Path:
@@ -157,13 +161,14 @@ class DaskLines(Lines):
         handle = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "ab") as log:
             started = subprocess.Popen(
-                # -P: a file here that is called like a module of ours or Python's must not be taken for it
+                # -P: modules are not imported from the current directory
                 [sys.executable, "-P", "-m", "headway.workers.pool.scheduler", *words],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # neither Ctrl-C nor a closed terminal reaches it
+                start_new_session=True,  # so that neither Ctrl-C nor the end of the terminal ends it
             )
-        # Somebody must take note of its end, or a program that goes on for long collects dead processes.
+        _log.info("started the pool's scheduler as process %d", started.pid)
+        # Wait for its end in a thread: otherwise a program that runs for long collects zombies.
         threading.Thread(target=started.wait, name="headway-scheduler", daemon=True).start()
         return started

@@ -1,4 +1,4 @@
-"""The manager's end of the line to a node supervisor."""
+"""Connections on this machine: through the unix socket of the supervisor."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headway.workers import protocol
-from headway.workers.line import Line, Lines
+from headway.workers.connection import Connection, Connections
 from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
 from headway.workers.short_path import short_path
 
 
-class SocketLines(Lines):
-    """On this machine: a job has one node, whose supervisor listens in the job's folder."""
+class SocketConnections(Connections):
+    """Connections to jobs that have one node, this machine. The supervisor listens in the job's folder."""
 
     name = "socket"
 
@@ -27,12 +27,12 @@ class SocketLines(Lines):
     def key(self, tag: str, node: str) -> str:
         return node
 
-    async def connect(self, tag: str, node: str, timeout_s: float) -> Line | None:
-        return await Link.open(self._jobs / tag, timeout_s)
+    async def connect(self, tag: str, node: str, timeout_s: float) -> Connection | None:
+        return await SocketConnection.open(self._jobs / tag, timeout_s)
 
 
-class Link(Line):
-    """A connection to one supervisor."""
+class SocketConnection(Connection):
+    """The manager's end of the supervisor's unix socket."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hello: protocol.Hello) -> None:
         self._reader = reader
@@ -40,20 +40,20 @@ class Link(Line):
         self.hello = hello
 
     @classmethod
-    async def open(cls, folder: Path, timeout_s: float) -> Link | None:
-        """Connect to the supervisor of that job; None if it does not answer in time."""
+    async def open(cls, folder: Path, timeout_s: float) -> SocketConnection | None:
+        """Connect to the supervisor in this job folder; None if it does not answer within `timeout_s`."""
         deadline = asyncio.get_running_loop().time() + timeout_s
         while True:
             try:
                 async with asyncio.timeout_at(deadline):
                     return await cls._try(folder)
-            except (OSError, ValueError, asyncio.IncompleteReadError):  # a time-out is an OSError, too
+            except (OSError, ValueError, asyncio.IncompleteReadError):  # OSError includes TimeoutError
                 if asyncio.get_running_loop().time() > deadline:
                     return None
                 await asyncio.sleep(0.01)
 
     @classmethod
-    async def _try(cls, folder: Path) -> Link:
+    async def _try(cls, folder: Path) -> SocketConnection:
         with short_path(folder, SOCKET) as path:
             reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST_LINE_BYTES)
         hello = protocol.decode_from_supervisor(await reader.readuntil(b"\n"))
@@ -61,13 +61,11 @@ class Link(Line):
             raise OSError("not a supervisor")
         return cls(reader, writer, hello)
 
-    def say(self, message: protocol.Message) -> None:
-        """Send a message; if the connection is lost, `hear` will tell."""
+    def send(self, message: protocol.Message) -> None:
         if not self._writer.is_closing():
             self._writer.write(protocol.encode(message))
 
-    async def hear(self) -> protocol.ToManager | None:
-        """The next message, or None when the supervisor is gone."""
+    async def receive(self) -> protocol.ToManager | None:
         try:
             line = await self._reader.readline()
             return protocol.decode_from_supervisor(line) if line.endswith(b"\n") else None
@@ -75,12 +73,10 @@ class Link(Line):
             return None
 
     async def flush(self) -> None:
-        """Wait until all that was said is on its way."""
         try:
             await self._writer.drain()
         except ConnectionError:
             return
 
     def close(self) -> None:
-        """Hang up."""
         self._writer.close()
