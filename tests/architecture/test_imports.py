@@ -49,7 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     "log_setup": set(),
     "__init__": {"version", "model", "integrations"},
 }
-ON_TOP = {"cli", "web", "studies", "integrations", "__main__"}
+ON_TOP = {"api", "cli", "web", "studies", "integrations", "__main__"}
 IMPURE = {"time", "os", "subprocess", "random", "socket", "asyncio", "threading", "datetime", "secrets"}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from headway.studies.study import Progress, Tell
+    from headway.api.compare import Progress, Tell
 
 _SAID_EVERY_S = 60.0
 

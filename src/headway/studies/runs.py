@@ -13,9 +13,7 @@ from msgspec import Struct
 
 from headway.drivers.simulated import simulate
 from headway.drivers.through_queue import Through, run_through
-from headway.formats.read_any import read_instance
 from headway.kernels.batch.queue import BatchQueue
-from headway.model.errors import InputError
 from headway.model.instance import Instance
 from headway.model.records import Decision, Event, SeenWait, Submit
 from headway.planning.one_job_per_task import PER_TASK
@@ -23,6 +21,7 @@ from headway.report.queue.through_queue import passage_of
 from headway.simulation.batch import seen_waits
 from headway.studies.plans import plan_named
 from headway.studies.queues import Queue, named
+from headway.studies.recorded import recorded_instance
 
 Key = tuple[Any, ...]
 
@@ -156,14 +155,5 @@ def _way(journal: Sequence[Event | Decision], tasks: int) -> str:
 
 @lru_cache(maxsize=64)
 def instance_of(file: str) -> Instance:
-    """A recorded workflow; InputError if nothing says how long its tasks run."""
-    instance = read_instance(Path(file))
-    recorded = instance.recorded
-    unknown = [task.id for task in instance.workflow if task.id not in recorded or recorded[task.id].run_s is None]
-    if unknown:
-        raise InputError(
-            f"nothing says how long {unknown[0]!r} runs ({len(unknown)} of {len(instance.workflow)} tasks)",
-            where=file,
-            todo="compare recorded workflows: WfFormat, Pegasus DAX, or `headway convert` of a finished run",
-        )
-    return instance
+    """A recorded workflow, read once a process; InputError if nothing says how long its tasks run."""
+    return recorded_instance(Path(file), "compare recorded workflows")
