@@ -1,4 +1,4 @@
-"""`Run`: one workflow through one queue from one start under one plan. `Row`: what became of it."""
+"""`Run`: one workflow through one queue from one start under one plan. `Row`: its result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ THEN_PER_TASK = "in-parts-then-per-task"
 
 
 class Run(Struct, frozen=True):
-    """What is to be simulated."""
+    """A run to simulate."""
 
     queue: Queue
     workflow: str  # its file
@@ -40,7 +40,7 @@ class Run(Struct, frozen=True):
 
     @property
     def key(self) -> Key:
-        """What its row is found by."""
+        """Identifies the run in a ledger."""
         queue = self.queue
         return (
             queue.name,
@@ -63,7 +63,7 @@ class Run(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """A line of the results: what was simulated, and what came of it."""
+    """A finished run: a line of the ledger. The fields up to `plan` are the key."""
 
     trace: str
     requests: str
@@ -75,7 +75,7 @@ class Row(Struct, frozen=True):
     nodes: str
     rules: str
     dependency: str
-    most_jobs: int  # 0: as many as it likes
+    most_jobs: int  # 0: no limit
     begins_s: float
     workflow: str
     start_s: float
@@ -89,22 +89,22 @@ class Row(Struct, frozen=True):
     mean_wait_s: float
     node_hours: float
     busy_share: float
-    way: str  # of a grouper: all as one-job, one-job-per-task, in-parts, or in-parts-then-per-task
-    cpu_s: float  # that the simulation took
+    way: str  # how tasks were grouped: one-job, one-job-per-task, in-parts or in-parts-then-per-task
+    cpu_s: float  # of the simulation
 
     @property
     def key(self) -> Key:
-        """As the run's."""
+        """The key of the run."""
         return tuple(getattr(self, name) for name in KEY)
 
     @property
     def place(self) -> Key:
-        """All but the plan: what runs of different plans have in common."""
+        """The key without the plan, which runs of different plans share."""
         return self.key[:-1]
 
     @property
     def through(self) -> bool:
-        """Whether the workflow got through."""
+        """Whether the workflow was completed."""
         return self.status == "succeeded"
 
 
@@ -112,7 +112,7 @@ KEY = Row.__struct_fields__[: Row.__struct_fields__.index("plan") + 1]
 
 
 def rows_of(runs: Sequence[Run]) -> Iterator[Row]:
-    """Simulate runs of one queue, whose starts do not go back: it is warmed up once and copied for each run."""
+    """Simulate runs of one queue in the order of their starts. The queue advances once and is copied for each run."""
     queue, jobs = runs[0].queue.fresh(), runs[0].queue.jobs()
     for start_s, together in groupby(runs, key=lambda run: run.start_s):
         queue.advance(start_s)
@@ -144,7 +144,7 @@ def _row(run: Run, queue: BatchQueue, seen: tuple[SeenWait, ...]) -> Row:
 
 
 def _way(journal: Sequence[Event | Decision], tasks: int) -> str:
-    """What submissions say of the plan: 002 §5.2 counts how often Zhang's is one of the simple ones."""
+    """How the plan grouped tasks. The GLUME thesis (2020), section 5.2, counts the simple groupings of Zhang."""
     submits = [record for record in journal if isinstance(record, Submit)]
     if submits and submits[0].why.rule == PER_TASK:
         return PER_TASK_WAY
