@@ -25,6 +25,7 @@ __all__ = ["CompareResult", "CompareSettings", "Progress", "Tell", "compare"]
 
 _USUAL_STARTS = 10
 _USUAL_REFERENCE = "one-job-per-task"  # what most people do
+_OF_A_QUEUE = ("cancelled", "machine", "skip_bad", "backfill", "nodes", "rules", "dependency", "most_jobs")
 _BOTH: tuple[Literal["accurate", "real"], ...] = ("accurate", "real")
 
 
@@ -172,18 +173,7 @@ def _queues(logs: list[str], asked: CompareSettings) -> Iterator[Queue]:
 
     for trace in dict.fromkeys(logs):
         for requests in _BOTH if asked.requests == "both" else (asked.requests,):
-            yield Queue(
-                trace,
-                requests,
-                cancelled=asked.cancelled,
-                machine=asked.machine,
-                skip_bad=asked.skip_bad,
-                backfill=asked.backfill,
-                nodes=asked.nodes,
-                rules=asked.rules,
-                dependency=asked.dependency,
-                most_jobs=asked.most_jobs,
-            )
+            yield Queue(trace, requests, **{name: getattr(asked, name) for name in _OF_A_QUEUE})
 
 
 def _words(asked: CompareSettings, runs: int, logs: int, workflows: int) -> list[str]:

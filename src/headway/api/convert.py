@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.api.keywords import settled
 from headway.api.reading import read_instance_file
@@ -33,18 +33,18 @@ class ConvertSettings(Struct, frozen=True, kw_only=True):
 class ConvertResult(Struct, frozen=True):
     """The workflow, with figures of what the target holds."""
 
+    instance: Instance
     source: str
     target: str | None
     format: Form
-    instance: Instance
+    workflow: str  # its name
     tasks: int
     categories: int
     dependencies: int
     files: int
     recorded: int  # tasks with measurements
     without_command: int
-    lost_recorded: int  # measurements that the target format cannot hold
-    lost_file_sizes: int
+    left_out: dict[str, int]  # measurements (`recorded`) and `file_sizes` that the target format cannot hold
 
     def content(self) -> bytes:
         """The workflow in the target format."""
@@ -58,19 +58,7 @@ class ConvertResult(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """The answer of `headway convert --json`."""
-        return {
-            "source": self.source,
-            "target": self.target,
-            "format": self.format,
-            "workflow": self.instance.workflow.name,
-            "tasks": self.tasks,
-            "categories": self.categories,
-            "dependencies": self.dependencies,
-            "files": self.files,
-            "recorded": self.recorded,
-            "without_command": self.without_command,
-            "left_out": {"recorded": self.lost_recorded, "file_sizes": self.lost_file_sizes},
-        }
+        return {name: value for name, value in structs.asdict(self).items() if name != "instance"}
 
 
 def convert(
@@ -119,16 +107,16 @@ def _result(instance: Instance, source: str, target: str | None, form: Form) -> 
     named = {path for task in tasks for path in (*task.inputs, *task.outputs) if not is_pattern(path)}
     lost = form == "yaml"  # a Headway file says what to run, not what a run took
     return ConvertResult(
+        instance=instance,
         source=source,
         target=target,
         format=form,
-        instance=instance,
+        workflow=instance.workflow.name,
         tasks=len(tasks),
         categories=len({task.category for task in tasks}),
         dependencies=sum(len(task.parents) for task in tasks),
         files=len(named | instance.file_bytes.keys()),
         recorded=len(instance.recorded),
         without_command=sum(not task.command for task in tasks),
-        lost_recorded=len(instance.recorded) if lost else 0,
-        lost_file_sizes=len(instance.file_bytes) if lost else 0,
+        left_out={"recorded": lost * len(instance.recorded), "file_sizes": lost * len(instance.file_bytes)},
     )

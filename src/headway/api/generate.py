@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs, to_builtins
 
 from headway.api.keywords import settled
 from headway.api.whole_files import check_target, write_whole
@@ -53,16 +53,8 @@ class GenerateResult(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """The answer of `headway generate --json`."""
-        return {
-            "family": self.family,
-            "tasks": self.tasks,
-            "seed": self.seed,
-            "levels": self.levels,
-            "categories": self.categories,
-            "run_time_s": self.run_time_s,
-            "file_bytes": self.file_bytes,
-            "file": str(Path(self.file).absolute()) if self.file else None,
-        }
+        answer = structs.asdict(self) | {"file": str(Path(self.file).absolute()) if self.file else None}
+        return {name: value for name, value in answer.items() if name not in ("asked_tasks", "instance")}
 
 
 class FamilyEntry(Struct, frozen=True):
@@ -81,17 +73,8 @@ class FamiliesResult(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """The answer of `headway generate --json` without a family."""
-        return {
-            "families": [
-                {
-                    "name": family.name,
-                    "aliases": list(family.aliases),
-                    "fewest_tasks": family.fewest_tasks,
-                    "about": family.about,
-                }
-                for family in self.families
-            ]
-        }
+        answer: dict[str, Any] = to_builtins(self)
+        return answer
 
 
 def families() -> FamiliesResult:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, to_builtins
 
 from headway.api.keywords import Tell, refuse, settled
-from headway.api.plan_settings import PlanSettings, QueueAt
 from headway.api.queues import QueueSettings, check_queue_settings, jobs_from
-from headway.api.workflow_in_queue import plans_of, start_of
+from headway.api.workflow_in_queue import PlanSettings, QueueAt, plans_of, start_of
 from headway.model.errors import InputError
 
 if TYPE_CHECKING:

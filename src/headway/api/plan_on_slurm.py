@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headway.api.plan_settings import PlanSettings, QueueAt
+from headway.api.workflow_in_queue import PlanSettings, QueueAt
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.queue_now import QueueNow, queue_now
 from headway.drivers.kept_waits import read_waits

@@ -16,11 +16,12 @@ from headway.api.nearest import nearest
 from headway.model.errors import InputError
 
 if TYPE_CHECKING:
-    from headway.model.resources import Resources
     from headway.model.task_log import TaskLog
     from headway.report.replay_table import SizerCost
     from headway.simulation.replay import Replay, TimeToFailure, World
     from headway.sizing.base import Sizer
+
+__all__ = ["LogReplay", "ReplayResult", "ReplaySettings", "World", "replay"]
 
 _MACHINE = "write for example '16 cores, 64 GB, 64 GB'"
 # By resource: its name in the answer, the unit of its waste, and how many amount-seconds one such unit is.
@@ -45,18 +46,11 @@ class ReplaySettings(Struct, frozen=True, kw_only=True):
 class LogReplay(Struct, frozen=True):
     """What the sizers would have cost on one log."""
 
-    log: str  # its file
-    name: str
-    tasks: int
-    categories: int
-    left_out: int
-    machine: Resources
-    lag: int
-    ttf: TimeToFailure
-    seed: int
-    fails_after_s: dict[str, float]  # by resource, when attempts commonly ran out of it
+    path: str
+    log: TaskLog
+    world: World  # machine, lag, time to failure, seed
     costs: list[SizerCost]
-    asked: SizerCost | None  # the log's own requests
+    asked: SizerCost | None  # the cost of the log's own requests
 
     def document(self) -> dict[str, Any]:
         """The answer for this log as JSON."""
@@ -64,13 +58,13 @@ class LogReplay(Struct, frozen=True):
 
         every = [*best_first(self.costs), *([self.asked] if self.asked else [])]
         return {
-            "log": self.log,
-            "tasks": self.tasks,
-            "left_out": self.left_out,
-            "machine": {name: self.machine[name] for name in ("cores", "memory_bytes", "disk_bytes")},
-            "lag": self.lag,
-            "ttf": self.ttf,
-            "seed": self.seed,
+            "log": self.path,
+            "tasks": len(self.log.tasks),
+            "left_out": self.log.left_out,
+            "machine": {name: self.world.machine[name] for name in ("cores", "memory_bytes", "disk_bytes")},
+            "lag": self.world.lag,
+            "ttf": self.world.ttf,
+            "seed": self.world.seed,
             "sizers": {cost.name: to_builtins(cost.resources) for cost in every},
             "attempts": {cost.name: cost.attempts for cost in every},
             "impossible": {cost.name: cost.impossible for cost in every},
@@ -184,20 +178,7 @@ def _replayed(
 
         costs.append(_cost(name, replay_log(log, PerResource(sizer, world.seed, log.resources), world, tell)))
     asked = as_asked(log)
-    return LogReplay(
-        str(path),
-        log.name,
-        len(log.tasks),
-        len({task.category for task in log.tasks}),
-        log.left_out,
-        world.machine,
-        world.lag,
-        world.ttf,
-        world.seed,
-        {_SHOWN[name][0]: after_s for name, after_s in log.failed_after_s.items()},
-        costs,
-        _cost(ASKED, asked) if asked else None,
-    )
+    return LogReplay(str(path), log, world, costs, _cost(ASKED, asked) if asked else None)
 
 
 def _cost(name: str, result: Replay) -> SizerCost:

@@ -71,12 +71,13 @@ def _print(result: ConvertResult) -> None:
     figures = f", {share} with what they took" if result.recorded and result.format == "wfformat" else ""
     say(
         console,
-        f"wrote {where}: {harmless(result.instance.workflow.name)} as {_NAMES[result.format]}, "
+        f"wrote {where}: {harmless(result.workflow)} as {_NAMES[result.format]}, "
         f"{count(result.tasks, 'task')} in {result.categories:,} categor{'y' if result.categories == 1 else 'ies'}"
         f"{figures}",
     )
-    lost = [f"what {count(result.lost_recorded, 'task')} took"] if result.lost_recorded else []
-    lost += [f"the sizes of {count(result.lost_file_sizes, 'file')}"] if result.lost_file_sizes else []
+    left_out = result.left_out
+    lost = [f"what {count(left_out['recorded'], 'task')} took"] if left_out["recorded"] else []
+    lost += [f"the sizes of {count(left_out['file_sizes'], 'file')}"] if left_out["file_sizes"] else []
     if lost:
         say(console, f"left out: {' and '.join(lost)}, for which a workflow file has no place", "yellow")
     if result.without_command:

@@ -14,7 +14,8 @@ from headway.cli.queue_progress import progress_bar
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from headway.api.replay import LogReplay, ReplayResult
+    from headway.api.replay import ReplayResult, World
+    from headway.model.task_log import TaskLog
 
 
 @click.command("replay", short_help="Show what each way of sizing tasks would have cost on a log.")
@@ -81,41 +82,44 @@ def _print(result: ReplayResult) -> None:
     from headway.report.words import count
 
     console = console_for()
-    for log in result.logs:
-        say(console, _title(log))
+    for each in result.logs:
+        tasks, asked = len(each.log.tasks), each.asked
+        say(console, _title(each.log, each.world))
         console.print()
-        for line in replay_table(log.costs, log.asked, console.width):
+        for line in replay_table(each.costs, asked, console.width):
             show(console, line)
         console.print()
-        say(console, verdict(log.costs, log.asked))
-        if log.asked and log.asked.tasks < log.tasks:
-            say(console, f"asked: only {count(log.asked.tasks, 'task')} of {log.tasks:,} asked for something", "dim")
+        say(console, verdict(each.costs, asked))
+        if asked and asked.tasks < tasks:
+            say(console, f"asked: only {count(asked.tasks, 'task')} of {tasks:,} asked for something", "dim")
         console.print()
     if len(result.logs) > 1:
         say(console, f"all {len(result.logs)} logs", "bold")
         console.print()
-        for line in summary_table([log.costs for log in result.logs], console.width):
+        for line in summary_table([each.costs for each in result.logs], console.width):
             show(console, line)
         console.print()
         say(console, "to best: waste over the least of any sizer on the same log, geometric mean of all logs", "dim")
 
 
-def _title(log: LogReplay) -> Text:
+def _title(log: TaskLog, world: World) -> Text:
     """The log, the machine, and when attempts fail."""
     from rich.text import Text
 
     from headway.model.units import format_duration
     from headway.report.words import count, harmless
 
-    title = Text.assemble((harmless(log.name), "bold"), f": {count(log.tasks, 'task')}")
-    title.append(f" of {log.categories:,} categories" if log.categories > 1 else " of one category")
+    categories = len({task.category for task in log.tasks})
+    title = Text.assemble((harmless(log.name), "bold"), f": {count(len(log.tasks), 'task')}")
+    title.append(f" of {categories:,} categories" if categories > 1 else " of one category")
     title.append(f", {log.left_out:,} left out" if log.left_out else "")
-    title.append(f"; up to {log.machine}; ")
-    if log.ttf == "observed":
-        when = [f"{name} after {format_duration(after_s)}" for name, after_s in log.fails_after_s.items()]
-        title.append(f"attempts fail as observed ({', '.join(when) or 'where their memory over time says'})")
-    elif log.ttf == "end":
+    title.append(f"; up to {world.machine}; ")
+    if world.ttf == "observed":
+        after = {name.removesuffix("_bytes"): format_duration(after_s) for name, after_s in log.failed_after_s.items()}
+        when = ", ".join(f"{name} after {duration}" for name, duration in after.items())
+        title.append(f"attempts fail as observed ({when or 'where their memory over time says'})")
+    elif world.ttf == "end":
         title.append("attempts fail at their end")
     else:
-        title.append(f"attempts fail after {log.ttf:g} of their time")
-    return title.append(f"; known after {count(log.lag, 'more task')}" if log.lag else "")
+        title.append(f"attempts fail after {world.ttf:g} of their time")
+    return title.append(f"; known after {count(world.lag, 'more task')}" if world.lag else "")
