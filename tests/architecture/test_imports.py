@@ -50,7 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     "registry": {"model"},
     "__init__": {"version", "model", "integrations"},
 }
-ON_TOP = {"cli", "web", "studies", "integrations", "__main__"}
+ON_TOP = {"api", "cli", "web", "studies", "integrations", "__main__"}
 IMPURE = {"time", "os", "subprocess", "random", "socket", "asyncio", "threading", "datetime", "secrets"}
 
 

@@ -103,7 +103,7 @@ def test_what_is_written_has_the_users_permissions(words: Bench) -> None:
         (["workflow.yaml", "w.txt"], "--to wfformat"),
         (["workflow.yaml", "-"], "--to wfformat"),
         (["workflow.yaml", "-", "--to", "yaml", "--json"], "would mix"),
-        (["workflow.yaml", "nowhere/w.json"], "no such directory"),
+        (["workflow.yaml", "nowhere/w.json"], "no such folder"),
         (["workflow.yaml", "."], "--to wfformat"),
         (["workflow.yaml", "w.yaml.gz", "--to", "yaml"], "not packed"),
         (["workflow.yaml", "folder.json"], "directory"),

@@ -101,7 +101,7 @@ def test_mistakes(bench: Bench, words: list[str], complaint: str) -> None:
 
 
 def test_a_place_that_cannot_be_written_to(bench: Bench) -> None:
-    assert "cannot write here" in bench.fails(3, "generate", "montage", "-o", "nowhere/w.json")
+    assert "cannot write this" in bench.fails(3, "generate", "montage", "-o", "nowhere/w.json")
 
 
 def test_the_documentation_tells_of_every_family_and_key(bench: Bench) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from headway.cli.queue_progress import _is_compiled
+from headway.api.queues import scheduler_is_compiled
 from tests.cli.bench import Bench
 
 
@@ -62,7 +62,7 @@ def test_it_says_that_it_compiles_and_ctrl_c_ends_it(bench: Bench, tmp_path: Pat
 
 def test_it_does_not_say_so_when_it_is_compiled_already(bench: Bench) -> None:
     bench.succeeds("simulate", "lublin", "--jobs", "10")
-    assert _is_compiled()
+    assert scheduler_is_compiled()
     terminal = Terminal(bench, "simulate", "lublin", "--jobs", "10")
     text = terminal.end()
     assert terminal.process.wait(60) == 0

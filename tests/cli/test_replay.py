@@ -132,7 +132,7 @@ def test_only_some_categories(bench: Bench) -> None:
         (["--sizers", ","], "--sizers: no sizer is named; write for example --sizers max-seen,user"),
         (["--ttf", "0"], "--ttf: '0' is no time to failure; write end, observed or 0.5 for example"),
         (["--ttf", "late"], "--ttf: 'late' is no time to failure; write end, observed or 0.5 for example"),
-        (["--ttf", "observed"], "trace: this log does not tell when attempts fail; use --ttf end, or a fraction"),
+        (["--ttf", "observed"], "trace: this log does not say when attempts fail; use --ttf end, or a fraction"),
         (["--machine", "1 GB, 1 GB, 1 GB"], "--machine: '1 GB, 1 GB, 1 GB' states disk twice; write for example"),
         (["--machine", "lots"], "--machine: 'lots' is not an amount of memory or disk; write for example '16 cores,"),
         (["--machine", "0 cores"], "--machine: '0' is not a number of cores; write for example '16 cores,"),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.cli.whole_files import write_whole
+from headway.api.whole_files import write_whole
 from headway.model.errors import SiteError
 from tests.cli.bench import Bench
 

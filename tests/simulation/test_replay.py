@@ -194,7 +194,7 @@ def test_a_profile_says_nothing_of_disk() -> None:
 
 
 def test_observed_needs_something_observed() -> None:
-    with pytest.raises(InputError, match=r"made up: this log does not tell when attempts fail; use --ttf end"):
+    with pytest.raises(InputError, match=r"made up: this log does not say when attempts fail; use --ttf end"):
         replay(log_of(task(1, 3)), Doubling(), World(MACHINE, ttf="observed"))
 
 

@@ -13,10 +13,11 @@ from headway.model.batch_log import BatchJobs
 from headway.model.records import Figure
 from headway.simulation.batch import schedule
 from headway.simulation.lublin import lublin
-from headway.simulation.wait_scores import SHARES, Answers, Waits, ask, score, scores, those_to_wait, waits_of
+from headway.simulation.wait_scores import SHARES, Answers, Waits, ask, score, those_to_wait, waits_of
 from headway.waiting import WAITS
 from headway.waiting.base import Draw, Shape, Wait, WaitModel
 from headway.waiting.scheduler_estimate import SchedulerEstimate
+from tests.simulation.scoring import scored
 
 
 def jobs_of(rows: list[tuple[float, int, float, float]], machine: int) -> BatchJobs:
@@ -61,7 +62,8 @@ def test_with_accurate_requests_the_plan_is_exact_unless_jobs_overtake(backfill:
 def test_scores_by_hand() -> None:
     """Waits 50 and 60 against 90 and 100: errors of 40 each; the pinball loss of a quantile above is (1 - q) x 40."""
     waits = waits_of(FOUR, Scheduling("conservative"))
-    (found,) = scores([SchedulerEstimate()], waits)
+    found = scored(SchedulerEstimate(), waits)
+    assert found is not None
     assert (found.name, found.jobs, found.mean_wait_s) == ("scheduler-estimate", 2, 55.0)
     assert (found.absolute_error_s, found.error_s, found.to_plan) == (40.0, 40.0, 1.0)
     assert found.to_wait == pytest.approx(40 / 55)
@@ -82,7 +84,8 @@ def test_a_quantile_below_costs_its_share() -> None:
 
 def test_an_exact_plan_is_nothing_to_compare_with() -> None:
     exact = Waits(FOUR, np.array([0.0, 5.0, 0.0, 6.0]), np.array([0.0, 5.0, 0.0, 6.0]))
-    (found,) = scores([SchedulerEstimate()], exact)
+    found = scored(SchedulerEstimate(), exact)
+    assert found is not None
     assert found.to_plan is None and found.absolute_error_s == 0.0
 
 
@@ -90,7 +93,7 @@ def test_who_comes_during_the_warm_up_does_not_count() -> None:
     waits = waits_of(FOUR, Scheduling("conservative"))
     assert those_to_wait(waits).tolist() == [False, True, False, True]
     assert those_to_wait(waits, 20.0).tolist() == [False, False, False, True]
-    assert scores([SchedulerEstimate()], waits, warm_up_s=1e6) == []
+    assert scored(SchedulerEstimate(), waits, warm_up_s=1e6) is None
 
 
 class Listening(WaitModel):

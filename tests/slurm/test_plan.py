@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headway.cli.plan_on_slurm import imagined
+from headway.api.plan_on_slurm import imagined
 from headway.clusters.slurm.queue_now import QueueNow, _taken
 from headway.model.records import QueueRead
 from headway.model.resources import Resources

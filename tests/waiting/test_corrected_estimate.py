@@ -15,9 +15,10 @@ from headway.kernels.batch.queue import Scheduling
 from headway.kernels.nearby_quantiles import nearby_quantiles
 from headway.simulation.batch_jobs import Choices, jobs_of
 from headway.simulation.lublin import lublin
-from headway.simulation.wait_scores import scores, waits_of
+from headway.simulation.wait_scores import waits_of
 from headway.waiting.base import Shape
 from headway.waiting.corrected_estimate import ALIKE, RECORDS, CorrectedEstimate
+from tests.simulation.scoring import scored
 
 DATA = os.environ.get("HEADWAY_DATA")
 JOB = Shape(nodes=4, asked_s=3600.0, estimate_s=940.0)  # and a minute: 1000 s
@@ -178,15 +179,17 @@ def test_compiled_is_the_same_as_plain(records: list[tuple[float, bool, float]],
 
 def test_on_made_up_jobs() -> None:
     jobs = lublin(machine=64, jobs=3000, load=0.85, seed=3, requests="estimated")
-    (scored,) = scores([CorrectedEstimate()], waits_of(jobs, Scheduling("conservative")))
-    assert scored.to_plan is not None and scored.to_plan < 0.4
-    assert 0.85 <= scored.covered["0.9"] <= 0.95
+    found = scored(CorrectedEstimate(), waits_of(jobs, Scheduling("conservative")))
+    assert found is not None
+    assert found.to_plan is not None and found.to_plan < 0.4
+    assert 0.85 <= found.covered["0.9"] <= 0.95
 
 
 def test_on_made_up_jobs_with_an_exact_plan() -> None:
     jobs = lublin(machine=64, jobs=3000, load=0.85, seed=3, requests="accurate")
-    (scored,) = scores([CorrectedEstimate()], waits_of(jobs, Scheduling("conservative")))
-    assert scored.to_wait is not None and scored.to_wait < 1e-9
+    found = scored(CorrectedEstimate(), waits_of(jobs, Scheduling("conservative")))
+    assert found is not None
+    assert found.to_wait is not None and found.to_wait < 1e-9
 
 
 @pytest.mark.skipif(not DATA, reason="HEADWAY_DATA does not say where the logs are")
@@ -195,9 +198,10 @@ def test_on_made_up_jobs_with_an_exact_plan() -> None:
 def test_on_real_logs(name: str, requests: str) -> None:
     log = read_batch_log(Path(DATA or "") / "pwa-swf" / f"{name}.swf.gz", skip_bad=True)
     jobs = jobs_of(log, Choices(requests=requests, skip_bad=True))  # type: ignore[arg-type]
-    (scored,) = scores([CorrectedEstimate()], waits_of(jobs, Scheduling("conservative")))
+    found = scored(CorrectedEstimate(), waits_of(jobs, Scheduling("conservative")))
+    assert found is not None
     if requests == "real":
-        assert scored.to_plan is not None and scored.to_plan <= 0.55
-        assert 0.85 <= scored.covered["0.9"] <= 0.95
+        assert found.to_plan is not None and found.to_plan <= 0.55
+        assert 0.85 <= found.covered["0.9"] <= 0.95
     else:
-        assert scored.to_wait is not None and scored.to_wait <= 0.01
+        assert found.to_wait is not None and found.to_wait <= 0.01

@@ -1,86 +1,91 @@
-"""The options that say which queue is simulated with which jobs, and what they make."""
+"""The options that say which queue is simulated with which jobs; and which options the user has given."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
-from headway.model.errors import InputError
-
-if TYPE_CHECKING:
-    from headway.kernels.batch.queue import Scheduling
-    from headway.model.batch_log import BatchJobs
+from headway.api import queues
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-GENERATED = "lublin"
-POLICY = ("backfill", "nodes", "rules", "depth")
-_ONLY_GENERATED = ("jobs", "load", "seed")
-_ONLY_LOGS = ("processors", "cancelled", "overrun", "skip_bad")
 
-_BACKFILL = {
-    "fcfs": "first come, first served",
-    "easy": "EASY backfilling",
-    "conservative": "conservative backfilling",
-}
-_NODES = {"counts": "nodes only counted", "ids": "nodes by name", "contiguous": "neighbouring nodes"}
-_CANCELLED = {
-    "full-request": "jobs that never ran take all they asked for",
-    "one-second": "jobs that never ran take a second",
-}
+def given(ctx: click.Context, *but: str) -> dict[str, Any]:
+    """The options that the user has given, by name, for the api: the others keep its defaults."""
+    default = click.core.ParameterSource.DEFAULT
+    named = {name: value for name, value in ctx.params.items() if ctx.get_parameter_source(name) is not default}
+    return {name: value for name, value in named.items() if name not in ("as_json", *but)}
+
+
+def split_commas(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Callback of an option that lists names: `A,B`."""
+    return None if value is None else tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+def choice(name: str, choices: Any, default: str, words: str) -> Callable[[Any], Any]:
+    """An option with the values of a `Literal`, or with those listed."""
+    names: Iterable[str] = get_args(choices) or choices
+    return click.option(name, type=click.Choice(list(names)), default=default, show_default=True, help=words)
 
 
 def batch_options(backfill: str) -> Callable[[Function], Function]:
-    """Decorator: all of them; `backfill` is the default."""
+    """Decorator that adds all of them; `backfill` is the default way of backfilling."""
+    at_least_one = click.IntRange(min=1)
     options = [
-        _choice(
+        choice(
             "--backfill",
-            _BACKFILL,
+            queues.Backfill,
             backfill,
-            "Who may overtake: nobody; who does not delay the first; who delays nobody.",
+            "fcfs: no job overtakes another. easy: a job may overtake if the first waiting job is not delayed. "
+            "conservative: a job may overtake if no waiting job is delayed.",
         ),
         click.option(
             "--depth",
-            type=click.IntRange(min=1),
+            type=at_least_one,
             default=1,
             show_default=True,
             metavar="K",
             help="With easy: how many waiting jobs have a reservation that others may not delay.",
         ),
-        _choice(
+        choice(
             "--nodes",
-            _NODES,
+            queues.Nodes,
             "counts",
-            "Whether nodes are only counted, or each job holds certain ones, or neighbours.",
+            "Count free nodes, give each job certain nodes, or give each job neighbouring nodes.",
         ),
-        _choice("--rules", ["pyss", "batsched"], "pyss", "Whose order of events at the same time."),
-        _choice(
+        choice("--rules", queues.Rules, "pyss", "The simulator whose order of simultaneous events is followed."),
+        choice(
             "--requests",
-            ["real", "accurate"],
+            queues.Requests,
             "real",
-            "What the queue is told of run times: the requests, or the truth.",
+            "Run times that the scheduler is told: those requested, or the actual ones.",
         ),
-        _choice("--cancelled", ["drop", *_CANCELLED], "drop", "What becomes of jobs that never ran."),
-        _choice("--processors", ["requested", "allocated"], "requested", "What says how wide a job is."),
-        _choice(
+        choice("--cancelled", queues.Cancelled, "drop", "How jobs that never ran are simulated."),
+        choice("--processors", queues.Processors, "requested", "The column that says how wide a job is."),
+        choice(
             "--overrun",
-            ["extend", "kill"],
+            queues.Overrun,
             "extend",
-            "Who ran for longer than asked: asked for more, or ended in time.",
+            "Jobs that ran longer than requested: extend their request, or kill them at its end.",
+        ),
+        click.option("--machine", type=at_least_one, metavar="N", help="Nodes; by default the log's, lublin's 128."),
+        click.option("--skip-bad", is_flag=True, help="Skip and count invalid lines and jobs."),
+        click.option("--jobs", type=at_least_one, default=10_000, show_default=True, help="lublin: number of jobs."),
+        click.option(
+            "--load",
+            type=float,
+            default=0.8,
+            show_default=True,
+            help="lublin: the offered load, a share of the machine.",
         ),
         click.option(
-            "--machine", type=click.IntRange(min=1), metavar="N", help="Nodes; by default the log's, lublin's 128."
-        ),
-        click.option("--skip-bad", is_flag=True, help="Leave out, and count, lines and jobs that cannot be."),
-        click.option("--jobs", type=click.IntRange(min=1), default=10_000, show_default=True, help="lublin: how many."),
-        click.option(
-            "--load", type=float, default=0.8, show_default=True, help="lublin: the share of the machine they want."
-        ),
-        click.option(
-            "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For all draws, and lublin's jobs."
+            "--seed",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="For all random draws, and for lublin's jobs.",
         ),
     ]
 
@@ -90,62 +95,3 @@ def batch_options(backfill: str) -> Callable[[Function], Function]:
         return function
 
     return decorate
-
-
-def _choice(name: str, choices: Iterable[str], default: str, words: str) -> Callable[[Any], Any]:
-    return click.option(name, type=click.Choice(list(choices)), default=default, show_default=True, help=words)
-
-
-def check_batch_options(ctx: click.Context, trace: str, options: dict[str, Any], also: Iterable[str] = ()) -> None:
-    """Options that say nothing about such a trace are mistakes; `also` are those that do, for this verb."""
-    generated = trace == GENERATED
-    for name in set(_ONLY_LOGS if generated else _ONLY_GENERATED) - set(also):
-        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            whom = "logs, and lublin is none" if generated else "jobs that are made up (lublin), and this is a log"
-            raise InputError(f"this is for {whom}", where=f"--{name.replace('_', '-')}", todo="leave it out")
-    depth_given = ctx.get_parameter_source("depth") is click.core.ParameterSource.COMMANDLINE
-    if depth_given and options["backfill"] != "easy":
-        raise InputError("only --backfill easy has a depth", where="--depth", todo="leave it out")
-
-
-def scheduling_of(options: dict[str, Any]) -> Scheduling:
-    """How the queue works."""
-    from headway.kernels.batch.queue import Scheduling
-
-    return Scheduling(**{name: options[name] for name in POLICY})
-
-
-def jobs_from(trace: str, options: dict[str, Any]) -> tuple[BatchJobs, dict[str, str], dict[str, Any]]:
-    """The jobs, the log's header, and for the document where they come from."""
-    requests = options["requests"]
-    if trace == GENERATED:
-        from headway.simulation.lublin import lublin
-
-        model = {"machine": options["machine"] or 128, **{name: options[name] for name in _ONLY_GENERATED}}
-        jobs = lublin(**model, requests="accurate" if requests == "accurate" else "estimated")
-        return jobs, {}, {"generated": model | {"requests": requests}}
-    from msgspec import to_builtins
-
-    from headway.formats.read_batch_log import read_batch_log
-    from headway.simulation.batch_jobs import Choices, jobs_of
-
-    names = ("processors", "requests", "cancelled", "overrun", "machine", "skip_bad")
-    choices = Choices(**{name: options[name] for name in names})
-    log = read_batch_log(Path(trace), choices.skip_bad)
-    return jobs_of(log, choices, trace), log.header, {"choices": to_builtins(choices)}
-
-
-def settings_of(options: dict[str, Any], *, generated: bool) -> list[str]:
-    """How it is simulated, in words; what is as usual is not said."""
-    depth = options["depth"]
-    requests = "requests estimated" if generated else "requests as logged"
-    said = [
-        _BACKFILL[options["backfill"]] + (f" with {depth} reservations" if depth > 1 else ""),
-        f"rules of {options['rules']}",
-        _NODES[options["nodes"]],
-        requests if options["requests"] == "real" else "requests accurate",
-        _CANCELLED.get(options["cancelled"], ""),
-        "widths as allocated" if options["processors"] == "allocated" else "",
-        "jobs end with their request" if options["overrun"] == "kill" else "",
-    ]
-    return [words for words in said if words]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from headway.cli.nearest import nearest
+from headway.api.nearest import nearest
 from headway.journal.base import Journal
 from headway.journal.folder import Project, RunFolder
 from headway.journal.sqlite import SqliteJournal

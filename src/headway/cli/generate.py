@@ -1,37 +1,35 @@
-"""`headway generate`: make up a workflow of a known family."""
+"""`headway generate`: a synthetic workflow of a known family."""
 
 from __future__ import annotations
 
 import math
-import os
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway.cli.batch_options import given
 from headway.cli.options import json_option
-from headway.model.errors import InputError, SiteError
-from headway.model.units import format_bytes, format_duration, parse_bytes
+from headway.cli.output import console_for, print_json
+from headway.model.errors import InputError
+from headway.model.units import format_bytes, format_duration
 
 if TYPE_CHECKING:
-    from headway.generators import MemoryModel
-    from headway.model.instance import Instance
+    from headway.api.generate import FamiliesResult, GenerateResult
 
-_ENDINGS = (".json", ".json.gz")
-_MOST_TASKS = 1_000_000
+_STANDARD_OUTPUT = "-"
 
 
 @click.command("generate", short_help="Make up a workflow of a known family.")
 @click.argument("family", required=False)
 @click.option(
     "--tasks",
-    type=click.IntRange(1, _MOST_TASKS),
+    type=click.IntRange(1, 1_000_000),
     default=100,
     show_default=True,
     metavar="N",
-    help="How many tasks; the nearest number that the family's shape allows.",
+    help="Number of tasks; the nearest number that the family's shape allows.",
 )
 @click.option(
     "--seed",
@@ -57,17 +55,11 @@ _MOST_TASKS = 1_000_000
 )
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 @json_option
+@click.pass_context
 def command(
-    family: str | None,
-    tasks: int,
-    seed: int,
-    memory_model: bool,
-    memory_mean: str | None,
-    output: str | None,
-    force: bool,
-    as_json: bool,
+    ctx: click.Context, /, family: str | None, tasks: int, seed: int, output: str | None, as_json: bool, **options: Any
 ) -> int:
-    """Make up a workflow of FAMILY, with run times and file sizes, and write it as WfFormat JSON. Without FAMILY: list
+    """Generate a workflow of FAMILY, with run times and file sizes, and write it as WfFormat JSON. Without FAMILY: list
     the families.
 
     \b
@@ -79,132 +71,51 @@ def command(
     The families cybershake, epigenomics, ligo, montage and sipht are those of the Pegasus WorkflowGenerator; the others
     come from WfCommons and need `pip install 'headway[generate]'`.
     """
-    if family is None:
-        _list_families(as_json)
-        return 0
-    from headway.formats.wfformat_out import wfformat
-    from headway.generators import family_named, generate
+    from headway.api.generate import families, file_name, generate
 
-    model = _model(memory_model, memory_mean)
-    if as_json and output == "-":
+    if family is None:
+        _print_families(families(), as_json=as_json)
+        return 0
+    to_screen = output == _STANDARD_OUTPUT
+    if as_json and to_screen:
         raise InputError("--json and the workflow cannot both go to standard output", todo="name a file with -o")
-    name, _ = family_named(family)
-    path = Path(f"{name}-{tasks}-{seed}.json" if output is None else output)
-    if output != "-":
-        _check_free(path, force)
-    instance = generate(name, tasks, seed, model)
-    content = wfformat(instance)
-    if output == "-":
-        sys.stdout.buffer.write(content)
+    file = None if to_screen else output or file_name(family, tasks, seed)
+    result = generate(**given(ctx, "output"), output=file)
+    if to_screen:
+        sys.stdout.buffer.write(result.content())
         sys.stdout.buffer.flush()
+    if result.tasks != result.asked_tasks:
+        shape = f"{result.family} has no shape with {result.asked_tasks:,} tasks, so this one has {result.tasks:,}"
+        click.echo(f"headway: note: {shape}", err=True)
+    if as_json:
+        print_json(result.document())
     else:
-        _write(path, content, force)
-    _tell(name, tasks, seed, instance, None if output == "-" else path, as_json)
+        _print(result)
     return 0
 
 
-def _model(asked: bool, mean: str | None) -> MemoryModel | None:
-    if not asked and mean is None:
-        return None
-    from headway.generators import MemoryModel
-
-    if mean is None:
-        return MemoryModel()
-    least, mark, most = mean.partition(":")
-    bounds = (parse_bytes(least), parse_bytes(most if mark else least))
-    if not 0 < bounds[0] <= bounds[1]:
-        raise InputError(
-            f"--memory-mean: {mean!r} is not a range", todo="write for example 100MB:2GB, the smaller first"
-        )
-    return MemoryModel(mean_bytes=(float(bounds[0]), float(bounds[1])))
-
-
-def _check_free(path: Path, force: bool) -> None:
-    """Complain of a file that cannot be written before anything is made up."""
-    if not path.name.endswith(_ENDINGS):
-        raise InputError(
-            "made-up workflows are WfFormat JSON: other formats have no place for what tasks took",
-            where=str(path),
-            todo="let the name end in .json or .json.gz",
-        )
-    if path.is_dir():
-        raise InputError("this is a directory", where=str(path))
-    if path.exists() and not force:
-        raise InputError("this file exists", where=str(path), todo="--force overwrites it")
-
-
-def _write(path: Path, content: bytes, force: bool) -> None:
-    """Write the whole file or none of it."""
-    if path.name.endswith(".gz"):
-        import gzip
-
-        content = gzip.compress(content, mtime=0)  # the same seed, the same bytes
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        fresh.write_bytes(content)
-        _check_free(path, force)
-        fresh.replace(path)
-    except OSError as error:
-        raise SiteError(f"cannot write here: {error.strerror}", where=str(path)) from error
-    finally:
-        fresh.unlink(missing_ok=True)
-
-
-def _tell(family: str, asked: int, seed: int, instance: Instance, path: Path | None, as_json: bool) -> None:
-    workflow = instance.workflow
-    figures: dict[str, Any] = {
-        "family": family,
-        "tasks": len(workflow),
-        "seed": seed,
-        "levels": len(workflow.widths()),
-        "categories": len({task.category for task in workflow}),
-        "run_time_s": sum(recorded.run_s or 0.0 for recorded in instance.recorded.values()),
-        "file_bytes": sum(instance.file_bytes.values()),
-        "file": str(path.absolute()) if path else None,
-    }
-    if figures["tasks"] != asked:
-        made = figures["tasks"]
-        click.echo(f"headway: note: {family} has no shape with {asked:,} tasks, so this one has {made:,}", err=True)
-    if as_json:
-        from headway.cli.output import print_json
-
-        print_json(figures)
-        return
+def _print(result: GenerateResult) -> None:
     click.echo(
-        f"{family}: {figures['tasks']:,} tasks of {figures['categories']} categories in {figures['levels']} levels, "
-        f"{format_duration(figures['run_time_s'])} of run time, {format_bytes(figures['file_bytes'])} in files",
-        err=path is None,
+        f"{result.family}: {result.tasks:,} tasks of {result.categories} categories in {result.levels} levels, "
+        f"{format_duration(result.run_time_s)} of run time, {format_bytes(result.file_bytes)} in files",
+        err=result.file is None,
     )
-    if path:
-        scale = f" --scale {_handy_scale(figures['run_time_s']):g}"
-        click.echo(f"wrote {path}; now try `headway run {shlex.quote(str(path))} --synthetic{scale}`")
+    if result.file:
+        scale = min(1.0, 10.0 ** math.floor(math.log10(120 / result.run_time_s)))  # at most two minutes of run time
+        again = f"headway run {shlex.quote(result.file)} --synthetic --scale {scale:g}"
+        click.echo(f"wrote {result.file}; now try `{again}`")
 
 
-def _handy_scale(run_time_s: float) -> float:
-    """A power of ten that leaves no more than two minutes of run time."""
-    return min(1.0, 10.0 ** math.floor(math.log10(120 / run_time_s)))
-
-
-def _list_families(as_json: bool) -> None:
-    from headway.cli.output import console_for, print_json
-    from headway.generators import GENERATORS
-
+def _print_families(result: FamiliesResult, *, as_json: bool) -> None:
     if as_json:
-        families = [
-            {"name": name, "aliases": list(family.aliases), "fewest_tasks": family.fewest_tasks, "about": family.about}
-            for name, family in GENERATORS.items()
-        ]
-        print_json({"families": families})
+        print_json(result.document())
         return
     from rich.table import Table
     from rich.text import Text
 
     grid = Table.grid(padding=(0, 2))
-    for name, family in GENERATORS.items():
+    for family in result.families:
         also = f" (also {', '.join(family.aliases)})" if family.aliases else ""
-        grid.add_row(
-            Text(name, style="cyan"),
-            Text(f"{family.about}{also}"),
-            Text(f"from {family.fewest_tasks} tasks", style="dim"),
-        )
+        fewest = Text(f"from {family.fewest_tasks} tasks", style="dim")
+        grid.add_row(Text(family.name, style="cyan"), Text(f"{family.about}{also}"), fewest)
     console_for().print(grid)

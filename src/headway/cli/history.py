@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway.api.nearest import nearest
 from headway.cli.history_why import command as why_command
-from headway.cli.nearest import nearest
 from headway.cli.options import SPAN, json_option
 from headway.cli.settings import settings_directory_option
 from headway.model.errors import InputError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway.cli.nearest import nearest
+from headway.api.nearest import nearest
 from headway.model.errors import InputError
 
 if TYPE_CHECKING:

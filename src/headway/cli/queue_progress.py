@@ -1,23 +1,23 @@
-"""How far a simulation is, on a terminal: a bar, and why it does not move the first time."""
+"""Progress of a verb on a terminal: a bar, and the reason why it does not move during the first simulation."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-Tell = Callable[[str, float, float], None]  # what is being done, how much of it is done, of how much
+if TYPE_CHECKING:
+    from headway.api.keywords import Tell
 
 _COMPILING = "compiling the scheduler, once"
-_SHOWN_EVERY_S = 0.1  # a simulation tells a thousand times a second
+_SHOWN_EVERY_S = 0.1  # a simulation reports a thousand times a second
 
 
 @contextmanager
-def queue_progress(words: str) -> Iterator[Tell]:
-    """A bar on a terminal; nothing in a log."""
+def progress_bar(words: str, *, compiles: bool = False) -> Iterator[Tell]:
+    """Show a bar on a terminal, nothing in a log. `compiles`: the verb needs the scheduler, which numba compiles."""
     if not sys.stderr.isatty():
         yield lambda words, done, total: None
         return
@@ -28,12 +28,16 @@ def queue_progress(words: str) -> Iterator[Tell]:
     from headway.report.words import harmless
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(escape(harmless(words)) if _is_compiled() else _COMPILING, total=None)
+        compiling = compiles and not _is_compiled()
+        task = bar.add_task(_COMPILING if compiling else escape(harmless(words)), total=None)
         shown_at = 0.0
 
         def tell(words: str, done: float, total: float) -> None:
-            nonlocal shown_at
-            if (now := time.monotonic()) >= shown_at + _SHOWN_EVERY_S:
+            nonlocal compiling, shown_at
+            if (now := time.monotonic()) < shown_at + _SHOWN_EVERY_S:
+                return
+            compiling = compiling and not _is_compiled()
+            if not compiling:
                 shown_at = now
                 bar.update(task, description=escape(harmless(words)), completed=done, total=total)
 
@@ -41,9 +45,6 @@ def queue_progress(words: str) -> Iterator[Tell]:
 
 
 def _is_compiled() -> bool:
-    """Whether the scheduler was compiled before: numba keeps an index beside what it compiled."""
-    from headway.kernels.batch import events
+    from headway.api.queues import scheduler_is_compiled
 
-    advance: Any = events.advance
-    kept: str | None = advance.stats.cache_path
-    return bool(advance.signatures) or (kept is not None and any(Path(kept).glob("events.advance-*.nbi")))
+    return scheduler_is_compiled()

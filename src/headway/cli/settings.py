@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from headway.cli.nearest import nearest
+from headway.api.nearest import nearest
 from headway.cli.options import METHODS, Function, directory_option, parse_cores, parse_size
 from headway.model.errors import InputError
 from headway.model.units import parse_duration

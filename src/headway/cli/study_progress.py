@@ -1,4 +1,4 @@
-"""How far a mass study is: a bar with the time that is left, or a line now and then in a log."""
+"""Progress of a study: a bar with the remaining time on a terminal, a line a minute in a log."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from headway.studies.study import Progress, Tell
+    from headway.api.compare import Progress, Tell
 
 _SAID_EVERY_S = 60.0
 
 
 @contextmanager
 def study_progress(kept: bool = False) -> Iterator[Tell]:
-    """A bar on a terminal, in a log a line a minute; and after Ctrl-C, if results are `kept`, how to go on."""
+    """Show the progress; after Ctrl-C, if results are `kept`, say how to continue."""
     try:
         with _shown() as tell:
             yield tell

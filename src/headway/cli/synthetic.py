@@ -59,7 +59,7 @@ def scales_of(
 
 def read_runnable(path: Path) -> Workflow:
     """The workflow of a file, which must say what its tasks run. Of a past execution, stand-ins can be run instead."""
-    from headway.cli.reading import read_instance_file
+    from headway.api.reading import read_instance_file
     from headway.drivers.inputs import check_sources
 
     instance = read_instance_file(path)
@@ -79,7 +79,7 @@ def read_runnable(path: Path) -> Workflow:
 
 def stand_ins_for(path: Path, scale: Scale, stated_cores: float | None) -> StandIns:
     """Stand-ins for the instance in a file."""
-    from headway.cli.reading import read_instance_file
+    from headway.api.reading import read_instance_file
     from headway.clusters.machine import machine
     from headway.generators.stand_ins import folder_beside, stand_ins
 

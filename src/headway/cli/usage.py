@@ -98,7 +98,7 @@ def _of_category(rows: list[Row], category: str | None, run: str) -> list[Row]:
         return rows
     found = [row for row in rows if row.category == category]
     if not found:
-        from headway.cli.nearest import nearest
+        from headway.api.nearest import nearest
 
         known = dict.fromkeys(row.category for row in rows)
         raise InputError(

@@ -1,1 +1,1 @@
-"""What would have happened: past logs and made-up workloads under other policies."""
+"""What would have happened: recorded logs and generated workloads under other policies."""

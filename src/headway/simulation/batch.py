@@ -1,4 +1,4 @@
-"""A batch queue that works through the jobs of a log."""
+"""A simulated batch queue that is fed the jobs of a log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headway.model.records import SeenWait
 
 
 def queue_of(jobs: BatchJobs, scheduling: Scheduling, most_jobs: int | None = None) -> BatchQueue:
-    """The machine before the first job came. `most_jobs` is how many others may have in it at a time, each."""
+    """A queue before its first event. `most_jobs`: limit of jobs in the queue of each user from outside the log."""
     return BatchQueue(
         jobs.machine,
         scheduling,
@@ -25,7 +25,7 @@ def queue_of(jobs: BatchJobs, scheduling: Scheduling, most_jobs: int | None = No
 
 
 def seen_waits(queue: BatchQueue, jobs: BatchJobs, most: int = 2000) -> tuple[SeenWait, ...]:
-    """How long the last jobs waited that have started by now, and what the plan had said, if it told."""
+    """Waits of the `most` jobs that started last, with the waits that were planned at submission, where known."""
     started = np.flatnonzero(queue.starts <= queue.now)
     latest = started[np.argsort(queue.starts[started], kind="stable")][-most:]
     waits = []
@@ -38,7 +38,7 @@ def seen_waits(queue: BatchQueue, jobs: BatchJobs, most: int = 2000) -> tuple[Se
 
 
 def schedule(jobs: BatchJobs, scheduling: Scheduling, progress: Callable[[int], None] | None = None) -> Seconds:
-    """When each job starts; `progress` hears now and then how many have come."""
+    """The start time of each job; `progress` is called with the number of jobs submitted so far."""
     queue = queue_of(jobs, scheduling)
     queue.run(progress)
     return queue.starts

@@ -1,4 +1,4 @@
-"""Which jobs of a batch log are simulated, how long and how wide: all that a log leaves open is chosen here."""
+"""The jobs of a batch log that are simulated. Where a log can be read in several ways, `Choices` says how."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ TOO_WIDE = "wider than the machine"
 
 
 class Choices(Struct, frozen=True):
-    """What is taken for true where a log can be read in more than one way."""
+    """How to read a log where it can be read in more than one way."""
 
-    # A job's width: what it asked for, or what it got. Each stands for the other where that is not known.
+    # A job's width: the processors it requested, or those it was allocated; the other column where one is unknown.
     processors: Literal["requested", "allocated"] = "requested"
-    # What the scheduler is told of run times: what users asked for, or the truth.
+    # Run times that the scheduler is told: those requested by users, or the actual ones.
     requests: Literal["real", "accurate"] = "real"
-    # Jobs that never ran: left out; run for all they asked for; run for a second.
+    # Jobs that never ran: left out, run for all the time they requested, or run for a second.
     cancelled: Literal["drop", "full-request", "one-second"] = "drop"
-    # Jobs that ran for longer than they asked for: they asked for more; or they were stopped in time.
+    # Jobs that ran longer than requested: their request is extended, or they are killed at its end.
     overrun: Literal["extend", "kill"] = "extend"
-    machine: int | None = None  # processors, if not as many as the log says
-    skip_bad: bool = False  # leave jobs out that do not fit on the machine
+    machine: int | None = None  # processors; None: as the log says
+    skip_bad: bool = False  # leave out jobs that do not fit on the machine
 
 
 def jobs_of(log: BatchLog, choices: Choices | None = None, where: str | None = None) -> BatchJobs:
-    """The jobs to simulate, from the first submission on. `where` is the log's file, for messages.
+    """The jobs to simulate; times are counted from the first submission. `where` is the log's file, for messages.
 
-    Whatever is chosen, a job runs for at least a second and asks for no less than it runs.
+    Every job runs for at least a second and requests at least its run time.
     """
     choices = choices or Choices()
     machine = log.processors if choices.machine is None else choices.machine
@@ -78,7 +78,7 @@ def jobs_of(log: BatchLog, choices: Choices | None = None, where: str | None = N
 
 
 def _width(log: BatchLog, choices: Choices) -> Whole:
-    """Processors of each job; 0 or less where nothing is known."""
+    """Processors of each job; 0 or less where unknown."""
     first, second = log.requested, log.allocated
     if choices.processors == "allocated":
         first, second = second, first
@@ -86,7 +86,7 @@ def _width(log: BatchLog, choices: Choices) -> Whole:
 
 
 def _times(run_s: Seconds, asked_s: Seconds, choices: Choices) -> tuple[Seconds, Seconds]:
-    """How long each job runs, and how long it asks for."""
+    """Run time and requested time of each job."""
     asked = asked_s > 0
     if choices.cancelled == "full-request":
         run_s = np.where((run_s <= 0) & asked, asked_s, run_s)

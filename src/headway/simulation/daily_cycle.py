@@ -1,4 +1,4 @@
-"""The hours of the day at which jobs come: many in the afternoon, few before dawn.
+"""The daily cycle of arrivals: many jobs in the afternoon, few before dawn.
 
 After U. Lublin and D. Feitelson, "The workload on parallel supercomputers: modeling the characteristics of rigid jobs",
 JPDC 63(11), 2003, the part on arrivals, and the authors' program for it in the Parallel Workloads Archive.
@@ -19,11 +19,11 @@ FIRST_BUCKET = 11  # the gamma's day runs from 5 in the morning, the 11th half h
 
 
 class DailyCycle:
-    """Stretches a clock on which jobs come evenly, so that they come as the hours of a day make them.
+    """Maps times on an even clock, by which jobs arrive at a constant rate, to times of a real day, and back.
 
-    The even clock and the real one agree at every midnight. A half hour of weight 2 is two half hours of the even
-    clock: twice as many jobs fall into it as into an average one. The weights are a gamma distribution's, cut into half
-    hours; on average they are 1.
+    The two clocks agree at every midnight. A half hour of weight 2 takes two half hours of the even clock, so that
+    twice as many jobs fall into it as into an average one. The weights are the probabilities of a gamma distribution
+    in each half hour, scaled to a mean of 1.
 
     >>> cycle = DailyCycle(8.1737, 3.9631)
     >>> int(cycle.weights.argmax()) / 2, int(cycle.weights.argmin()) / 2  # the busiest and the quietest time of day
@@ -39,20 +39,20 @@ class DailyCycle:
         self._real_s = np.arange(BUCKETS + 1) * float(BUCKET_S)
 
     def real_s(self, even_s: Seconds) -> Seconds:
-        """What the real clock shows when the even one shows `even_s`; both began at midnight."""
+        """The real time for a time on the even clock; both begin at midnight."""
         days, rest = np.divmod(even_s, DAY_S)
         return np.asarray(days * DAY_S + np.interp(rest, self._even_s, self._real_s))
 
     def even_s(self, real_s: float) -> float:
-        """What the even clock shows when the real one shows `real_s`."""
+        """The time on the even clock for a real time."""
         days, rest = divmod(real_s, DAY_S)
         return days * DAY_S + float(np.interp(rest, self._real_s, self._even_s))
 
 
 def gamma_cdf(values: Seconds, shape: float, scale: float) -> Seconds:
-    """The share of a gamma distribution below each of `values`, which are some tens of `scale` at most.
+    """The cumulative distribution function of a gamma distribution, for values up to some tens of `scale`.
 
-    The incomplete gamma function's power series: all its terms are positive, so none cancel.
+    Computed by the power series of the incomplete gamma function; all its terms are positive, so that none cancel.
     """
     x = np.asarray(values, dtype=np.float64) / scale
     factors = x[:, None] / (shape + np.arange(1, 400))

@@ -1,4 +1,4 @@
-"""What may come: a queue as it is now, with a future made of its past."""
+"""Imagined futures of a queue, made of its past."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from headway.kernels.batch.queue import BatchQueue
 from headway.model.batch_log import BatchJobs
 
 DAY_S = 86_400.0
-WINDOW_DAYS = 14  # of the past, that are repeated
+WINDOW_DAYS = 14  # of the past that are repeated
 
 
 def imagined_future(queue: BatchQueue, jobs: BatchJobs, seed: int) -> BatchQueue:
-    """A queue that goes on from here as days of its past did, without knowing anything of what really came.
+    """A copy of the queue whose future repeats days of its past; nothing of the actual future is used.
 
-    Jobs come as they came from some earlier day on, at the same time of day. Those that run or wait now take as large a
-    share of what they asked for as some job that has ended took of its own; one that runs already, a share that it has
-    not used up yet.
+    Jobs arrive as they did from a random earlier day on, at the same time of day. Each job that runs or waits now runs
+    for a share of its request, drawn from the shares of jobs that have ended; for a running job, from the shares above
+    what it has used already.
     """
     draw = np.random.Generator(np.random.Philox(key=seed))
     now = queue.now

@@ -1,8 +1,8 @@
-"""The Lublin-Feitelson model: a made-up log of rigid jobs for a machine of any size, at any load.
+"""The Lublin-Feitelson model: a generated log of rigid jobs for a machine of any size, at any load.
 
 U. Lublin and D. Feitelson, "The workload on parallel supercomputers: modeling the characteristics of rigid jobs",
 JPDC 63(11), 2003. Figures and conventions are those of the authors' program in the Parallel Workloads Archive
-(m_lublin99). The model has sizes, run times and arrivals. What is requested is ours: `simulation.requested_times`.
+(m_lublin99). The model has sizes, run times and arrivals; requested times are our own: `simulation.requested_times`.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ Requests = Literal["estimated", "accurate"]
 
 MOST_LOG_RUN = 12.0  # e^12 s: 45 hours
 MOST_LOG_GAP = 13.0  # e^13 s: five days
-_LEAST_STAGE = 0.7  # of a machine of 8 the authors say: from 0.8 to 1.5
+_LEAST_STAGE = 0.7  # width of the first stage, in log2: on a machine of 8 the authors use 0.8 to 1.5
 _MOST_SEED = 2**128
 
 
 class JobClass(Struct, frozen=True):
-    """The parameters of one class of jobs, by the names of the authors' program. Its logarithms of time are natural."""
+    """Parameters of one class of jobs, with the names of the authors' program. Logarithms of times are natural."""
 
     serial_prob: float
-    pow2_prob: float  # of all jobs, the serial ones too
+    pow2_prob: float  # of all jobs, including the serial ones
     low: float  # log2 of the smallest parallel size
     med_below_high: float  # where the first stage of sizes ends and the second begins
-    high_below_machine: float  # log2: the largest jobs that were seen, against the machine
+    high_below_machine: float  # log2: how far the largest observed jobs are below the machine's size
     prob: float  # of the first stage
-    a1: float  # of the logarithm of the run time: two gammas ...
+    a1: float  # two gamma distributions of the logarithm of the run time ...
     b1: float
     a2: float
     b2: float
-    pa: float  # ... of which the first has the probability pa * nodes + pb
+    pa: float  # ... the first is chosen with probability pa * nodes + pb
     pb: float
-    aarr: float  # of the logarithm of the time between two arrivals in the rush hours
+    aarr: float  # gamma distribution of the logarithm of the gap between arrivals in the rush hours
     barr: float
     anum: float  # of the daily cycle
     bnum: float
-    arar: float  # makes of the gap in the rush hours one on the average of the day
+    arar: float  # factor from the gap in the rush hours to the gap averaged over a day
 
 
 # Fitted to a machine of 128: its `med` was 4.5, 5 and 3, its `high` 7, 7 and 5.5.
@@ -77,15 +77,15 @@ KINDS: dict[Kind, tuple[JobClass, ...]] = {
 def lublin(
     machine: int, jobs: int, load: float, seed: int, kind: Kind = "combined", requests: Requests = "estimated"
 ) -> BatchJobs:
-    """So many jobs for a machine of so many nodes, that offer it this load. Same arguments, same jobs.
+    """Generate `jobs` jobs that offer a load of `load` to a machine of `machine` nodes. Same arguments, same jobs.
 
-    `kind` says which of the published sets of parameters: `combined` was fitted to all jobs of the logs together and is
-    the default, since a simulated queue treats all jobs alike; `mixed` is the authors' batch and interactive jobs, each
-    with sizes, run times and hours of their own; `batch` is the former of the two alone.
+    `kind` names a published set of parameters: `combined` was fitted to all jobs of the logs together and is the
+    default, since a simulated queue treats all jobs alike; `mixed` is the authors' batch and interactive jobs, each
+    with their own sizes, run times and hours; `batch` is the batch jobs alone.
 
-    The first job comes at midnight. The gaps between arrivals are all multiplied by the one number that makes the last
-    job come when the load is as asked, to the nearest whole second. That is done before the daily cycle is laid over
-    them: at every load a day has 24 hours. Sizes and run times do not depend on the load.
+    The first job arrives at midnight. All gaps between arrivals are multiplied by one factor, which makes the load as
+    asked, to the nearest whole second of the last arrival. The daily cycle is applied afterwards, so that a day has 24
+    hours at every load. Sizes and run times do not depend on the load.
     """
     _check(machine, jobs, load, seed, kind, requests)
     classes = KINDS[kind]
@@ -102,7 +102,7 @@ def lublin(
     submit_s = np.concatenate([stream.cycle.real_s(stretch * stream.even_s) for stream in streams])
     order = np.argsort(submit_s, kind="stable")
     submit_s = np.floor(submit_s[order])
-    submit_s[-1] = span_s  # and not the second before, for want of the last digit
+    submit_s[-1] = span_s  # rounding errors could make it a second earlier
 
     nodes, run_s = nodes[order], run_s[order]
     req_s = run_s.copy() if requests == "accurate" else estimated(run_s, draws[0])
@@ -126,10 +126,10 @@ def _check(machine: int, jobs: int, load: float, seed: int, kind: str, requests:
 
 
 class _Stream(Struct):
-    """The jobs of one class, in the order in which they come."""
+    """The jobs of one class, in the order of arrival."""
 
     cycle: DailyCycle
-    even_s: Seconds  # when they come, by the clock that knows no hours
+    even_s: Seconds  # arrivals on the even clock of `DailyCycle`
     nodes: Whole
     run_s: Seconds
 
@@ -141,11 +141,11 @@ def _stream(machine: int, jobs: int, ours: JobClass, draw: np.random.Generator) 
 
 
 def _nodes(count: int, machine: int, ours: JobClass, draw: np.random.Generator) -> Whole:
-    """Sizes, as in the paper's part on them: serial, a power of two, or any; log2 is uniform in two stages.
+    """Draw sizes as in the paper: serial, a power of two, or any; their log2 is uniform in two stages.
 
-    The program's figures are for one machine. Its comments say how to fit them to others: `high` is the machine's log2,
-    `med` so much below it. What is ours is that on machines of few nodes the first stage does not vanish, and that a
-    power of two that is more than the machine has becomes the next smaller one.
+    The program's parameters are for one machine. Its comments say how to adapt them: `high` is the machine's log2,
+    `med` a fixed distance below it. Our additions: on machines of few nodes the first stage does not vanish, and a
+    power of two greater than the machine becomes the next smaller one.
     """
     whole = math.log2(machine)
     high = max(whole - ours.high_below_machine, min(whole, 1.0))
@@ -161,7 +161,7 @@ def _nodes(count: int, machine: int, ours: JobClass, draw: np.random.Generator) 
 
 
 def _run_s(nodes: Whole, ours: JobClass, draw: np.random.Generator) -> Seconds:
-    """Run times, as in the paper's part on them: the logarithm is hyper-gamma, and large jobs tend to be long."""
+    """Draw run times as in the paper: their logarithm is hyper-gamma, and large jobs tend to be long."""
     share = np.clip(ours.pa * nodes + ours.pb, 0.0, 1.0)
 
     def sample(jobs: Whole) -> Seconds:
@@ -172,12 +172,12 @@ def _run_s(nodes: Whole, ours: JobClass, draw: np.random.Generator) -> Seconds:
 
 
 def _gaps_s(count: int, ours: JobClass, draw: np.random.Generator) -> Seconds:
-    """Times between arrivals on the even clock, as in the paper's part on arrivals: the logarithm is gamma."""
+    """Draw gaps between arrivals on the even clock, as in the paper: their logarithm is gamma."""
     return np.exp(_at_most(MOST_LOG_GAP, lambda jobs: draw.gamma(ours.aarr * ours.arar, ours.barr, len(jobs)), count))
 
 
 def _at_most(most: float, sample: Callable[[Whole], Seconds], count: int) -> Seconds:
-    """Samples, of which those that are too large are drawn again, as the authors do."""
+    """Draw samples; those above `most` are drawn again, as in the authors' program."""
     values = sample(np.arange(count))
     while (over := np.flatnonzero(values > most)).size:
         values[over] = sample(over)
@@ -185,7 +185,7 @@ def _at_most(most: float, sample: Callable[[Whole], Seconds], count: int) -> Sec
 
 
 def _first(streams: list[_Stream], jobs: int) -> list[_Stream]:
-    """The jobs of several streams that come first by the real clock, so many in all."""
+    """The first `jobs` jobs of several streams by the real clock."""
     real_s = np.concatenate([stream.cycle.real_s(stream.even_s) for stream in streams])
     whose = np.repeat(np.arange(len(streams)), [len(stream.even_s) for stream in streams])
     counts = np.bincount(whose[np.argsort(real_s, kind="stable")[:jobs]], minlength=len(streams))
@@ -196,6 +196,6 @@ def _first(streams: list[_Stream], jobs: int) -> list[_Stream]:
 
 
 def _span_s(work_s: float, load: float) -> int:
-    """The whole number of seconds in which so much work for the whole machine is nearest to that load."""
+    """The whole number of seconds in which `work_s` of the whole machine is nearest to a load of `load`."""
     below = max(math.floor(work_s / load), 1)
     return min(below, below + 1, key=lambda span_s: abs(work_s / span_s - load))

@@ -1,4 +1,4 @@
-"""A log replayed: what would each task have been given, how often would it have failed, what would that have cost?"""
+"""Replay of a task log under an allocator: what each task would have been given, its failures, and their cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headway.model.task import Task
 from headway.model.task_log import LoggedTask, TaskLog
 from headway.sizing.base import Allocator, CannotFit, Context
 
-# 001 section V-A: what an allocator that knows nothing starts with.
+# The first allocation of a sizer that knows nothing (Phung and Thain 2024, section V-A).
 START = {"cores": 1.0, "memory_bytes": 1e9, "disk_bytes": 1e9}
 _ENDINGS = {ending.exhausted: ending for ending in Ending if ending.exhausted}
 _PROGRESS_EVERY = 256  # tasks
@@ -24,68 +24,68 @@ TimeToFailure = Literal["end", "observed"] | float
 
 
 class Cost(Struct):
-    """What a resource cost: amounts times seconds, as 001 section II-C defines them.
+    """The cost of a resource, in amount times seconds (Phung and Thain 2024, section II-C).
 
-    The three sum up to all that was given.
+    `used`, `fragmentation` and `failed` sum up to everything that was allocated.
     """
 
-    used: float = 0.0  # by attempts that succeeded, at their peak, and at most what they were given
-    fragmentation: float = 0.0  # given to attempts that succeeded and not used
-    failed: float = 0.0  # given to attempts that failed
-    failures: int = 0  # attempts that this resource ended
+    used: float = 0.0  # by successful attempts: their peak, at most their allocation
+    fragmentation: float = 0.0  # allocated to successful attempts and not used
+    failed: float = 0.0  # allocated to failed attempts
+    failures: int = 0  # attempts that ran out of this resource
 
     @property
     def waste(self) -> float:
-        """Given and not used, or used in vain."""
+        """Everything allocated but the used part of successes."""
         return self.fragmentation + self.failed
 
     @property
     def awe(self) -> float | None:
-        """Absolute Workflow Efficiency (001 section II-C). 004's Memory Allocation Quality is the same quotient."""
+        """Absolute Workflow Efficiency (Phung and Thain 2024); Witt et al. (2019) call it Memory Allocation Quality."""
         given = self.used + self.waste
         return self.used / given if given else None
 
     def succeeded(self, used: float, given: float, run_s: float) -> None:
-        """Book a success. More than was given is used only of what is compressible: others' cores, not its own."""
+        """Add a success. Its peak may exceed the allocation only for cores: it then used cores of other tasks."""
         used = min(used, given)
         self.used += used * run_s
         self.fragmentation += (given - used) * run_s
 
 
 class Replay(Struct):
-    """What a policy would have cost on a log."""
+    """The cost of an allocator on a log."""
 
     costs: dict[str, Cost]
     tasks: int = 0
     attempts: int = 0
-    impossible: int = 0  # tasks that no attempt within the limits could have finished
+    impossible: int = 0  # tasks that need more than the machine has
 
     @classmethod
     def over(cls, resources: Sequence[str]) -> Replay:
-        """Nothing so far."""
+        """Empty costs of these resources."""
         return cls({resource: Cost() for resource in resources})
 
 
 class World(Struct, frozen=True):
-    """Where and how a log is replayed."""
+    """The machine and the rules of a replay."""
 
     machine: Resources
-    lag: int = 0  # tasks in flight before what happened to one becomes known
-    ttf: TimeToFailure = "end"  # when an attempt that has too little ends
+    lag: int = 0  # tasks that are sized before the outcome of one becomes known
+    ttf: TimeToFailure = "end"  # when an attempt with too little fails; a number is a fraction of its run time
     seed: int = 0
     start: dict[str, float] = field(default_factory=lambda: dict(START))
 
 
 def replay(log: TaskLog, allocator: Allocator, world: World, progress: Callable[[int], None] | None = None) -> Replay:
-    """Walk forward through the log: each task is sized before anything is known of it.
+    """Size the tasks of a log in their order; the allocator learns the outcome of a task after sizing it.
 
-    All resources are taken together: when one runs out, what was given of all of them is lost. With a lag, the outcomes
-    of a task's attempts are told only when that many later tasks have been sized. `progress` hears now and then how
-    many tasks are done.
+    When an attempt runs out of one resource, its allocation of all resources is wasted. With a lag, the allocator
+    learns the outcomes of a task only when `lag` later tasks have been sized. `progress` is called with the number of
+    tasks done.
     """
     if world.ttf == "observed" and not (log.failed_after_s or any(task.profile for task in log.tasks)):
         raise InputError(
-            "this log does not tell when attempts fail", where=log.name, todo="use --ttf end, or a fraction such as 0.5"
+            "this log does not say when attempts fail", where=log.name, todo="use --ttf end, or a fraction such as 0.5"
         )
     walk = _Walk(log, allocator, world)
     in_flight: deque[tuple[Task, list[Outcome]]] = deque()
@@ -103,9 +103,9 @@ def replay(log: TaskLog, allocator: Allocator, world: World, progress: Callable[
 
 
 def as_asked(log: TaskLog) -> Replay | None:
-    """What the log's own requests cost: every success had what it asked for. None if nobody asked for anything.
+    """The cost of the log's own requests, without failures; None if the log has no requests.
 
-    A task that did not ask for a resource costs nothing there; `tasks` are those that asked for all of them.
+    A task without a request for a resource costs nothing there; `tasks` counts the tasks that requested all resources.
     """
     resources = [name for name in log.resources if any(name in task.asked for task in log.tasks)]
     result = Replay.over(resources)
@@ -119,7 +119,7 @@ def as_asked(log: TaskLog) -> Replay | None:
 
 
 class _Walk:
-    """One way through a log, and what it has cost so far."""
+    """The state of a replay: its cost so far."""
 
     def __init__(self, log: TaskLog, allocator: Allocator, world: World) -> None:
         self.result = Replay.over(log.resources)
@@ -128,7 +128,7 @@ class _Walk:
         self._counted = tuple(dict.fromkeys((*log.resources, *log.kills)))
 
     def run(self, logged: LoggedTask, task: Task) -> list[Outcome]:
-        """One task from its first attempt to its last."""
+        """Run a task from its first attempt to its last; return the outcomes."""
         result, world = self.result, self._world
         failures: dict[str, list[float]] = {}
         outcomes: list[Outcome] = []
@@ -153,7 +153,7 @@ class _Walk:
                 cost.failures += resource in first
             for resource in first:
                 earlier = failures.setdefault(resource, [])
-                if earlier and given[resource] <= earlier[-1]:  # a sizer that breaks its promise would go on for ever
+                if earlier and given[resource] <= earlier[-1]:  # such a sizer would never end
                     raise RuntimeError(f"{task.id} was given no more {resource} than what had just run out")
                 earlier.append(given[resource])
             outcomes.append(_failure(logged, attempt, first, lasted_s, given))
@@ -162,7 +162,7 @@ class _Walk:
 def _first_to_run_out(
     logged: LoggedTask, exceeded: Sequence[str], given: Mapping[str, float], log: TaskLog, ttf: TimeToFailure
 ) -> tuple[Sequence[str], float]:
-    """The resources that ran out first, and when."""
+    """The resources that ran out first, and after how many seconds."""
     if ttf == "end":
         return exceeded, logged.run_s
     if ttf != "observed":
@@ -173,7 +173,8 @@ def _first_to_run_out(
 
 
 def _fails_after_s(logged: LoggedTask, resource: str, amount: float, log: TaskLog) -> float:
-    """When a resource ran out: in the middle of the part of the profile that needs more, or when they commonly fail."""
+    """When a resource ran out: in the first interval of the memory profile above the allocation, or after the log's
+    usual time."""
     if resource == "memory_bytes" and logged.profile:
         parts = len(logged.profile)
         part = next((index for index, held in enumerate(logged.profile) if held > amount), parts - 1)
@@ -182,14 +183,14 @@ def _fails_after_s(logged: LoggedTask, resource: str, amount: float, log: TaskLo
 
 
 def _success(logged: LoggedTask, attempt: int) -> Outcome:
-    """What would have been measured of a success: its peaks."""
+    """The outcome of a success: its peaks are measured."""
     return _outcome(logged, attempt, Ending.SUCCESS, Quality.EXACT, logged.run_s, logged.used)
 
 
 def _failure(
     logged: LoggedTask, attempt: int, exceeded: Sequence[str], lasted_s: float, given: Mapping[str, float]
 ) -> Outcome:
-    """What would have been measured of a failure: only that what ran out was not enough."""
+    """The outcome of a failure: only a lower bound is known for what ran out."""
     amounts = {name: given[name] for name in exceeded}
     return _outcome(logged, attempt, _ENDINGS[exceeded[0]], Quality.LOWER_BOUND, lasted_s, amounts)
 

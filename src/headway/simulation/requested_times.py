@@ -1,9 +1,9 @@
-"""How long a run people ask for, when a workload model does not say: a stand-in of our own, for the Lublin model.
+"""Requested times for the Lublin model, which has none: a simple model of our own.
 
-People ask for more than they need. In real logs the part of its request that a job uses is spread about evenly, with a
-peak at jobs that used all of it and were stopped (A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001), and nearly all
-requests are one of some twenty round values (D. Tsafrir, Y. Etsion and D. Feitelson, "Modeling user runtime estimates",
-JSSPP 2005). Those three observations are all that there is here; users who ask for the same again and again are not.
+Users request more than they need. In real logs the used share of a request is spread about evenly, with a peak of jobs
+that used all of it and were stopped (A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001), and nearly all requests are
+one of some twenty round values (D. Tsafrir, Y. Etsion and D. Feitelson, "Modeling user runtime estimates", JSSPP 2005).
+The model has these three properties; it has no users who repeat their requests.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ MINUTES = (5, 10, 15, 20, 30)
 HOURS = (1, 2, 3, 4, 6, 8, 10, 12, 18, 24, 36, 48)
 ROUND_S = np.array([60.0 * m for m in MINUTES] + [3600.0 * h for h in HOURS])
 
-# Of the jobs of more than five minutes in five logs (CTC, KTH and SDSC SP2, SDSC DataStar, CEA Curie) 13 to 25 %, in
-# the middle 16 %, ran for 98 % of their request or more.
+# In five logs (CTC, KTH and SDSC SP2, SDSC DataStar, CEA Curie) 13 to 25 % (median 16 %) of the jobs of more than five
+# minutes ran for at least 98 % of their request.
 STOPPED_SHARE = 0.16
 
 
 def estimated(run_s: Seconds, draw: np.random.Generator) -> Seconds:
-    """A request for each run: never shorter than the run.
+    """Draw a requested time for each run time, at least as long.
 
-    Of the jobs that are as long as the shortest round request, some were stopped at what they had asked for. All
-    others used an even share, from nothing to all, of a time that was then rounded up; nobody asks for more than the
-    longest round value, two days.
+    A share of the jobs that ran for the shortest round value or longer were stopped at their request. All others used
+    a uniform share of a time that is rounded up to a round value, at most two days.
     """
     stopped = (draw.random(len(run_s)) < STOPPED_SHARE) & (run_s >= ROUND_S[0])
     used = 1.0 - draw.random(len(run_s))  # in (0, 1]

@@ -1,4 +1,4 @@
-"""How an attempt would end, by what is recorded of its task."""
+"""The simulated outcome of an attempt, from the recorded figures of its task."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from headway.model.instance import Recorded
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.records import Launch
 
-UNKNOWN_RUN_S = 1.0  # of a task of which nothing is recorded
+UNKNOWN_RUN_S = 1.0  # run time of a task that has no recorded one
 
 
 def simulated_outcome(launch: Launch, recorded: Recorded | None, started_at: float) -> Outcome:
-    """It takes what was recorded; with less memory or time than that it is killed, of memory at its end."""
+    """An attempt uses what was recorded. With less time it is killed at its limit, with less memory at its end."""
     known = recorded or Recorded()
     run_s = UNKNOWN_RUN_S if known.run_s is None else known.run_s
     given = launch.resources

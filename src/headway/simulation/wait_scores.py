@@ -1,8 +1,8 @@
-"""How well models of queue waits would have done: asked at every submission of a log, told at every start."""
+"""Scores of wait models: each is asked at every submission of a log, and learns each wait when the job starts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 from msgspec import Struct
@@ -15,12 +15,12 @@ from headway.model.wait_score import WaitScore
 from headway.simulation.batch import queue_of
 from headway.waiting.base import Shape, WaitModel
 
-SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # of the quantiles that are asked for
-_OFTEN = 1000  # jobs after which progress is told
+SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # the quantiles that models are asked for
+_OFTEN = 1000  # jobs between two calls of `progress`
 
 
 class Waits(Struct, frozen=True):
-    """How long each job of a log would have waited, and what the scheduler's plan said when it came."""
+    """The wait of each job of a log, simulated, and the wait that the scheduler planned at its submission."""
 
     jobs: BatchJobs
     estimate_s: Seconds
@@ -28,7 +28,7 @@ class Waits(Struct, frozen=True):
 
 
 class Answers(Struct, frozen=True):
-    """What a model said of each job: one figure, and a quantile a share (columns)."""
+    """A model's predictions for each job: one figure, and the quantiles of `SHARES` (columns)."""
 
     point_s: Seconds
     quantile_s: NDArray[np.float64]
@@ -38,10 +38,10 @@ Progress = Callable[[int], None] | None
 
 
 def waits_of(jobs: BatchJobs, scheduling: Scheduling, progress: Progress = None) -> Waits:
-    """Let the queue work through the jobs, and note what it plans for each when it comes.
+    """Simulate the queue, and record the planned wait of each job at its submission.
 
-    Under conservative backfilling that is the reservation which each job gets. Other queues are asked how they stand
-    just before the moment of submission: a job does not see others that come in the same second.
+    Under conservative backfilling the planned start is the job's reservation. Other queues are asked for a plan just
+    before the submission, so that the plan does not contain other jobs of the same second.
     """
     queue = queue_of(jobs, scheduling)
     if scheduling.backfill == "conservative":
@@ -61,7 +61,7 @@ def waits_of(jobs: BatchJobs, scheduling: Scheduling, progress: Progress = None)
 
 
 def ask(model: WaitModel, waits: Waits, seed: int = 0, progress: Progress = None) -> Answers:
-    """Ask at each job's submission, after telling of every job that started before it."""
+    """Ask a model at each submission, after it has learned the waits of all jobs that started before."""
     jobs = waits.jobs
     shapes = [
         Shape(nodes, asked_s, estimate_s)
@@ -90,7 +90,7 @@ def ask(model: WaitModel, waits: Waits, seed: int = 0, progress: Progress = None
 
 
 def score(name: str, answers: Answers, waits: Waits, counted: NDArray[np.bool_]) -> WaitScore | None:
-    """Of the jobs that count; nothing if there are none."""
+    """The score over the jobs in `counted`; None if there are none."""
     if not counted.any():
         return None
     wait_s = waits.wait_s[counted]
@@ -117,12 +117,5 @@ def score(name: str, answers: Answers, waits: Waits, counted: NDArray[np.bool_])
 
 
 def those_to_wait(waits: Waits, warm_up_s: float = 0.0) -> NDArray[np.bool_]:
-    """The jobs that came after the warm-up and that the plan did not let start at once."""
+    """Mask of the jobs submitted after the warm-up that could not start at once by the scheduler's plan."""
     return np.asarray((waits.jobs.submit_s >= warm_up_s) & (waits.estimate_s > 0))
-
-
-def scores(models: Iterable[WaitModel], waits: Waits, warm_up_s: float = 0.0, seed: int = 0) -> list[WaitScore]:
-    """Of all models, on those jobs; none if there are none."""
-    counted = those_to_wait(waits, warm_up_s)
-    found = (score(model.name, ask(model, waits, seed), waits, counted) for model in models)
-    return [each for each in found if each is not None]

@@ -1,1 +1,1 @@
-"""Mass studies: workflows through simulated queues, under many plans, from many starts, on all cores."""
+"""Studies: many workflows through simulated queues, under many plans and from many starts, on all cores."""

@@ -1,4 +1,4 @@
-"""Ratios with their intervals as SVG: a dot and a whisker each, on a logarithmic scale around one."""
+"""A chart of ratios as SVG: a dot and a 95% interval for each, on a logarithmic axis around one."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from msgspec import Struct
 
 from headway.studies.paired import Interval
 
-WIDTH = 760.0  # pixels, of everything: as much as a narrow window has
+WIDTH = 760.0  # pixels, of the whole chart: it fits into a narrow window
 _LINE, _TOP, _BOTTOM, _AXIS = 22.0, 8.0, 26.0, 20.0
 _TEXT = 'font-size="12" fill="currentColor"'
-LETTER = 6.7  # pixels, about, of such a text
-_STEPS = (0.01, 0.02, 0.05, 0.1)  # from mark to mark
-_MARKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)  # if it is a long way
+LETTER = 6.7  # pixels: the approximate width of a letter
+_STEPS = (0.01, 0.02, 0.05, 0.1)  # between two marks of a short axis
+_MARKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)  # of a long axis
 _MOST_MARKS = 9
 _BETTER, _WORSE, _NEITHER = "#2f9455", "#d1434b", "#8c959f"
-_WIDEST = 20.0  # what is further out is at the border
+_WIDEST = 20.0  # ratios beyond are drawn at the border
 
 COLOURS_SAY = (
     "A dot is a mean, a line its 95% interval. Green: shorter; red: longer; grey: the interval holds 1.00, or there "
@@ -27,15 +27,15 @@ COLOURS_SAY = (
 
 
 class Dot(Struct, frozen=True):
-    """A line of the chart."""
+    """One row of the chart."""
 
     name: str
     ratio: Interval  # below one is better
-    words: str = ""  # at the end of the line
+    words: str = ""  # at the end of the row
 
 
 def ratio_chart(title: str, dots: Sequence[Dot], axis: str = "") -> str:
-    """Better to the left of one, worse to the right; `axis` says what the ratio is of."""
+    """Draw the chart: better ratios left of one, worse ones right of it. `axis` is the label of the axis."""
     ends = [end for dot in dots for end in (dot.ratio.low, dot.ratio.high, dot.ratio.mean) if end]
     least, most = max(1 / _WIDEST, min([0.95, *ends]) / 1.01), min(_WIDEST, max([1.05, *ends]) * 1.01)
     left = 16 + LETTER * max(len(dot.name) for dot in dots)
@@ -66,7 +66,7 @@ def ratio_chart(title: str, dots: Sequence[Dot], axis: str = "") -> str:
 
 
 def marks(least: float, most: float) -> list[float]:
-    """Round numbers between the two, not more than can be read, one always among them."""
+    """Round numbers from `least` to `most`, at most nine of them, including 1."""
     for step in _STEPS:
         first, last = ceil(least / step), floor(most / step)
         if last - first < _MOST_MARKS:

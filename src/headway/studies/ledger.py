@@ -1,4 +1,4 @@
-"""`Ledger`: the results of a study as a CSV file that grows by a line a run, and is gone on with."""
+"""`Ledger`: the finished runs of a study, in a CSV file that a later study continues."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _FIELDS = Row.__struct_fields__
 
 
 class Ledger:
-    """Rows by key; with a file, what is in it is known from the beginning and what comes is appended at once.
+    """Rows by key. With a file, its rows are read first, and each new row is appended at once.
 
-    A line that was cut off by a crash is dropped. `again` are plans whose rows are forgotten.
+    An incomplete last line, left by a crash, is dropped. Rows of the plans in `again` are forgotten.
     """
 
     def __init__(self, path: Path | None, again: Collection[str] = ()) -> None:
@@ -44,7 +44,7 @@ class Ledger:
             raise SiteError(f"cannot keep results here: {error.strerror}", where=str(path)) from error
 
     def add(self, row: Row) -> None:
-        """Note a row; on return it is in the file."""
+        """Add a row; on return it is in the file."""
         self.rows[row.key] = row
         if self._file is not None:
             try:
@@ -54,13 +54,13 @@ class Ledger:
                 raise SiteError(f"cannot keep results here: {error.strerror}", where=str(self._path)) from error
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
 
 def write_parquet(rows: Iterable[Row], path: Path) -> bool:
-    """The rows as Parquet too, where pyarrow happens to be installed; whether it was."""
+    """Write the rows as Parquet; return False, and write nothing, if pyarrow is not installed."""
     try:
         import pyarrow  # type: ignore[import-not-found,unused-ignore]
         import pyarrow.parquet  # type: ignore[import-not-found,unused-ignore]

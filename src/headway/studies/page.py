@@ -1,4 +1,4 @@
-"""A comparison as one HTML page with nothing to load from elsewhere, light and dark."""
+"""A comparison as one self-contained HTML page, light or dark as the browser wishes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TITLE = "Plans compared"
 
 
 def page(summary: Summary, settings: Sequence[str]) -> str:
-    """The whole page."""
+    """The whole page; `settings` are sentences about what was compared."""
     return page_of(_TITLE, "", _body(summary, settings))
 
 
@@ -52,7 +52,7 @@ def _body(summary: Summary, settings: Sequence[str]) -> Iterator[str]:
 
 
 def chart(standings: Sequence[Standing], reference: str) -> str:
-    """A dot a plan."""
+    """A chart of makespan ratios with a row for each plan; empty if no plan has a ratio."""
     dots = [Dot(it.plan, it.ratio, f"{it.ratio.mean:.3f}") for it in standings if it.ratio is not None]
     if not dots:
         return ""

@@ -1,4 +1,4 @@
-"""Blocks of runs on all cores: each process says what came of a run as soon as it is over."""
+"""Blocks of runs on all cores: each process reports a run as soon as it has ended."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from msgspec import Struct
 
 from headway.studies.runs import Row, Run, rows_of
 
-Block = Sequence[Run]  # of one queue, starts in order
+Block = Sequence[Run]  # of one queue, in the order of their starts
 
 
 class _Over(Struct, frozen=True):
-    """A block is over; with a message, it failed."""
+    """Message that a block has ended; with a text, it failed."""
 
     message: str = ""
 
 
 def cores() -> int:
-    """How many processes may work at a time."""
+    """How many processes to use: one for each core that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def carry_out(blocks: Sequence[Block], processes: int) -> Generator[Row, None, None]:
-    """The rows of all blocks, in the order in which they come. Whoever stops listening stops the work."""
+    """Yield the rows of all blocks as they come. Closing the generator ends the processes."""
     if processes == 1 or len(blocks) == 1:
         for block in blocks:
             yield from rows_of(block)
         return
-    # Processes that start anew: one copied from this, with its threads, might hang.
+    # Spawned, not forked: a forked copy of a process with threads might hang.
     context = get_context("spawn")
     left = iter(blocks)
     workers = {}
@@ -74,21 +74,21 @@ def _heard(connection: Connection) -> Row | _Over:
 
 
 def _work(connection: Connection) -> None:
-    """A process of the pool."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who asked; it then ends this one
+    """Main function of a worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # workers ignore Ctrl-C; the parent handles it and terminates them
     receive: Callable[[], Block | None] = connection.recv
-    with suppress(EOFError, ConnectionError):  # whoever asked is gone
+    with suppress(EOFError, ConnectionError):  # the parent has gone
         while (block := receive()) is not None:
             connection.send(_Over(_carried_out(block, connection)))
 
 
 def _carried_out(block: Block, connection: Connection) -> str:
-    """What went wrong, if anything did."""
+    """Run a block; return what went wrong, or an empty text."""
     try:
         for row in rows_of(block):
             connection.send(row)
     except ConnectionError:
         raise
-    except Exception as error:  # so that the one who asked hears of it
+    except Exception as error:  # the parent reports it
         return f"{type(error).__name__}: {error} (in {block[0].workflow}, {block[0].queue.name})"
     return ""

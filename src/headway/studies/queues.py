@@ -1,4 +1,4 @@
-"""`Queue`: which log, read how, scheduled how. All that a run's outcome depends on besides workflow, start and plan."""
+"""`Queue`: a log, how it is read and how it is scheduled. With workflow, start, plan and seed it determines a run."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MINUTE_S = 60.0
 
 
 class Queue(Struct, frozen=True):
-    """A batch queue that can be set up again, in any process, and is then the same."""
+    """The description of a batch queue, from which any process makes the same queue."""
 
     trace: str  # the log's file
     requests: Literal["real", "accurate"] = "real"
     cancelled: Literal["drop", "full-request", "one-second"] = "drop"
-    whole_minutes: bool = False  # requests are rounded down to minutes, at least one, and jobs end with them
+    whole_minutes: bool = False  # requests are rounded down to minutes, at least one, and jobs are stopped at them
     machine: int | None = None
     skip_bad: bool = False
     backfill: Backfill = "conservative"
@@ -32,25 +32,25 @@ class Queue(Struct, frozen=True):
     rules: Rules = "pyss"
     dependency: Dependency = "slurm"
     most_jobs: int | None = None
-    begins_s: float = 0.0  # jobs that were submitted earlier are left out: the machine is empty then
+    begins_s: float = 0.0  # jobs submitted earlier are left out, so that the machine is empty at this time
 
     @property
     def name(self) -> str:
-        """What the log is called in results."""
+        """The name of the log in results."""
         return named(self.trace)
 
     def jobs(self) -> BatchJobs:
-        """The jobs, with times since the log's first."""
+        """The jobs; times are counted from the first submission of the log."""
         return _jobs(self)
 
     def fresh(self) -> BatchQueue:
-        """The queue before anything has happened."""
+        """A new queue, before its first event."""
         scheduling = Scheduling(self.backfill, self.nodes, self.rules, dependency=self.dependency)
         return queue_of(self.jobs(), scheduling, self.most_jobs)
 
 
 def named(file: str) -> str:
-    """A file's name without what says how it is written."""
+    """A file's name without the suffixes of its format and compression."""
     name = Path(file).name
     for ending in (".gz", ".swf", ".txt", ".csv", ".log", ".sacct", ".dax", ".xml", ".json"):
         name = name.removesuffix(ending) or name
@@ -79,6 +79,6 @@ def _jobs(queue: Queue) -> BatchJobs:
 
 
 def _in_minutes(jobs: BatchJobs) -> BatchJobs:
-    """As 002's simulator told its scheduler, which then ended jobs when their request was used up."""
+    """Requests in whole minutes, which also end the jobs, as in the simulator of the GLUME thesis (2020)."""
     req_s = np.maximum(np.floor(jobs.req_s / _MINUTE_S) * _MINUTE_S, _MINUTE_S)
     return structs.replace(jobs, req_s=req_s, run_s=np.minimum(jobs.run_s, req_s))

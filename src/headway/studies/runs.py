@@ -1,4 +1,4 @@
-"""`Run`: one workflow through one queue from one start under one plan. `Row`: what became of it."""
+"""`Run`: one workflow through one queue from one start under one plan. `Row`: its result."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from msgspec import Struct
 
 from headway.drivers.simulated import simulate
 from headway.drivers.through_queue import Through, run_through
-from headway.formats.read_any import read_instance
 from headway.kernels.batch.queue import BatchQueue
-from headway.model.errors import InputError
 from headway.model.instance import Instance
 from headway.model.records import Decision, Event, SeenWait, Submit
 from headway.report.queue.through_queue import passage_of
 from headway.simulation.batch import seen_waits
 from headway.studies.plans import plan_named
 from headway.studies.queues import Queue, named
+from headway.studies.recorded import recorded_instance
 
 Key = tuple[Any, ...]
 
@@ -30,7 +29,7 @@ THEN_PER_TASK = "in-parts-then-per-task"
 
 
 class Run(Struct, frozen=True):
-    """What is to be simulated."""
+    """A run to simulate."""
 
     queue: Queue
     workflow: str  # its file
@@ -40,7 +39,7 @@ class Run(Struct, frozen=True):
 
     @property
     def key(self) -> Key:
-        """What its row is found by."""
+        """Identifies the run in a ledger."""
         queue = self.queue
         return (
             queue.name,
@@ -63,7 +62,7 @@ class Run(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """A line of the results: what was simulated, and what came of it."""
+    """A finished run: a line of the ledger. The fields up to `plan` are the key."""
 
     trace: str
     requests: str
@@ -75,7 +74,7 @@ class Row(Struct, frozen=True):
     nodes: str
     rules: str
     dependency: str
-    most_jobs: int  # 0: as many as it likes
+    most_jobs: int  # 0: no limit
     begins_s: float
     workflow: str
     start_s: float
@@ -89,22 +88,22 @@ class Row(Struct, frozen=True):
     mean_wait_s: float
     node_hours: float
     busy_share: float
-    way: str  # of a grouper: all as one-job, one-job-per-task, in-parts, or in-parts-then-per-task
-    cpu_s: float  # that the simulation took
+    way: str  # how tasks were grouped: one-job, one-job-per-task, in-parts or in-parts-then-per-task
+    cpu_s: float  # of the simulation
 
     @property
     def key(self) -> Key:
-        """As the run's."""
+        """The key of the run."""
         return tuple(getattr(self, name) for name in KEY)
 
     @property
     def place(self) -> Key:
-        """All but the plan: what runs of different plans have in common."""
+        """The key without the plan, which runs of different plans share."""
         return self.key[:-1]
 
     @property
     def through(self) -> bool:
-        """Whether the workflow got through."""
+        """Whether the workflow was completed."""
         return self.status == "succeeded"
 
 
@@ -112,7 +111,7 @@ KEY = Row.__struct_fields__[: Row.__struct_fields__.index("plan") + 1]
 
 
 def rows_of(runs: Sequence[Run]) -> Iterator[Row]:
-    """Simulate runs of one queue, whose starts do not go back: it is warmed up once and copied for each run."""
+    """Simulate runs of one queue in the order of their starts. The queue advances once and is copied for each run."""
     queue, jobs = runs[0].queue.fresh(), runs[0].queue.jobs()
     for start_s, together in groupby(runs, key=lambda run: run.start_s):
         queue.advance(start_s)
@@ -144,7 +143,7 @@ def _row(run: Run, queue: BatchQueue, seen: tuple[SeenWait, ...]) -> Row:
 
 
 def _way(journal: Sequence[Event | Decision], tasks: int) -> str:
-    """What submissions say of the plan: 002 §5.2 counts how often Zhang's is one of the simple ones."""
+    """How the plan grouped tasks. The GLUME thesis (2020), section 5.2, counts the simple groupings of Zhang."""
     submits = [record for record in journal if isinstance(record, Submit)]
     if submits and submits[0].role == "single-task":
         return PER_TASK_WAY
@@ -155,14 +154,5 @@ def _way(journal: Sequence[Event | Decision], tasks: int) -> str:
 
 @lru_cache(maxsize=64)
 def instance_of(file: str) -> Instance:
-    """A recorded workflow; InputError if nothing says how long its tasks run."""
-    instance = read_instance(Path(file))
-    recorded = instance.recorded
-    unknown = [task.id for task in instance.workflow if task.id not in recorded or recorded[task.id].run_s is None]
-    if unknown:
-        raise InputError(
-            f"nothing says how long {unknown[0]!r} runs ({len(unknown)} of {len(instance.workflow)} tasks)",
-            where=file,
-            todo="compare recorded workflows: WfFormat, Pegasus DAX, or `headway convert` of a finished run",
-        )
-    return instance
+    """A recorded workflow, read once a process; InputError if nothing says how long its tasks run."""
+    return recorded_instance(Path(file), "compare recorded workflows")

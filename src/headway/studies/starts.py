@@ -1,4 +1,4 @@
-"""When workflows begin: evenly spread over a log, or every so often."""
+"""When workflows start: evenly spread over a log, or at fixed intervals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MINUTE_S = 60.0
 
 
 def bounds(name: str, last_submit_s: float, warm_up_s: float) -> tuple[float, float]:
-    """From when to when a workflow may begin: the queue has filled up by then, and the log goes on for as long."""
+    """The first and last possible start: a warm-up after the log's beginning and as long before its end."""
     first_s, last_s = warm_up_s, last_submit_s - warm_up_s
     if last_s <= first_s:
         raise InputError(
@@ -29,9 +29,10 @@ def bounds(name: str, last_submit_s: float, warm_up_s: float) -> tuple[float, fl
 
 
 def spread(name: str, first_s: float, last_s: float, count: int, seed: int) -> list[float]:
-    """So many starts on whole minutes; with a greater `count`, these and more. Each is where the gaps are widest.
+    """`count` starts on whole minutes; a greater `count` gives the same starts and more.
 
-    Multiples of the golden ratio, modulo one, from a seeded beginning: no start tells the hour of the next.
+    Multiples of the golden ratio, modulo one, from a seeded beginning: each start falls into one of the widest gaps,
+    and they are spread over the hours of the day.
     """
     draw = float(np.random.Generator(np.random.Philox(key=[seed, zlib.crc32(name.encode())])).random())
     parts = [(draw + _GOLDEN * number) % 1.0 for number in range(count)]
@@ -39,7 +40,7 @@ def spread(name: str, first_s: float, last_s: float, count: int, seed: int) -> l
 
 
 def every(first_s: float, last_s: float, step_s: float) -> list[float]:
-    """From first to last, on whole minutes."""
+    """Starts at intervals of `step_s`, on whole minutes."""
     return _minutes(first_s + step_s * number for number in range(math.ceil((last_s - first_s) / step_s)))
 
 

@@ -1,4 +1,4 @@
-"""A study: runs that are not in the ledger yet are put into blocks, carried out, and noted as soon as they are over."""
+"""A study: simulate the runs that are not in the ledger yet, in blocks, and add each as soon as it has ended."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from headway.studies.ledger import Ledger
 from headway.studies.processes import Block, carry_out, cores
 from headway.studies.runs import Row, Run, instance_of
 
-_BLOCKS_A_PROCESS = 8  # so that all are busy to the end, and a queue is not warmed up too often
-_OVERHEAD_TASKS = 40  # what a run costs besides its tasks, in tasks
+_BLOCKS_A_PROCESS = 8  # small enough to keep all processes busy, large enough to simulate a queue's warm-up rarely
+_OVERHEAD_TASKS = 40  # the fixed cost of a run, in tasks
 
 
 class Progress(Struct, frozen=True):
-    """How far a study is."""
+    """Progress of a study."""
 
-    done: int  # runs, of those that were to be carried out now
+    done: int  # runs, of those that were not in the ledger
     total: int
     left_s: float | None  # None: too early to say
 
@@ -29,7 +29,7 @@ Tell = Callable[[Progress], None]
 
 
 def study(runs: Iterable[Run], ledger: Ledger, processes: int | None = None, tell: Tell | None = None) -> list[Row]:
-    """The rows of all runs, in their order; those that the ledger has are not carried out again."""
+    """The rows of all runs, in their order; runs that the ledger has are not simulated again."""
     wanted = list(dict.fromkeys(runs))
     todo = [run for run in wanted if run.key not in ledger.rows]
     processes = processes or cores()
@@ -48,7 +48,7 @@ def study(runs: Iterable[Run], ledger: Ledger, processes: int | None = None, tel
 
 
 def blocks_of(runs: Sequence[Run], processes: int) -> list[Block]:
-    """Runs of one queue together, by start; no block so large that one process would be alone with it at the end."""
+    """Divide runs into blocks of one queue, in the order of starts, small enough to share the work evenly."""
     if not runs:
         return []
     most = max(1, sum(map(_weight, runs)) / (processes * _BLOCKS_A_PROCESS))

@@ -1,4 +1,4 @@
-"""What a comparison comes to: each plan against one that the others are measured by."""
+"""Summary of a comparison: each plan against a reference plan."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from headway.studies.runs import Row
 
 
 class Standing(Struct, frozen=True):
-    """One plan. Ratio, wins and losses are of makespans against the reference's, where both got through."""
+    """The figures of one plan; ratio, wins, ties and losses compare its makespans with the reference's, run by run."""
 
     plan: str
     runs: int
-    through: int  # that got through
+    through: int  # runs in which the workflow was completed
     makespan_s: float | None  # median
     ratio: Interval | None  # geometric mean
     mean_log_ratio: float | None
     wins: int  # by 5% or more
     ties: int
     losses: int
-    jobs: float  # means
+    jobs: float  # mean of a run, as the two below
     node_hours: float
     busy_share: float
 
 
 class Summary(Struct, frozen=True):
-    """A comparison: over everything, and in parts."""
+    """A comparison over all runs, by log and by workflow."""
 
     reference: str
     overall: list[Standing]  # the best first
-    by_trace: dict[str, list[Standing]]  # and by requests, if there are both
+    by_trace: dict[str, list[Standing]]  # and by requests, if the study has both kinds
     by_workflow: dict[str, list[Standing]]
 
 
 def summary_of(rows: Sequence[Row], reference: str) -> Summary:
-    """All of it."""
+    """Summarise all rows against the plan `reference`."""
     several = len({row.requests for row in rows}) > 1
     return Summary(
         reference,
@@ -50,7 +50,7 @@ def summary_of(rows: Sequence[Row], reference: str) -> Summary:
 
 
 def standings(rows: Sequence[Row], reference: str) -> list[Standing]:
-    """Each plan, the shortest makespans first."""
+    """The figures of each plan, the shortest makespans first."""
     places = places_of(rows)
     found = []
     for plan in dict.fromkeys(row.plan for row in rows):

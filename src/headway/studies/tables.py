@@ -1,4 +1,4 @@
-"""A comparison on a screen."""
+"""A comparison as tables for a terminal."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from headway.report.words import NOTHING, share
 from headway.studies.paired import BEATS, Interval
 from headway.studies.summary import Standing, Summary
 
-Line = tuple[Text | str, bool]  # and whether it is laid out, and must not be wrapped
+Line = tuple[Text | str, bool]  # True: the line belongs to a table and must not be wrapped
 
 
 def lines_of(summary: Summary, width: int) -> Iterator[Line]:
-    """The table, its parts, and a sentence."""
+    """The table of all runs, those by log and by workflow, and a sentence."""
     for line in overall_table(summary.overall, width):
         yield line, True
     for title, parts in (("by log", summary.by_trace), ("by workflow", summary.by_workflow)):
@@ -32,7 +32,7 @@ def lines_of(summary: Summary, width: int) -> Iterator[Line]:
 
 
 def overall_table(standings: Sequence[Standing], width: int) -> list[Text]:
-    """A line a plan, the shortest makespans first."""
+    """A row for each plan, the shortest makespans first."""
     fields = [
         Field("makespan", "median", lambda row: _duration(row.makespan_s), 70),
         Field("makespan", "ratio", lambda row: _ratio(row.ratio), 90),
@@ -50,7 +50,7 @@ def overall_table(standings: Sequence[Standing], width: int) -> list[Text]:
 
 
 def parts_table(parts: Mapping[str, Sequence[Standing]], plans: Sequence[str], width: int) -> list[Text]:
-    """A line a part, a column a plan."""
+    """A row for each log or workflow, a column for each plan."""
     rows = [{standing.plan: standing for standing in each} for each in parts.values()]
 
     def value(plan: str, row: Mapping[str, Standing]) -> str:
@@ -61,7 +61,7 @@ def parts_table(parts: Mapping[str, Sequence[Standing]], plans: Sequence[str], w
 
 
 def verdict(summary: Summary) -> str:
-    """Which plan is best, and against what."""
+    """A sentence that names the best plan and compares it with the reference."""
     judged = [standing for standing in summary.overall if standing.ratio is not None]
     if not judged or judged[0].ratio is None:
         return "there is nothing to compare: no two plans got the same workflow through"
@@ -84,7 +84,7 @@ def _ratio(found: Interval | None) -> str:
 
 
 def range_words(found: Interval | None) -> str:
-    """From where to where."""
+    """The confidence interval in words."""
     if found is None or found.low is None or found.high is None:
         return NOTHING
     return f"{found.low:.2f}-{found.high:.2f}"

@@ -1,0 +1,156 @@
+"""`generate`: a synthetic workflow of a known family. `families`: which families there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta, Struct, structs, to_builtins
+
+from headway.api.keywords import settled
+from headway.api.whole_files import check_target, write_whole
+from headway.model.errors import InputError
+from headway.model.units import parse_bytes
+
+if TYPE_CHECKING:
+    from headway.generators import MemoryModel
+    from headway.model.instance import Instance
+
+MOST_TASKS = 1_000_000
+_ENDINGS = (".json", ".json.gz")
+
+
+class GenerateSettings(Struct, frozen=True, kw_only=True):
+    """The size of the workflow, the memory of its tasks, and the file to write."""
+
+    tasks: Annotated[int, Meta(ge=1, le=MOST_TASKS)] = 100
+    seed: Annotated[int, Meta(ge=0)] = 0
+    memory_model: bool = False
+    memory_mean: str | None = None  # a range such as 100MB:2GB; implies the memory model
+    output: str | None = None  # ends in .json or .json.gz
+    force: bool = False  # overwrite the file
+
+
+class GenerateResult(Struct, frozen=True):
+    """A synthetic workflow and its figures."""
+
+    family: str
+    asked_tasks: int
+    tasks: int  # the nearest number that the family's shape allows
+    seed: int
+    levels: int
+    categories: int
+    run_time_s: float  # of all tasks together
+    file_bytes: int
+    file: str | None  # that was written
+    instance: Instance
+
+    def content(self) -> bytes:
+        """The workflow as WfFormat JSON."""
+        from headway.formats.wfformat_out import wfformat
+
+        return wfformat(self.instance)
+
+    def document(self) -> dict[str, Any]:
+        """The answer of `headway generate --json`."""
+        answer = structs.asdict(self) | {"file": str(Path(self.file).absolute()) if self.file else None}
+        return {name: value for name, value in answer.items() if name not in ("asked_tasks", "instance")}
+
+
+class FamilyEntry(Struct, frozen=True):
+    """A family of workflows."""
+
+    name: str
+    aliases: tuple[str, ...]
+    fewest_tasks: int
+    about: str
+
+
+class FamiliesResult(Struct, frozen=True):
+    """All families."""
+
+    families: list[FamilyEntry]
+
+    def document(self) -> dict[str, Any]:
+        """The answer of `headway generate --json` without a family."""
+        answer: dict[str, Any] = to_builtins(self)
+        return answer
+
+
+def families() -> FamiliesResult:
+    """List the families of synthetic workflows."""
+    from headway.generators import GENERATORS
+
+    return FamiliesResult(
+        [
+            FamilyEntry(name, tuple(family.aliases), family.fewest_tasks, family.about)
+            for name, family in GENERATORS.items()
+        ]
+    )
+
+
+def file_name(family: str, tasks: int, seed: int) -> str:
+    """The usual name of a workflow's file; InputError if there is no such family."""
+    from headway.generators import family_named
+
+    return f"{family_named(family)[0]}-{tasks}-{seed}.json"
+
+
+def generate(family: str, settings: GenerateSettings | None = None, **named: Any) -> GenerateResult:
+    """Generate a workflow of a family, with run times and file sizes; the same seed gives the same workflow.
+
+    Keywords are the fields of `GenerateSettings`.
+
+    >>> generate("montage", tasks=50, seed=1).levels
+    9
+    """
+    from headway.generators import family_named
+    from headway.generators import generate as generated
+
+    asked, _ = settled(GenerateSettings, settings, named)
+    model = _memory_model(asked)
+    name, _ = family_named(family)
+    if asked.output is not None:
+        _check_output(Path(asked.output), force=asked.force)
+    instance = generated(name, asked.tasks, asked.seed, model)
+    workflow = instance.workflow
+    result = GenerateResult(
+        family=name,
+        asked_tasks=asked.tasks,
+        tasks=len(workflow),
+        seed=asked.seed,
+        levels=len(workflow.widths()),
+        categories=len({task.category for task in workflow}),
+        run_time_s=sum(recorded.run_s or 0.0 for recorded in instance.recorded.values()),
+        file_bytes=sum(instance.file_bytes.values()),
+        file=asked.output,
+        instance=instance,
+    )
+    if asked.output is not None:
+        write_whole(Path(asked.output), [result.content()])
+    return result
+
+
+def _memory_model(asked: GenerateSettings) -> MemoryModel | None:
+    if not asked.memory_model and asked.memory_mean is None:
+        return None
+    from headway.generators import MemoryModel
+
+    if asked.memory_mean is None:
+        return MemoryModel()
+    least, mark, most = asked.memory_mean.partition(":")
+    bounds = (parse_bytes(least), parse_bytes(most if mark else least))
+    if not 0 < bounds[0] <= bounds[1]:
+        what = f"--memory-mean: {asked.memory_mean!r} is not a range"
+        raise InputError(what, todo="write for example 100MB:2GB, the smaller first")
+    return MemoryModel(mean_bytes=(float(bounds[0]), float(bounds[1])))
+
+
+def _check_output(path: Path, *, force: bool) -> None:
+    if not path.name.endswith(_ENDINGS):
+        raise InputError(
+            "made-up workflows are WfFormat JSON: other formats have no place for what tasks took",
+            where=str(path),
+            todo="let the name end in .json or .json.gz",
+        )
+    check_target(path, force=force, folder=False)

@@ -1,0 +1,62 @@
+"""`policies`: the sizers, orders, plans and wait models that can be chosen, built in or from plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+
+class PolicyKind(Struct, frozen=True):
+    """The policies that answer one question."""
+
+    name: str  # sizers, orders, plans or waits
+    question: str
+    policies: dict[str, str]  # what each does, by name
+    default: str = ""
+
+
+class PoliciesResult(Struct, frozen=True):
+    """All policies, by kind."""
+
+    kinds: list[PolicyKind]
+
+    def document(self) -> dict[str, Any]:
+        """The answer of `headway policies --json`."""
+        return {
+            kind.name: [
+                {"name": name, "default": name == kind.default, "about": about}
+                for name, about in sorted(kind.policies.items())
+            ]
+            for kind in self.kinds
+        }
+
+
+def policies() -> PoliciesResult:
+    """List every policy with the first paragraph of its documentation.
+
+    >>> [kind.name for kind in policies().kinds]
+    ['sizers', 'orders', 'plans', 'waits']
+    """
+    from headway.drivers.assemble import orders, sizing_policies
+    from headway.ordering import DEFAULT_ORDER
+    from headway.planning import PLANS
+    from headway.sizing import DEFAULT_SIZER
+    from headway.waiting import WAITS
+
+    sizers = {name: way.about for name, way in sizing_policies().items()}
+    plans = {name: plan.words for name, plan in PLANS.items()}
+    return PoliciesResult(
+        [
+            PolicyKind("sizers", "how much does a task get? (--sizer)", sizers, DEFAULT_SIZER),
+            PolicyKind("orders", "which ready task goes first? (--order)", _about(orders()), DEFAULT_ORDER),
+            PolicyKind("plans", "which jobs, and when? (simulate --plan)", plans),
+            PolicyKind("waits", "how long does a job wait in the queue? (waits --models)", _about(WAITS)),
+        ]
+    )
+
+
+def _about(table: Mapping[str, type]) -> dict[str, str]:
+    """The first paragraph of each policy's docstring."""
+    return {name: " ".join((policy.__doc__ or "").strip().split("\n\n")[0].split()) for name, policy in table.items()}

@@ -1,0 +1,141 @@
+"""`show`: a workflow's graph in figures, as text, as a picture or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from headway.api.keywords import settled
+from headway.api.reading import read_instance_file
+from headway.api.whole_files import check_target, write_whole
+from headway.model.errors import InputError
+
+if TYPE_CHECKING:
+    from headway.model.instance import Instance
+    from headway.report.graph.shape import GraphShape, Spread
+
+Form = Literal["tree", "dot", "svg", "json"]
+_SUFFIXES: dict[str, Form] = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".json": "json", ".txt": "tree"}
+
+
+class ShowSettings(Struct, frozen=True, kw_only=True):
+    """Whether tasks or categories are shown, and the file to write."""
+
+    by: Literal["task", "category"] | None = None  # None: categories; in pictures tasks, up to 300
+    format: Form | None = None  # of the file; None: as its suffix says
+    output: str | None = None
+    force: bool = False  # overwrite the file
+
+
+class ShowResult(Struct, frozen=True):
+    """A workflow's graph and its figures."""
+
+    settings: ShowSettings
+    instance: Instance
+    shape: GraphShape
+    files: list[str]  # that were written
+
+    def lines(self, form: Form) -> Iterable[str]:
+        """The graph in a format, line by line."""
+        instance, shape, by = self.instance, self.shape, self.settings.by
+        if form == "json":
+            return [json.dumps(self.document(), indent=2, ensure_ascii=False)]
+        if form == "tree":
+            from headway.report.graph.print_tree import tree_text
+
+            return tree_text(instance, shape, by)
+        from headway.report.graph.picture import picture_of
+
+        picture = picture_of(instance, shape, by)
+        if form == "dot":
+            from headway.report.graph.graphviz import dot_lines
+
+            return dot_lines(instance.workflow.name, picture)
+        from headway.report.graph.svg import svg_lines
+        from headway.report.graph.tree import subtitle
+
+        return svg_lines(instance.workflow.name, subtitle(shape), picture)
+
+    def document(self) -> dict[str, Any]:
+        """The answer of `headway show --json`; single tasks only with `by="task"`."""
+        shape = self.shape
+        answer: dict[str, Any] = {
+            "name": shape.name,
+            "tasks": shape.tasks,
+            "dependencies": shape.dependencies,
+            "levels": len(shape.widths),
+            "widths": shape.widths,
+            "widest_level": shape.widest,
+            "tasks_with_run_time": shape.timed,
+            "work_s": shape.work_s,
+            "critical_path_s": shape.longest_s,
+            "critical_path": shape.critical_path,
+            "parallelism": shape.parallelism,
+            "categories": [
+                {
+                    "category": each.name,
+                    "tasks": each.tasks,
+                    "first_level": each.first_level,
+                    "last_level": each.last_level,
+                    "on_critical_path": each.on_critical_path,
+                    "run_s": _spread(each.run_s),
+                    "memory_bytes": _spread(each.memory_bytes),
+                    "feeds": [{"category": name, "dependencies": number} for name, number in each.feeds.items()],
+                }
+                for each in shape.categories
+            ],
+        }
+        return answer | {"graph": self._tasks()} if self.settings.by == "task" else answer
+
+    def _tasks(self) -> list[dict[str, Any]]:
+        on_path = set(self.shape.critical_path)
+        recorded = self.instance.recorded
+        return [
+            {
+                "task": task.id,
+                "category": task.category,
+                "level": self.shape.levels[task.id],
+                "on_critical_path": task.id in on_path,
+                "needs": list(task.parents),
+                "run_s": recorded[task.id].run_s if task.id in recorded else None,
+                "memory_bytes": recorded[task.id].memory_bytes if task.id in recorded else None,
+            }
+            for task in self.instance.workflow
+        ]
+
+
+def show(workflow: str | Path = "workflow.yaml", settings: ShowSettings | None = None, **named: Any) -> ShowResult:
+    """Read a workflow file (or the workflow.yaml of a directory) and compute the shape of its graph.
+
+    Keywords are the fields of `ShowSettings`: `show("montage.dax", output="graph.svg")`.
+    """
+    from headway.report.graph.shape import shape_of
+
+    asked, _ = settled(ShowSettings, settings, named)
+    target = None if asked.output is None else Path(asked.output)
+    form = asked.format or ("tree" if target is None else _form_of(target))
+    if target is not None:
+        check_target(target, force=asked.force, folder=False)
+    inside = Path(workflow) / "workflow.yaml"
+    instance = read_instance_file(inside if inside.is_file() else Path(workflow))
+    result = ShowResult(asked, instance, shape_of(instance), [] if asked.output is None else [asked.output])
+    if target is not None:
+        write_whole(target, (f"{line}\n" for line in result.lines(form)))
+    return result
+
+
+def _form_of(path: Path) -> Form:
+    suffix = path.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise InputError("the suffix does not say which format", where=str(path), todo="add --format svg, dot or json")
+    return _SUFFIXES[suffix]
+
+
+def _spread(spread: Spread | None) -> dict[str, float] | None:
+    if spread is None:
+        return None
+    return {"least": spread.least, "median": spread.median, "most": spread.most, "measured": spread.tasks}

@@ -1,0 +1,122 @@
+"""`waits`: how well each wait model would have predicted the queue waits of a log's jobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta, Struct, to_builtins
+
+from headway.api.keywords import Tell, chosen_names, settled
+from headway.api.queues import GENERATED, Backfill, QueueSettings, check_queue_settings, jobs_from
+from headway.api.whole_files import check_target, write_whole
+from headway.model.errors import InputError
+
+if TYPE_CHECKING:
+    from headway.model.batch_log import BatchJobs
+    from headway.report.queue.waits_table import ModelScores
+    from headway.waiting.base import WaitModel
+
+_DAY_S = 86_400.0
+
+
+class WaitsSettings(QueueSettings, frozen=True, kw_only=True):
+    """The queue, the models, and the file of the page."""
+
+    backfill: Backfill = "conservative"
+    models: tuple[str, ...] | None = None  # None: all
+    warm_up: Annotated[float, Meta(ge=0)] = 0.0  # days; models learn from jobs submitted in them, without being scored
+    html: str | None = None
+    force: bool = False  # overwrite the file
+
+
+class WaitsResult(Struct, frozen=True):
+    """The scores of each model."""
+
+    trace: str
+    settings: WaitsSettings
+    source: dict[str, Any]  # where the jobs come from
+    name: str  # of the log
+    machine: int  # nodes
+    jobs: int
+    words: list[str]  # how the queue was simulated
+    models: list[ModelScores]
+    files: list[str]  # that were written
+
+    def document(self) -> dict[str, Any]:
+        """The answer of `headway waits --json`."""
+        asked = {"trace": self.trace, "policy": self.settings.policy(), **self.source}
+        figures = {"name": self.name, "machine": self.machine, "jobs": self.jobs}
+        learning = {"warm_up_days": self.settings.warm_up, "seed": self.settings.seed}
+        return asked | figures | learning | {"models": [to_builtins(scores) for scores in self.models]}
+
+    def html(self) -> str:
+        """The page that `html="FILE"` writes."""
+        from headway.report.queue.waits_page import WaitsPage
+
+        return WaitsPage(self.name, self.machine, self.words, self.models).html()
+
+
+def waits(
+    trace: str | Path, settings: WaitsSettings | None = None, *, progress: Tell | None = None, **named: Any
+) -> WaitsResult:
+    """Ask each wait model at every submission of a log how long the job will wait, and score the answers.
+
+    Keywords are the fields of `WaitsSettings`.
+
+    >>> result = waits("lublin", jobs=300, load=0.9, models=["corrected-estimate", "asa"])
+    >>> [scores.all.name for scores in result.models]
+    ['corrected-estimate', 'asa']
+    """
+    asked, given = settled(WaitsSettings, settings, named)
+    trace = str(trace)
+    check_queue_settings(trace, asked, given, also="seed")
+    if asked.html is not None:
+        check_target(Path(asked.html), force=asked.force)
+        if trace != GENERATED and Path(asked.html).resolve() == Path(trace).resolve():
+            raise InputError("this is the log itself", where=asked.html, todo="name another FILE")
+    models = _models(asked.models)
+    found = jobs_from(trace, asked)
+    jobs = found.jobs
+    scores = _scores(jobs, models, asked, progress or (lambda what, done, total: None))
+    files = [asked.html] if asked.html is not None else []
+    result = WaitsResult(
+        trace, asked, found.source, jobs.name, jobs.machine, len(jobs), asked.words(trace), scores, files
+    )
+    for file in files:
+        write_whole(Path(file), [result.html()])
+    return result
+
+
+def _models(names: tuple[str, ...] | None) -> list[WaitModel]:
+    from headway.waiting import WAITS
+
+    if names == ():
+        todo = "write for example --models corrected-estimate,asa"
+        raise InputError("no model is named", where="--models", todo=todo)
+    chosen = list(WAITS) if names is None else chosen_names(names, WAITS, "model of waits", "--models")
+    return [WAITS[name]() for name in chosen]
+
+
+def _scores(jobs: BatchJobs, models: list[WaitModel], asked: WaitsSettings, tell: Tell) -> list[ModelScores]:
+    from headway.report.queue.waits_table import ModelScores
+    from headway.simulation.wait_scores import ask, score, those_to_wait, waits_of
+
+    def telling(what: str) -> Any:
+        return lambda come: tell(what, come, len(jobs))
+
+    warm_up_s = asked.warm_up * _DAY_S
+    found = waits_of(jobs, asked.scheduling(), telling(jobs.name))
+    to_wait, everyone = those_to_wait(found, warm_up_s), jobs.submit_s >= warm_up_s
+    if not to_wait.any():
+        raise InputError(
+            "no job has to wait in this queue" if warm_up_s == 0 else "no job has to wait after the warm-up",
+            where=jobs.name,
+            todo="choose a smaller --machine, a higher --load or a shorter --warm-up",
+        )
+    rows = []
+    for model in models:
+        answers = ask(model, found, asked.seed, telling(model.name))
+        scored = (score(model.name, answers, found, counted) for counted in (to_wait, everyone))
+        rows.append(ModelScores(*(each for each in scored if each is not None)))
+    return rows
