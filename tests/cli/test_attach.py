@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.cli import attach
+from headway.api import follow
 from headway.journal import tail as tail_module
 from headway.journal.sqlite import SqliteJournal
 from headway.journal.tail import JournalTail
@@ -77,7 +77,7 @@ def test_stale_locks(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = bench.directory / ".headway" / "lock"
     assert f"(process {running.pid} on " in bench.fails(3, "attach", "-q")
     with monkeypatch.context() as changed:
-        changed.setattr(attach, "_booted_at", time.time)
+        changed.setattr(follow, "_booted_at", time.time)
         assert "ended when this machine was restarted; nothing is lost" in bench.fails(3, "attach", "-q")
     lock.write_text("process 12 on some-other-host, run 1")
     error = bench.fails(3, "attach", "-q")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.report.bundle_secrets import REMOVED, Scrubber
+from headway.api.bundle_secrets import REMOVED, Scrubber
 from tests.cli.bench import SMALL, Bench
 
 # Each secret in a form of its own; made up here.

@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from headway import __version__
-from headway.cli import main as main_module
-from headway.cli.main import VERBS, cli
+from headway.cli import verbs
+from headway.cli.main import cli
+from headway.cli.verbs import VERBS
 from headway.model.errors import BusyError, SiteError
 from tests.cli.bench import Bench
 
@@ -78,7 +79,7 @@ def test_our_errors_are_one_line_and_a_code(error: Exception, code: int, monkeyp
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(main_module, "import_module", fail)
+    monkeypatch.setattr(verbs, "import_module", fail)
     result = CliRunner().invoke(cli, ["status"])
     assert result.exit_code == code
     assert result.stderr == f"headway: {error}\n"
@@ -88,7 +89,7 @@ def test_a_bug_is_a_line_with_a_request_and_a_traceback_on_demand(monkeypatch: p
     def fail(*_: object) -> None:
         raise KeyError("surprise")
 
-    monkeypatch.setattr(main_module, "import_module", fail)
+    monkeypatch.setattr(verbs, "import_module", fail)
     monkeypatch.delenv("HEADWAY_DEBUG", raising=False)
     result = CliRunner().invoke(cli, ["status"])
     assert result.exit_code == 70

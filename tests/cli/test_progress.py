@@ -8,13 +8,13 @@ import re
 import pytest
 from rich.console import Console
 
-from headway.cli.live import picture
-from headway.cli.news import news_of
-from headway.cli.progress import Lines, Progress
 from headway.model import records
 from headway.model.outcome import Ending
 from headway.model.records import Decision, Event, Why
 from headway.model.resources import Resources
+from headway.report.run.live_picture import picture
+from headway.report.run.news import news_of
+from headway.report.run.progress import Lines, Progress
 from headway.report.run.summary import RunSummary
 from tests.report.records import GB, ended, launch, started, task
 
@@ -31,7 +31,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr("headway.cli.progress.time.time", lambda: self.now)
+        monkeypatch.setattr("headway.report.run.progress.time.time", lambda: self.now)
 
 
 def written(console: Console) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.cli.settings import read_settings
+from headway.api.settings import read_settings
 from headway.model.errors import InputError
 from tests.cli.bench import Bench
 

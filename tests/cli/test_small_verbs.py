@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from headway.api.nearest import nearest
 from headway.cli.main import cli
-from headway.cli.nearest import nearest
 from headway.ordering import DEFAULT_ORDER
 from headway.planning import PLANS
 from headway.waiting import WAITS

@@ -81,13 +81,13 @@ def _format_of(target: str) -> str:
 
 def _read(source: Path, run: str | None) -> Instance:
     if source.is_dir():
-        from headway.cli.finding import find_run
-        from headway.report.run_instance import instance_of
+        from headway.api.finding import find_run
+        from headway.api.run_instance import instance_of
 
         return instance_of(find_run(source, run))
     if run is not None:
         raise InputError("a file has no runs", where=str(source), todo="name the directory in which it was run")
-    from headway.cli.reading import read_instance_file
+    from headway.api.reading import read_instance_file
 
     return read_instance_file(source)
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway.cli.options import json_option, parse_cores, parse_size
+from headway.api.option_values import parse_cores, parse_size
+from headway.cli.options import json_option
 from headway.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _chosen(names: str | None, table: dict[str, type[Sizer]]) -> dict[str, type[
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     for name in wanted:
         if name not in table:
-            from headway.cli.nearest import nearest
+            from headway.api.nearest import nearest
 
             todo = nearest(name, sorted(table), otherwise="there are")
             raise InputError(f"there is no sizer called {name!r}", where="--sizers", todo=todo)
@@ -171,7 +172,7 @@ def _read(path: Path, patterns: tuple[str, ...], *, observed: bool) -> TaskLog:
         wanted = {name for name in categories if any(fnmatchcase(name, pattern) for pattern in patterns)}
         log.tasks = [task for task in log.tasks if task.category in wanted]
         if not log.tasks:
-            from headway.cli.nearest import nearest
+            from headway.api.nearest import nearest
 
             todo = nearest(patterns[0], categories, otherwise="there are")
             raise InputError(f"no category is called {patterns[0]!r}", where=str(path), todo=todo)

@@ -10,8 +10,9 @@ import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from msgspec import Struct, field, structs
+from msgspec import structs
 
 from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
@@ -22,9 +23,10 @@ from headway.drivers.inputs import InputReader, check_sources
 from headway.drivers.kept_waits import OthersWaits, WaitKeeper, read_waits, wait_keeper
 from headway.drivers.learned_state import StateKeeper, read_state, state_keeper
 from headway.drivers.learning import Learning, Warn, history_key, warn_program
-from headway.drivers.places import LOCAL, Place, Supervision, place_of
+from headway.drivers.places import Place, Supervision, place_of
 from headway.drivers.real import Driver, Observer
 from headway.drivers.recovery import settle
+from headway.drivers.run_settings import RunSettings, run_started
 from headway.engine.engine import Engine
 from headway.history.location import history_place
 from headway.history.recorder import Recorder
@@ -36,48 +38,16 @@ from headway.model.errors import BusyError, InputError, SiteError, WorkflowError
 from headway.model.records import Decision, Event, HistoryKey, Known
 from headway.model.task import Task
 from headway.model.workflow import Workflow
-from headway.ordering import DEFAULT_ORDER
-from headway.sizing import DEFAULT_SIZER
 from headway.version import __version__
 
 _TASKS_A_RECORD = 1000
 _TEACHING = ("launch", "task-ended", "submit", "job-state")
 
 
-class Options(Struct, frozen=True):
-    """How to run: what the command line offers.
-
-    `history` is the place where the user wants it, `site` this machine's name there (by default the host's), and
-    `known_as` the workflow's, where its own would mix what does not belong together.
-    """
-
-    sizer: str = DEFAULT_SIZER
-    order: str = DEFAULT_ORDER
-    seed: int = 0
-    keep_going: bool = False
-    again: bool = False
-    stated: dict[str, float] = field(default_factory=dict)
-    linger_s: float = 600.0
-    grace_s: float = 5.0
-    measure: str = "auto"
-    fresh: bool = False
-    history: str = ""
-    site: str = ""
-    known_as: str = ""
-    cluster: str = LOCAL
-    plan: str = ""
-    batch: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def supervision(self) -> Supervision:
-        """What supervisors have to know."""
-        return Supervision(self.linger_s, self.grace_s, self.measure)
-
-
 def start(
     workflow: Workflow,
     directory: Path,
-    options: Options,
+    options: RunSettings,
     *,
     source: str = "",
     observers: Sequence[Observer] = (),
@@ -102,22 +72,8 @@ def start(
         crash_point("run-created")
         if feed is not None:
             feed.folder = folder
-        started = _run_started(workflow, folder, options, source, growing=feed is not None)
-        place = place_of(started, folder, options.supervision)
-        limits = records.LimitsRead(started.at, place.cluster.limits(), place.cluster.most_jobs())
-        history = _history_of(workflow, options, place.cluster)
-        started = structs.replace(started, history=history)
-        engine = assemble(started)
-        learning = Learning(started.history, warn)
-        categories = None if feed is not None else dict.fromkeys(task.category for task in workflow)
-        first = [
-            started,
-            limits,
-            *([] if options.fresh else learning.read(categories, started.at)),
-            *([] if options.fresh else read_state(history, options.sizer, warn, started.at)),
-            *([] if options.fresh or not options.plan else read_waits(history, warn, started.at)),
-            *_tasks_added(workflow, earlier, started.at),
-        ]
+        begun = prepare(workflow, folder, options, earlier, source=source, warn=warn, growing=feed is not None)
+        engine, place, learning, first = begun
         journal = SqliteJournal.create(folder.journal, first)
         return folder, _drive(
             engine, journal, place, project, folder, options, learning, observers, first, feed, warn=warn
@@ -126,7 +82,61 @@ def start(
         project.unlock()
 
 
-def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = (), warn: Warn = warn_program) -> str:
+class Prepared(NamedTuple):
+    """A run that has not begun: its engine, its target, the history, and the first records, which are not applied."""
+
+    engine: Engine
+    place: Place
+    learning: Learning
+    first: list[Event | Decision]
+
+
+def prepare(
+    workflow: Workflow,
+    folder: RunFolder,
+    options: RunSettings,
+    earlier: dict[str, Known],
+    *,
+    source: str = "",
+    warn: Warn = warn_program,
+    growing: bool = False,
+    read_only: bool = False,
+) -> Prepared:
+    """Put a run's parts together, without writing anything of the run: also what a dry run begins with.
+
+    `read_only` leaves the history as it is.
+    """
+    started = run_started(
+        options,
+        name=workflow.name,
+        at=time.time(),
+        run=folder.run,
+        uid=secrets.token_hex(6),
+        directory=str(folder.directory),
+        source=source,
+        growing=growing,
+    )
+    place = place_of(started, folder, options.supervision)
+    limits = records.LimitsRead(started.at, place.cluster.limits(), place.cluster.most_jobs())
+    history = _history_of(workflow, options, place.cluster)
+    started = structs.replace(started, history=history)
+    engine = assemble(started)
+    learning = Learning(history, warn, read_only=read_only)
+    categories = None if growing else dict.fromkeys(task.category for task in workflow)
+    first = [
+        started,
+        limits,
+        *([] if options.fresh else learning.read(categories, started.at)),
+        *([] if options.fresh else read_state(history, options.sizer, warn, started.at)),
+        *([] if options.fresh or not options.plan else read_waits(history, warn, started.at)),
+        *_tasks_added(workflow, earlier, started.at),
+    ]
+    return Prepared(engine, place, learning, first)
+
+
+def resume(
+    folder: RunFolder, options: RunSettings, observers: Sequence[Observer] = (), warn: Warn = warn_program
+) -> str:
     """Take up a run that was interrupted; returns how it ended."""
     project = Project(folder.directory)
     project.lock(folder.run)
@@ -199,7 +209,7 @@ def rebuild(journal: SqliteJournal) -> Engine:
     return engine
 
 
-def _earlier_results(project: Project, options: Options, warn: Warn) -> dict[str, Known]:
+def _earlier_results(project: Project, options: RunSettings, warn: Warn) -> dict[str, Known]:
     """What the last run here left, after its loose ends are tied up."""
     runs = project.runs()
     if not runs:
@@ -253,32 +263,7 @@ def _keepers(engine: Engine, learning: Learning, warn: Warn) -> list[Recorder | 
     return [keeper for keeper in keepers if keeper is not None]
 
 
-def _run_started(
-    workflow: Workflow, folder: RunFolder, options: Options, source: str, *, growing: bool
-) -> records.RunStarted:
-    return records.RunStarted(
-        at=time.time(),
-        run=folder.run,
-        uid=secrets.token_hex(6),
-        name=workflow.name,
-        directory=str(folder.directory),
-        source=source,
-        version=__version__,
-        sizer=options.sizer,
-        order=options.order,
-        seed=options.seed,
-        keep_going=options.keep_going,
-        again=options.again,
-        stated=options.stated,
-        growing=growing,
-        fresh=options.fresh,
-        cluster=options.cluster,
-        plan=options.plan,
-        batch=options.batch,
-    )
-
-
-def _history_of(workflow: Workflow, options: Options, cluster: Cluster) -> HistoryKey | None:
+def _history_of(workflow: Workflow, options: RunSettings, cluster: Cluster) -> HistoryKey | None:
     return history_key(options.history, options.known_as or workflow.name, options.site or cluster.called())
 
 
@@ -308,7 +293,7 @@ def _drive(
     place: Place,
     project: Project,
     folder: RunFolder,
-    options: Options,
+    options: RunSettings,
     learning: Learning,
     observers: Sequence[Observer],
     first: Sequence[Event | Decision],

@@ -94,6 +94,10 @@ class Engine:
         """The tasks that are under way, as far as is known."""
         return [self.tasks[task_id] for node in self.nodes.values() for task_id in sorted(node.running)]
 
+    def would_give(self, task_id: str) -> Allocation | CannotFit:
+        """Return what the task's next attempt would be given; a dry run asks this."""
+        return self._launching.allocate(task_id)
+
     # --- facts and decisions change the state ---
 
     @singledispatchmethod

@@ -6,19 +6,21 @@ import contextlib
 import logging
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Protocol
 
 from headway.integrations.calls import CallSpec
 from headway.integrations.task_future import NeedError, TaskError
-from headway.journal.folder import RunFolder
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, GiveUp, TaskEnded
-from headway.workers.attempt import AttemptFolder
 
-_LOG = logging.getLogger("headway")
+_LOG = logging.getLogger(__name__)
+
+# The files with the standard output and the standard error of an attempt, as soon as the run has begun.
+LogsOf = Callable[[str, int], tuple[Path, Path] | None]
 
 
 class Submitted(Protocol):
@@ -64,7 +66,7 @@ class CallBook:
     """
 
     def __init__(self, *, echo: bool) -> None:
-        self.folder: RunFolder | None = None
+        self.logs_of: LogsOf = lambda task, attempt: None
         self._echo = echo
         self._lock = threading.Lock()
         self._calls: dict[str, _Call] = {}
@@ -173,11 +175,8 @@ class CallBook:
 
     def _repeat_output(self, call: _Call) -> None:
         """What a function prints appears here, too, when it has ended."""
-        if not self._echo or self.folder is None or call.last is None:
-            return
-        attempt = AttemptFolder(self.folder.attempt(call.spec.task_id, call.last.attempt))
-        for path, stream in ((attempt.stdout, sys.stdout), (attempt.stderr, sys.stderr)):
-            with contextlib.suppress(Exception):  # it printed nothing, or nobody listens here
-                text = path.read_text(errors="replace")
-                stream.write(text)
+        logs = self.logs_of(call.spec.task_id, call.last.attempt) if self._echo and call.last is not None else None
+        for path, stream in zip(logs or (), (sys.stdout, sys.stderr), strict=False):
+            with contextlib.suppress(Exception):  # it printed nothing, or this process has no such stream
+                stream.write(path.read_text(errors="replace"))
                 stream.flush()

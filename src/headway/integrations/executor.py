@@ -15,10 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from headway.clusters.machine import machine, part_of
-from headway.drivers.assemble import known, orders, sizing_policies
-from headway.drivers.feed import Feed
-from headway.drivers.runs import Options, start
+from headway.api.growing import GrowingRun
+from headway.api.settings import RunSettings
 from headway.integrations.amounts import stated_amounts
 from headway.integrations.call_book import CallBook, Submitted
 from headway.integrations.calls import CallFolder, CallPlace, CallSpec
@@ -29,9 +27,6 @@ from headway.integrations.task_future import TaskFuture
 from headway.model import records
 from headway.model.checks import check_priority_and_retries
 from headway.model.errors import InputError
-from headway.model.workflow import Workflow
-from headway.ordering import DEFAULT_ORDER
-from headway.sizing import DEFAULT_SIZER
 
 _LINGER_S = 1.0  # a supervisor whose manager died has nobody to make values for
 
@@ -54,8 +49,8 @@ class Executor(Submitter):
         *,
         cores: float | None = None,
         memory: float | str | None = None,
-        sizer: str = DEFAULT_SIZER,
-        order: str = DEFAULT_ORDER,
+        sizer: str = RunSettings().sizer,
+        order: str = RunSettings().order,
         seed: int = 0,
         retries: int = 0,
         fresh: bool = False,
@@ -64,17 +59,24 @@ class Executor(Submitter):
         """Use at most `cores` and `memory` of this machine; `retries` is for calls that raise an exception, and with
         `echo` what functions print appears here when they have ended. A `fresh` one does not use what calls of earlier
         programs of this name taught."""
-        known("sizer", sizer, sizing_policies())
-        known("order", order, orders())
-        stated = stated_amounts(cores, memory)
         check_priority_and_retries(0, retries)
         self._settings = CallSettings(retries=retries)
         self._keep = Path(directory) if directory is not None else None
         if self._keep is not None and not self._keep.is_dir():
             raise InputError("there is no such directory", where=str(self._keep))
+        settings = RunSettings(
+            **stated_amounts(cores, memory),
+            sizer=sizer,
+            order=order,
+            seed=seed,
+            keep_going=True,
+            again=True,
+            fresh=fresh,
+            linger_s=_LINGER_S,
+            known_as=_known_as(),
+        )
         self._directory = self._keep or Path(tempfile.mkdtemp(prefix="headway-"))
         self._book = CallBook(echo=echo)
-        self._feed = Feed(self._book.may_start)
         self._keys = count(1)
         self._lock = threading.Lock()
         self._closed = False
@@ -82,32 +84,25 @@ class Executor(Submitter):
         self._nested: NestedServer | None = None
         self._futures: weakref.WeakSet[TaskFuture[Any]] = weakref.WeakSet()
         self._error: BaseException | None = None
-        options = Options(
-            sizer,
-            order,
-            seed,
-            keep_going=True,
-            again=True,
-            stated=stated,
-            linger_s=_LINGER_S,
-            fresh=fresh,
-            known_as=_known_as(),
-        )
-        self._manager = threading.Thread(target=self._manage, args=(options,), name="headway-manager", daemon=True)
         try:
-            part_of(machine(self._directory), stated)
+            self._run = GrowingRun(self._directory, settings, self._book.may_start)
         except BaseException:
             self._tidy_up()
             raise
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start the run's thread and wait until the run has begun."""
+        self._manager = threading.Thread(target=self._manage, name="headway-manager", daemon=True)
         self._manager.start()
-        self._feed.attached.wait()
-        if self._feed.folder is None or self._error is not None:
+        self._run.attached.wait()
+        if self._run.path is None or self._error is not None:
             self._manager.join()
             raise self._error or RuntimeError("the run did not begin")
-        self._book.folder = self._feed.folder
-        self._calls = CallFolder(self._feed.folder.path / "calls")
+        self._book.logs_of = self._run.logs_of
+        self._calls = CallFolder(self._run.path / "calls")
         self._calls.path.mkdir(mode=0o700)
-        self._nested = NestedServer(self._calls, self._accept, self._withdraw, self._feed.tell)
+        self._nested = NestedServer(self._calls, self._accept, self._withdraw, self._run.tell)
         _LIVE.add(self)
 
     # --- submitting and calling off ---
@@ -146,10 +141,10 @@ class Executor(Submitter):
     def _accept(self, spec: CallSpec, submitted: Submitted) -> None:
         """Let the run grow by a call."""
         if self._book.add(spec, submitted):
-            self._feed.tell(records.TasksAdded(time.time(), [spec.task(self._calls)]))
+            self._run.tell(records.TasksAdded(time.time(), [spec.task(self._calls)]))
 
     def _withdraw(self, task_id: str) -> None:
-        self._feed.tell(records.TaskWithdrawn(time.time(), task_id))
+        self._run.tell(records.TaskWithdrawn(time.time(), task_id))
         self._book.call_off(task_id)
 
     # --- the end ---
@@ -171,30 +166,29 @@ class Executor(Submitter):
             self._submitting += change
             over = self._closed and not self._submitting
         if over:
-            self._feed.tell(records.NoMoreTasks(time.time()))
+            self._run.tell(records.NoMoreTasks(time.time()))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Wait for all calls; after Ctrl-C, stop them instead."""
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            self._feed.tell(records.UserCancel(time.time(), "now"))
+            self._run.tell(records.UserCancel(time.time(), "now"))
             self.shutdown(cancel_futures=True)
         else:
             self.shutdown()
 
     # --- the run, in its own thread ---
 
-    def _manage(self, options: Options) -> None:
+    def _manage(self) -> None:
         try:
-            start(Workflow("calls"), self._directory, options, observers=[self._book.observe], feed=self._feed)
+            self._run.drive(self._book.observe)
         except BaseException as error:  # a full disk, say; whoever waits for a value is told
             self._error = error
         finally:
             with self._lock:
                 self._closed = True
-            self._feed.detach()
-            self._feed.attached.set()
+            self._run.close()
             self._book.close(self._error)
             self._tidy_up()
 

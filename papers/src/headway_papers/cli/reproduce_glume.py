@@ -103,7 +103,7 @@ def _check_plans(names: tuple[str, ...]) -> None:
 
     for name in names:
         if name not in PLANS and name not in CODED:
-            from headway.cli.nearest import nearest
+            from headway.api.nearest import nearest
 
             todo = nearest(name, sorted([*PLANS, *CODED]), otherwise="there are")
             raise InputError(f"there is no plan called {name!r}", where="--plans", todo=todo)

@@ -1,4 +1,4 @@
-"""The name that somebody probably meant."""
+"""Suggest the name that a user probably meant."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
 
-# Comparing a misspelt name with 100,000 others takes seconds; among so many the first ones must do.
+# Comparing a misspelt name with 100,000 others takes seconds, so only this many are compared.
 _MOST_COMPARED = 5000
 
 
 def nearest(word: str, known: Iterable[str], *, otherwise: str = "") -> str:
-    """`did you mean …?`, or else the first few names after `otherwise`."""
+    """Return `did you mean …?`, or, if no name is similar, `otherwise` and the first few names."""
     names = list(dict.fromkeys(known))
     folded = {name.casefold(): name for name in names}
     if word.casefold() in folded:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from headway.api.bundle_secrets import Scrubber
 from headway.journal.base import Journal
 from headway.journal.folder import RunFolder
 from headway.model.records import TasksAdded, encode
 from headway.model.units import format_bytes
-from headway.report.bundle_secrets import Scrubber
 from headway.report.words import count
 
 _HEAD_BYTES = 200_000  # of a log that is too long, and
@@ -24,7 +24,7 @@ _ALL_LOGS_BYTES = 64_000_000
 _JOB_FILES = ("*log", "script.sh", "asked.json", "started-*", "ended-*")
 
 
-class Bundle(Struct):
+class Contents(Struct):
     """Texts by name, and in words what is not among them."""
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -39,7 +39,7 @@ def learn_secrets(journal: Journal, scrubber: Scrubber) -> None:
                 scrubber.learn(task.environment)
 
 
-def add_journal(bundle: Bundle, journal: Journal, scrubber: Scrubber) -> None:
+def add_journal(contents: Contents, journal: Journal, scrubber: Scrubber) -> None:
     """The records, a JSON document a line; of very many the first and the last."""
     head: list[str] = []
     tail: deque[str] = deque()
@@ -57,11 +57,11 @@ def add_journal(bundle: Bundle, journal: Journal, scrubber: Scrubber) -> None:
             dropped += 1
     if dropped:
         head.append(json.dumps({"left_out": dropped}))
-        bundle.left_out.append(f"{count(dropped, 'record')} from the middle of the journal, which is very long")
-    bundle.texts["journal.jsonl"] = "".join(f"{line}\n" for line in (*head, *tail))
+        contents.left_out.append(f"{count(dropped, 'record')} from the middle of the journal, which is very long")
+    contents.texts["journal.jsonl"] = "".join(f"{line}\n" for line in (*head, *tail))
 
 
-def add_logs(bundle: Bundle, folder: RunFolder, manager_log: Path, scrubber: Scrubber) -> None:
+def add_logs(contents: Contents, folder: RunFolder, manager_log: Path, scrubber: Scrubber) -> None:
     """Logs of managers, the pool's scheduler and jobs, the newest jobs first, until it is enough."""
     room = _ALL_LOGS_BYTES
     without_room = 0
@@ -74,20 +74,20 @@ def add_logs(bundle: Bundle, folder: RunFolder, manager_log: Path, scrubber: Scr
             without_room += 1
             continue
         room -= len(text)
-        bundle.texts[str(path.relative_to(folder.path))] = scrubber.text(text)
+        contents.texts[str(path.relative_to(folder.path))] = scrubber.text(text)
     if without_room:
-        bundle.left_out.append(f"{count(without_room, 'log')} of older jobs, for want of room")
+        contents.left_out.append(f"{count(without_room, 'log')} of older jobs, for want of room")
 
 
-def add_what_is_missing(bundle: Bundle, folder: RunFolder) -> None:
+def add_what_is_missing(contents: Contents, folder: RunFolder) -> None:
     """What lies in the run's folder and is nobody else's business."""
-    bundle.left_out += [
+    contents.left_out += [
         "what tasks wrote to standard output and error: `headway logs TASK` shows it",
         "the workflow's files, inputs and outputs",
         "values of the tasks' environment variables",
     ]
     if (folder.path / "pool").exists():
-        bundle.left_out.append("keys and certificates of the pool")
+        contents.left_out.append("keys and certificates of the pool")
 
 
 def _job_files(folder: RunFolder) -> Iterator[Path]:

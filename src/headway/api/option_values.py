@@ -1,0 +1,29 @@
+"""Values of options as users write them: amounts of cores, memory and disk, and names to choose from."""
+
+from __future__ import annotations
+
+from headway.model.errors import InputError
+from headway.model.units import parse_bytes
+
+METHODS = ("auto", "polling", "cgroup-v1", "cgroup-v2")  # of measuring tasks
+CLUSTERS = ("local", "slurm")
+DEFAULT_PLAN = "headway"  # on a batch system
+
+
+def parse_cores(text: str) -> float:
+    """Read a number of cores, which may be a fraction."""
+    try:
+        cores = float(text)
+    except ValueError:
+        cores = 0.0
+    if not 0 < cores < 2**31:
+        raise InputError(f"{text!r} is not a number of cores", todo="write for example 4 or 0.5")
+    return cores
+
+
+def parse_size(text: str) -> float:
+    """Read an amount of memory or disk in bytes; it must be at least one byte."""
+    size = parse_bytes(text)
+    if size < 1:
+        raise InputError(f"{text!r} is no memory or disk at all", todo="write for example 200 MB or 1.5 GiB")
+    return size
