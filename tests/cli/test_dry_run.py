@@ -125,3 +125,12 @@ def test_many_alike_are_summed_up_for_people(bench: Bench) -> None:
     assert "many: 300 tasks on 2 cores" in output
     assert "… 297 more  runs" in output
     assert len(output.splitlines()) == 6
+
+
+def test_it_asks_the_cluster_that_the_run_would_use(bench: Bench) -> None:
+    """Without Slurm's commands, dry run and run end with the same error."""
+    bench.write("name: w\ntasks:\n  a: {run: 'true'}\n")
+    foreseen = bench.fails(3, "run", "-n", "--on", "slurm", PATH="/nonexistent")
+    assert not (bench.directory / ".headway").exists()
+    assert "this is no login node of a Slurm cluster" in foreseen
+    assert bench.fails(3, "run", "--on", "slurm", PATH="/nonexistent") == foreseen

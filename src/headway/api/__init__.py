@@ -2,8 +2,8 @@
 
 Each function takes typed settings and returns a frozen struct that holds everything the command line prints; the
 struct's `document()` is the command's `--json`. No function prints, reads `sys.argv` or exits; progress and warnings go
-to observers that the caller passes. Users call them as `headway.start`, `headway.replay` and so on. Each is imported when it
-is first used, so that `import headway` and `headway --help` stay fast.
+to observers that the caller passes. Users call them as `headway.start`, `headway.replay` and so on. A function's module
+is imported when it is first used, so that `import headway` and `headway --help` stay fast.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from headway.api.detach import LOG
 from headway.api.doctor import doctor
 from headway.api.finding import find_run, reading
 from headway.api.settings import PROJECT_FILE, user_file
-from headway.api.whole_files import refuse_to_overwrite, whole_file
 from headway.journal.folder import RunFolder
+from headway.model.errors import InputError, SiteError
 from headway.model.units import format_bytes
 from headway.report.run.story import settings_of
 from headway.report.words import count
@@ -61,8 +61,8 @@ def bundle(
     """
     folder = find_run(Path(directory), run)
     target = Path(output) if output is not None else Path(f"headway-run-{folder.run}.tar.gz")
-    if not force:
-        refuse_to_overwrite(target, "name another one with -o, or add --force")
+    if target.exists() and not force:
+        raise InputError("this file exists", where=str(target), todo="name another one with -o, or add --force")
     contents, scrubber = Contents(), Scrubber()
     scrubber.learn(os.environ, only_secrets=True)
     with reading(folder) as journal:
@@ -119,10 +119,19 @@ def _overview(contents: Contents, folder: RunFolder, scrubber: Scrubber) -> str:
 
 
 def _pack(texts: dict[str, str], target: Path, root: str) -> None:
-    """Write the archive; at no moment can another user read it."""
-    with whole_file(target, mode=0o600) as file, tarfile.open(fileobj=file, mode="w:gz") as tar:
-        for name, text in texts.items():
-            body = text.encode("utf-8", errors="replace")
-            member = tarfile.TarInfo(f"{root}/{name}")
-            member.size, member.mode, member.mtime = len(body), 0o600, int(time.time())
-            tar.addfile(member, io.BytesIO(body))
+    """Write the whole archive or nothing; at no moment can another user read it."""
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
+    try:
+        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as tar:
+            for name, text in texts.items():
+                body = text.encode("utf-8", errors="replace")
+                member = tarfile.TarInfo(f"{root}/{name}")
+                member.size, member.mode, member.mtime = len(body), 0o600, int(time.time())
+                tar.addfile(member, io.BytesIO(body))
+        unfinished.replace(target)
+    except OSError as error:
+        raise SiteError(f"cannot write this: {error.strerror}", where=str(target)) from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()

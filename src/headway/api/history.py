@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import time
@@ -15,12 +13,12 @@ from typing import IO, Any
 from msgspec import Struct, structs
 
 from headway.api.nearest import nearest
-from headway.api.whole_files import refuse_to_overwrite, whole_file
+from headway.api.whole_files import check_target, write_whole
 from headway.history.base import History, Kept, Surplus
 from headway.history.figures import CategoryFigures
 from headway.history.location import find_history, history_place
 from headway.model.errors import InputError
-from headway.report.columns import one_line
+from headway.report.csv_rows import csv_lines
 from headway.report.history.agent_picture import AgentTrace, traces_of
 from headway.report.history.document import figures_document, observation_document, observation_row
 
@@ -120,18 +118,26 @@ def export_history(
     force: bool = False,
 ) -> Exported:
     """Write every attempt that is known to a file or stream: CSV if the file's name ends in .csv, else JSON lines."""
+    written = 0
+
+    def counted(kept: Iterable[Kept]) -> Iterator[Kept]:
+        nonlocal written
+        for each in kept:
+            written += 1
+            yield each
+
     with _opened(history) as (location, opened):
         if opened is not None and workflow is not None:
             _known(opened, workflow, category)
-        kept: Iterable[Kept] = opened.all(workflow, category) if opened else ()
-        if not isinstance(output, str | os.PathLike):
-            return Exported(location, opened is not None, _json_lines(kept, output))
-        path = Path(output)
-        if not force:
-            refuse_to_overwrite(path, "--force overwrites it")
-        write = _csv if path.suffix.lower() == ".csv" else _json_lines
-        with whole_file(path) as file, io.TextIOWrapper(file, "utf-8", errors="replace", newline="") as text:
-            return Exported(location, opened is not None, write(kept, text))
+        kept = counted(opened.all(workflow, category) if opened else ())
+        if isinstance(output, str | os.PathLike):
+            path = Path(output)
+            check_target(path, force=force, folder=False)
+            as_csv = path.suffix.lower() == ".csv"
+            write_whole(path, csv_lines(map(observation_row, kept)) if as_csv else _json_lines(kept))
+        else:
+            output.writelines(_json_lines(kept))
+        return Exported(location, opened is not None, written)
 
 
 def prune_history(
@@ -214,24 +220,9 @@ def _known(history: History, workflow: str, category: str | None) -> list[Catego
     raise InputError(f"nothing is known of a workflow {workflow!r}", todo=near)
 
 
-def _json_lines(kept: Iterable[Kept], file: IO[str]) -> int:
-    written = 0
+def _json_lines(kept: Iterable[Kept]) -> Iterator[str]:
     for each in kept:
-        file.write(json.dumps(observation_document(each), ensure_ascii=False) + "\n")
-        written += 1
-    return written
-
-
-def _csv(kept: Iterable[Kept], file: IO[str]) -> int:
-    writer = csv.writer(file, lineterminator="\n")
-    written = 0
-    for each in kept:
-        row = observation_row(each)
-        if not written:
-            writer.writerow(row)
-        writer.writerow(one_line(value) if isinstance(value, str) else value for value in row.values())
-        written += 1
-    return written
+        yield json.dumps(observation_document(each), ensure_ascii=False) + "\n"
 
 
 def _agents(found: CategoryAgents) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The workflow file, as users name it on the command line."""
+"""Workflow files, as users name them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from headway.model.errors import InputError
 
 if TYPE_CHECKING:
     from headway.model.instance import Instance
-    from headway.model.workflow import Workflow
 
 _ENDINGS = (".yaml", ".yml", ".json", ".json.gz", ".dax", ".dax.gz", ".xml", ".xml.gz")
 
 
-def read_workflow_file(path: Path) -> Workflow:
-    """The workflow at `path`, in any format; where there is none, what to do about it."""
-    return read_instance_file(path).workflow
-
-
 def read_instance_file(path: Path) -> Instance:
-    """The workflow at `path` with what the file tells of an execution; where there is none, what to do about it."""
+    """Read the workflow at `path`, in any format, with the execution that the file records.
+
+    The InputError for a missing file suggests workflow files nearby.
+    """
     if path.is_dir():
         inside = path / "workflow.yaml"
         todo = f"name the file: {inside}" if inside.is_file() else "name a file in it"

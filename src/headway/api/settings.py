@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
+from headway.api.amounts import parse_cores, parse_size
+from headway.api.choices import CLUSTERS, DEFAULT_PLAN, METHODS
 from headway.api.nearest import nearest
-from headway.api.option_values import CLUSTERS, DEFAULT_PLAN, METHODS, parse_cores, parse_size
 from headway.drivers.run_settings import LOCAL, RunSettings
 from headway.log_setup import LEVELS
 from headway.model.errors import InputError

@@ -145,7 +145,7 @@ def _plans(options: dict[str, Any]) -> tuple[list[str], str]:
 
     for name in (*options["plans"], *options["again"], *filter(None, [options["reference"]])):
         if name not in PLANS and name not in CODED:
-            from headway.api.nearest import nearest
+            from headway.cli.nearest import nearest
 
             todo = nearest(name, sorted([*PLANS, *CODED]), otherwise="there are")
             raise InputError(f"there is no plan called {name!r}", where="--plans", todo=todo)

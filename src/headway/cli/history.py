@@ -7,8 +7,14 @@ from pathlib import Path
 
 import click
 
-from headway.api.nearest import nearest
-from headway.cli.history_options import directory_of, history_location, json_option, location_option, say_if_missing
+from headway.cli.history_options import (
+    Subverbs,
+    directory_of,
+    history_location,
+    json_option,
+    location_option,
+    say_if_missing,
+)
 from headway.cli.history_prune import command as prune_command
 from headway.cli.history_why import command as why_command
 from headway.cli.options import directory_option
@@ -17,23 +23,8 @@ from headway.cli.output import console_for, print_json
 _MOST_ATTEMPTS = 20
 
 
-class _Subverbs(click.Group):
-    """What can be done with a history. A workflow's name in place of a subverb gets a better answer than click's."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            near = nearest(args[0], self.commands) or f"did you mean 'headway history show {args[0]}'?"
-            raise click.UsageError(f"there is no command {args[0]!r}; {near}", ctx)
-        return super().resolve_command(ctx, args)
-
-
 @click.group(
-    "history", cls=_Subverbs, invoke_without_command=True, short_help="Show, export or prune what earlier runs taught."
+    "history", cls=Subverbs, invoke_without_command=True, short_help="Show, export or prune what earlier runs taught."
 )
 @directory_option
 @location_option

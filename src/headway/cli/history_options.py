@@ -7,6 +7,23 @@ from typing import Any
 
 import click
 
+from headway.api.nearest import nearest
+
+
+class Subverbs(click.Group):
+    """What can be done with a history. A workflow's name in place of a subverb gets a better answer than click's."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            near = nearest(args[0], self.commands) or f"did you mean 'headway history show {args[0]}'?"
+            raise click.UsageError(f"there is no command {args[0]!r}; {near}", ctx)
+        return super().resolve_command(ctx, args)
+
 
 def _or_before(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Take the value of an option that stands before the subverb, if it does not stand after it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from headway.api.option_values import parse_cores, parse_size
+from headway.api.amounts import parse_cores, parse_size
 from headway.model.errors import InputError
 from headway.model.units import parse_duration
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway.api.option_values import parse_cores, parse_size
+from headway.api.amounts import parse_cores, parse_size
 from headway.cli.options import json_option
 from headway.model.errors import InputError
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway.api.option_values import CLUSTERS, DEFAULT_PLAN, METHODS
+from headway.api.choices import CLUSTERS, DEFAULT_PLAN, METHODS
 from headway.cli.completion import complete_sizer
 from headway.cli.options import CORES, SIZE, SPAN, Function
 from headway.log_setup import LEVEL_VARIABLE, LEVELS, set_up_logging
@@ -33,9 +33,7 @@ _POLICIES: Sequence[Option[Any]] = (
     click.option("--order", metavar="NAME", help="Which ready task is started first."),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of policies that draw at random."),
     click.option(
-        "-k/-K",
-        "--keep-going/--no-keep-going",
-        help="After a failure, go on with all tasks that do not depend on it.",
+        "-k/-K", "--keep-going/--no-keep-going", help="After a failure, go on with all tasks that do not depend on it."
     ),
     click.option("--again", is_flag=True, help="Run all tasks, also those that have not changed."),
     click.option("--fresh", is_flag=True, help="Size tasks as if nothing had ever been run."),
@@ -102,8 +100,6 @@ def supervision_options(function: Callable[..., int]) -> Callable[..., int]:
 def _with_settings(
     function: Callable[..., int], options: Sequence[Option[Any]], directory: Callable[[dict[str, Any]], Path]
 ) -> Callable[..., int]:
-    added = list(_names(options))
-
     @wraps(function)
     def call(**values: Any) -> int:
         from headway.api.settings import settings_for
@@ -117,18 +113,8 @@ def _with_settings(
 
     for option in reversed(options):
         call = option(call)
+    added = [str(parameter.name) for parameter in call.__click_params__[-len(options) :]]  # type: ignore[attr-defined]
     return call
-
-
-def _names(options: Sequence[Option[Any]]) -> list[str]:
-    """Return the names of the parameters that the options add."""
-
-    def probe() -> None:
-        pass
-
-    for option in reversed(options):
-        option(probe)
-    return [str(parameter.name) for parameter in reversed(probe.__click_params__)]  # type: ignore[attr-defined]
 
 
 def log_as_set(settings: RunSettings) -> None:

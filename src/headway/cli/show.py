@@ -82,7 +82,7 @@ def _form(form: str | None, output: Path | None, *, as_json: bool) -> str:
 
 
 def _read(path: Path) -> Instance:
-    from headway.api.reading import read_instance_file
+    from headway.cli.reading import read_instance_file
 
     inside = path / "workflow.yaml"
     return read_instance_file(inside if inside.is_file() else path)

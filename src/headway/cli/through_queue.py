@@ -41,7 +41,7 @@ def plans_of(names: tuple[str, ...]) -> list[str]:
 
     for name in names:
         if name not in PLANS:
-            from headway.api.nearest import nearest
+            from headway.cli.nearest import nearest
 
             todo = nearest(name, sorted(PLANS), otherwise="there are")
             raise InputError(f"there is no plan called {name!r}", where="--plan", todo=todo)

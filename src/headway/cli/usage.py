@@ -85,27 +85,15 @@ def command(
         top=top or (_MOST_TASKS if plain and by == "task" else None),
     )
     if as_csv:
-        _print_csv(found)
+        from headway.report.csv_rows import csv_lines
+
+        sys.stdout.writelines(csv_lines(found.document()["rows"]))
+        sys.stdout.flush()
     elif as_json:
         print_json(found.document())
     else:
         _print(console_for(), found)
     return 0
-
-
-def _print_csv(usage: RunUsage) -> None:
-    import csv
-
-    from headway.report.columns import one_line
-    from headway.report.run.task_usage import flat
-
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    for number, row in enumerate(usage.rows):
-        figures = flat(row, usage.by)
-        if not number:
-            writer.writerow(figures)
-        writer.writerow(one_line(value) if isinstance(value, str) else value for value in figures.values())
-    sys.stdout.flush()
 
 
 def _print(console: Console, usage: RunUsage) -> None:

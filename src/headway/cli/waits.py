@@ -109,7 +109,7 @@ def _chosen(names: str | None) -> list[WaitModel]:
         )
     for name in wanted:
         if name not in WAITS:
-            from headway.api.nearest import nearest
+            from headway.cli.nearest import nearest
 
             todo = nearest(name, sorted(WAITS), otherwise="there are")
             raise InputError(f"there is no model of waits called {name!r}", where="--models", todo=todo)

@@ -1,13 +1,9 @@
-"""Values of options as users write them: amounts of cores, memory and disk, and names to choose from."""
+"""Amounts of cores, memory and disk, as users write them."""
 
 from __future__ import annotations
 
 from headway.model.errors import InputError
 from headway.model.units import parse_bytes
-
-METHODS = ("auto", "polling", "cgroup-v1", "cgroup-v2")  # of measuring tasks
-CLUSTERS = ("local", "slurm")
-DEFAULT_PLAN = "headway"  # on a batch system
 
 
 def parse_cores(text: str) -> float:

@@ -1,0 +1,35 @@
+"""The workflow file, as users name it on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headway.model.errors import InputError
+
+if TYPE_CHECKING:
+    from headway.model.instance import Instance
+    from headway.model.workflow import Workflow
+
+_ENDINGS = (".yaml", ".yml", ".json", ".json.gz", ".dax", ".dax.gz", ".xml", ".xml.gz")
+
+
+def read_workflow_file(path: Path) -> Workflow:
+    """The workflow at `path`, in any format; where there is none, what to do about it."""
+    return read_instance_file(path).workflow
+
+
+def read_instance_file(path: Path) -> Instance:
+    """The workflow at `path` with what the file tells of an execution; where there is none, what to do about it."""
+    if path.is_dir():
+        inside = path / "workflow.yaml"
+        todo = f"name the file: {inside}" if inside.is_file() else "name a file in it"
+        raise InputError("this is a directory", where=str(path), todo=todo)
+    if not path.exists():
+        near = [other for other in path.parent.glob("*") if other.name.lower().endswith(_ENDINGS) and other.is_file()]
+        here = [str(other) for other in sorted(near, key=lambda other: (other.suffix != path.suffix, other))]
+        todo = f"here are {', '.join(here[:5])}" if here else "`headway init` writes one to start from"
+        raise InputError("there is no such file", where=str(path), todo=todo)
+    from headway.formats.read_any import read_instance
+
+    return read_instance(path)
