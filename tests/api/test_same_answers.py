@@ -124,11 +124,12 @@ def test_init(tmp_path: Path) -> None:
 def test_start_stop_and_resume(tmp_path: Path) -> None:
     """The same workflow through the command and through functions: run, cancelled, resumed in the background."""
     command, program = Bench(tmp_path / "one", tmp_path / "1"), Bench(tmp_path / "two", tmp_path / "2")
-    flow = "name: w\ntasks:\n  a: {run: 'touch begun; while [ ! -e go ]; do sleep 0.05; done'}\n  b: {run: exit 3}\n"
+    waits = "touch begun; while [ ! -e go ]; do sleep 0.05; done"
+    flow = f"name: w\ntasks:\n  a: {{run: '{waits}'}}\n  b: {{needs: [a], run: exit 3}}\n"
     answers: list[list[Any]] = []
     for bench in (command, program):
         bench.write(flow)
-    told = [command.json("run", "--detach", "-k", *OPTIONS)]
+    told = [command.json("run", "--detach", *OPTIONS)]
     command.wait_for_file("begun")
     told += [command.json("cancel"), command.json("resume", "--detach")]
     (command.directory / "go").touch()
@@ -137,7 +138,7 @@ def test_start_stop_and_resume(tmp_path: Path) -> None:
         json.loads(command("run", *OPTIONS, "--json").stdout),
     ]
     with same_place(program):
-        settings = headway.RunSettings(keep_going=True, **SETTINGS)
+        settings = headway.RunSettings(**SETTINGS)
         answers = [as_json(headway.detach("workflow.yaml", settings=settings))]
         program.wait_for_file("begun")
         answers += [as_json(headway.cancel()), as_json(headway.detach())]

@@ -1,4 +1,4 @@
-"""What a support request needs of a run: its journal, logs of managers and jobs; without secrets, and not too much."""
+"""The contents of a bundle: a run's journal and the logs of managers and jobs, without secrets and limited in size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headway.model.records import TasksAdded, encode
 from headway.model.units import format_bytes
 from headway.report.words import count
 
-_HEAD_BYTES = 200_000  # of a log that is too long, and
+_HEAD_BYTES = 200_000  # kept from the beginning of a long log
 _TAIL_BYTES = 800_000
 _JOURNAL_HEAD_BYTES = 16_000_000
 _JOURNAL_TAIL_BYTES = 32_000_000
@@ -25,14 +25,14 @@ _JOB_FILES = ("*log", "script.sh", "asked.json", "started-*", "ended-*")
 
 
 class Contents(Struct):
-    """Texts by name, and in words what is not among them."""
+    """Texts by file name, and sentences about what is left out."""
 
     texts: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
 
 def learn_secrets(journal: Journal, scrubber: Scrubber) -> None:
-    """Let the scrubber know the environment of every task, so that it is found in logs as well."""
+    """Tell the scrubber the values of every task's environment, so that it finds them in logs as well."""
     for record in journal.replay(kinds=("tasks-added",)):
         if isinstance(record, TasksAdded):
             for task in record.tasks:
@@ -40,7 +40,7 @@ def learn_secrets(journal: Journal, scrubber: Scrubber) -> None:
 
 
 def add_journal(contents: Contents, journal: Journal, scrubber: Scrubber) -> None:
-    """The records, a JSON document a line; of very many the first and the last."""
+    """Add the records, one JSON document per line; of a very long journal only its beginning and its end."""
     head: list[str] = []
     tail: deque[str] = deque()
     head_bytes = tail_bytes = dropped = 0
@@ -62,7 +62,7 @@ def add_journal(contents: Contents, journal: Journal, scrubber: Scrubber) -> Non
 
 
 def add_logs(contents: Contents, folder: RunFolder, manager_log: Path, scrubber: Scrubber) -> None:
-    """Logs of managers, the pool's scheduler and jobs, the newest jobs first, until it is enough."""
+    """Add logs of managers, the pool's scheduler and jobs, newest jobs first, up to a limit."""
     room = _ALL_LOGS_BYTES
     without_room = 0
     pool_log = folder.path / "pool" / "scheduler.log"
@@ -76,11 +76,11 @@ def add_logs(contents: Contents, folder: RunFolder, manager_log: Path, scrubber:
         room -= len(text)
         contents.texts[str(path.relative_to(folder.path))] = scrubber.text(text)
     if without_room:
-        contents.left_out.append(f"{count(without_room, 'log')} of older jobs, for want of room")
+        contents.left_out.append(f"{count(without_room, 'log')} of older jobs, because of the size limit")
 
 
 def add_what_is_missing(contents: Contents, folder: RunFolder) -> None:
-    """What lies in the run's folder and is nobody else's business."""
+    """Say which files of the run's folder are left out."""
     contents.left_out += [
         "what tasks wrote to standard output and error: `headway logs TASK` shows it",
         "the workflow's files, inputs and outputs",
@@ -102,7 +102,7 @@ def _job_files(folder: RunFolder) -> Iterator[Path]:
 
 
 def _shortened(path: Path) -> str | None:
-    """A file's text, whole lines; of a long one beginning and end."""
+    """Return a file's text; of a long file, whole lines from its beginning and its end."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)

@@ -28,15 +28,15 @@ from headway.model import records
 from headway.model.checks import check_priority_and_retries
 from headway.model.errors import InputError
 
-_LINGER_S = 1.0  # a supervisor whose manager died has nobody to make values for
+_LINGER_S = 1.0  # if the program is killed, its supervisors end soon: no process can read the values
 
 
 class Executor(Submitter):
-    """Calls functions in processes of their own, as many at a time as the machine has room for.
+    """Calls functions in processes of their own, as many at a time as fit the machine.
 
-    How much each call needs is learned by category (the function's name, if not said otherwise); a call that ran out of
-    memory is made again with more. If a `directory` is given, the journal and the logs stay there, for `headway usage`,
-    `why` and `logs`. Functions may submit calls themselves: see `headway.current_executor`.
+    How much each call needs is learned by category (by default the function's name); a call that ran out of memory is
+    repeated with more. If a `directory` is given, the journal and the logs stay there, for `headway usage`, `why` and
+    `logs`. Functions may submit calls themselves: see `headway.current_executor`.
 
     >>> with Executor(cores=1) as executor:
     ...     list(executor.map(pow, [2, 3], [5, 2]))
@@ -56,9 +56,10 @@ class Executor(Submitter):
         fresh: bool = False,
         echo: bool = True,
     ) -> None:
-        """Use at most `cores` and `memory` of this machine; `retries` is for calls that raise an exception, and with
-        `echo` what functions print appears here when they have ended. A `fresh` one does not use what calls of earlier
-        programs of this name taught."""
+        """Use at most `cores` and `memory` of this machine; repeat calls that raise up to `retries` times.
+
+        With `echo`, what functions print appears here when they have ended. With `fresh`, the history is not used.
+        """
         check_priority_and_retries(0, retries)
         self._settings = CallSettings(retries=retries)
         self._keep = Path(directory) if directory is not None else None
@@ -130,7 +131,7 @@ class Executor(Submitter):
     ) -> TaskFuture[Any]:
         future, spec, needs = settings.make(key, self._calls, function, args, kwargs, self._new_future)
         if spec is not None:
-            weakref.finalize(future, self._calls.remove, key).atexit = False  # nobody can ask for the value any more
+            weakref.finalize(future, self._calls.remove, key).atexit = False  # its value can be removed
             self._accept(spec, LocalCall(future, self._calls, needs))
             self._futures.add(future)
         return future
@@ -139,7 +140,7 @@ class Executor(Submitter):
         return TaskFuture(task_id, place, self._withdraw)
 
     def _accept(self, spec: CallSpec, submitted: Submitted) -> None:
-        """Let the run grow by a call."""
+        """Add a call to the run."""
         if self._book.add(spec, submitted):
             self._run.tell(records.TasksAdded(time.time(), [spec.task(self._calls)]))
 
@@ -150,7 +151,7 @@ class Executor(Submitter):
     # --- the end ---
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more calls; `wait` until all are done, those that are called by others included."""
+        """Take no more calls; `wait` until all are done, including calls that functions submitted."""
         with self._lock:
             self._closed = True
         if cancel_futures:
@@ -161,7 +162,7 @@ class Executor(Submitter):
             self._manager.join()
 
     def _no_more_if_closed(self, change: int) -> None:
-        """The run may end once it is closed and nobody is in the middle of submitting."""
+        """Let the run end if the executor is closed and no thread is submitting a call."""
         with self._lock:
             self._submitting += change
             over = self._closed and not self._submitting
@@ -171,7 +172,7 @@ class Executor(Submitter):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait for all calls; after Ctrl-C, stop them instead."""
+        """Wait for all calls; after Ctrl-C, stop them."""
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self._run.tell(records.UserCancel(time.time(), "now"))
             self.shutdown(cancel_futures=True)
@@ -183,7 +184,7 @@ class Executor(Submitter):
     def _manage(self) -> None:
         try:
             self._run.drive(self._book.observe)
-        except BaseException as error:  # a full disk, say; whoever waits for a value is told
+        except BaseException as error:  # such as a full disk; threads that wait for a value are told
             self._error = error
         finally:
             with self._lock:
@@ -201,7 +202,7 @@ class Executor(Submitter):
 
 
 def _known_as() -> str:
-    """What the history calls this program's calls: functions of one name do different work in different programs."""
+    """Return the name of this program's calls in the history: functions of one name differ between programs."""
     program = Path(sys.argv[0]).name if sys.argv else ""
     return f"calls in {program}" if program not in ("", "-c", "-m") else "calls"
 
@@ -210,10 +211,10 @@ _LIVE: weakref.WeakSet[Executor] = weakref.WeakSet()
 
 
 def _finish_all() -> None:
-    """As with the standard executors, a program that ends waits for its calls."""
+    """Wait for all calls when the program ends, as the standard executors do."""
     for executor in list(_LIVE):
         executor.shutdown()
 
 
-# `atexit` comes too late: by then the interpreter lets no thread begin anything. Python's own executors do the same.
+# `atexit` is too late: by then no thread can be started. Python's own executors do the same.
 threading._register_atexit(_finish_all)  # type: ignore[attr-defined]

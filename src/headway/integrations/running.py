@@ -1,4 +1,4 @@
-"""`headway.run`: a workflow, from a file or built in code, run by a program."""
+"""`headway.run`: run a workflow from a file or built in code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Run(Struct):
 
     @property
     def usage(self) -> dict[str, Usage]:
-        """What each task used that succeeded in this run."""
+        """What each task used that succeeded in this run, by task."""
         return {task: outcome.usage for task, outcome in self.outcomes.items() if outcome.ending is Ending.SUCCESS}
 
     def _observe(self, batch: Sequence[Event | Decision]) -> None:
@@ -47,7 +47,7 @@ class Run(Struct):
 
 
 class RunError(HeadwayError):
-    """A run did not succeed; `run` tells all about it."""
+    """A run did not succeed; `run` describes it."""
 
     def __init__(self, what: str, run: Run) -> None:
         super().__init__(what, where=str(run.directory))
@@ -72,7 +72,7 @@ def run(
     """Run what is new or has changed of a workflow, or of the workflow in a file, as `headway run` does.
 
     It runs in `directory`: by default the file's, for a workflow built in code the current one. Options are those of
-    the command. Raises a `RunError` unless all tasks succeeded; with `check=False` the returned `Run` tells.
+    the command. Raises a `RunError` unless all tasks succeeded or `check` is False.
     """
     settings = RunSettings(
         **stated_amounts(cores, memory, disk),
