@@ -10,78 +10,42 @@ The Python API, explained in docs/python.md:
 from __future__ import annotations
 
 from headway.api import FUNCTIONS
-from headway.version import __version__
+from headway.version import __version__ as __version__
 
 TYPE_CHECKING = False  # `typing` would take 5 ms of each of a thousand calls
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `as` says that a name is offered to users
     from typing import Any
 
-    from headway.api.bundle import bundle
-    from headway.api.cancel import cancel
-    from headway.api.detach import detach
-    from headway.api.doctor import doctor
-    from headway.api.follow import follow
-    from headway.api.history import explain_agents, export_history, prune_history, show_history
-    from headway.api.init import init
-    from headway.api.logs import logs
-    from headway.api.preview import preview
-    from headway.api.resume import resume
-    from headway.api.settings import RunSettings
-    from headway.api.start import start
-    from headway.api.status import status
-    from headway.api.usage import usage
-    from headway.api.why import why
-    from headway.integrations.executor import Executor
-    from headway.integrations.nested_executor import current_executor
-    from headway.integrations.running import Run, RunError, run
-    from headway.integrations.task_future import NeedError, TaskError, TaskFuture
-    from headway.model.errors import HeadwayError
-    from headway.model.outcome import Usage
-    from headway.model.task import Task
-    from headway.model.workflow import Workflow
-
-__all__ = [
-    "Executor",
-    "HeadwayError",
-    "NeedError",
-    "Run",
-    "RunError",
-    "RunSettings",
-    "Task",
-    "TaskError",
-    "TaskFuture",
-    "Usage",
-    "Workflow",
-    "__version__",
-    "bundle",
-    "cancel",
-    "compare",
-    "convert",
-    "current_executor",
-    "detach",
-    "doctor",
-    "explain_agents",
-    "export_history",
-    "follow",
-    "generate",
-    "init",
-    "logs",
-    "plan",
-    "policies",
-    "preview",
-    "prune_history",
-    "replay",
-    "resume",
-    "run",
-    "show",
-    "show_history",
-    "simulate",
-    "start",
-    "status",
-    "usage",
-    "waits",
-    "why",
-]
+    from headway.api.bundle import bundle as bundle
+    from headway.api.cancel import cancel as cancel
+    from headway.api.detach import detach as detach
+    from headway.api.doctor import doctor as doctor
+    from headway.api.follow import follow as follow
+    from headway.api.history import explain_agents as explain_agents
+    from headway.api.history import export_history as export_history
+    from headway.api.history import prune_history as prune_history
+    from headway.api.history import show_history as show_history
+    from headway.api.init import init as init
+    from headway.api.logs import logs as logs
+    from headway.api.preview import preview as preview
+    from headway.api.resume import resume as resume
+    from headway.api.settings import RunSettings as RunSettings
+    from headway.api.start import start as start
+    from headway.api.status import status as status
+    from headway.api.usage import usage as usage
+    from headway.api.why import why as why
+    from headway.integrations.executor import Executor as Executor
+    from headway.integrations.nested_executor import current_executor as current_executor
+    from headway.integrations.running import Run as Run
+    from headway.integrations.running import RunError as RunError
+    from headway.integrations.running import run as run
+    from headway.integrations.task_future import NeedError as NeedError
+    from headway.integrations.task_future import TaskError as TaskError
+    from headway.integrations.task_future import TaskFuture as TaskFuture
+    from headway.model.errors import HeadwayError as HeadwayError
+    from headway.model.outcome import Usage as Usage
+    from headway.model.task import Task as Task
+    from headway.model.workflow import Workflow as Workflow
 
 # Imported when they are used: the command line needs none of them to answer `--help`.
 _HOMES = {name: f"api.{module}" for name, module in FUNCTIONS.items()} | {
@@ -110,4 +74,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*_HOMES, "__version__"])

@@ -123,3 +123,18 @@ def test_a_killed_manager_is_told_of_and_replaced(bench: Bench) -> None:
 def test_a_dry_run_has_no_background(bench: Bench) -> None:
     bench.write(WAITS)
     assert "a dry run is over at once" in bench.fails(2, "run", "--detach", "-n")
+
+
+def test_the_log_has_the_level_that_was_asked_for(bench: Bench) -> None:
+    """The option, the variable and the settings file reach the background manager and its supervisors."""
+    bench.write("name: probe\ntasks:\n  a: {run: echo $HEADWAY_LOG_LEVEL}\n")
+    bench.write('log-level = "debug"\n', "headway.toml")
+    assert "is not a log level; choose one of debug" in bench.fails(2, "run", "--detach", HEADWAY_LOG_LEVEL="loud")
+    for words, environment, level in (
+        ((), {}, "debug"),
+        ((), {"HEADWAY_LOG_LEVEL": "info"}, "info"),
+        (("--log-level", "error"), {"HEADWAY_LOG_LEVEL": "info"}, "error"),
+    ):
+        bench.succeeds("run", "--detach", "--again", *words, *SMALL, **environment)
+        bench.succeeds("attach", "-q")
+        assert bench.json("logs", "a")["stdout"].strip() == level

@@ -14,7 +14,7 @@ from headway.cli.output import console_for, print_json
 from headway.report.saying import say
 from headway.report.words import count, harmless
 
-_MOST_ALIKE = 5  # tasks of one category with one verdict that are listed one by one
+_MOST_ALIKE = 5  # tasks of one category with the same verdict that are listed one by one
 _STYLES = {RUNS: "bold green", MAY_RUN: "yellow", STANDS: "dim", FAILS: "bold red"}
 
 

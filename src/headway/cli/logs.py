@@ -1,4 +1,4 @@
-"""`headway logs`: what a task wrote."""
+"""`headway logs`: show what a task wrote."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _STREAMS = ("stdout", "stderr")
 
 @click.command("logs", short_help="Show what a task wrote.")
 @click.argument("task", shell_complete=complete_task)
-@click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="Attempt number N; by default the newest.")
+@click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="Attempt N; by default the newest.")
 @click.option("--run", metavar="RUN", shell_complete=complete_run, help="The run; by default the newest.")
-@click.option("--only", type=click.Choice(_STREAMS), help="Only what it wrote to this stream.")
-@click.option("-f", "--follow", is_flag=True, help="Go on showing what it writes until it ends.")
+@click.option("--only", type=click.Choice(_STREAMS), help="Only this stream.")
+@click.option("-f", "--follow", is_flag=True, help="Go on until the attempt ends.")
 @directory_option
 @json_option
 def command(

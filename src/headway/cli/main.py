@@ -41,10 +41,10 @@ def cli(ctx: click.Context) -> None:
     Start here:
       headway init              writes workflow.yaml
       headway run               runs it
-      headway why hello         says what a task got, what it used, and why
+      headway why hello         explains what a task was given, and what it used
 
-    Without an argument every command means the newest run in this directory. All of them can answer in JSON
-    (--json).
+    Without an argument, commands about runs mean the newest run in this directory. Every command can answer in
+    JSON (--json).
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -54,7 +54,7 @@ def main() -> NoReturn:
     """Entry point of the command `headway`."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:  # a log in another encoding gets a question mark, not a crash
+        if reconfigure is not None:  # a character that the encoding lacks becomes a question mark
             reconfigure(errors="replace")
     cli.main()
     raise AssertionError("cli.main exits")

@@ -1,4 +1,4 @@
-"""`headway status`: how far a run is. Only reads, so it may be asked at any time."""
+"""`headway status`: show how far a run is."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from headway.cli.output import console_for, print_json
 @directory_option
 @json_option
 def command(run: str | None, directory: Path, as_json: bool) -> int:
-    """Show how far RUN (by default the newest) is: a bar a category, what is running, what failed.
+    """Show how far RUN (by default the newest) is: a bar per category, what is running, what failed.
 
-    It only reads: ask as often as you like, also while the run goes on.
+    It only reads, so it may be used at any time, also while the run goes on.
 
     \b
     Examples:
@@ -26,7 +26,7 @@ def command(run: str | None, directory: Path, as_json: bool) -> int:
       headway status 3 --json | jq .tasks
       watch headway status
 
-    The exit code is 0 if the run could be read, whatever became of it.
+    The exit code is 0 if the run could be read, also if the run failed.
     """
     from headway.api.status import status
 

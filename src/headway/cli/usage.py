@@ -57,11 +57,11 @@ def command(
     directory: Path,
     as_json: bool,
 ) -> int:
-    """Show what the tasks of RUN (by default the newest) asked for and what they used, the most wasted first.
+    """Show what the tasks of RUN (by default the newest) asked for and what they used, the largest waste first.
 
-    Asked and used are means by category, and a task's last attempt by task; attempts, run time, waste and AWE are those
-    of all attempts. AWE is useful use over all that was given, each times its run time; busy is CPU time over cores
-    times run time. It only reads: ask also while the run goes on.
+    By category, asked and used are means; by task, they are those of the last attempt. Attempts, run time, waste and
+    AWE are those of all attempts. AWE is useful use divided by all that was given, each times its run time; busy is CPU
+    time divided by cores times run time. It only reads, so it may be used while the run goes on.
 
     \b
     Examples:

@@ -19,7 +19,7 @@ from headway.report.streams import silence
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
-# Each verb is a module of this package, imported when it is used: `headway --help` must answer at once.
+# Each verb is a module of this package, imported when it is used, so that `headway --help` is fast.
 VERBS = {
     "run": "Run a workflow: what is new or has changed.",
     "resume": "Go on with a run that was stopped or killed.",
@@ -46,12 +46,12 @@ VERBS = {
 
 
 def plugin_verbs() -> dict[str, EntryPoint]:
-    """Verbs that other installed distributions add, by name."""
+    """Return the verbs that other installed distributions add, by name."""
     return {plugin.name: plugin for plugin in entry_points(group="headway.verbs")}
 
 
 class Verbs(click.Group):
-    """A group that knows its verbs without importing them."""
+    """A group of commands whose modules are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*VERBS, *plugin_verbs()]
@@ -115,7 +115,7 @@ class Verbs(click.Group):
 
 
 def _sentence(message: str) -> str:
-    """Click's message in the style of ours: no capital at the start, no full stop at the end."""
+    """Return a message of click in our style: no capital at the start, no full stop at the end."""
     message = " ".join(message.split()).rstrip(".")
     return message[:1].lower() + message[1:]
 

@@ -1,4 +1,4 @@
-"""`headway why`: what happened to a task, and why."""
+"""`headway why`: explain what happened to a task."""
 
 from __future__ import annotations
 

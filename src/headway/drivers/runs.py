@@ -1,4 +1,4 @@
-"""Runs as users know them: start one, resume one, stop one."""
+"""Start, resume and cancel runs."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def start(
     feed: Feed | None = None,
     warn: Warn = warn_program,
 ) -> tuple[RunFolder, str]:
-    """Run a workflow in `directory`; returns the run's folder and how it ended. With a `feed` it may grow meanwhile.
+    """Run a workflow in `directory`; return the run's folder and how the run ended.
 
-    `warn` is told of trouble that does not stop the run.
+    With a `feed` the run may get more tasks. `warn` is called with sentences about trouble that does not stop the run.
     """
     if not len(workflow) and feed is None:
         raise InputError("the workflow has no tasks", where=source)
     _check_commands(workflow, source)
-    history_place(options.history)  # a mistake in it is said before there is anything of the run
+    history_place(options.history)  # raises an error before anything of the run exists
     project = Project(directory)
     check_sources(workflow, project.directory)
     project.lock()
@@ -137,7 +137,7 @@ def prepare(
 def resume(
     folder: RunFolder, options: RunSettings, observers: Sequence[Observer] = (), warn: Warn = warn_program
 ) -> str:
-    """Take up a run that was interrupted; returns how it ended."""
+    """Go on with a run that was interrupted; return how it ended."""
     project = Project(folder.directory)
     project.lock(folder.run)
     try:
@@ -151,7 +151,7 @@ def resume(
         place = place_of(engine.settings, folder, options.supervision, lenient=True)
         now = time.time()
         live = place.cluster.find(job.tag for job in engine.jobs.values() if job.live)
-        limits = engine.limits if live else place.cluster.limits()  # an allocation stays as it was granted
+        limits = engine.limits if live else place.cluster.limits()  # a live allocation keeps its size
         site = records.LimitsRead(now, limits, place.cluster.most_jobs())
         again: list[Event | Decision] = [records.Resumed(now, __version__), site]
         journal.append(again)
@@ -162,7 +162,7 @@ def resume(
 
 
 def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
-    """Stop a run at once, whoever is or is not managing it; returns what was done, in words."""
+    """Stop a run at once, whether or not a process manages it; return a sentence about what was done."""
     project = Project(folder.directory)
     manager = project.manager()
     if manager is not None and manager.run == folder.run:
@@ -189,7 +189,7 @@ def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
 
 
 def _is_growing(folder: RunFolder) -> bool:
-    """Whether the run is part of another program, which lets it grow."""
+    """Whether the run belongs to a program that adds tasks to it."""
     journal = SqliteJournal(folder.journal, read_only=True)
     first = next(journal.replay(kinds=("run-started",)))
     journal.close()
@@ -197,7 +197,7 @@ def _is_growing(folder: RunFolder) -> bool:
 
 
 def rebuild(journal: SqliteJournal) -> Engine:
-    """The state that a journal tells of."""
+    """Return the engine with all records of a journal applied."""
     stream = journal.replay()
     first = next(stream)
     if not isinstance(first, records.RunStarted):
@@ -210,7 +210,7 @@ def rebuild(journal: SqliteJournal) -> Engine:
 
 
 def _earlier_results(project: Project, options: RunSettings, warn: Warn) -> dict[str, Known]:
-    """What the last run here left, after its loose ends are tied up."""
+    """Return the results of the last run here, after its unfinished attempts are settled."""
     runs = project.runs()
     if not runs:
         return {}
@@ -220,7 +220,7 @@ def _earlier_results(project: Project, options: RunSettings, warn: Warn) -> dict
         engine = rebuild(journal)
     except SiteError:
         if options.again:
-            return {}  # nothing that it knows is wanted
+            return {}  # its results are not wanted
         raise
     if not engine.finished:
         cluster = place_of(engine.settings, folder, options.supervision).cluster
@@ -231,7 +231,7 @@ def _earlier_results(project: Project, options: RunSettings, warn: Warn) -> dict
                 where=str(project.directory),
                 todo=f"`headway resume {folder.run}` goes on with it, `headway cancel {folder.run}` ends it",
             )
-        cluster.cancel(list(engine.jobs))  # what a dead supervisor may have left running
+        cluster.cancel(list(engine.jobs))  # processes that a dead supervisor may have left
         _settle_all(engine, journal, folder, warn)
     known = known_results(journal.replay())
     journal.close()
@@ -239,7 +239,7 @@ def _earlier_results(project: Project, options: RunSettings, warn: Warn) -> dict
 
 
 def _settle_all(engine: Engine, journal: SqliteJournal, folder: RunFolder, warn: Warn) -> None:
-    """Journal the ends of attempts that ended unseen, and keep what they and others teach."""
+    """Journal the ends of attempts that no manager saw, and add the run's outcomes to the history."""
     ended = settle(engine.running(), folder, time.time())
     if ended:
         journal.append(ended)
@@ -268,7 +268,7 @@ def _history_of(workflow: Workflow, options: RunSettings, cluster: Cluster) -> H
 
 
 def _check_commands(workflow: Workflow, source: str) -> None:
-    """A task without a command can be simulated, not run."""
+    """Raise an error for a task without a command: it can be simulated, not run."""
     for task in workflow:
         if not task.command.strip():
             raise WorkflowError(
@@ -280,7 +280,7 @@ def _check_commands(workflow: Workflow, source: str) -> None:
 
 
 def _tasks_added(workflow: Workflow, earlier: dict[str, Known], now: float) -> list[Event | Decision]:
-    """The tasks and what is known of them, in records of a digestible size, parents before children."""
+    """Return records of earlier results and of the tasks, parents before children, a limited number per record."""
     tasks = [workflow.tasks[task_id] for task_id in workflow.topological()]
     chunks = [tasks[begin : begin + _TASKS_A_RECORD] for begin in range(0, len(tasks), _TASKS_A_RECORD)]
     known = [records.ResultsKnown(now, list(earlier.values()))] if earlier else []
