@@ -28,7 +28,7 @@ WAITS = """
 """
 
 
-def test_it_shows_what_run_shows_and_exits_alike(bench: Bench) -> None:
+def test_attach_shows_the_same_lines_and_exit_code_as_run(bench: Bench) -> None:
     bench.write(WAITS)
     bench.succeeds("run", "--detach", *SMALL)
     bench.wait_for_file("started")
@@ -46,7 +46,7 @@ def test_it_shows_what_run_shows_and_exits_alike(bench: Bench) -> None:
     assert [errors for _, errors in ends] == ["", ""]
 
 
-def test_leaving_it_leaves_the_run_alone(bench: Bench) -> None:
+def test_ctrl_c_in_attach_leaves_the_run_alone(bench: Bench) -> None:
     bench.write(WAITS)
     bench.succeeds("run", "--detach", *SMALL)
     following = bench.start("attach")
@@ -61,7 +61,7 @@ def test_leaving_it_leaves_the_run_alone(bench: Bench) -> None:
     assert bench("attach").returncode == 130, "it was stopped"
 
 
-def test_a_run_that_is_over_is_told_of_at_once(finished: Bench) -> None:
+def test_attach_to_a_finished_run_prints_its_end_at_once(finished: Bench) -> None:
     done = finished("attach", "1")
     assert done.returncode == 1
     assert "demo, run 1: failed" in done.stdout

@@ -32,7 +32,7 @@ def test_every_exit_code() -> None:
     assert listed == {0, 1, 2, 3, 4, INTERRUPTED, BROKEN_PIPE, BUG}
 
 
-def test_the_settings_that_it_shows_are_all_and_right(tmp_path: Path) -> None:
+def test_the_settings_file_in_the_docs_has_every_setting(tmp_path: Path) -> None:
     shown = re.search(r"```toml\n(.*?)```", TEXT, re.DOTALL)
     assert shown
     (tmp_path / "headway.toml").write_text(shown[1])

@@ -70,7 +70,7 @@ def _without_manager(folder: RunFolder, summary: RunSummary) -> SiteError:
     elif summary.last_at < _booted_at():
         why = "ended when this machine was restarted"
     return SiteError(
-        f"nobody manages run {folder.run} any more: its manager{who} {why}; nothing is lost",
+        f"run {folder.run} has no manager any more: its manager{who} {why}; nothing is lost",
         todo=f"`headway resume --detach{elsewhere(summary)} {folder.run}` goes on with it",
     )
 
