@@ -46,7 +46,7 @@ def test_a_dry_run_has_the_limits_of_the_cluster(login: Bench, slurm: SlurmLab) 
     assert foreseen["limits"].keys() == limits.keys()
     assert foreseen["limits"] | {"disk_bytes": 0} == limits | {"disk_bytes": 0}, "the free disk may change"
     assert limits["cores"] == 8
-    assert {task["given"]["walltime_s"] for task in foreseen["tasks"]} == {300.0}
+    assert {task["given"]["memory_bytes"] for task in foreseen["tasks"]} == {200_000_000}
 
 
 def test_a_killed_manager_finds_its_job_again(login: Bench, slurm: SlurmLab) -> None:
