@@ -241,9 +241,11 @@ def test_a_function_that_does_not_read_messages_delays_no_other_call(
     deaf = executor.using(cores=0.1).submit(do.stop_listening, 400, str(tmp_path))
     while not (tmp_path / "stopped").exists():
         time.sleep(0.05)
-    assert executor.submit(do.square, 4).result(timeout=60) == 16
-    os.kill(int((tmp_path / "stopped").read_text()), signal.SIGCONT)
-    assert deaf.result(timeout=120) == 400
+    try:
+        assert executor.submit(do.square, 4).result(timeout=300) == 16
+    finally:  # or the executor would wait for it for ever
+        os.kill(int((tmp_path / "stopped").read_text()), signal.SIGCONT)
+    assert deaf.result(timeout=300) == 400
 
 
 def test_headway_cancel_stops_the_calls_and_not_the_program(tmp_path: Path) -> None:
