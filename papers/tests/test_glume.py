@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.studies.small_study import row, write_trace, write_workflow
 
+from headway.drivers.assemble import plans as all_plans
 from headway.model.errors import InputError
 from headway.planning import PLANS
 from headway.studies.ledger import Ledger
-from headway.studies.plans import plan_named, plan_names
 from headway.studies.runs import Row
 from headway_papers.frame.page import page
 from headway_papers.frame.text import lines_of
@@ -167,8 +167,8 @@ def test_enhancements_are_counted() -> None:
 def test_zhangs_variants_are_plans_of_headway() -> None:
     """The entry points of this distribution make them known."""
     assert len({plan.name for plan in VARIANTS}) == 8
-    assert {"glume-as-coded", *(plan.name for plan in VARIANTS)} <= set(plan_names())
-    assert plan_named("zhang-enhanced-1+2+3").name == "zhang-enhanced-1+2+3"
+    assert {"glume-as-coded", *(plan.name for plan in VARIANTS)} <= set(all_plans())
+    assert all_plans()["zhang-enhanced-1+2+3"].name == "zhang-enhanced-1+2+3"
     assert "zhang-as-coded" not in PLANS
 
 

@@ -3,49 +3,58 @@
 The Python API, explained in docs/python.md:
 
 - `run(workflow)` runs a workflow file, or a `Workflow` of `Task`s built in code;
-- `Executor` runs Python functions behind the interface of `concurrent.futures`.
+- `Executor` runs Python functions behind the interface of `concurrent.futures`;
+- one function per verb of the command line: `start`, `status`, `why`, `replay`, `plan`, …; `headway.api` lists them.
 """
 
 from __future__ import annotations
 
-from headway.version import __version__
+from headway.api import FUNCTIONS
+from headway.version import __version__ as __version__
 
 TYPE_CHECKING = False  # `typing` would take 5 ms of each of a thousand calls
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `as` says that a name is offered to users
     from typing import Any
 
-    from headway.integrations.executor import Executor
-    from headway.integrations.nested_executor import current_executor
-    from headway.integrations.running import Run, RunError, run
-    from headway.integrations.task_future import NeedError, TaskError, TaskFuture
-    from headway.model.errors import HeadwayError
-    from headway.model.outcome import Usage
-    from headway.model.task import Task
-    from headway.model.workflow import Workflow
-
-__all__ = [
-    "Executor",
-    "HeadwayError",
-    "NeedError",
-    "Run",
-    "RunError",
-    "Task",
-    "TaskError",
-    "TaskFuture",
-    "Usage",
-    "Workflow",
-    "__version__",
-    "current_executor",
-    "run",
-]
+    from headway.api.bundle import bundle as bundle
+    from headway.api.cancel import cancel as cancel
+    from headway.api.detach import detach as detach
+    from headway.api.doctor import doctor as doctor
+    from headway.api.follow import follow as follow
+    from headway.api.history import explain_agents as explain_agents
+    from headway.api.history import export_history as export_history
+    from headway.api.history import prune_history as prune_history
+    from headway.api.history import show_history as show_history
+    from headway.api.init import init as init
+    from headway.api.logs import logs as logs
+    from headway.api.preview import preview as preview
+    from headway.api.resume import resume as resume
+    from headway.api.settings import RunSettings as RunSettings
+    from headway.api.start import start as start
+    from headway.api.status import status as status
+    from headway.api.usage import usage as usage
+    from headway.api.why import why as why
+    from headway.integrations.executor import Executor as Executor
+    from headway.integrations.nested_executor import current_executor as current_executor
+    from headway.integrations.running import Run as Run
+    from headway.integrations.running import RunError as RunError
+    from headway.integrations.running import run as run
+    from headway.integrations.task_future import NeedError as NeedError
+    from headway.integrations.task_future import TaskError as TaskError
+    from headway.integrations.task_future import TaskFuture as TaskFuture
+    from headway.model.errors import HeadwayError as HeadwayError
+    from headway.model.outcome import Usage as Usage
+    from headway.model.task import Task as Task
+    from headway.model.workflow import Workflow as Workflow
 
 # Imported when they are used: the command line needs none of them to answer `--help`.
-_HOMES = {
+_HOMES = {name: f"api.{module}" for name, module in FUNCTIONS.items()} | {
     "Executor": "integrations.executor",
     "HeadwayError": "model.errors",
     "NeedError": "integrations.task_future",
     "Run": "integrations.running",
     "RunError": "integrations.running",
+    "RunSettings": "api.settings",
     "Task": "model.task",
     "TaskError": "integrations.task_future",
     "TaskFuture": "integrations.task_future",
@@ -62,3 +71,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'headway' has no attribute {name!r}")
     return getattr(import_module(f"headway.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*_HOMES, "__version__"])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.cli import attach
+from headway.api import follow
 from headway.journal import tail as tail_module
 from headway.journal.sqlite import SqliteJournal
 from headway.journal.tail import JournalTail
@@ -28,7 +28,7 @@ WAITS = """
 """
 
 
-def test_it_shows_what_run_shows_and_exits_alike(bench: Bench) -> None:
+def test_attach_shows_the_same_lines_and_exit_code_as_run(bench: Bench) -> None:
     bench.write(WAITS)
     bench.succeeds("run", "--detach", *SMALL)
     bench.wait_for_file("started")
@@ -46,7 +46,7 @@ def test_it_shows_what_run_shows_and_exits_alike(bench: Bench) -> None:
     assert [errors for _, errors in ends] == ["", ""]
 
 
-def test_leaving_it_leaves_the_run_alone(bench: Bench) -> None:
+def test_ctrl_c_in_attach_leaves_the_run_alone(bench: Bench) -> None:
     bench.write(WAITS)
     bench.succeeds("run", "--detach", *SMALL)
     following = bench.start("attach")
@@ -61,7 +61,7 @@ def test_leaving_it_leaves_the_run_alone(bench: Bench) -> None:
     assert bench("attach").returncode == 130, "it was stopped"
 
 
-def test_a_run_that_is_over_is_told_of_at_once(finished: Bench) -> None:
+def test_attach_to_a_finished_run_prints_its_end_at_once(finished: Bench) -> None:
     done = finished("attach", "1")
     assert done.returncode == 1
     assert "demo, run 1: failed" in done.stdout
@@ -77,7 +77,7 @@ def test_stale_locks(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = bench.directory / ".headway" / "lock"
     assert f"(process {running.pid} on " in bench.fails(3, "attach", "-q")
     with monkeypatch.context() as changed:
-        changed.setattr(attach, "_booted_at", time.time)
+        changed.setattr(follow, "_booted_at", time.time)
         assert "ended when this machine was restarted; nothing is lost" in bench.fails(3, "attach", "-q")
     lock.write_text("process 12 on some-other-host, run 1")
     error = bench.fails(3, "attach", "-q")

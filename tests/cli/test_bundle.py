@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.report.bundle_secrets import REMOVED, Scrubber
+from headway.api.bundle_secrets import REMOVED, Scrubber
 from tests.cli.bench import SMALL, Bench
 
 # Each secret in a form of its own; made up here.
@@ -70,7 +70,7 @@ def packed(bench: Bench) -> Bench:
     return bench
 
 
-def test_no_secret_leaves_the_house(packed: Bench) -> None:
+def test_a_bundle_contains_no_secret(packed: Bench) -> None:
     answer = packed.json("bundle", "-o", "b.tar.gz", CLUSTER_TOKEN=SECRETS["process"], HEADWAY_PASSWORD="pass-w0rd")
     path = packed.directory / "b.tar.gz"
     assert path.stat().st_mode & 0o777 == 0o600
@@ -84,7 +84,7 @@ def test_no_secret_leaves_the_house(packed: Bench) -> None:
     assert f"postgresql://me:{REMOVED}@db/headway" in files["settings/headway.toml"]
 
 
-def test_what_helps_is_in_it(packed: Bench) -> None:
+def test_a_bundle_contains_journal_logs_settings_and_versions(packed: Bench) -> None:
     said = packed.succeeds("bundle")
     files = unpacked(packed.directory / "headway-run-1.tar.gz")
     records = [json.loads(line) for line in files["journal.jsonl"].splitlines()]
@@ -117,7 +117,7 @@ def test_files_are_not_overwritten(finished: Bench, tmp_path: Path) -> None:
 
 
 @given(st.text(min_size=8, max_size=40), st.text(max_size=40), st.text(max_size=40))
-def test_a_known_value_is_found_wherever_it_stands(value: str, before: str, after: str) -> None:
+def test_a_known_value_is_removed_at_any_position(value: str, before: str, after: str) -> None:
     scrubber = Scrubber()
     scrubber.learn({"NAME": value})
     clean = scrubber.text(before + value + after)
@@ -133,7 +133,7 @@ _JSON = st.recursive(
 
 
 @given(_JSON)
-def test_a_record_stays_json_and_innocent_figures_stay(value: Any) -> None:
+def test_a_scrubbed_record_is_json_and_keeps_its_numbers(value: Any) -> None:
     clean = Scrubber().record({"value": value, "environment": {"A": "b"}, "walltime_s": 12.5})
     assert json.loads(json.dumps(clean)) == clean
     assert clean["walltime_s"] == 12.5
@@ -153,11 +153,11 @@ def test_a_record_stays_json_and_innocent_figures_stay(value: Any) -> None:
         ("Authorization: Basic dXNlcjpwYXNz", f"Authorization: Basic {REMOVED}"),
     ],
 )
-def test_what_is_a_secret(text: str, clean: str) -> None:
+def test_patterns_of_secrets_are_removed(text: str, clean: str) -> None:
     assert Scrubber().text(text) == clean
 
 
-def test_long_lines_take_no_longer_than_short_ones() -> None:
+def test_scrubbing_long_lines_takes_linear_time() -> None:
     """Patterns that look back and forth would take hours for these."""
     for words, times in (("z", 200_000), ("a-", 100_000), ("token", 20_000), ("x://y:", 20_000), ("--token-", 20_000)):
         clean = Scrubber().text(words * times + " password=hunter2")
@@ -169,5 +169,5 @@ def test_long_lines_take_no_longer_than_short_ones() -> None:
     "text",
     ["run 3 of /home/me/sky: 12 tasks", "sizes by ladder", "a token bucket", "http://host:8080/path", "key=value"],
 )
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_text_that_is_no_secret_stays(text: str) -> None:
     assert Scrubber().text(text) == text

@@ -26,7 +26,7 @@ WAITS = """
 FAILS = "name: bad\ntasks:\n  bad:\n    run: exit 3\n"
 
 
-def test_it_goes_on_after_the_logout(bench: Bench) -> None:
+def test_a_detached_run_goes_on_after_the_logout(bench: Bench) -> None:
     bench.write(WAITS)
     command = shlex.join([sys.executable, "-m", "headway", "run", "--detach", *SMALL])
     pid, terminal = pty.fork()
@@ -66,7 +66,7 @@ def test_it_goes_on_after_the_logout(bench: Bench) -> None:
     [("nofile.yaml",), ("--cores", "none"), ("--sizer", "nobody"), ("--cores", "4000"), ("--plan", "asa")],
     ids=lambda words: "".join(words).strip("-"),
 )
-def test_what_stops_it_at_once_is_told_as_without(bench: Bench, words: tuple[str, ...]) -> None:
+def test_an_error_before_the_run_begins_is_reported_as_without_detach(bench: Bench, words: tuple[str, ...]) -> None:
     bench.write(WAITS)
     plain, detached = bench("run", *words), bench("run", "--detach", *words)
     assert plain.returncode == 2
@@ -105,14 +105,14 @@ def test_resume_in_the_background(bench: Bench) -> None:
     assert log.count("--- ") == 2, "one log of both managers"
 
 
-def test_a_killed_manager_is_told_of_and_replaced(bench: Bench) -> None:
+def test_attach_reports_a_killed_manager_and_resume_replaces_it(bench: Bench) -> None:
     bench.write(WAITS)
     manager = bench.json("run", "--detach", *SMALL)["manager_pid"]
     bench.wait_for_file("started")
     os.kill(manager, signal.SIGKILL)
     bench.wait_for(lambda: bench.json("status")["state"] == "interrupted", "the end of the manager")
     error = bench.fails(3, "attach", "--quiet")
-    assert f"nobody manages run 1 any more: its manager (process {manager} on " in error
+    assert f"run 1 has no manager any more: its manager (process {manager} on " in error
     assert "was killed or crashed; nothing is lost; `headway resume --detach 1` goes on with it" in error
     assert "`headway resume 1` goes on with it" in bench.fails(4, "run", "--detach", *SMALL)
     assert bench.json("resume", "--detach")["manager_pid"] != manager
@@ -120,6 +120,21 @@ def test_a_killed_manager_is_told_of_and_replaced(bench: Bench) -> None:
     bench.succeeds("attach", "--quiet")
 
 
-def test_a_dry_run_has_no_background(bench: Bench) -> None:
+def test_a_dry_run_cannot_be_detached(bench: Bench) -> None:
     bench.write(WAITS)
     assert "a dry run is over at once" in bench.fails(2, "run", "--detach", "-n")
+
+
+def test_the_log_has_the_level_that_was_asked_for(bench: Bench) -> None:
+    """The option, the variable and the settings file reach the background manager and its supervisors."""
+    bench.write("name: probe\ntasks:\n  a: {run: echo $HEADWAY_LOG_LEVEL}\n")
+    bench.write('log-level = "debug"\n', "headway.toml")
+    assert "is not a log level; choose one of debug" in bench.fails(2, "run", "--detach", HEADWAY_LOG_LEVEL="loud")
+    for words, environment, level in (
+        ((), {}, "debug"),
+        ((), {"HEADWAY_LOG_LEVEL": "info"}, "info"),
+        (("--log-level", "error"), {"HEADWAY_LOG_LEVEL": "info"}, "error"),
+    ):
+        bench.succeeds("run", "--detach", "--again", *words, *SMALL, **environment)
+        bench.succeeds("attach", "-q")
+        assert bench.json("logs", "a")["stdout"].strip() == level

@@ -66,7 +66,7 @@ def test_an_edited_command(ran: Bench) -> None:
     assert found["end"] == ("may run", "depends on join")
 
 
-def test_a_touched_input_stands_a_changed_one_does_not(ran: Bench) -> None:
+def test_only_a_changed_input_makes_a_task_run(ran: Bench) -> None:
     (ran.directory / "in_1").touch()
     assert verdicts(ran)["read[1]"][0] == "stands", "its content is the same"
     ran.write("other\n", "in_1")
@@ -105,7 +105,7 @@ def test_a_task_that_can_never_fit_would_fail(bench: Bench) -> None:
     assert found["fine"][0] == "runs"
 
 
-def test_what_it_foresees_is_what_then_happens(ran: Bench) -> None:
+def test_the_run_does_what_the_dry_run_said(ran: Bench) -> None:
     ran.write("other\n", "in_2")
     foreseen = verdicts(ran)
     ran.succeeds("run", "-q", *SMALL)
@@ -119,9 +119,18 @@ def test_what_it_foresees_is_what_then_happens(ran: Bench) -> None:
             assert story["state"] in ("reused", "succeeded")
 
 
-def test_many_alike_are_summed_up_for_people(bench: Bench) -> None:
+def test_many_tasks_with_the_same_verdict_are_counted(bench: Bench) -> None:
     bench.write(f"name: many\ntasks:\n  t:\n    each: {{n: {list(range(300))}}}\n    run: 'true'\n")
     output = bench.succeeds("run", "-n", *SMALL)
     assert "many: 300 tasks on 2 cores" in output
     assert "… 297 more  runs" in output
     assert len(output.splitlines()) == 6
+
+
+def test_it_asks_the_cluster_that_the_run_would_use(bench: Bench) -> None:
+    """Without Slurm's commands, dry run and run end with the same error."""
+    bench.write("name: w\ntasks:\n  a: {run: 'true'}\n")
+    foreseen = bench.fails(3, "run", "-n", "--on", "slurm", PATH="/nonexistent")
+    assert not (bench.directory / ".headway").exists()
+    assert "this is no login node of a Slurm cluster" in foreseen
+    assert bench.fails(3, "run", "--on", "slurm", PATH="/nonexistent") == foreseen

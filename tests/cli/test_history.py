@@ -86,7 +86,7 @@ def test_names_that_are_wrong(taught: Bench) -> None:
     assert "did you mean 'prune'?" in taught.fails(2, "history", "prun")
 
 
-def test_names_cannot_command_a_terminal(bench: Bench) -> None:
+def test_control_characters_in_names_are_not_printed(bench: Bench) -> None:
     history = SqliteHistory(bench.history)
     history.add("here", "\x1b[31mred\x1b[0m", [observation(1, category="a\nb\x1b]0;title\x07")])
     history.close()
@@ -126,7 +126,7 @@ def observations(bench: Bench) -> int:
     return sum(each["observations"] for each in bench.json("history")["categories"])
 
 
-def test_pruning_says_what_it_would_do_and_does_it_when_told(taught: Bench) -> None:
+def test_pruning_lists_what_it_would_remove_and_removes_it_with_yes(taught: Bench) -> None:
     output = taught.succeeds("history", "prune", "--older-than", "5d")
     assert "6 attempts would be removed:" in output and "words, count (here)" in output and "old one, fit" in output
     assert "nothing was removed" in output
@@ -163,7 +163,7 @@ def test_a_history_that_cannot_be_read(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("name", ["show", "export", "prune", "why"])
-def test_the_documentation_tells_of_every_option(name: str) -> None:
+def test_the_documentation_has_every_option(name: str) -> None:
     section = TEXT[TEXT.index("## `headway history`") :]
     section = section[: section.index("\n## ", 3)]
     assert f"history {name}" in section
@@ -172,7 +172,7 @@ def test_the_documentation_tells_of_every_option(name: str) -> None:
             assert any(f"`{word}" in section for word in parameter.opts), parameter.opts
 
 
-def test_the_documentation_tells_of_every_key(taught: Bench) -> None:
+def test_the_documentation_has_every_key(taught: Bench) -> None:
     answer = taught.json("history", "show", "words", "count")
     pruned = taught.json("history", "prune", "--keep", "1")
     keys = {*answer, *answer["categories"][0], *answer["attempts"][0], *pruned, *pruned["found"][0]}

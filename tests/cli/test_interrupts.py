@@ -65,7 +65,7 @@ def test_ctrl_c_twice_stops_them_and_resume_goes_on(bench: Bench) -> None:
     assert [attempt["ending"] for attempt in story["attempts"]] == ["cancelled", "success"]
 
 
-def test_cancel_stops_a_run_that_somebody_manages(bench: Bench) -> None:
+def test_cancel_stops_a_run_that_another_process_manages(bench: Bench) -> None:
     bench.write(GATED)
     process = bench.start("run", "-q", *SMALL)
     bench.wait_for_file("begun_2")
@@ -92,7 +92,7 @@ def test_a_killed_manager_is_seen_and_its_tasks_can_be_cancelled(bench: Bench) -
     assert bench.json("resume")["tasks"]["succeeded"] == 4
 
 
-def test_a_killed_manager_is_followed_by_one_that_takes_up_its_tasks(bench: Bench) -> None:
+def test_after_a_killed_manager_resume_takes_up_its_running_tasks(bench: Bench) -> None:
     bench.write(GATED)
     process = bench.start("run", "-q", *SMALL)
     bench.wait_for_file("begun_2")

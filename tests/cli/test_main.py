@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from headway import __version__
-from headway.cli import main as main_module
-from headway.cli.main import VERBS, cli
+from headway.cli import verbs
+from headway.cli.main import cli
+from headway.cli.verbs import VERBS
 from headway.model.errors import BusyError, SiteError
 from tests.cli.bench import Bench
 
@@ -26,14 +27,14 @@ def test_help_names_every_verb_and_every_exit_code() -> None:
         assert code in result.output
 
 
-def test_without_anything_it_shows_its_help() -> None:
+def test_without_arguments_it_prints_its_help() -> None:
     result = CliRunner().invoke(cli, [])
     assert result.exit_code == 0
     assert "Usage: headway" in result.output
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_teaches_and_has_json(verb: str) -> None:
+def test_every_verb_has_help_and_json(verb: str) -> None:
     result = CliRunner().invoke(cli, [verb, "--help"])
     assert result.exit_code == 0
     assert "--json" in result.output
@@ -78,7 +79,7 @@ def test_our_errors_are_one_line_and_a_code(error: Exception, code: int, monkeyp
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(main_module, "import_module", fail)
+    monkeypatch.setattr(verbs, "import_module", fail)
     result = CliRunner().invoke(cli, ["status"])
     assert result.exit_code == code
     assert result.stderr == f"headway: {error}\n"
@@ -88,7 +89,7 @@ def test_a_bug_is_a_line_with_a_request_and_a_traceback_on_demand(monkeypatch: p
     def fail(*_: object) -> None:
         raise KeyError("surprise")
 
-    monkeypatch.setattr(main_module, "import_module", fail)
+    monkeypatch.setattr(verbs, "import_module", fail)
     monkeypatch.delenv("HEADWAY_DEBUG", raising=False)
     result = CliRunner().invoke(cli, ["status"])
     assert result.exit_code == 70
@@ -116,7 +117,7 @@ def test_quick_verbs_import_nothing_heavy(args: list[str], finished: Bench) -> N
     assert done.returncode == 0, done.stderr
 
 
-def test_a_reader_who_has_seen_enough_is_no_error(finished: Bench) -> None:
+def test_a_closed_pipe_is_no_error(finished: Bench) -> None:
     command = f"{sys.executable} -m headway why noisy --json | head -c 1; echo codes ${{PIPESTATUS[@]}}"
     loop = f"for i in 1 2 3; do {command}; done"
     done = subprocess.run(["bash", "-c", loop], cwd=finished.directory, capture_output=True, text=True, check=False)
@@ -125,7 +126,7 @@ def test_a_reader_who_has_seen_enough_is_no_error(finished: Bench) -> None:
     assert "codes 1 " not in done.stdout, "1 means that tasks failed"
 
 
-def test_an_encoding_without_our_signs_is_no_error(finished: Bench) -> None:
+def test_an_encoding_that_lacks_our_characters_is_no_error(finished: Bench) -> None:
     done = finished.process("status", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert "demo, run 2: failed" in done.stdout

@@ -56,7 +56,7 @@ def test_status_without_a_number_means_the_newest(finished: Bench) -> None:
     }
 
 
-def test_status_beside_a_manager_at_work_neither_waits_nor_disturbs(bench: Bench) -> None:
+def test_status_during_a_run_neither_waits_nor_disturbs(bench: Bench) -> None:
     bench.write(
         """
         name: w

@@ -94,7 +94,7 @@ def test_the_json_document_has_figures_for_each_category(bench: Bench) -> None:
     assert answer["limits"]["memory_bytes"] == 10**9
 
 
-def test_retries_tell_cause_and_cure(bench: Bench) -> None:
+def test_a_retry_line_says_why_and_with_how_much(bench: Bench) -> None:
     bench.write("""
         name: retries
         tasks:
@@ -116,7 +116,7 @@ def test_quiet_says_nothing_and_still_exits_with_1(bench: Bench) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
-def test_a_run_from_elsewhere_gives_commands_that_work_from_there(bench: Bench) -> None:
+def test_a_run_in_another_directory_suggests_commands_with_that_directory(bench: Bench) -> None:
     bench.write(BAD, "deep/er/flow.yaml")
     done = bench("run", "deep/er/flow.yaml", *SMALL)
     command = re.search(r"→ headway (logs.*)", done.stdout)
@@ -163,7 +163,7 @@ def test_a_file_in_the_way_of_our_folder(bench: Bench) -> None:
     assert "cannot" in bench.fails(3, "run")
 
 
-def test_two_at_once_in_one_directory(bench: Bench) -> None:
+def test_two_runs_at_once_in_one_directory_are_refused(bench: Bench) -> None:
     bench.write("name: w\ntasks:\n  a: {run: touch started; sleep 20}\n")
     first = bench.start("run")
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.cli.settings import read_settings
+from headway.api.settings import read_settings
 from headway.model.errors import InputError
 from tests.cli.bench import Bench
 
@@ -19,7 +19,7 @@ def cores(bench: Bench, *args: str, **environment: str) -> float:
     return float(answer["limits"]["cores"])
 
 
-def test_options_beat_environment_beats_project_beats_user(bench: Bench) -> None:
+def test_options_outrank_environment_outranks_project_file_outranks_user_file(bench: Bench) -> None:
     bench.write(FLOW)
     (bench.config / "headway").mkdir(parents=True)
     user = bench.config / "headway" / "config.toml"
@@ -33,7 +33,7 @@ def test_options_beat_environment_beats_project_beats_user(bench: Bench) -> None
     assert cores(bench, HEADWAY_CORES="") == 0.5, "an empty variable says nothing"
 
 
-def test_a_project_file_lies_beside_the_workflow_not_beside_the_user(bench: Bench) -> None:
+def test_the_project_file_is_the_one_beside_the_workflow(bench: Bench) -> None:
     bench.write(FLOW, "elsewhere/flow.yaml")
     bench.write("cores = 0.5\n", "elsewhere/headway.toml")
     bench.write("cores = 0.75\n", "headway.toml")

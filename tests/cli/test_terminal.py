@@ -79,7 +79,7 @@ def run_on_a_terminal(
     return output.decode(), os.waitstatus_to_exitcode(status)
 
 
-def test_the_display_moves_and_leaves_a_tidy_screen(bench: Bench) -> None:
+def test_the_display_is_redrawn_and_leaves_only_the_table(bench: Bench) -> None:
     bench.write(FLOW)
     output, code = run_on_a_terminal(bench, "run", "-k", *SMALL, columns=80)
     assert code == 1
@@ -98,7 +98,7 @@ def test_the_display_moves_and_leaves_a_tidy_screen(bench: Bench) -> None:
     assert re.search(r"show, run 1: failed after .*: 5 tasks run, 1 failed", " ".join(text.split()))
 
 
-def test_ctrl_c_on_the_terminal_is_answered_there(bench: Bench) -> None:
+def test_ctrl_c_on_the_terminal_is_acknowledged(bench: Bench) -> None:
     bench.write("name: w\ntasks:\n  a:\n    each: {n: [1, 2, 3]}\n    run: sleep 1\n")
     output, code = run_on_a_terminal(bench, "run", *SMALL, columns=100, interrupt_at="a[2]")
     assert code == 130

@@ -121,12 +121,12 @@ def test_every_column_can_be_sorted_by(finished: Bench, sort: str) -> None:
     assert "all" in finished.succeeds("usage", "1", "--sort", sort)
 
 
-def test_the_columns_that_are_offered_are_those_that_there_are() -> None:
+def test_the_sort_option_offers_exactly_the_columns() -> None:
     assert set(_SORTS) == set(SORTS)
     assert DEFAULT_SORT in _SORTS
 
 
-def test_beside_a_manager_at_work_and_after_it_was_stopped(bench: Bench) -> None:
+def test_usage_during_a_run_and_after_it_was_stopped(bench: Bench) -> None:
     bench.write(
         """
         name: w

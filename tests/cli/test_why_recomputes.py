@@ -139,7 +139,7 @@ def test_hints_are_those_of_the_workflow(stories: dict[str, Story]) -> None:
         assert (first[resource]["rule"], first[resource]["figures"]["hint"]) == ("hint", hint)
 
 
-def test_what_ran_out_is_what_the_attempt_before_was_given(stories: dict[str, Story]) -> None:
+def test_a_retry_names_the_amount_of_the_attempt_before(stories: dict[str, Story]) -> None:
     attempts = stories["hinted"]["attempts"]
     assert [attempt["ending"] for attempt in attempts] == ["memory", "memory", "success"]
     assert [attempt["given"]["memory_bytes"] for attempt in attempts] == [60 * MB, 120 * MB, 240 * MB]
@@ -150,7 +150,7 @@ def test_what_ran_out_is_what_the_attempt_before_was_given(stories: dict[str, St
         assert before["used"]["memory_bytes"]["quality"] == "lower-bound"
 
 
-def test_what_was_learned_is_the_most_that_earlier_ones_used(stories: dict[str, Story]) -> None:
+def test_max_seen_is_the_maximum_of_earlier_tasks(stories: dict[str, Story]) -> None:
     """Each task of the category held both cores, so those before it in the journal had ended."""
     ran = sorted(
         (story["attempts"][-1] for task, story in stories.items() if task.startswith("learned")),

@@ -177,7 +177,7 @@ def cancel_nested() -> tuple[bool, bool]:
 
 
 def stop_listening(count: int, folder: str) -> int:
-    """Submits calls with long names, then stands still until somebody wakes it; returns how many were made."""
+    """Submit calls with long names, then stop until SIGCONT; return the number of calls."""
     executor = headway.current_executor().using(category="c" * 150)
     futures = [executor.submit(square, number) for number in range(count)]
     with open(f"{folder}/stopped.new", "w") as mark:

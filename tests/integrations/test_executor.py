@@ -41,7 +41,7 @@ def narrow() -> Iterator[headway.Executor]:
         yield executor
 
 
-def test_it_is_one(executor: headway.Executor) -> None:
+def test_it_is_an_executor_of_the_standard_library(executor: headway.Executor) -> None:
     assert isinstance(executor, StandardExecutor)
 
 
@@ -183,7 +183,7 @@ def test_arguments_that_cannot_be_pickled(executor: headway.Executor) -> None:
     assert isinstance(below.exception(), headway.NeedError)
 
 
-def test_arguments_are_not_asked_for_anything(executor: headway.Executor) -> None:
+def test_pickling_runs_no_code_of_arguments(executor: headway.Executor) -> None:
     class Shy:
         @property
         def place(self) -> str:
@@ -205,7 +205,7 @@ def test_shutdown(tmp_path: Path) -> None:
     executor.shutdown()  # again, and nothing happens
 
 
-def test_shutdown_may_cancel_what_has_not_begun() -> None:
+def test_shutdown_may_cancel_calls_that_have_not_begun() -> None:
     executor = headway.Executor(cores=1)
     futures = [executor.submit(do.sleep, 0.5) for _ in range(4)]
     while not futures[0].running():
@@ -305,7 +305,7 @@ def test_malleable_calls(tmp_path: Path) -> None:
         ({"retries": False}, "retries is False"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(
+def test_impossible_settings_are_refused(
     executor: headway.Executor, settings: dict[str, float | str], words: str
 ) -> None:
     with pytest.raises(headway.HeadwayError) as caught:
@@ -323,7 +323,7 @@ def test_futures_as_arguments(executor: headway.Executor) -> None:
     assert deep.result() == 0.2
 
 
-def test_a_value_stays_as_long_as_somebody_needs_it(narrow: headway.Executor) -> None:
+def test_a_value_stays_on_disk_as_long_as_a_future_needs_it(narrow: headway.Executor) -> None:
     first = narrow.submit(do.square, 3)
     place = first.place
     value = place.folder / f"{place.key}.value"
@@ -340,7 +340,7 @@ def test_a_value_stays_as_long_as_somebody_needs_it(narrow: headway.Executor) ->
     assert not value.exists()
 
 
-def test_what_depends_on_a_failure_fails_with_its_name(executor: headway.Executor) -> None:
+def test_a_call_whose_argument_failed_names_the_failed_call(executor: headway.Executor) -> None:
     bad = executor.submit(do.fail, "own")
     below = executor.submit(do.square, bad)
     further = executor.submit(do.square, below)
@@ -349,7 +349,7 @@ def test_what_depends_on_a_failure_fails_with_its_name(executor: headway.Executo
     assert isinstance(executor.submit(do.square, bad).exception(), headway.NeedError)  # also when it is known before
 
 
-def test_what_depends_on_a_cancelled_call_fails(narrow: headway.Executor) -> None:
+def test_a_call_whose_argument_was_cancelled_fails(narrow: headway.Executor) -> None:
     blocking = narrow.submit(do.sleep, 0.5)
     first = narrow.submit(do.square, 1)
     second = narrow.submit(do.square, first)
@@ -378,7 +378,7 @@ def test_more_than_the_machine_has_is_refused() -> None:
         headway.Executor(sizer="crystal-ball")
 
 
-def test_one_executor_a_directory(tmp_path: Path) -> None:
+def test_one_executor_per_directory(tmp_path: Path) -> None:
     with headway.Executor(tmp_path, cores=1), pytest.raises(headway.HeadwayError, match="at work here"):
         headway.Executor(tmp_path, cores=1)
     with headway.Executor(tmp_path, cores=1) as executor:  # afterwards it may

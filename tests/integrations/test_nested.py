@@ -29,7 +29,7 @@ def test_a_function_may_wait_for_calls_of_its_own(executor: headway.Executor, fu
 
 
 @pytest.mark.parametrize("sizer", ["max-seen", "whole-machine"])
-def test_deeper_than_there_are_cores(sizer: str) -> None:
+def test_nested_calls_may_be_deeper_than_there_are_cores(sizer: str) -> None:
     with headway.Executor(cores=1, sizer=sizer) as executor:
         assert executor.submit(do.depth, 5).result(timeout=120) == 5
 
@@ -38,7 +38,7 @@ def test_calls_within_a_call_may_need_each_other(executor: headway.Executor) -> 
     assert executor.submit(do.chain).result(timeout=60) == 90
 
 
-def test_failures_within(executor: headway.Executor) -> None:
+def test_failures_of_nested_calls(executor: headway.Executor) -> None:
     assert executor.submit(do.nested_failure).result(timeout=60) == ("OwnError('broken', 7)", "NeedError")
 
 
@@ -46,7 +46,7 @@ def test_calls_within_can_be_cancelled(executor: headway.Executor) -> None:
     assert executor.submit(do.cancel_nested).result(timeout=60) == (True, True)
 
 
-def test_there_is_none_outside_of_a_call() -> None:
+def test_there_is_no_current_executor_outside_of_a_call() -> None:
     with pytest.raises(RuntimeError, match="for functions that"):
         headway.current_executor()
 

@@ -27,6 +27,6 @@ class FastFlow(SlurmFlow):
         self._clock = json.dumps(lab.clock())
 
     def begin_plan(self, plan: str, **options: object) -> subprocess.Popen[bytes]:
-        """Begin a run under a plan; `options` are those of `headway.drivers.runs.Options`."""
+        """Begin a run under a plan; `options` are those of `headway.drivers.run_settings.RunSettings`."""
         chosen = json.dumps({"cluster": "slurm", "plan": plan, "history": "none", "batch": BATCH, **options})
         return self.run([sys.executable, "-m", "tests.slurm.fast_run", self._clock, chosen])

@@ -25,7 +25,8 @@ time.time = lambda: in_fast_time(_machine_time())  # before anybody takes the ot
 
 from msgspec import convert, structs  # noqa: E402
 
-from headway.drivers.runs import Options, start  # noqa: E402
+from headway.drivers.run_settings import RunSettings  # noqa: E402
+from headway.drivers.runs import start  # noqa: E402
 from headway.formats.headway_yaml import read_workflow  # noqa: E402
 from headway.model.outcome import Outcome  # noqa: E402
 from headway.workers import file_connection, protocol  # noqa: E402
@@ -59,7 +60,7 @@ class FastFileConnection(file_connection.FileConnection):
 
 def main() -> int:
     file_connection.FileConnection = FastFileConnection  # type: ignore[misc]
-    options = convert(json.loads(sys.argv[2]), Options)
+    options = convert(json.loads(sys.argv[2]), RunSettings)
     _, status = start(read_workflow(Path("workflow.yaml")), Path.cwd(), options, source="workflow.yaml")
     return 0 if status == "succeeded" else 1
 

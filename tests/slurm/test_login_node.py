@@ -37,6 +37,18 @@ def ours(slurm: SlurmLab) -> list[str]:
     return [row.split()[0] for row in rows if row.split()[1].startswith("headway-")]
 
 
+def test_a_dry_run_has_the_limits_of_the_cluster(login: Bench, slurm: SlurmLab) -> None:
+    foreseen = login.json("run", "-n", "--on", "slurm")
+    assert not (login.directory / ".headway").exists(), "a dry run writes nothing"
+    assert ours(slurm) == []
+    login.succeeds("run", "--on", "slurm", "--plan", "one-job")
+    limits = login.json("status")["limits"]
+    assert foreseen["limits"].keys() == limits.keys()
+    assert foreseen["limits"] | {"disk_bytes": 0} == limits | {"disk_bytes": 0}, "the free disk may change"
+    assert limits["cores"] == 8
+    assert {task["given"]["memory_bytes"] for task in foreseen["tasks"]} == {200_000_000}
+
+
 def test_a_killed_manager_finds_its_job_again(login: Bench, slurm: SlurmLab) -> None:
     blocker = slurm.submit("sleep 3000", "-N8", "--exclusive")
     slurm.wait_for_job(blocker, "RUNNING")

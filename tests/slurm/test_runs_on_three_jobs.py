@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.drivers.runs import Options, start
+from headway.drivers.run_settings import RunSettings
+from headway.drivers.runs import start
 from headway.formats.headway_yaml import read_workflow
 from headway.model.records import Decision, JobState, Release, Submit, Why
 from headway.planning import PLANS, Plan
@@ -53,7 +54,7 @@ def test_one_of_three_jobs_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyP
             monkeypatch.setenv(name, value)
         flow = SlurmFlow(lab, tmp_path, WORKFLOW)
         workflow = read_workflow(flow.directory / "workflow.yaml")
-        options = Options(history="none", cluster="slurm", plan=ThreeJobs.name)
+        options = RunSettings(history="none", cluster="slurm", plan=ThreeJobs.name)
         run = threading.Thread(target=start, args=(workflow, flow.directory, options), daemon=True)
         run.start()
         wait_until(lambda: len(flow.nodes()) == 6 and len(flow.successes()) > 20, "all six nodes to work")

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway.drivers.assemble import plans as all_plans
 from headway.drivers.simulated import simulate
 from headway.drivers.through_queue import Through, run_through
 from headway.model.errors import InputError
@@ -24,7 +25,6 @@ from headway.report.queue.through_queue import passage_of
 from headway.simulation.batch import seen_waits
 from headway.studies.ledger import Ledger
 from headway.studies.paired import interval, pairs_of, places_of, ratio
-from headway.studies.plans import plan_named
 from headway.studies.queues import Queue, named
 from headway.studies.runs import Row, Run, instance_of
 from headway.studies.starts import bounds, every, spread
@@ -52,7 +52,7 @@ def test_the_same_whoever_carries_it_out(tmp_path: Path) -> None:
         queue = run.queue.fresh()
         queue.advance(run.start_s)
         seen = seen_waits(queue, run.queue.jobs())
-        through = Through(plan_named(run.plan), run.start_s, seen_waits=seen)
+        through = Through(all_plans()[run.plan], run.start_s, seen_waits=seen)
         simulated = run_through(instance_of(run.workflow), through)
         simulate(queue, [simulated])
         passage = passage_of(run.plan, simulated.journal)

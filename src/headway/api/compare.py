@@ -125,11 +125,11 @@ def compare(
 
 def _plans(asked: CompareSettings) -> tuple[list[str], str]:
     """The plans that take part, and the one that the others are measured by."""
+    from headway.drivers.assemble import plans as all_plans
     from headway.planning import PLANS
-    from headway.studies.plans import plan_names
 
     named = (*asked.plans, *asked.again, *filter(None, [asked.reference]))
-    chosen_names(named, plan_names(), "plan", "--plans")
+    chosen_names(named, all_plans(), "plan", "--plans")
     plans = list(asked.plans or PLANS)
     reference = asked.reference or (_USUAL_REFERENCE if _USUAL_REFERENCE in plans else plans[0])
     return list(dict.fromkeys([*plans, reference])), reference

@@ -90,8 +90,8 @@ def _form_of(target: str) -> Form:
 
 def _read(source: Path, run: str | None) -> Instance:
     if source.is_dir():
+        from headway.api.run_instance import instance_of
         from headway.journal.folder import Project
-        from headway.report.run_instance import instance_of
 
         try:
             return instance_of(Project(source).run(run))

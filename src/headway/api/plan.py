@@ -104,9 +104,9 @@ def _queue_of_trace(path: Path, asked: PlanSettings) -> QueueAt:
 
 def _passages(moment: QueueAt, plans: list[str], futures: int, progress: Tell | None) -> dict[str, list[Passage]]:
     """The workflow's passage under each plan, in each future."""
+    from headway.drivers.assemble import plans as all_plans
     from headway.drivers.simulated import simulate
     from headway.drivers.through_queue import Through, run_through
-    from headway.planning import PLANS
     from headway.report.queue.through_queue import passage_of
 
     passages: dict[str, list[Passage]] = {plan: [] for plan in plans}
@@ -115,7 +115,7 @@ def _passages(moment: QueueAt, plans: list[str], futures: int, progress: Tell | 
         for done, (name, its) in enumerate(passages.items()):
             if progress:
                 progress(f"{name}, future {number + 1}", number * len(plans) + done, futures * len(plans))
-            through = Through(PLANS[name], moment.start_s, node=moment.node, seen_waits=moment.seen_waits)
+            through = Through(all_plans()[name], moment.start_s, node=moment.node, seen_waits=moment.seen_waits)
             run = run_through(moment.instance, through)
             simulate(future.clone(), [run])
             its.append(passage_of(name, run.journal))

@@ -39,20 +39,18 @@ def policies() -> PoliciesResult:
     >>> [kind.name for kind in policies().kinds]
     ['sizers', 'orders', 'plans', 'waits']
     """
-    from headway.drivers.assemble import orders, sizing_policies
+    from headway.drivers.assemble import orders, plans, sizing_policies, wait_models
     from headway.ordering import DEFAULT_ORDER
-    from headway.planning import PLANS
     from headway.sizing import DEFAULT_SIZER
-    from headway.waiting import WAITS
 
     sizers = {name: way.about for name, way in sizing_policies().items()}
-    plans = {name: plan.words for name, plan in PLANS.items()}
+    planned = {name: plan.words for name, plan in plans().items()}
     return PoliciesResult(
         [
             PolicyKind("sizers", "how much does a task get? (--sizer)", sizers, DEFAULT_SIZER),
             PolicyKind("orders", "which ready task goes first? (--order)", _about(orders()), DEFAULT_ORDER),
-            PolicyKind("plans", "which jobs, and when? (simulate --plan)", plans),
-            PolicyKind("waits", "how long does a job wait in the queue? (waits --models)", _about(WAITS)),
+            PolicyKind("plans", "which jobs, and when? (simulate --plan)", planned),
+            PolicyKind("waits", "how long does a job wait in the queue? (waits --models)", _about(wait_models())),
         ]
     )
 

@@ -161,9 +161,7 @@ def _read(path: Path, patterns: tuple[str, ...], *, observed: bool) -> TaskLog:
     return log
 
 
-def _replayed(
-    path: Path, log: TaskLog, sizers: dict[str, MakeSizer], world: World, progress: Tell | None
-) -> LogReplay:
+def _replayed(path: Path, log: TaskLog, sizers: dict[str, MakeSizer], world: World, progress: Tell | None) -> LogReplay:
     from headway.report.replay_table import ASKED
     from headway.simulation.replay import as_asked
     from headway.simulation.replay import replay as replay_log

@@ -189,9 +189,9 @@ def _journals(
     progress: Tell | None,
 ) -> Journals:
     """The records of the workflow's run under each plan, all from the same state of the queue at `start_s`."""
+    from headway.drivers.assemble import plans as all_plans
     from headway.drivers.simulated import simulate as run_simulated
     from headway.drivers.through_queue import Through, run_through
-    from headway.planning import PLANS
     from headway.report.queue.words import waited
     from headway.simulation.batch import seen_waits
 
@@ -201,7 +201,7 @@ def _journals(
     seen = seen_waits(queue, jobs)
     journals: Journals = {}
     for number, plan in enumerate(plans, start=1):
-        run = run_through(instance, Through(PLANS[plan], start_s, seen_waits=seen), number)
+        run = run_through(instance, Through(all_plans()[plan], start_s, seen_waits=seen), number)
 
         def tell_time(now: float, plan: str = plan, done: int = number - 1) -> None:
             tell(f"{plan}, {waited(now - start_s)} into it", done, len(plans))

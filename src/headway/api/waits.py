@@ -89,13 +89,14 @@ def waits(
 
 
 def _models(names: tuple[str, ...] | None) -> list[WaitModel]:
-    from headway.waiting import WAITS
+    from headway.drivers.assemble import wait_models
 
+    models = wait_models()
     if names == ():
         todo = "write for example --models corrected-estimate,asa"
         raise InputError("no model is named", where="--models", todo=todo)
-    chosen = list(WAITS) if names is None else chosen_names(names, WAITS, "model of waits", "--models")
-    return [WAITS[name]() for name in chosen]
+    chosen = list(models) if names is None else chosen_names(names, models, "model of waits", "--models")
+    return [models[name]() for name in chosen]
 
 
 def _scores(jobs: BatchJobs, models: list[WaitModel], asked: WaitsSettings, tell: Tell) -> list[ModelScores]:

@@ -51,9 +51,10 @@ class QueueAt(Struct, frozen=True):
 
 def plans_of(names: tuple[str, ...]) -> list[str]:
     """The plans to simulate: `names`, or all if there are none."""
+    from headway.drivers.assemble import plans
     from headway.planning import PLANS
 
-    return chosen_names(names, PLANS, "plan", "--plan") or list(PLANS)
+    return chosen_names(names, plans(), "plan", "--plan") or list(PLANS)
 
 
 def seconds_of(span: float | str) -> float:

@@ -1,4 +1,4 @@
-"""What the shell may complete: run numbers and task names. Silent on any trouble: nobody asked to see an error."""
+"""Shell completion of run numbers and task names. It prints no errors: the user has not run a command yet."""
 
 from __future__ import annotations
 
@@ -11,35 +11,32 @@ _MOST = 200
 
 
 def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Numbers of the runs here, newest first."""
-    from headway.journal.folder import Project
+    """Return the numbers of the runs here, newest first."""
+    from headway.api.finding import run_numbers
 
     try:
-        runs = [folder.run for folder in Project(_directory(ctx)).runs()]
+        runs = run_numbers(_directory(ctx))
     except Exception:
         return []
-    return [CompletionItem(run) for run in reversed(runs) if run.startswith(incomplete)]
+    return [CompletionItem(run) for run in runs if run.startswith(incomplete)]
 
 
 def complete_task(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of tasks and categories of the run that is meant."""
-    from headway.cli.finding import find_run, reading
-    from headway.report.run.story import tasks_of
+    """Return the names of the categories and tasks of the run."""
+    from headway.api.finding import task_names
 
     try:
-        with reading(find_run(_directory(ctx), ctx.params.get("run"))) as journal:
-            tasks = tasks_of(journal)
+        names = task_names(_directory(ctx), ctx.params.get("run"))
     except Exception:
         return []
-    names = dict.fromkeys([*(task.category for task in tasks.values()), *tasks])
     return [CompletionItem(name) for name in names if name.startswith(incomplete)][:_MOST]
 
 
 def complete_sizer(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of sizers."""
-    from headway.drivers.assemble import sizing_policies
+    """Return the names of sizers."""
+    from headway.api.settings import sizer_names
 
-    return [CompletionItem(name) for name in sorted(sizing_policies()) if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in sizer_names() if name.startswith(incomplete)]
 
 
 def _directory(ctx: click.Context) -> Path:

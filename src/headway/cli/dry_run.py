@@ -1,4 +1,4 @@
-"""What a run would do, on paper."""
+"""Print what a run would do."""
 
 from __future__ import annotations
 
@@ -9,16 +9,26 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from headway.cli.foresight import FAILS, MAY_RUN, RUNS, STANDS, Plan, Verdict
+from headway.api.preview import FAILS, MAY_RUN, RUNS, STANDS, Preview, Verdict
+from headway.cli.output import console_for, print_json
 from headway.report.saying import say
 from headway.report.words import count, harmless
 
-_MOST_ALIKE = 5  # tasks of one category with one verdict that are listed one by one
+_MOST_ALIKE = 5  # tasks of one category with the same verdict that are listed one by one
 _STYLES = {RUNS: "bold green", MAY_RUN: "yellow", STANDS: "dim", FAILS: "bold red"}
 
 
-def print_plan(console: Console, plan: Plan) -> None:
-    """A line a task, but only the first few of many alike."""
+def print_preview(plan: Preview, *, quiet: bool, as_json: bool) -> int:
+    """Print the preview, and return the exit code."""
+    if as_json:
+        print_json(plan.document())
+    elif not quiet:
+        _print(console_for(), plan)
+    return 0
+
+
+def _print(console: Console, plan: Preview) -> None:
+    """Print one line per task; of many tasks of one category with the same verdict, only the first few."""
     counts = Counter(verdict.verdict for verdict in plan.verdicts)
     say(console, _headline(plan, counts))
     console.print()
@@ -39,7 +49,7 @@ def print_plan(console: Console, plan: Plan) -> None:
     console.print(grid)
 
 
-def _headline(plan: Plan, counts: Counter[str]) -> Text:
+def _headline(plan: Preview, counts: Counter[str]) -> Text:
     parts = [
         f"{counts[RUNS]:,} would run" if counts[RUNS] else "",
         f"{counts[MAY_RUN]:,} may run" if counts[MAY_RUN] else "",

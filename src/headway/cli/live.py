@@ -1,4 +1,4 @@
-"""The live display on a terminal: a bar a category, what is in use, what is running, what went wrong last."""
+"""The live display on a terminal."""
 
 from __future__ import annotations
 
@@ -6,33 +6,28 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from itertools import islice
 from types import TracebackType
 
-from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from headway.cli.news import Kind, News
-from headway.cli.progress import Progress, greeting, styled
 from headway.model.records import Decision, Event
-from headway.model.units import format_bytes, format_duration
-from headway.report.bars import bars, fitted
+from headway.report.run.live_picture import picture
+from headway.report.run.news import Kind, News
+from headway.report.run.progress import Progress, greeting
 from headway.report.run.summary import RunSummary
 from headway.report.saying import say
-from headway.report.words import harmless, stopwatch
 
 _FRAME_S = 0.125  # at most eight pictures a second
 _CLOCK_S = 1.0  # and one a second if nothing but the clock has changed
-_MOST_RUNNING = 4
 _MOST_RECENT = 3
 
 
 class LiveDisplay(Progress):
-    """Draws in a thread of its own, so that a batch of records costs the run no more than the counting.
+    """Draws in a thread of its own, so that a batch of records costs the run only the counting.
 
-    Failures are printed above the picture and stay in the terminal's history; retries come and go inside it.
+    Failures are printed above the picture and stay in the terminal's history; retries are shown inside it for a while.
     """
 
     def __init__(self, summary: RunSummary, console: Console) -> None:
@@ -64,8 +59,12 @@ class LiveDisplay(Progress):
         except (OSError, ValueError):
             self._readable = False
 
+    def catch_up(self, batch: Sequence[Event | Decision]) -> None:
+        with self._lock:
+            super().catch_up(batch)
+
     def _fold(self, batch: Sequence[Event | Decision]) -> list[News]:
-        with self._lock:  # not while telling: whoever prints waits for whoever draws, who waits for this lock
+        with self._lock:  # not while telling: a print waits for the drawing thread, which waits for this lock
             told = super()._fold(batch)
         self._changed = True
         return told
@@ -100,58 +99,3 @@ class LiveDisplay(Progress):
     def _picture(self) -> RenderableType:
         with self._lock:
             return picture(self.summary, self._console, [*self._recent], self._stopping, time.time())
-
-
-def picture(
-    summary: RunSummary, console: Console, recent: Sequence[News], stopping: News | None, now: float
-) -> RenderableType:
-    """Everything that is to be seen at one moment."""
-    width, height = console.size
-    below = _running(summary, width, now) + [_cut(styled(news), width) for news in recent]
-    if stopping is not None:
-        below.append(styled(stopping))
-    if not summary.categories:
-        return Text("starting …")
-    above = bars(list(summary.categories.values()), width, max(3, height - len(below) - 4))
-    return Group(Text(), *above, _totals(summary, width, now), *below)
-
-
-def _totals(summary: RunSummary, width: int, now: float) -> Text:
-    """Time, tasks, and what is held of what there is."""
-    whole, used, available = summary.whole(), summary.in_use(), summary.available()
-    line = Text.assemble(
-        (stopwatch(summary.elapsed_s(now)), "bold"),
-        f"  {whole.done:,} of {whole.total:,} done",
-        (f"  {whole.failed:,} failed" if whole.failed else "", "red"),
-        f"  {used.cores:g} of {available.cores:g} cores",
-        f"  {format_bytes(used.memory_bytes)} of {format_bytes(available.memory_bytes)} memory",
-    )
-    return _cut(line, width)
-
-
-def _running(summary: RunSummary, width: int, now: float) -> list[Text]:
-    """The attempts that have been running longest."""
-    oldest = list(islice(summary.running.values(), _MOST_RUNNING))
-    if not oldest:
-        return []
-    ages = [format_duration(max(0.0, now - launch.at)) for launch in oldest]
-    names = min(max(cell_len(harmless(launch.task)) for launch in oldest), max(12, width // 3))
-    lines = [
-        Text.assemble(
-            ("▸ ", "yellow"),
-            fitted(harmless(launch.task), names),
-            (f"  {age:>8}  ", "bold"),
-            (str(launch.resources.replace(disk_bytes=0)), "dim"),
-            (f"  attempt {launch.attempt}" if launch.attempt > 1 else "", "yellow"),
-        )
-        for launch, age in zip(oldest, ages, strict=True)
-    ]
-    more = len(summary.running) - len(oldest)
-    if more:
-        lines.append(Text(f"  … and {more:,} more", style="dim"))
-    return [_cut(line, width) for line in lines]
-
-
-def _cut(line: Text, width: int) -> Text:
-    line.truncate(width, overflow="ellipsis")
-    return line

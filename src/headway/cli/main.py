@@ -1,55 +1,14 @@
-"""The command `headway`: finds the verb, and turns every error into one line and an exit code."""
+"""The command `headway`."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Sequence
-from difflib import get_close_matches
-from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
-from headway.cli.output import silence
-from headway.model.errors import HeadwayError
+from headway.cli.verbs import Verbs
 from headway.version import __version__
-
-# Each verb is a module of this package, imported when it is used: `headway --help` must answer at once.
-VERBS = {
-    "run": "Run a workflow: what is new or has changed.",
-    "resume": "Go on with a run that was stopped or killed.",
-    "status": "Show how far a run is.",
-    "attach": "Follow a run in the background until it ends.",
-    "cancel": "Stop a run at once, resumable.",
-    "logs": "Show what a task wrote.",
-    "why": "Explain what happened to a task, and why.",
-    "usage": "Show what tasks asked for and what they used.",
-    "history": "Show, export or prune what earlier runs taught.",
-    "show": "Show a workflow's graph: levels, widths, critical path.",
-    "convert": "Write a workflow, or a finished run, in another format.",
-    "replay": "Show what each way of sizing tasks would have cost on a log.",
-    "plan": "Say how best to put a workflow through a batch queue.",
-    "simulate": "Show what a batch queue would have done with a log of jobs.",
-    "waits": "Show how well queue waits could have been predicted on a log of jobs.",
-    "compare": "Compare plans on many workflows, queues and starts.",
-    "generate": "Make up a workflow of a known family.",
-    "policies": "List the ways of sizing, ordering, planning and predicting waits.",
-    "doctor": "Check whether Headway can work here.",
-    "bundle": "Pack what a support request needs, without secrets.",
-    "init": "Write a small workflow to start from.",
-}
-
-
-def plugin_verbs() -> dict[str, EntryPoint]:
-    """Verbs that other installed distributions add, by name."""
-    return {plugin.name: plugin for plugin in entry_points(group="headway.verbs")}
-
-
-INTERRUPTED = 130
-BROKEN_PIPE = 141
-BUG = 70
 
 EPILOG = """\b
 Exit codes:
@@ -67,74 +26,6 @@ Completion: eval "$(_HEADWAY_COMPLETE=bash_source headway)"  (also zsh, fish)
 """
 
 
-class Verbs(click.Group):
-    """A group that knows its verbs without importing them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*VERBS, *plugin_verbs()]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
-            plugin = plugin_verbs().get(cmd_name)
-            return plugin.load() if plugin else None
-        command: click.Command = import_module(f"headway.cli.{cmd_name}").command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            added = [(name, str(plugin.load().short_help)) for name, plugin in plugin_verbs().items()]
-            formatter.write_dl([*VERBS.items(), *added])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
-            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            if near:
-                hint = f"did you mean {near[0]!r}?"
-            elif args[0].endswith((".yaml", ".yml")):
-                hint = f"did you mean 'headway run {args[0]}'?"
-            else:
-                hint = f"there are {', '.join(self.list_commands(ctx))}"
-            raise click.UsageError(f"there is no command {args[0]!r}; {hint}", ctx)
-        return super().resolve_command(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            answer = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:  # whoever was reading has seen enough
-            silence(sys.stdout)
-            return BROKEN_PIPE
-        return answer
-
-    def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
-        """Run the command line and exit; a verb's return value is its exit code."""
-        for name in ("prog_name", "standalone_mode"):
-            extra.pop(name, None)
-        sys.exit(self._guarded(list(sys.argv[1:] if args is None else args), **extra))
-
-    def _guarded(self, args: list[str], **extra: Any) -> int:
-        try:
-            answer = super().main(args, "headway", standalone_mode=False, **extra)
-        except HeadwayError as error:
-            return _complain(str(error), error.exit_code)
-        except click.UsageError as error:
-            where = f"; see `{error.ctx.command_path} --help`" if error.ctx else ""
-            return _complain(f"{_sentence(error.format_message())}{where}", 2)
-        except click.ClickException as error:
-            return _complain(error.format_message(), 2)
-        except (click.Abort, KeyboardInterrupt):
-            return INTERRUPTED
-        except Exception as error:
-            if os.environ.get("HEADWAY_DEBUG"):
-                raise
-            what = f"{type(error).__name__}: {error}".rstrip(": ")
-            todo = "nothing is lost, but this is a bug: please report it with what HEADWAY_DEBUG=1 shows"
-            return _complain(f"{what}; {todo}", BUG)
-        return answer if isinstance(answer, int) else 0
-
-
 @click.group(
     cls=Verbs,
     invoke_without_command=True,
@@ -150,31 +41,20 @@ def cli(ctx: click.Context) -> None:
     Start here:
       headway init              writes workflow.yaml
       headway run               runs it
-      headway why hello         says what a task got, what it used, and why
+      headway why hello         explains what a task was given, and what it used
 
-    Without an argument every command means the newest run in this directory. All of them can answer in JSON
-    (--json).
+    Without an argument, commands about runs mean the newest run in this directory. Every command can answer in
+    JSON (--json).
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-def _sentence(message: str) -> str:
-    """Click's message in the style of ours: no capital at the start, no full stop at the end."""
-    message = " ".join(message.split()).rstrip(".")
-    return message[:1].lower() + message[1:]
-
-
-def _complain(message: str, exit_code: int) -> int:
-    click.echo(f"headway: {message}", err=True)
-    return exit_code
 
 
 def main() -> NoReturn:
     """Entry point of the command `headway`."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:  # a log in another encoding gets a question mark, not a crash
+        if reconfigure is not None:  # a character that the encoding lacks becomes a question mark
             reconfigure(errors="replace")
     cli.main()
     raise AssertionError("cli.main exits")

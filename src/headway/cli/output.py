@@ -1,12 +1,11 @@
-"""Where answers go: a console for people, one JSON document for programs."""
+"""Where results are printed: a console for people, one JSON document for programs."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,11 +14,11 @@ _LOG_WIDTH = 100
 
 
 def console_for(*, as_json: bool = False) -> Console:
-    """The console for people: standard output, or standard error while that is for the JSON document."""
+    """Return the console for people: standard output, or standard error if standard output is for a JSON document."""
     from rich.console import Console
 
     class OurConsole(Console):
-        """Leaves it to us what a closed pipe means: rich would end the process, and with it the run."""
+        """Raises an error if a pipe is closed: rich would end the process, and with it the run."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -29,22 +28,14 @@ def console_for(*, as_json: bool = False) -> Console:
     return OurConsole(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
-def silence(stream: IO[str]) -> None:
-    """Let go of a stream that nobody reads any more: what is still to be written to it vanishes without complaint."""
-    with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
-
-
 def warn(text: str) -> None:
-    """Tell people, on standard error, of trouble that stops nothing."""
+    """Print a warning to standard error."""
     sys.stderr.write(f"headway: {text}\n")
     sys.stderr.flush()
 
 
 def print_json(answer: Any) -> None:
-    """One document, readable for people too."""
+    """Print one JSON document, indented."""
     sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False))
     sys.stdout.write("\n")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""`headway usage`: what tasks asked for and what they used, of any run. Only reads."""
+"""`headway usage`: what the tasks of a run asked for and what they used."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import click
 
 from headway.cli.completion import complete_run
 from headway.cli.options import directory_option, json_option
+from headway.cli.output import console_for, print_json
 from headway.model.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from headway.report.run.task_usage import By, CategoryUsage, Row
+    from headway.api.usage import RunUsage
+    from headway.report.run.task_usage import By
 
 _MOST_TASKS = 20
 _COLUMNS = ("asked", "used", "waste", "awe")
@@ -29,7 +31,7 @@ _SORTS = (
 
 @click.command("usage", short_help="Show what tasks asked for and what they used.")
 @click.argument("run", required=False, shell_complete=complete_run)
-@click.option("--by", type=click.Choice(["category", "task"]), help="A line a category (default), or a task.")
+@click.option("--by", type=click.Choice(["category", "task"]), help="One line per category (default), or per task.")
 @click.option("--category", metavar="NAME", help="Only this category; its tasks, unless --by says otherwise.")
 @click.option(
     "--sort",
@@ -37,10 +39,12 @@ _SORTS = (
     default="memory-waste",
     metavar="COLUMN",
     show_default=True,
-    help=f"What comes first, the worst of it: {', '.join(_SORTS)}.",
+    help=f"Sort by this column, worst first: {', '.join(_SORTS)}.",
 )
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="So many lines; of tasks 20 if not said.")
-@click.option("--csv", "as_csv", is_flag=True, help="All lines, for spreadsheets.")
+@click.option(
+    "--top", type=click.IntRange(min=1), metavar="N", help="Number of lines; by default 20 tasks, or all categories."
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print all lines as CSV.")
 @directory_option
 @json_option
 def command(
@@ -53,11 +57,11 @@ def command(
     directory: Path,
     as_json: bool,
 ) -> int:
-    """Show what the tasks of RUN (by default the newest) asked for and what they used, the most wasted first.
+    """Show what the tasks of RUN (by default the newest) asked for and what they used, the largest waste first.
 
-    Asked and used are means by category, and a task's last attempt by task; attempts, run time, waste and AWE are those
-    of all attempts. AWE is useful use over all that was given, each times its run time; busy is CPU time over cores
-    times run time. It only reads: ask also while the run goes on.
+    By category, asked and used are means; by task, they are those of the last attempt. Attempts, run time, waste and
+    AWE are those of all attempts. AWE is useful use divided by all that was given, each times its run time; busy is CPU
+    time divided by cores times run time. It only reads, so it may be used while the run goes on.
 
     \b
     Examples:
@@ -66,83 +70,33 @@ def command(
       headway usage 3 --category align
       headway usage --by task --csv > usage.csv
     """
-    from headway.cli.finding import find_run, reading
-    from headway.cli.status import manager_of
-    from headway.report.run.task_usage import CategoryUsage, TaskUsage, total_of
-    from headway.report.run.usage_table import SORTS
+    from headway.api.usage import usage
 
     if as_csv and as_json:
         raise InputError("--csv and --json contradict each other", todo="leave one out")
-    folder = find_run(directory, run)
     by = by or ("task" if category is not None else "category")
-    with reading(folder) as journal:
-        summary = (TaskUsage if by == "task" else CategoryUsage).of(journal)
-    state = summary.finished or ("running" if manager_of(folder, summary) else "interrupted")
-    rows = _of_category(summary.rows(), category, folder.run)
-    total = total_of(rows)
-    rows.sort(key=SORTS[sort])
+    plain = not as_csv and not as_json
+    found = usage(
+        run,
+        directory,
+        by=by,
+        category=category,
+        sort=sort,
+        top=top or (_MOST_TASKS if plain and by == "task" else None),
+    )
     if as_csv:
-        _print_csv(rows[:top], by)
-    elif as_json:
-        _print_json(summary, state, rows[:top], total, by)
-    else:
-        from headway.cli.output import console_for
+        from headway.report.csv_rows import csv_lines
 
-        shown = rows[: top or (_MOST_TASKS if by == "task" else None)]
-        _print(console_for(), summary, state, shown, len(rows) - len(shown), total, by)
+        sys.stdout.writelines(csv_lines(found.document()["rows"]))
+        sys.stdout.flush()
+    elif as_json:
+        print_json(found.document())
+    else:
+        _print(console_for(), found)
     return 0
 
 
-def _of_category(rows: list[Row], category: str | None, run: str) -> list[Row]:
-    if category is None:
-        return rows
-    found = [row for row in rows if row.category == category]
-    if not found:
-        from headway.api.nearest import nearest
-
-        known = dict.fromkeys(row.category for row in rows)
-        raise InputError(
-            f"run {run} has no category {category!r}", todo=nearest(category, known, otherwise="there are")
-        )
-    return found
-
-
-def _print_json(summary: CategoryUsage, state: str, rows: list[Row], total: Row, by: By) -> None:
-    from headway.cli.output import print_json
-    from headway.report.run.task_usage import flat
-
-    settings = summary.settings
-    whole = flat(total, "category")
-    del whole["category"]
-    answer = {
-        "run": settings.run if settings else "",
-        "name": settings.name if settings else "",
-        "state": state,
-        "by": by,
-        "rows": [flat(row, by) for row in rows],
-        "all": whole,
-    }
-    print_json(answer)
-
-
-def _print_csv(rows: list[Row], by: By) -> None:
-    import csv
-
-    from headway.report.columns import one_line
-    from headway.report.run.task_usage import flat
-
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    for place, row in enumerate(rows):
-        figures = flat(row, by)
-        if not place:
-            writer.writerow(figures)
-        writer.writerow(one_line(value) if isinstance(value, str) else value for value in figures.values())
-    sys.stdout.flush()
-
-
-def _print(
-    console: Console, summary: CategoryUsage, state: str, rows: list[Row], more: int, total: Row, by: By
-) -> None:
+def _print(console: Console, usage: RunUsage) -> None:
     from rich.text import Text
 
     from headway.report.columns import one_line
@@ -150,17 +104,17 @@ def _print(
     from headway.report.saying import say, show
     from headway.report.words import count
 
-    settings, whole = summary.settings, total.figures
-    name = one_line(settings.name) if settings else ""
-    title = Text.assemble((name, "bold"), f", run {settings.run if settings else ''}: {state}; ")
+    whole = usage.total.figures
+    title = Text.assemble((one_line(usage.name), "bold"), f", run {usage.run}: {usage.state}; ")
     say(console, title.append(f"{count(whole.total, 'task')}, {count(whole.attempts, 'attempt')}"))
-    if rows:
+    if usage.rows:
         console.print()
-        for line in usage_table(rows, total, by, console.width):
+        for line in usage_table(usage.rows, usage.total, usage.by, console.width):
             show(console, line)
-    if more:
-        kind = "task" if by == "task" else "line"
-        show(console, f"… and {count(more, f'more {kind}')} (--top N shows more; --csv and --json have all)", "dim")
+    if usage.more:
+        kind = "task" if usage.by == "task" else "line"
+        more = count(usage.more, f"more {kind}")
+        show(console, f"… and {more} (--top N shows more; --csv and --json have all)", "dim")
     console.print()
-    for sentence in sentences(total) or ["nothing has been measured in this run"]:
+    for sentence in sentences(usage.total) or ["nothing has been measured in this run"]:
         say(console, sentence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from functools import cache
 from typing import TypeVar
 
 from headway.engine.engine import Engine
@@ -12,22 +12,25 @@ from headway.model.errors import InputError
 from headway.model.records import RunStarted
 from headway.ordering import ORDERS
 from headway.ordering.base import Order
-from headway.planning import PLANS
+from headway.planning import PLANS, Plan
 from headway.planning.base import Planner
 from headway.planning.one_allocation import OneAllocation
 from headway.planning.run_times import RunTimes
+from headway.registry import with_plugins
 from headway.sizing import SIZERS
 from headway.sizing.agents.malleable import MalleableAllocator
 from headway.sizing.base import Allocator
-from headway.sizing.ways import MakeSizer, WayOfSizing, from_plugin
+from headway.sizing.ways import MakeSizer, WayOfSizing, from_plugin, summary
+from headway.waiting import WAITS
+from headway.waiting.base import WaitModel
 
 Policy = TypeVar("Policy")
 
 
 def sizing_policies() -> dict[str, WayOfSizing]:
     """All that a run's `--sizer` may name."""
-    plugins = {**_plugins("headway.sizers"), **_plugins("headway.allocators")}
-    return SIZERS | {name: from_plugin(name, plugin) for name, plugin in plugins.items()}
+    ways = with_plugins("headway.allocators", with_plugins("headway.sizers", SIZERS))
+    return {name: way if isinstance(way, WayOfSizing) else from_plugin(name, way) for name, way in ways.items()}
 
 
 def sizers() -> dict[str, MakeSizer]:
@@ -47,7 +50,19 @@ def allocator_of(name: str, seed: int) -> Allocator:
 
 def orders() -> dict[str, type[Order]]:
     """Every order by name."""
-    return ORDERS | _plugins("headway.orders")
+    return with_plugins("headway.orders", ORDERS)
+
+
+@cache
+def plans() -> dict[str, Plan]:
+    """Every plan by name. A plugin is a `Plan`, or makes a planner from an estimate of run times."""
+    found = with_plugins("headway.planners", PLANS)
+    return {name: plan if isinstance(plan, Plan) else Plan(name, summary(plan), plan) for name, plan in found.items()}
+
+
+def wait_models() -> dict[str, type[WaitModel]]:
+    """Every model of queue waits by name."""
+    return with_plugins("headway.wait_models", WAITS)
 
 
 def assemble(settings: RunStarted, planner: Planner | None = None) -> Engine:
@@ -55,7 +70,7 @@ def assemble(settings: RunStarted, planner: Planner | None = None) -> Engine:
     allocator, order = allocator_of(settings.sizer, settings.seed), known("order", settings.order, orders())
     run_times = RunTimes() if settings.plan else None
     if planner is None:
-        planner = known("plan", settings.plan, PLANS)(run_times) if run_times else OneAllocation()
+        planner = known("plan", settings.plan, plans())(run_times) if run_times else OneAllocation()
     return Engine(settings, allocator, order(), planner, Placer(), run_times)
 
 
@@ -64,7 +79,3 @@ def known(what: str, name: str, table: dict[str, Policy]) -> Policy:
     if name not in table:
         raise InputError(f"there is no {what} called {name!r}", todo=f"choose one of {', '.join(sorted(table))}")
     return table[name]
-
-
-def _plugins(group: str) -> dict[str, type]:
-    return {entry.name: entry.load() for entry in entry_points(group=group)}

@@ -1,4 +1,4 @@
-"""Runs as users know them: start one, resume one, stop one."""
+"""Start, resume and cancel runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from msgspec import Struct, field, structs
+from msgspec import structs
 
 from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
@@ -23,7 +24,8 @@ from headway.drivers.inputs import InputReader, check_sources
 from headway.drivers.real import Driver, Observer
 from headway.drivers.recovery import settle
 from headway.drivers.run_history import RECORDED, RunHistory, Warn, history_key, warn_program
-from headway.drivers.targets import LOCAL, Supervision, Target, target_of
+from headway.drivers.run_settings import RunSettings, run_started
+from headway.drivers.targets import Supervision, Target, target_of
 from headway.engine.engine import Engine
 from headway.history.location import history_location
 from headway.journal.folder import Project, RunFolder
@@ -33,8 +35,6 @@ from headway.model import records
 from headway.model.errors import BusyError, InputError, SiteError, WorkflowError
 from headway.model.records import Decision, Event, HistoryKey, Known
 from headway.model.workflow import Workflow
-from headway.ordering import DEFAULT_ORDER
-from headway.sizing import DEFAULT_SIZER
 from headway.version import __version__
 
 _log = logging.getLogger(__name__)
@@ -42,54 +42,24 @@ _log = logging.getLogger(__name__)
 _TASKS_A_RECORD = 1000
 
 
-class Options(Struct, frozen=True):
-    """How to run: what the command line offers.
-
-    `history` is the place where the user wants it, `site` this machine's name there (by default the host's), and
-    `known_as` the workflow's, where its own would mix what does not belong together.
-    """
-
-    sizer: str = DEFAULT_SIZER
-    order: str = DEFAULT_ORDER
-    seed: int = 0
-    keep_going: bool = False
-    again: bool = False
-    stated: dict[str, float] = field(default_factory=dict)
-    linger_s: float = 600.0
-    grace_s: float = 5.0
-    measure: str = "auto"
-    fresh: bool = False
-    history: str = ""
-    site: str = ""
-    known_as: str = ""
-    cluster: str = LOCAL
-    plan: str = ""
-    batch: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def supervision(self) -> Supervision:
-        """What supervisors have to know."""
-        return Supervision(self.linger_s, self.grace_s, self.measure)
-
-
 def start(
     workflow: Workflow,
     directory: Path,
-    options: Options,
+    options: RunSettings,
     *,
     source: str = "",
     observers: Sequence[Observer] = (),
     feed: Feed | None = None,
     warn: Warn = warn_program,
 ) -> tuple[RunFolder, str]:
-    """Run a workflow in `directory`; returns the run's folder and how it ended. With a `feed` it may grow meanwhile.
+    """Run a workflow in `directory`; return the run's folder and how the run ended.
 
-    `warn` is told of trouble that does not stop the run.
+    With a `feed` the run may get more tasks. `warn` is called with sentences about trouble that does not stop the run.
     """
     if not len(workflow) and feed is None:
         raise InputError("the workflow has no tasks", where=source)
     _check_commands(workflow, source)
-    history_location(options.history)  # a mistake in it is said before there is anything of the run
+    history_location(options.history)  # raises an error before anything of the run exists
     project = Project(directory)
     check_sources(workflow, project.directory)
     project.lock()
@@ -100,28 +70,63 @@ def start(
         crash_point("run-created")
         if feed is not None:
             feed.folder = folder
-        started = _run_started(workflow, folder, options, source, growing=feed is not None)
-        target = target_of(started, folder, options.supervision)
-        limits = records.LimitsRead(started.at, target.cluster.limits(), target.cluster.most_jobs())
-        history = _history_of(workflow, options, target.cluster)
-        started = structs.replace(started, history=history)
-        engine = assemble(started)
-        learning = RunHistory(started.history, warn)
-        categories = None if feed is not None else dict.fromkeys(task.category for task in workflow)
-        first = [
-            started,
-            limits,
-            *([] if options.fresh else learning.first_records(categories, options.sizer, options.plan, started.at)),
-            *_tasks_added(workflow, earlier, started.at),
-        ]
+        begun = prepare(workflow, folder, options, earlier, source=source, warn=warn, growing=feed is not None)
+        engine, target, history, first = begun
         journal = SqliteJournal.create(folder.journal, first)
-        return folder, _drive(engine, journal, target, project, folder, options, learning, observers, first, feed)
+        return folder, _drive(engine, journal, target, project, folder, options, history, observers, first, feed)
     finally:
         project.unlock()
 
 
-def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = (), warn: Warn = warn_program) -> str:
-    """Take up a run that was interrupted; returns how it ended."""
+class Prepared(NamedTuple):
+    """A run that has not begun: its engine, its target, the history, and the first records, which are not applied."""
+
+    engine: Engine
+    target: Target
+    history: RunHistory
+    first: list[Event | Decision]
+
+
+def prepare(
+    workflow: Workflow,
+    folder: RunFolder,
+    options: RunSettings,
+    earlier: dict[str, Known],
+    *,
+    source: str = "",
+    warn: Warn = warn_program,
+    growing: bool = False,
+    read_only: bool = False,
+) -> Prepared:
+    """Put a run's parts together, without writing anything of the run: also what a dry run begins with.
+
+    `read_only` leaves the history as it is.
+    """
+    started = run_started(
+        options,
+        name=workflow.name,
+        at=time.time(),
+        run=folder.run,
+        uid=secrets.token_hex(6),
+        directory=str(folder.directory),
+        source=source,
+        growing=growing,
+    )
+    target = target_of(started, folder, options.supervision)
+    limits = records.LimitsRead(started.at, target.cluster.limits(), target.cluster.most_jobs())
+    started = structs.replace(started, history=_history_of(workflow, options, target.cluster))
+    engine = assemble(started)
+    history = RunHistory(started.history, warn, read_only=read_only)
+    categories = None if growing else dict.fromkeys(task.category for task in workflow)
+    learned = [] if options.fresh else history.first_records(categories, options.sizer, options.plan, started.at)
+    first = [started, limits, *learned, *_tasks_added(workflow, earlier, started.at)]
+    return Prepared(engine, target, history, first)
+
+
+def resume(
+    folder: RunFolder, options: RunSettings, observers: Sequence[Observer] = (), warn: Warn = warn_program
+) -> str:
+    """Go on with a run that was interrupted; return how it ended."""
     project = Project(folder.directory)
     project.lock(folder.run)
     try:
@@ -135,7 +140,7 @@ def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = 
         target = target_of(engine.settings, folder, options.supervision, lenient=True)
         now = time.time()
         live = target.cluster.find(job.tag for job in engine.jobs.values() if job.live)
-        limits = engine.limits if live else target.cluster.limits()  # an allocation stays as it was granted
+        limits = engine.limits if live else target.cluster.limits()  # a live allocation keeps its size
         site = records.LimitsRead(now, limits, target.cluster.most_jobs())
         again: list[Event | Decision] = [records.Resumed(now, __version__), site]
         journal.append(again)
@@ -146,7 +151,7 @@ def resume(folder: RunFolder, options: Options, observers: Sequence[Observer] = 
 
 
 def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
-    """Stop a run at once, whoever is or is not managing it; returns what was done, in words."""
+    """Stop a run at once, whether or not a process manages it; return a sentence about what was done."""
     project = Project(folder.directory)
     manager = project.manager()
     if manager is not None and manager.run == folder.run:
@@ -173,7 +178,7 @@ def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
 
 
 def _is_growing(folder: RunFolder) -> bool:
-    """Whether the run is part of another program, which lets it grow."""
+    """Whether the run belongs to a program that adds tasks to it."""
     journal = SqliteJournal(folder.journal, read_only=True)
     first = next(journal.replay(kinds=("run-started",)))
     journal.close()
@@ -181,7 +186,7 @@ def _is_growing(folder: RunFolder) -> bool:
 
 
 def rebuild(journal: SqliteJournal) -> Engine:
-    """The state that a journal tells of."""
+    """Return the engine with all records of a journal applied."""
     stream = journal.replay()
     first = next(stream)
     if not isinstance(first, records.RunStarted):
@@ -193,8 +198,8 @@ def rebuild(journal: SqliteJournal) -> Engine:
     return engine
 
 
-def _earlier_results(project: Project, options: Options, warn: Warn) -> dict[str, Known]:
-    """What the last run here left, after its loose ends are tied up."""
+def _earlier_results(project: Project, options: RunSettings, warn: Warn) -> dict[str, Known]:
+    """Return the results of the last run here, after its unfinished attempts are settled."""
     runs = project.runs()
     if not runs:
         return {}
@@ -204,7 +209,7 @@ def _earlier_results(project: Project, options: Options, warn: Warn) -> dict[str
         engine = rebuild(journal)
     except SiteError:
         if options.again:
-            return {}  # nothing that it knows is wanted
+            return {}  # its results are not wanted
         raise
     if not engine.finished:
         cluster = target_of(engine.settings, folder, options.supervision).cluster
@@ -215,7 +220,7 @@ def _earlier_results(project: Project, options: Options, warn: Warn) -> dict[str
                 where=str(project.directory),
                 todo=f"`headway resume {folder.run}` goes on with it, `headway cancel {folder.run}` ends it",
             )
-        cluster.cancel(list(engine.jobs))  # what a dead supervisor may have left running
+        cluster.cancel(list(engine.jobs))  # processes that a dead supervisor may have left
         _settle_all(engine, journal, folder, warn)
     known = known_results(journal.replay())
     journal.close()
@@ -238,37 +243,12 @@ def _record(history: RunHistory, engine: Engine, journal: SqliteJournal) -> None
     history(journal.replay(kinds=RECORDED))
 
 
-def _run_started(
-    workflow: Workflow, folder: RunFolder, options: Options, source: str, *, growing: bool
-) -> records.RunStarted:
-    return records.RunStarted(
-        at=time.time(),
-        run=folder.run,
-        uid=secrets.token_hex(6),
-        name=workflow.name,
-        directory=str(folder.directory),
-        source=source,
-        version=__version__,
-        sizer=options.sizer,
-        order=options.order,
-        seed=options.seed,
-        keep_going=options.keep_going,
-        again=options.again,
-        stated=options.stated,
-        growing=growing,
-        fresh=options.fresh,
-        cluster=options.cluster,
-        plan=options.plan,
-        batch=options.batch,
-    )
-
-
-def _history_of(workflow: Workflow, options: Options, cluster: Cluster) -> HistoryKey | None:
+def _history_of(workflow: Workflow, options: RunSettings, cluster: Cluster) -> HistoryKey | None:
     return history_key(options.history, options.known_as or workflow.name, options.site or cluster.called())
 
 
 def _check_commands(workflow: Workflow, source: str) -> None:
-    """A task without a command can be simulated, not run."""
+    """Raise an error for a task without a command: it can be simulated, not run."""
     for task in workflow:
         if not task.command.strip():
             raise WorkflowError(
@@ -280,7 +260,7 @@ def _check_commands(workflow: Workflow, source: str) -> None:
 
 
 def _tasks_added(workflow: Workflow, earlier: dict[str, Known], now: float) -> list[Event | Decision]:
-    """The tasks and what is known of them, in records of a digestible size, parents before children."""
+    """Return records of earlier results and of the tasks, parents before children, a limited number per record."""
     tasks = [workflow.tasks[task_id] for task_id in workflow.topological()]
     chunks = [tasks[begin : begin + _TASKS_A_RECORD] for begin in range(0, len(tasks), _TASKS_A_RECORD)]
     known = [records.ResultsKnown(now, list(earlier.values()))] if earlier else []
@@ -293,7 +273,7 @@ def _drive(
     target: Target,
     project: Project,
     folder: RunFolder,
-    options: Options,
+    options: RunSettings,
     history: RunHistory,
     observers: Sequence[Observer],
     first: Sequence[Event | Decision],

@@ -8,6 +8,7 @@ from functools import partial
 from msgspec import Struct
 
 from headway.drivers.assemble import assemble
+from headway.drivers.run_settings import RunSettings, run_started
 from headway.drivers.simulated import SimulatedRun
 from headway.model import records
 from headway.model.instance import Instance
@@ -15,7 +16,6 @@ from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.planning.base import Estimate, Planner, known_run_times
 from headway.simulation.task_outcomes import UNKNOWN_RUN_S, simulated_outcome
-from headway.version import __version__
 
 _PLENTY_BYTES = 1 << 50
 
@@ -34,17 +34,12 @@ class Through(Struct, frozen=True):
 
 def run_through(instance: Instance, through: Through, number: int = 1) -> SimulatedRun:
     """A simulated run whose tasks behave as recorded, and whose planner knows the recorded run times."""
-    settings = records.RunStarted(
+    settings = run_started(
+        RunSettings(sizer=through.sizer, order=through.order, seed=through.seed),
+        name=instance.workflow.name,
         at=through.start_s,
         run=str(number),
         uid=f"simulated-{number}",
-        name=instance.workflow.name,
-        directory="",
-        source="",
-        version=__version__,
-        sizer=through.sizer,
-        order=through.order,
-        seed=through.seed,
     )
     run_s = {task: seen.run_s for task, seen in instance.recorded.items() if seen.run_s is not None}
     planner = through.plan(known_run_times(run_s, UNKNOWN_RUN_S))

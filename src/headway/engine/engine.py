@@ -9,7 +9,7 @@ from headway.engine.state import Phase
 from headway.model import records
 from headway.model.records import Decision, Why
 from headway.planning.base import JobStatus, View
-from headway.sizing.base import Allocation
+from headway.sizing.base import Allocation, CannotFit
 
 # Ready tasks of a category whose files are read before there is room for them: enough that a free core never waits for
 # a read, few enough that a fan-out of 100,000 tasks starts at once.
@@ -22,6 +22,10 @@ class Engine(RunState):
     `apply` (see `RunState`) changes the state; `decide` reads it and returns what should happen now. A driver writes
     each decision to the journal, applies it, and acts on it. Replaying a journal applies its records without deciding.
     """
+
+    def would_give(self, task_id: str) -> Allocation | CannotFit:
+        """Return what the task's next attempt would be given; a dry run asks this."""
+        return self._launching.allocate(task_id)
 
     def decide(self, now: float) -> list[Decision]:
         """What should happen now. Call it again after its decisions were applied, until it returns none."""

@@ -1,7 +1,7 @@
-"""The process of one call: `python -P call.py FOLDER KEY` calls a function and writes what came of it.
+"""The process of one call: `python -P call.py FOLDER KEY` calls a function and writes its value or its error.
 
-It is started once a call, so it imports as little as it can: nothing of Headway, and of the standard library only what
-the function needs.
+Every call starts this program, so it imports as little as possible: nothing of Headway, and of the standard library
+only what the function needs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CallUnpickler(Unpickler):
-    """Puts values in the place of the futures that were arguments."""
+    """Replaces the futures among the arguments by their values."""
 
     def __init__(self, file: BufferedReader, folder: str) -> None:
         super().__init__(file)
@@ -28,9 +28,9 @@ class CallUnpickler(Unpickler):
 
 
 def main(folder: str, key: str) -> int:
-    """Call, and leave `KEY.value` or `KEY.error`; the exit code says which."""
+    """Call the function and write `KEY.value` (exit code 0) or `KEY.error` (exit code 1)."""
     base = os.path.join(folder, key)
-    if os.path.exists(f"{base}.error"):  # an earlier attempt's
+    if os.path.exists(f"{base}.error"):  # of an earlier attempt
         os.unlink(f"{base}.error")
     try:
         with open(f"{base}.call", "rb") as file:
@@ -45,7 +45,7 @@ def main(folder: str, key: str) -> int:
 
 
 def pickled(value: object) -> bytes:
-    """The value as bytes; what plain pickle cannot do, such as classes of the caller's own script, cloudpickle may."""
+    """Pickle a value; cloudpickle can do what plain pickle cannot, such as classes of the caller's own script."""
     try:
         data: bytes = dumps(value, 5)
     except (PicklingError, AttributeError, TypeError):
@@ -56,7 +56,7 @@ def pickled(value: object) -> bytes:
 
 
 def described(error: BaseException) -> bytes:
-    """The exception and its traceback; if it does not survive pickling, one that says the same."""
+    """Pickle an exception and its traceback; an exception that cannot be pickled is replaced by a RuntimeError."""
     import traceback
 
     error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next  # without this file's line
@@ -71,7 +71,7 @@ def described(error: BaseException) -> bytes:
 
 
 def write(path: str, data: bytes) -> None:
-    """All of it or nothing."""
+    """Write a file that is complete or absent."""
     with open(f"{path}.new", "wb") as file:
         file.write(data)
     os.rename(f"{path}.new", path)

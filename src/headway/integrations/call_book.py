@@ -1,4 +1,4 @@
-"""The calls of one executor that have not come to an end, and who wants to know of it."""
+"""The calls of one executor that have not ended, and their submitters."""
 
 from __future__ import annotations
 
@@ -6,35 +6,37 @@ import contextlib
 import logging
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Protocol
 
 from headway.integrations.calls import CallSpec
 from headway.integrations.task_future import NeedError, TaskError
-from headway.journal.folder import RunFolder
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, GiveUp, TaskEnded
-from headway.workers.attempt import AttemptFolder
 
-_LOG = logging.getLogger("headway")
+_LOG = logging.getLogger(__name__)
+
+# The files with the standard output and the standard error of an attempt, as soon as the run has begun.
+LogsOf = Callable[[str, int], tuple[Path, Path] | None]
 
 
 class Submitted(Protocol):
-    """Whoever submitted a call, in this process or in that of another call."""
+    """The submitter of a call, in this process or in the process of another call."""
 
     def may_start(self) -> bool:
-        """It is about to begin; False if it was called off."""
+        """The call is about to begin; return False if it was cancelled."""
 
     def succeeded(self, outcome: Outcome) -> None:
-        """Its value is there."""
+        """The call has a value."""
 
     def failed(self, error: TaskError, outcome: Outcome | None) -> None:
-        """It has no value. What the function raised, if that is the reason, lies in the call's folder."""
+        """The call has no value. If the function raised an exception, it lies in the call's folder."""
 
     def called_off(self) -> None:
-        """It was cancelled, and this is noted."""
+        """The call was cancelled, and the run knows it."""
 
 
 class _Fate(Enum):
@@ -64,23 +66,23 @@ class CallBook:
     """
 
     def __init__(self, *, echo: bool) -> None:
-        self.folder: RunFolder | None = None
+        self.logs_of: LogsOf = lambda task, attempt: None
         self._echo = echo
         self._lock = threading.Lock()
         self._calls: dict[str, _Call] = {}
         self._have_values: set[str] = set()
-        self._hopeless: set[str] = set()  # calls that will have no value, of which their submitters are yet to be told
+        self._hopeless: set[str] = set()  # calls that will have no value, and whose submitters do not know it yet
         self._closed = False
         self._news: SimpleQueue[tuple[str, _Fate, str] | None] = SimpleQueue()
         self._teller = threading.Thread(target=self._tell_all, name="headway-results", daemon=True)
         self._teller.start()
 
     def is_telling(self) -> bool:
-        """Whether this very thread is the one that tells: it cannot wait for its own end."""
+        """Whether this is the thread that tells submitters, which cannot wait for its own end."""
         return threading.current_thread() is self._teller
 
     def add(self, spec: CallSpec, submitted: Submitted) -> bool:
-        """Follow a call; False if it cannot be made, because one that it needs has failed: its submitter is told."""
+        """Follow a call; return False if a call that it needs has failed, and tell its submitter."""
         with self._lock:
             if self._closed:
                 raise RuntimeError("cannot schedule new futures after shutdown")
@@ -99,16 +101,16 @@ class CallBook:
         return task_id in self._have_values or (task_id in self._calls and task_id not in self._hopeless)
 
     def may_start(self, task_id: str) -> bool:
-        """Whether an attempt may begin; its submitter learns that it does."""
+        """Whether an attempt may begin; if so, its submitter is told."""
         call = self._calls.get(task_id)
         return call is not None and call.submitted.may_start()
 
     def call_off(self, task_id: str) -> None:
-        """Its submitter has cancelled it."""
+        """Take note that the submitter has cancelled the call."""
         self._without_value(task_id, _Fate.CALLED_OFF, "")
 
     def observe(self, batch: Sequence[Event | Decision]) -> None:
-        """Take note of records. The run's driver calls this, so it only passes the news on."""
+        """Take note of records. The run's driver calls this, so it only queues the news."""
         for record in batch:
             if isinstance(record, TaskEnded):
                 call = self._calls.get(record.outcome.task)
@@ -126,7 +128,7 @@ class CallBook:
         self._news.put((task_id, fate, text))
 
     def close(self, error: BaseException | None) -> None:
-        """The run is over: whoever still waits learns that nothing will come."""
+        """End with the run: tell the submitters of all remaining calls that there will be no value."""
         with self._lock:
             self._closed = True
         self._news.put(None)
@@ -142,7 +144,7 @@ class CallBook:
         while (news := self._news.get()) is not None:
             try:
                 self._close_call(*news)
-            except BaseException:  # of a user's callback, say: the others still want to know
+            except BaseException:  # a user's callback may raise anything; the other calls must still be told
                 _LOG.exception("while telling how %s ended", news[0])
 
     def _close_call(self, task_id: str, fate: _Fate, text: str) -> None:
@@ -172,12 +174,9 @@ class CallBook:
             self._without_value(dependant, _Fate.NEED_FAILED, task_id)
 
     def _repeat_output(self, call: _Call) -> None:
-        """What a function prints appears here, too, when it has ended."""
-        if not self._echo or self.folder is None or call.last is None:
-            return
-        attempt = AttemptFolder(self.folder.attempt(call.spec.task_id, call.last.attempt))
-        for path, stream in ((attempt.stdout, sys.stdout), (attempt.stderr, sys.stderr)):
-            with contextlib.suppress(Exception):  # it printed nothing, or nobody listens here
-                text = path.read_text(errors="replace")
-                stream.write(text)
+        """Repeat what a function printed, when it has ended."""
+        logs = self.logs_of(call.spec.task_id, call.last.attempt) if self._echo and call.last is not None else None
+        for path, stream in zip(logs or (), (sys.stdout, sys.stderr), strict=False):
+            with contextlib.suppress(Exception):  # it printed nothing, or this process has no such stream
+                stream.write(path.read_text(errors="replace"))
                 stream.flush()

@@ -1,7 +1,8 @@
-"""Calls of Python functions on disk: what is to be called, and what came of it.
+"""Calls of Python functions on disk: functions, arguments, values and errors.
 
-A call is a file that its submitter writes and its process reads; a value or an error is a file the other way round. All
-of them lie in a folder that only its owner can enter, so nobody else's pickles are ever loaded.
+A call is a file that its submitter writes and its process reads; a value or an error is a file that the process writes
+and the submitter reads. All of them lie in a folder that only its owner can enter, so that pickles of other users are
+never loaded.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from msgspec import Struct, field
 from headway.integrations import call
 from headway.model.task import Task
 
-PLACE = "HEADWAY_CALLS"  # tells a function's process where its executor's calls lie
+PLACE = "HEADWAY_CALLS"  # the environment variable that tells a function's process where its executor's calls lie
 
 
 class CallSpec(Struct, frozen=True):
-    """All of a call that the run needs to know. `needs` are the tasks whose values are among its arguments."""
+    """What the run has to know of a call. `needs` are the tasks whose values are among its arguments."""
 
     key: str
     category: str
@@ -40,7 +41,7 @@ class CallSpec(Struct, frozen=True):
         return f"{self.category}[{self.key}]"
 
     def task(self, folder: CallFolder) -> Task:
-        """The call as a task: a Python of its own, which must leave a value."""
+        """Return the call as a task: a Python process that must write a value."""
         argv = [sys.executable, "-P", call.__file__, str(folder.path), self.key]
         return Task(
             id=self.task_id,
@@ -63,17 +64,17 @@ class Failure(NamedTuple):
 
 
 class CallFolder:
-    """Where an executor's calls lie."""
+    """The folder with the calls of an executor."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def value(self, key: str) -> Path:
-        """The file that holds what the call returned."""
+        """Return the file that holds what the call returned."""
         return self.path / f"{key}.value"
 
     def reserve(self, key: str) -> bool:
-        """Take a key; False if somebody has it already."""
+        """Take a key; False if it is taken already."""
         try:
             (self.path / f"{key}.call").touch(0o600, exist_ok=False)
         except FileExistsError:
@@ -83,9 +84,9 @@ class CallFolder:
     def write(
         self, key: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> list[Any]:
-        """Write a call; returns the futures among its arguments, in whose place their values will be.
+        """Write a call; return the futures among its arguments, which their values will replace.
 
-        With it go the directory and the module path of the caller, so that the function finds what it knows.
+        The file also holds the directory and the module path of the caller, so that the function finds its imports.
         """
         with open(self.path / f"{key}.call", "wb") as file:
             pickle.dump((os.getcwd(), sys.path), file)
@@ -94,12 +95,12 @@ class CallFolder:
         return pickler.futures
 
     def read_value(self, key: str) -> Any:
-        """What the call returned."""
+        """Return what the call returned."""
         with open(self.value(key), "rb") as file:
             return pickle.load(file)  # noqa: S301 - from our own folder, see above
 
     def read_failure(self, key: str) -> Failure | None:
-        """What the call raised, if it raised anything and lived to tell."""
+        """Return what the call raised; None if its process was killed, or raised nothing."""
         try:
             with open(self.path / f"{key}.error", "rb") as file:
                 return Failure(*pickle.load(file))  # noqa: S301 - the same
@@ -107,7 +108,7 @@ class CallFolder:
             return None
 
     def remove(self, key: str) -> None:
-        """Forget a call whose value nobody can ask for any more."""
+        """Remove the files of a call whose future is gone."""
         for kind in ("call", "value", "error"):
             (self.path / f"{key}.{kind}").unlink(missing_ok=True)
 
@@ -121,8 +122,8 @@ class _CallPickler(cloudpickle.Pickler):  # type: ignore[misc]
         self._folder = folder
 
     def persistent_id(self, thing: Any) -> str | None:
-        """The key of the call that a future stands for."""
-        if not isinstance(thing, HasPlace):  # asking any other object for anything might run its code
+        """Return the key of the call that a future stands for."""
+        if not isinstance(thing, HasPlace):  # an attribute of any other object might run code
             return None
         place = thing.place
         if place.folder != self._folder.path:
@@ -132,13 +133,13 @@ class _CallPickler(cloudpickle.Pickler):  # type: ignore[misc]
 
 
 class CallPlace(NamedTuple):
-    """Where the call of a future lies."""
+    """The folder and the key of a future's call."""
 
     folder: Path
     key: str
 
 
 class HasPlace:
-    """What stands for a call's value among the arguments of another: every future of ours."""
+    """The base of our futures, which stand for a call's value among the arguments of another call."""
 
     place: CallPlace

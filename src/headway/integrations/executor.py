@@ -15,10 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from headway.clusters.machine import machine, part_of
-from headway.drivers.assemble import known, orders, sizing_policies
-from headway.drivers.feed import Feed
-from headway.drivers.runs import Options, start
+from headway.api.growing import GrowingRun
+from headway.api.settings import RunSettings
 from headway.integrations.amounts import stated_amounts
 from headway.integrations.call_book import CallBook, Submitted
 from headway.integrations.calls import CallFolder, CallPlace, CallSpec
@@ -29,19 +27,16 @@ from headway.integrations.task_future import TaskFuture
 from headway.model import records
 from headway.model.checks import check_priority_and_retries
 from headway.model.errors import InputError
-from headway.model.workflow import Workflow
-from headway.ordering import DEFAULT_ORDER
-from headway.sizing import DEFAULT_SIZER
 
-_LINGER_S = 1.0  # a supervisor whose manager died has nobody to make values for
+_LINGER_S = 1.0  # if the program is killed, its supervisors end soon: no process can read the values
 
 
 class Executor(Submitter):
-    """Calls functions in processes of their own, as many at a time as the machine has room for.
+    """Calls functions in processes of their own, as many at a time as fit the machine.
 
-    How much each call needs is learned by category (the function's name, if not said otherwise); a call that ran out of
-    memory is made again with more. If a `directory` is given, the journal and the logs stay there, for `headway usage`,
-    `why` and `logs`. Functions may submit calls themselves: see `headway.current_executor`.
+    How much each call needs is learned by category (by default the function's name); a call that ran out of memory is
+    repeated with more. If a `directory` is given, the journal and the logs stay there, for `headway usage`, `why` and
+    `logs`. Functions may submit calls themselves: see `headway.current_executor`.
 
     >>> with Executor(cores=1) as executor:
     ...     list(executor.map(pow, [2, 3], [5, 2]))
@@ -54,27 +49,35 @@ class Executor(Submitter):
         *,
         cores: float | None = None,
         memory: float | str | None = None,
-        sizer: str = DEFAULT_SIZER,
-        order: str = DEFAULT_ORDER,
+        sizer: str = RunSettings().sizer,
+        order: str = RunSettings().order,
         seed: int = 0,
         retries: int = 0,
         fresh: bool = False,
         echo: bool = True,
     ) -> None:
-        """Use at most `cores` and `memory` of this machine; `retries` is for calls that raise an exception, and with
-        `echo` what functions print appears here when they have ended. A `fresh` one does not use what calls of earlier
-        programs of this name taught."""
-        known("sizer", sizer, sizing_policies())
-        known("order", order, orders())
-        stated = stated_amounts(cores, memory)
+        """Use at most `cores` and `memory` of this machine; repeat calls that raise up to `retries` times.
+
+        With `echo`, what functions print appears here when they have ended. With `fresh`, the history is not used.
+        """
         check_priority_and_retries(0, retries)
         self._settings = CallSettings(retries=retries)
         self._keep = Path(directory) if directory is not None else None
         if self._keep is not None and not self._keep.is_dir():
             raise InputError("there is no such directory", where=str(self._keep))
+        settings = RunSettings(
+            **stated_amounts(cores, memory),
+            sizer=sizer,
+            order=order,
+            seed=seed,
+            keep_going=True,
+            again=True,
+            fresh=fresh,
+            linger_s=_LINGER_S,
+            known_as=_known_as(),
+        )
         self._directory = self._keep or Path(tempfile.mkdtemp(prefix="headway-"))
         self._book = CallBook(echo=echo)
-        self._feed = Feed(self._book.may_start)
         self._keys = count(1)
         self._lock = threading.Lock()
         self._closed = False
@@ -82,32 +85,25 @@ class Executor(Submitter):
         self._nested: NestedServer | None = None
         self._futures: weakref.WeakSet[TaskFuture[Any]] = weakref.WeakSet()
         self._error: BaseException | None = None
-        options = Options(
-            sizer,
-            order,
-            seed,
-            keep_going=True,
-            again=True,
-            stated=stated,
-            linger_s=_LINGER_S,
-            fresh=fresh,
-            known_as=_known_as(),
-        )
-        self._manager = threading.Thread(target=self._manage, args=(options,), name="headway-manager", daemon=True)
         try:
-            part_of(machine(self._directory), stated)
+            self._run = GrowingRun(self._directory, settings, self._book.may_start)
         except BaseException:
             self._tidy_up()
             raise
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start the run's thread and wait until the run has begun."""
+        self._manager = threading.Thread(target=self._manage, name="headway-manager", daemon=True)
         self._manager.start()
-        self._feed.attached.wait()
-        if self._feed.folder is None or self._error is not None:
+        self._run.attached.wait()
+        if self._run.path is None or self._error is not None:
             self._manager.join()
             raise self._error or RuntimeError("the run did not begin")
-        self._book.folder = self._feed.folder
-        self._calls = CallFolder(self._feed.folder.path / "calls")
+        self._book.logs_of = self._run.logs_of
+        self._calls = CallFolder(self._run.path / "calls")
         self._calls.path.mkdir(mode=0o700)
-        self._nested = NestedServer(self._calls, self._accept, self._withdraw, self._feed.tell)
+        self._nested = NestedServer(self._calls, self._accept, self._withdraw, self._run.tell)
         _LIVE.add(self)
 
     # --- submitting and calling off ---
@@ -135,7 +131,7 @@ class Executor(Submitter):
     ) -> TaskFuture[Any]:
         future, spec, needs = settings.make(key, self._calls, function, args, kwargs, self._new_future)
         if spec is not None:
-            weakref.finalize(future, self._calls.remove, key).atexit = False  # nobody can ask for the value any more
+            weakref.finalize(future, self._calls.remove, key).atexit = False  # its value can be removed
             self._accept(spec, LocalCall(future, self._calls, needs))
             self._futures.add(future)
         return future
@@ -144,18 +140,18 @@ class Executor(Submitter):
         return TaskFuture(task_id, place, self._withdraw)
 
     def _accept(self, spec: CallSpec, submitted: Submitted) -> None:
-        """Let the run grow by a call."""
+        """Add a call to the run."""
         if self._book.add(spec, submitted):
-            self._feed.tell(records.TasksAdded(time.time(), [spec.task(self._calls)]))
+            self._run.tell(records.TasksAdded(time.time(), [spec.task(self._calls)]))
 
     def _withdraw(self, task_id: str) -> None:
-        self._feed.tell(records.TaskWithdrawn(time.time(), task_id))
+        self._run.tell(records.TaskWithdrawn(time.time(), task_id))
         self._book.call_off(task_id)
 
     # --- the end ---
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more calls; `wait` until all are done, those that are called by others included."""
+        """Take no more calls; `wait` until all are done, including calls that functions submitted."""
         with self._lock:
             self._closed = True
         if cancel_futures:
@@ -166,35 +162,34 @@ class Executor(Submitter):
             self._manager.join()
 
     def _no_more_if_closed(self, change: int) -> None:
-        """The run may end once it is closed and nobody is in the middle of submitting."""
+        """Let the run end if the executor is closed and no thread is submitting a call."""
         with self._lock:
             self._submitting += change
             over = self._closed and not self._submitting
         if over:
-            self._feed.tell(records.NoMoreTasks(time.time()))
+            self._run.tell(records.NoMoreTasks(time.time()))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait for all calls; after Ctrl-C, stop them instead."""
+        """Wait for all calls; after Ctrl-C, stop them."""
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            self._feed.tell(records.UserCancel(time.time(), "now"))
+            self._run.tell(records.UserCancel(time.time(), "now"))
             self.shutdown(cancel_futures=True)
         else:
             self.shutdown()
 
     # --- the run, in its own thread ---
 
-    def _manage(self, options: Options) -> None:
+    def _manage(self) -> None:
         try:
-            start(Workflow("calls"), self._directory, options, observers=[self._book.observe], feed=self._feed)
-        except BaseException as error:  # a full disk, say; whoever waits for a value is told
+            self._run.drive(self._book.observe)
+        except BaseException as error:  # such as a full disk; threads that wait for a value are told
             self._error = error
         finally:
             with self._lock:
                 self._closed = True
-            self._feed.detach()
-            self._feed.attached.set()
+            self._run.close()
             self._book.close(self._error)
             self._tidy_up()
 
@@ -207,7 +202,7 @@ class Executor(Submitter):
 
 
 def _known_as() -> str:
-    """What the history calls this program's calls: functions of one name do different work in different programs."""
+    """Return the name of this program's calls in the history: functions of one name differ between programs."""
     program = Path(sys.argv[0]).name if sys.argv else ""
     return f"calls in {program}" if program not in ("", "-c", "-m") else "calls"
 
@@ -216,10 +211,10 @@ _LIVE: weakref.WeakSet[Executor] = weakref.WeakSet()
 
 
 def _finish_all() -> None:
-    """As with the standard executors, a program that ends waits for its calls."""
+    """Wait for all calls when the program ends, as the standard executors do."""
     for executor in list(_LIVE):
         executor.shutdown()
 
 
-# `atexit` comes too late: by then the interpreter lets no thread begin anything. Python's own executors do the same.
+# `atexit` is too late: by then no thread can be started. Python's own executors do the same.
 threading._register_atexit(_finish_all)  # type: ignore[attr-defined]

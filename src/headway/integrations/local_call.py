@@ -1,4 +1,4 @@
-"""A call whose future is in this process, the manager's or another call's: it gets the value, or the error."""
+"""A call whose future is in this process: the future gets the value or the error."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from headway.model.outcome import Ending, Outcome
 
 
 class LocalCall:
-    """Brings a future up to date; see `call_book.Submitted`."""
+    """Updates a future; see `call_book.Submitted`."""
 
     def __init__(self, future: TaskFuture[Any], folder: CallFolder, needs: Sequence[TaskFuture[Any]]) -> None:
         self._future = future
         self._folder = folder
-        self._needs = needs  # their values stay on disk as long as somebody knows them
+        self._needs = needs  # their values stay on disk as long as these futures exist
         self._lock = threading.Lock()
         self._may_start: bool | None = None
 
@@ -32,11 +32,11 @@ class LocalCall:
     def succeeded(self, outcome: Outcome) -> None:
         try:
             value = self._folder.read_value(self._future.place.key)
-        except Exception as error:  # whatever a value does when it is unpickled
+        except Exception as error:  # unpickling a value may raise anything
             self._fail(error, outcome)
         else:
             self._future.outcome = outcome
-            with contextlib.suppress(InvalidStateError):  # cancelled in this very moment
+            with contextlib.suppress(InvalidStateError):  # cancelled at this moment
                 self._future.set_result(value)
 
     def failed(self, error: TaskError, outcome: Outcome | None) -> None:
@@ -47,10 +47,10 @@ class LocalCall:
         self.may_start()
 
     def _raised(self) -> BaseException | None:
-        """What the function raised, with the traceback over there as its cause."""
+        """Return what the function raised, with the remote traceback as its cause."""
         try:
             failure = self._folder.read_failure(self._future.place.key)
-        except Exception as error:  # whatever an exception does when it is unpickled
+        except Exception as error:  # unpickling an exception may raise anything
             return error
         if failure is None:
             return None
@@ -59,5 +59,5 @@ class LocalCall:
 
     def _fail(self, error: BaseException, outcome: Outcome | None) -> None:
         self._future.outcome = outcome
-        with contextlib.suppress(InvalidStateError):  # cancelled in this very moment
+        with contextlib.suppress(InvalidStateError):  # cancelled at this moment
             self._future.set_exception(error)

@@ -1,4 +1,4 @@
-"""`headway.current_executor()`: the executor that runs this function, for calls of the function's own."""
+"""`headway.current_executor()`: submit calls from within a function that an executor calls."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _lock = threading.Lock()
 
 
 def current_executor() -> NestedExecutor:
-    """The executor that runs the function in which this is called.
+    """Return the executor that runs the function in which this is called.
 
-    Calls submitted to it run beside the function, and go on when it has ended. While the function waits for one of
-    them, others may have its cores and memory.
+    Calls submitted to it run beside the function, and go on when the function has ended. While the function waits for
+    one of them, other calls may use its cores and memory.
     """
-    global _current  # noqa: PLW0603 - there is one line to the executor a process
+    global _current  # noqa: PLW0603 - each process has one connection to the executor
     if PLACE not in os.environ:
         raise RuntimeError("current_executor() is for functions that a headway.Executor calls")
     with _lock:
-        if _current is None or _current.process != os.getpid():  # a fork needs a line of its own
+        if _current is None or _current.process != os.getpid():  # a fork needs a connection of its own
             _current = NestedExecutor(CallFolder(Path(os.environ[PLACE])))
         return _current
 
@@ -50,16 +50,16 @@ class NestedExecutor(Submitter):
         self._task, self._attempt = os.environ["HEADWAY_TASK"], int(os.environ["HEADWAY_TRY"])
         self._numbers = count(1)
         self._calls: dict[str, _Pending] = {}
-        self._line_lock = threading.Lock()
+        self._send_lock = threading.Lock()
         self._waiters_lock = threading.Lock()
         self._waiters = 0
-        self._line = socket.socket(socket.AF_UNIX)
+        self._connection = socket.socket(socket.AF_UNIX)
         with short_path(folder.path, messages.SOCKET) as path:
-            self._line.connect(path)
-        threading.Thread(target=self._listen, name="headway-line", daemon=True).start()
+            self._connection.connect(path)
+        threading.Thread(target=self._listen, name="headway-connection", daemon=True).start()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for this function's calls, if wanted; the executor itself is not this function's to close."""
+        """Wait for this function's calls; the executor itself stays open."""
         futures = [pending.future for pending in list(self._calls.values())]
         if cancel_futures:
             for future in futures:
@@ -76,11 +76,11 @@ class NestedExecutor(Submitter):
             pending = _Pending(future, LocalCall(future, self._folder, needs))
             self._calls[future.task] = pending
             self._say(messages.Submit(spec))
-            pending.accepted.wait()  # the call is known before this function can end
+            pending.accepted.wait()  # so that the run knows of the call before this function can end
         return future
 
     def _new_key(self) -> str:
-        """The caller's key and a number: nobody has to be asked. Another attempt, or a fork, takes other numbers."""
+        """Return the caller's key and a free number; other attempts and forks get other keys."""
         own = self._task.rpartition("[")[2].rstrip("]")
         while not self._folder.reserve(key := f"{own}.{next(self._numbers)}"):
             pass
@@ -93,27 +93,27 @@ class NestedExecutor(Submitter):
         self._say(messages.Withdraw(task_id))
         pending = self._calls.pop(task_id, None)
         if pending is not None:
-            pending.call.called_off()  # or whoever waits for it would not learn that it is done
+            pending.call.called_off()  # so that a waiting thread learns that it is done
 
     def _waits(self, more: int) -> None:
-        """Let the executor know when this function begins to wait, and when it goes on."""
+        """Tell the executor when this function begins to wait, and when it goes on."""
         with self._waiters_lock:
             before = self._waiters > 0
             self._waiters += more
             now = self._waiters > 0
             if before is not now:
-                with contextlib.suppress(OSError):  # the executor is gone, and with it whoever could use the place
+                with contextlib.suppress(OSError):  # the executor is gone, so no other call can use the resources
                     self._say(messages.Waits(self._task, self._attempt, now))
 
     def _say(self, message: messages.Message) -> None:
-        with self._line_lock:
-            self._line.sendall(messages.line(message))
+        with self._send_lock:
+            self._connection.sendall(messages.line(message))
 
     def _listen(self) -> None:
-        for line in self._line.makefile("rb"):
+        for line in self._connection.makefile("rb"):
             message = messages.from_executor.decode(line)
             pending = self._calls.get(message.task)
-            if pending is None:  # it was called off meanwhile
+            if pending is None:  # it was called off
                 continue
             match message:
                 case messages.Accepted():
@@ -142,14 +142,14 @@ class _Pending:
 
 
 class _NestedFuture(TaskFuture[Value]):
-    """A future that lets others have this function's cores and memory while it is waited for."""
+    """A future that lends this function's cores and memory to other calls while a thread waits for it."""
 
     def __init__(
         self, task: str, place: CallPlace, withdraw: Callable[[str], None], waits: Callable[[int], None]
     ) -> None:
         super().__init__(task, place, withdraw)
         self._waits = waits
-        self._waiters = _Waiters(waits)  # where `concurrent.futures.wait` and `as_completed` enter themselves
+        self._waiters = _Waiters(waits)  # `concurrent.futures.wait` and `as_completed` append to it
 
     def result(self, timeout: float | None = None) -> Value:
         with self._waited_for():
@@ -172,7 +172,7 @@ class _NestedFuture(TaskFuture[Value]):
 
 
 class _Waiters(list[Any]):
-    """Those who wait for a future, among others. Each of them is counted."""
+    """The list of waiters of a future; each waiter is counted."""
 
     def __init__(self, waits: Callable[[int], None]) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""What a call's process and its executor say to each other: one JSON object a line, over a unix socket.
+"""Messages between a call's process and its executor: one JSON object per line, over a unix socket.
 
-Functions, arguments and values do not go this way: they lie in the folder of calls.
+Functions, arguments and values are not sent: they lie in the folder of calls.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ SOCKET = "socket"  # in the folder of calls
 
 
 class Message(Struct, frozen=True, tag_field="say", omit_defaults=True):
-    """One line."""
+    """A message, sent as one line."""
 
 
 class Submit(Message, frozen=True, tag="submit"):
-    """Make this call, which lies in the folder."""
+    """To the executor: make this call, which lies in the folder."""
 
     spec: CallSpec
 
 
 class Withdraw(Message, frozen=True, tag="withdraw"):
-    """Never mind that call."""
+    """To the executor: the call is cancelled."""
 
     task: str
 
 
 class Waits(Message, frozen=True, tag="waits"):
-    """The caller waits for calls of its own, or goes on."""
+    """To the executor: the caller waits for calls of its own, or goes on."""
 
     task: str
     attempt: int
@@ -39,19 +39,19 @@ class Waits(Message, frozen=True, tag="waits"):
 
 
 class Accepted(Message, frozen=True, tag="accepted"):
-    """The call will be made."""
+    """To the caller: the run knows of the call."""
 
     task: str
 
 
 class Started(Message, frozen=True, tag="started"):
-    """The call is being made."""
+    """To the caller: the call has started."""
 
     task: str
 
 
 class Done(Message, frozen=True, tag="done"):
-    """The call has ended: there is a value, or `error` says why not."""
+    """To the caller: the call has ended; its value is there, or `error` says why not."""
 
     task: str
     outcome: Outcome | None = None
@@ -68,5 +68,5 @@ from_executor: msgspec.json.Decoder[ToCall] = msgspec.json.Decoder(ToCall)
 
 
 def line(message: Message) -> bytes:
-    """The message as it is sent."""
+    """Encode a message."""
     return _ENCODER.encode(message) + b"\n"

@@ -1,4 +1,4 @@
-"""The executor's end of the line to functions that submit calls themselves."""
+"""The executor's end of the connections to functions that submit calls themselves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headway.workers.short_path import short_path
 
 
 class NestedServer:
-    """Listens in the folder of calls; one thread a function that has something to say."""
+    """Listens on a socket in the folder of calls, with one thread per connected function."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class NestedServer:
         threading.Thread(target=self._serve, name="headway-nested", daemon=True).start()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -69,15 +69,15 @@ class NestedServer:
         refused = ""
         try:
             self._accept(spec, _NestedCall(spec, caller))
-        except RuntimeError as error:  # the executor is about to be gone
+        except RuntimeError as error:  # the executor is shutting down
             refused = str(error)
-        caller.say(messages.Accepted(spec.task_id))  # after the run was told: the caller may end now
+        caller.say(messages.Accepted(spec.task_id))  # only after the run knows of the call: the caller may end now
         if refused:
             caller.say(messages.Done(spec.task_id, None, refused))
 
 
 class _Caller:
-    """The process of a function, as long as it listens. Whoever has something to say never waits for it."""
+    """The process of a function, as long as it listens. Sending a message never blocks."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -85,21 +85,21 @@ class _Caller:
         threading.Thread(target=self._write, name="headway-nested", daemon=True).start()
 
     def say(self, message: messages.Message) -> None:
-        """Send a message, in its turn."""
+        """Queue a message."""
         self._messages.put(message)
 
     def close(self) -> None:
-        """Say no more."""
+        """Send the queued messages, then stop."""
         self._messages.put(None)
 
     def _write(self) -> None:
-        with contextlib.suppress(OSError):  # it has ended: then nobody wants to know
+        with contextlib.suppress(OSError):  # the process has ended
             while (message := self._messages.get()) is not None:
                 self._connection.sendall(messages.line(message))
 
 
 class _NestedCall:
-    """Tells a function's process what became of a call; see `call_book.Submitted`."""
+    """Tells a function's process how a call ended; see `call_book.Submitted`."""
 
     def __init__(self, spec: CallSpec, caller: _Caller) -> None:
         self._task = spec.task_id
@@ -116,4 +116,4 @@ class _NestedCall:
         self._caller.say(messages.Done(self._task, outcome, str(error), isinstance(error, NeedError)))
 
     def called_off(self) -> None:
-        pass  # whoever called it off knows
+        pass  # the process itself called it off

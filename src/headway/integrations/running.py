@@ -1,4 +1,4 @@
-"""`headway.run`: a workflow, from a file or built in code, run by a program."""
+"""`headway.run`: run a workflow from a file or built in code."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from headway.drivers.runs import Options, start
+from headway.api.run_result import RunResult
+from headway.api.settings import RunSettings
+from headway.api.start import start
 from headway.integrations.amounts import stated_amounts
-from headway.journal.folder import RunFolder
-from headway.model.errors import HeadwayError, InputError
+from headway.model.errors import HeadwayError
 from headway.model.outcome import Ending, Outcome, Usage
 from headway.model.records import Decision, Event, GiveUp, Reuse, TaskEnded
 from headway.model.workflow import Workflow
-from headway.ordering import DEFAULT_ORDER
-from headway.sizing import DEFAULT_SIZER
 
 
 class Run(Struct):
@@ -33,7 +32,7 @@ class Run(Struct):
 
     @property
     def usage(self) -> dict[str, Usage]:
-        """What each task used that succeeded in this run."""
+        """What each task used that succeeded in this run, by task."""
         return {task: outcome.usage for task, outcome in self.outcomes.items() if outcome.ending is Ending.SUCCESS}
 
     def _observe(self, batch: Sequence[Event | Decision]) -> None:
@@ -48,7 +47,7 @@ class Run(Struct):
 
 
 class RunError(HeadwayError):
-    """A run did not succeed; `run` tells all about it."""
+    """A run did not succeed; `run` describes it."""
 
     def __init__(self, what: str, run: Run) -> None:
         super().__init__(what, where=str(run.directory))
@@ -62,8 +61,8 @@ def run(
     cores: float | None = None,
     memory: float | str | None = None,
     disk: float | str | None = None,
-    sizer: str = DEFAULT_SIZER,
-    order: str = DEFAULT_ORDER,
+    sizer: str = RunSettings().sizer,
+    order: str = RunSettings().order,
     seed: int = 0,
     keep_going: bool = False,
     again: bool = False,
@@ -73,32 +72,31 @@ def run(
     """Run what is new or has changed of a workflow, or of the workflow in a file, as `headway run` does.
 
     It runs in `directory`: by default the file's, for a workflow built in code the current one. Options are those of
-    the command. Raises a `RunError` unless all tasks succeeded; with `check=False` the returned `Run` tells.
+    the command. Raises a `RunError` unless all tasks succeeded or `check` is False.
     """
-    if isinstance(workflow, Workflow):
-        graph, source, place = workflow, "", Path()
-    else:
-        from headway.formats.read_any import read_instance
-
-        place = Path(workflow).parent
-        graph, source = read_instance(Path(workflow)).workflow, str(workflow)
-    stated = stated_amounts(cores, memory, disk)
-    options = Options(sizer, order, seed, keep_going=keep_going, again=again, stated=stated, fresh=fresh)
+    settings = RunSettings(
+        **stated_amounts(cores, memory, disk),
+        sizer=sizer,
+        order=order,
+        seed=seed,
+        keep_going=keep_going,
+        again=again,
+        fresh=fresh,
+    )
+    place = Path() if isinstance(workflow, Workflow) else Path(workflow).parent
     result = Run(directory=(Path(directory) if directory is not None else place).absolute())
-    if not result.directory.is_dir():
-        raise InputError("there is no such directory", where=str(result.directory))
-    folder, result.status = _outside_of_any_loop(graph, options, source, result)
-    result.number = folder.run
+    ended = _outside_of_any_loop(workflow, settings, result)
+    result.number, result.status = ended.run, ended.state
     if check and result.status != "succeeded":
         raise RunError(_sentence(result), result)
     return result
 
 
-def _outside_of_any_loop(graph: Workflow, options: Options, source: str, result: Run) -> tuple[RunFolder, str]:
-    """Drive the run here, or beside if this thread has an event loop at work already, as notebooks do."""
+def _outside_of_any_loop(workflow: Workflow | str | os.PathLike[str], settings: RunSettings, result: Run) -> RunResult:
+    """Drive the run here, or in another thread if this one has a running event loop, as notebooks do."""
 
-    def drive() -> tuple[RunFolder, str]:
-        return start(graph, result.directory, options, source=source, observers=[result._observe])
+    def drive() -> RunResult:
+        return start(workflow, result.directory, settings, observers=[result._observe])
 
     try:
         asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""What every executor of ours can do: submit, map, and say how much the next calls need."""
+"""The base of all executors: submit, map, and settings for the next calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 
 
 class CallSettings(Struct, frozen=True):
-    """What calls are called and given."""
+    """The category of calls, their hints, priority and retries."""
 
     category: str | None = None
     hints: dict[str, float] = field(default_factory=dict)
@@ -37,7 +37,10 @@ class CallSettings(Struct, frozen=True):
         kwargs: Mapping[str, Any],
         new_future: Callable[[str, CallPlace], TaskFuture[Any]],
     ) -> tuple[TaskFuture[Any], CallSpec | None, list[TaskFuture[Any]]]:
-        """A call on disk, its future, and the futures it needs; if it cannot be pickled, a future that says so."""
+        """Write a call to disk; return its future, its spec, and the futures it needs.
+
+        If the call cannot be pickled, the future has that exception, and the spec is None.
+        """
         category = self.category or category_of(function)
         spec = CallSpec(key, category, (), self.hints, self.priority, self.retries, self.malleable)
         future = new_future(spec.task_id, CallPlace(folder.path, key))
@@ -51,7 +54,7 @@ class CallSettings(Struct, frozen=True):
 
 
 class Submitter(StandardExecutor):
-    """An executor whose calls have settings; `using` is the same executor with other ones."""
+    """An executor whose calls have settings; `using` returns the same executor with other settings."""
 
     _settings: CallSettings
 
@@ -59,16 +62,16 @@ class Submitter(StandardExecutor):
     def _call(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], settings: CallSettings
     ) -> TaskFuture[Any]:
-        """Have a function called somewhere."""
+        """Submit the call of a function."""
 
     def submit(self, fn: Callable[..., Value], /, *args: Any, **kwargs: Any) -> TaskFuture[Value]:
-        """Have `fn(*args, **kwargs)` called in a process of its own; futures among the arguments are waited for."""
+        """Call `fn(*args, **kwargs)` in a process of its own, when the futures among the arguments have values."""
         return self._call(fn, args, kwargs, self._settings)
 
     def map(
         self, fn: Callable[..., Value], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
     ) -> Iterator[Value]:
-        """As the standard one: values in the order of the arguments. A process calls `fn` for `chunksize` of them."""
+        """Return values in the order of the arguments; one process makes `chunksize` calls."""
         if chunksize < 1:
             raise ValueError("chunksize must be >= 1.")
         if chunksize == 1:
@@ -90,10 +93,10 @@ class Submitter(StandardExecutor):
         malleable: bool | None = None,
         **resources: float | str,
     ) -> Submitter:
-        """This executor with settings for the calls that are submitted through the result.
+        """Return this executor with other settings for the calls that are submitted through the result.
 
         `category` says which calls are alike (by default the function's name), `retries` how often a call that raised
-        is tried again; `cores`, `memory`, `time`, `gpus` are hints: `executor.using(memory="2 GB", cores=2)`. A
+        is repeated; `cores`, `memory`, `time`, `gpus` are hints: `executor.using(memory="2 GB", cores=2)`. A
         `malleable` call uses as many cores as the environment variable `HEADWAY_CORES` says.
         """
         changes: dict[str, Any] = {
@@ -112,7 +115,7 @@ class Submitter(StandardExecutor):
 
 
 class _Using(Submitter):
-    """Another executor, with other settings."""
+    """A view of an executor with other settings."""
 
     def __init__(self, base: Submitter, settings: CallSettings) -> None:
         self._base = base
@@ -128,7 +131,7 @@ class _Using(Submitter):
 
 
 def category_of(function: Callable[..., Any]) -> str:
-    """What a function is called, as a category."""
+    """Return the function's name as a category."""
     while isinstance(function, functools.partial):
         function = function.func
     name = getattr(function, "__name__", type(function).__name__)

@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 
 
 class TaskError(HeadwayError):
-    """A call's process ended without a value: it used up its memory or time, exited, was killed."""
+    """A call's process ended without a value: it exceeded its memory or time, exited, or was killed."""
 
     def __init__(self, what: str, outcome: Outcome | None = None) -> None:
         super().__init__(what)
@@ -22,38 +22,38 @@ class TaskError(HeadwayError):
 
 
 class NeedError(TaskError):
-    """A call was not made, because one whose value is among its arguments failed or was cancelled."""
+    """A call was not made, because a call whose value is among its arguments failed or was cancelled."""
 
 
 class RemoteTraceback(Exception):  # noqa: N818 - it is the cause of an error, shown below it
-    """The traceback in the process where an exception was raised, as its text."""
+    """The text of a traceback in the process where an exception was raised."""
 
     def __str__(self) -> str:
         return f'\n"""\n{self.args[0]}"""'
 
 
 class TaskFuture(Future[Value], HasPlace):
-    """A future as `concurrent.futures` knows it. Given to another call as an argument, it stands for its value."""
+    """A future of `concurrent.futures`. As an argument of another call, it stands for its value."""
 
     def __init__(self, task: str, place: CallPlace, withdraw: Callable[[str], None]) -> None:
         super().__init__()
-        self.task = task  # its name in the run, for `headway why` and its like
+        self.task = task  # its name in the run, for `headway why` and `headway logs`
         self.place = place
         self.outcome: Outcome | None = None  # of the last attempt
         self._withdraw = withdraw
 
     @property
     def usage(self) -> Usage | None:
-        """What the last attempt used; None while there is none."""
+        """What the last attempt used; None before the first attempt has ended."""
         return self.outcome.usage if self.outcome else None
 
     @property
     def attempts(self) -> int:
-        """How often it was tried, as far as is known."""
+        """The number of attempts that have ended."""
         return self.outcome.attempt if self.outcome else 0
 
     def cancel(self) -> bool:
-        """Call it off; False if it is running or done."""
+        """Cancel the call; False if it is running or done."""
         done = super().cancel()
         if done:
             self._withdraw(self.task)

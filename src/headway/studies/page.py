@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
+from headway.drivers.assemble import plans as all_plans
 from headway.model.units import format_duration
 from headway.report.page_style import grouped_table, page_of, quiet_paragraph, table, words_table
 from headway.report.words import NOTHING, share
 from headway.studies.charts import COLOURS_SAY, Dot, ratio_chart
-from headway.studies.plans import plan_named
 from headway.studies.summary import Standing, Summary
 from headway.studies.tables import range_words, verdict
 
@@ -48,7 +48,7 @@ def _body(summary: Summary, settings: Sequence[str]) -> Iterator[str]:
                 yield f"<details><summary>{escape(name)}: all figures</summary>"
                 yield f"{chart(standings, reference)}{_table(standings, reference)}</details>"
     yield "<h2>What the plans do</h2>"
-    yield words_table(("plan", ""), [(escape(it.plan), escape(plan_named(it.plan).words)) for it in summary.overall])
+    yield words_table(("plan", ""), [(escape(it.plan), escape(all_plans()[it.plan].words)) for it in summary.overall])
 
 
 def chart(standings: Sequence[Standing], reference: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from headway.drivers.assemble import plans as all_plans
 from headway.drivers.simulated import simulate
 from headway.drivers.through_queue import Through, run_through
 from headway.kernels.batch.queue import BatchQueue
@@ -18,7 +19,6 @@ from headway.model.instance import Instance
 from headway.model.records import Decision, Event, SeenWait, Submit
 from headway.report.queue.through_queue import passage_of
 from headway.simulation.batch import seen_waits
-from headway.studies.plans import plan_named
 from headway.studies.queues import Queue, named
 from headway.studies.recorded import recorded_instance
 
@@ -123,7 +123,7 @@ def rows_of(runs: Sequence[Run]) -> Iterator[Row]:
 def _row(run: Run, queue: BatchQueue, seen: tuple[SeenWait, ...]) -> Row:
     began = time.process_time()
     instance = instance_of(run.workflow)
-    through = Through(plan_named(run.plan), run.start_s, seed=run.seed, seen_waits=seen)
+    through = Through(all_plans()[run.plan], run.start_s, seed=run.seed, seen_waits=seen)
     simulated = run_through(instance, through)
     simulate(queue.clone(), [simulated])
     passage = passage_of(run.plan, simulated.journal)

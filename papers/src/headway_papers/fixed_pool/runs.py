@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from headway.drivers.assemble import known, orders, sizers
+from headway.drivers.run_settings import RunSettings, run_started
 from headway.drivers.simulated import OutcomeOf, SimulatedRun, simulate
 from headway.engine.engine import Engine
 from headway.engine.placer import Placer
 from headway.kernels.batch.queue import BatchQueue
-from headway.model import records
 from headway.model.instance import Instance
 from headway.model.records import Decision, Event
 from headway.model.resources import Resources
@@ -17,7 +17,6 @@ from headway.model.task import Task
 from headway.planning.one_allocation import OneAllocation
 from headway.sizing.base import Allocator, Sizer
 from headway.sizing.per_resource import PerResource
-from headway.version import __version__
 from headway_papers.fixed_pool.pool import POOL, PoolResult, pool_outcome, pool_result
 
 SIZED = ("cores", "memory_bytes")  # the resources of a fixed pool
@@ -32,7 +31,7 @@ def run_in_pool(
     input_bytes: Callable[[Task], int] = lambda task: 0,
 ) -> list[Event | Decision]:
     """The records of a run of `tasks`, parents before children, by the engine and policies of real runs."""
-    settings = records.RunStarted(0.0, "1", "pool", "pool", "", "", __version__, "", order)
+    settings = run_started(RunSettings(sizer="", order=order), name="pool", at=0.0, uid="pool")
     engine = Engine(settings, allocator, known("order", order, orders())(), OneAllocation(), Placer())
     run = SimulatedRun(engine, tasks, outcome_of, pool, input_bytes)
     simulate(BatchQueue(1), [run])

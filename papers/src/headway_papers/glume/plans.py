@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 
+from headway.drivers.assemble import plans as all_plans
 from headway.grouping.base import Grouper
 from headway.grouping.glume import Glume
 from headway.grouping.zhang import Zhang
@@ -12,7 +13,6 @@ from headway.model.errors import InputError
 from headway.planning import Plan
 from headway.planning.base import Estimate, Planner
 from headway.planning.staged import StagedPlanner
-from headway.studies.plans import plan_names
 from headway.timing.on_start import OnStart
 
 ZHANG_AS_CODED = "zhang-as-coded"
@@ -51,6 +51,6 @@ GLUME = _on_start(GLUME_AS_CODED, "GLUME as the thesis's simulator has it.", Glu
 def check_plans(names: Sequence[str]) -> None:
     """Refuse a name that no plan has."""
     for name in names:
-        if name not in plan_names():
-            todo = f"there are {', '.join(sorted(plan_names()))}"
+        if name not in all_plans():
+            todo = f"there are {', '.join(sorted(all_plans()))}"
             raise InputError(f"there is no plan called {name!r}", where="--plans", todo=todo)

@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec import structs, to_builtins
 
+from headway.drivers.assemble import plans as all_plans
 from headway.model.units import format_duration
 from headway.report.words import count, share
 from headway.studies.paired import BEATS
-from headway.studies.plans import plan_named
 from headway_papers.frame.report import Report, Verdict, verdicts_json
 from headway_papers.glume.chapter_7 import READINGS, Gains
 from headway_papers.glume.goal import OURS, Cell, Goal, verdicts_of
@@ -41,7 +41,7 @@ def report(results: Results) -> Report:
         seed=asked.seed,
         skipped=[f"{rival}: no runs of {OURS} beside it" for goal in goals for rival in goal.skipped],
         findings=list(findings(results)),
-        terms=[(plan, plan_named(plan).words) for plan in plans],
+        terms=[(plan, all_plans()[plan].words) for plan in plans],
         ending=f"{count(results.new_runs, 'new run')} took {format_duration(results.took_s)}. --full would be "
         f"{results.full_runs:,} runs and take about {format_duration(results.full_s)} of all cores here; with --out it "
         "can be interrupted and continued.",

@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec import Struct, structs, to_builtins
 
-from headway.drivers.runs import Options, start
+from headway.drivers.run_settings import RunSettings
+from headway.drivers.runs import start
 from headway.formats.headway_yaml import read_workflow
 from headway.journal.folder import RunFolder
 from headway.journal.sqlite import SqliteJournal
@@ -76,7 +77,7 @@ def _course(
     tell: Callable[[str], None],
 ) -> RealCourse:
     workflow = _copied(source, example, folder, small)
-    options = Options(sizer=approach, seed=seed, again=True, history=str(folder / "history.db"))
+    options = RunSettings(sizer=approach, seed=seed, again=True, history=str(folder / "history.db"))
     runs: list[RunFigures] = []
     before: Choices = {}
     alike = 0

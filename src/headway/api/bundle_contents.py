@@ -1,4 +1,4 @@
-"""What a support request needs of a run: its journal, logs of managers and jobs; without secrets, and not too much."""
+"""The contents of a bundle: a run's journal and the logs of managers and jobs, without secrets and limited in size."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from headway.api.bundle_secrets import Scrubber
 from headway.journal.base import Journal
 from headway.journal.folder import RunFolder
 from headway.model.records import TasksAdded, encode
 from headway.model.units import format_bytes
-from headway.report.bundle_secrets import Scrubber
 from headway.report.words import count
 
-_HEAD_BYTES = 200_000  # of a log that is too long, and
+_HEAD_BYTES = 200_000  # kept from the beginning of a long log
 _TAIL_BYTES = 800_000
 _JOURNAL_HEAD_BYTES = 16_000_000
 _JOURNAL_TAIL_BYTES = 32_000_000
@@ -24,23 +24,23 @@ _ALL_LOGS_BYTES = 64_000_000
 _JOB_FILES = ("*log", "script.sh", "asked.json", "started-*", "ended-*")
 
 
-class Bundle(Struct):
-    """Texts by name, and in words what is not among them."""
+class Contents(Struct):
+    """Texts by file name, and sentences about what is left out."""
 
     texts: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
 
 def learn_secrets(journal: Journal, scrubber: Scrubber) -> None:
-    """Let the scrubber know the environment of every task, so that it is found in logs as well."""
+    """Tell the scrubber the values of every task's environment, so that it finds them in logs as well."""
     for record in journal.replay(kinds=("tasks-added",)):
         if isinstance(record, TasksAdded):
             for task in record.tasks:
                 scrubber.learn(task.environment)
 
 
-def add_journal(bundle: Bundle, journal: Journal, scrubber: Scrubber) -> None:
-    """The records, a JSON document a line; of very many the first and the last."""
+def add_journal(contents: Contents, journal: Journal, scrubber: Scrubber) -> None:
+    """Add the records, one JSON document per line; of a very long journal only its beginning and its end."""
     head: list[str] = []
     tail: deque[str] = deque()
     head_bytes = tail_bytes = dropped = 0
@@ -57,12 +57,12 @@ def add_journal(bundle: Bundle, journal: Journal, scrubber: Scrubber) -> None:
             dropped += 1
     if dropped:
         head.append(json.dumps({"left_out": dropped}))
-        bundle.left_out.append(f"{count(dropped, 'record')} from the middle of the journal, which is very long")
-    bundle.texts["journal.jsonl"] = "".join(f"{line}\n" for line in (*head, *tail))
+        contents.left_out.append(f"{count(dropped, 'record')} from the middle of the journal, which is very long")
+    contents.texts["journal.jsonl"] = "".join(f"{line}\n" for line in (*head, *tail))
 
 
-def add_logs(bundle: Bundle, folder: RunFolder, manager_log: Path, scrubber: Scrubber) -> None:
-    """Logs of managers, the pool's scheduler and jobs, the newest jobs first, until it is enough."""
+def add_logs(contents: Contents, folder: RunFolder, manager_log: Path, scrubber: Scrubber) -> None:
+    """Add logs of managers, the pool's scheduler and jobs, newest jobs first, up to a limit."""
     room = _ALL_LOGS_BYTES
     without_room = 0
     pool_log = folder.path / "pool" / "scheduler.log"
@@ -74,20 +74,20 @@ def add_logs(bundle: Bundle, folder: RunFolder, manager_log: Path, scrubber: Scr
             without_room += 1
             continue
         room -= len(text)
-        bundle.texts[str(path.relative_to(folder.path))] = scrubber.text(text)
+        contents.texts[str(path.relative_to(folder.path))] = scrubber.text(text)
     if without_room:
-        bundle.left_out.append(f"{count(without_room, 'log')} of older jobs, for want of room")
+        contents.left_out.append(f"{count(without_room, 'log')} of older jobs, because of the size limit")
 
 
-def add_what_is_missing(bundle: Bundle, folder: RunFolder) -> None:
-    """What lies in the run's folder and is nobody else's business."""
-    bundle.left_out += [
+def add_what_is_missing(contents: Contents, folder: RunFolder) -> None:
+    """Say which files of the run's folder are left out."""
+    contents.left_out += [
         "what tasks wrote to standard output and error: `headway logs TASK` shows it",
         "the workflow's files, inputs and outputs",
         "values of the tasks' environment variables",
     ]
     if (folder.path / "pool").exists():
-        bundle.left_out.append("keys and certificates of the pool")
+        contents.left_out.append("keys and certificates of the pool")
 
 
 def _job_files(folder: RunFolder) -> Iterator[Path]:
@@ -102,7 +102,7 @@ def _job_files(folder: RunFolder) -> Iterator[Path]:
 
 
 def _shortened(path: Path) -> str | None:
-    """A file's text, whole lines; of a long one beginning and end."""
+    """Return a file's text; of a long file, whole lines from its beginning and its end."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)

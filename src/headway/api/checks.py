@@ -1,4 +1,4 @@
-"""What `headway doctor` looks at."""
+"""The checks of `doctor`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LITTLE_DISK_BYTES = 1_000_000_000
 
 
 class Check(Struct, frozen=True):
-    """One finding."""
+    """The result of one check: OK, WARN or FAIL, what was checked, and what was found."""
 
     mark: str
     about: str
@@ -28,7 +28,7 @@ class Check(Struct, frozen=True):
 
 
 def examine(directory: Path) -> Iterator[Check]:
-    """Everything that decides whether and how well Headway works in `directory`."""
+    """Yield all checks that decide whether and how well Headway works in `directory`."""
     yield Check(OK, "headway", f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}")
     yield _shell()
     yield _machine(directory)
@@ -58,7 +58,7 @@ def _machine(directory: Path) -> Check:
 
 
 def _measuring() -> Check:
-    """How the peak memory of tasks is found."""
+    """Check how the peak memory of tasks is measured."""
     try:
         from headway.workers.trees import detect_method
 
@@ -69,7 +69,7 @@ def _measuring() -> Check:
 
 
 def _control_groups() -> Check:
-    """Which control groups there are, and where this process is in them."""
+    """Check which control groups exist, and in which of them this process is."""
     try:
         mine = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError as error:
@@ -77,11 +77,11 @@ def _control_groups() -> Check:
     unified = Path("/sys/fs/cgroup/cgroup.controllers")
     if unified.exists():
         controllers = unified.read_text().strip() or "no controllers"
-        place = next((line[3:] for line in mine if line.startswith("0::")), "?")
-        return Check(OK, "cgroups", f"version 2 at {place}, with {controllers}")
+        path = next((line[3:] for line in mine if line.startswith("0::")), "?")
+        return Check(OK, "cgroups", f"version 2 at {path}, with {controllers}")
     memory = next((line.split(":", 2)[2] for line in mine if "memory" in line.split(":")[1].split(",")), None)
     if memory is None:
-        return Check(WARN, "cgroups", "no memory controller is to be seen from here")
+        return Check(WARN, "cgroups", "no memory controller is visible from here")
     return Check(OK, "cgroups", f"version 1, memory controller at {memory}")
 
 
@@ -105,7 +105,7 @@ def _disk(directory: Path) -> Check:
 
 
 def _file_system(directory: Path) -> Check:
-    """What decides how the journal is written: a network file system cannot hold a write-ahead log."""
+    """Check how the journal is written: a network file system cannot hold a write-ahead log."""
     from headway.file_systems import file_system_of, journal_mode
 
     kind = file_system_of(directory)
@@ -125,7 +125,7 @@ def _containers() -> Check:
 
 
 def _others(directory: Path) -> Check:
-    """Runs in this directory, and who is at work on them."""
+    """Check for runs in this directory and their manager."""
     from headway.journal.folder import Project
 
     try:
@@ -136,4 +136,4 @@ def _others(directory: Path) -> Check:
         return Check(WARN, "runs", f"cannot be read: {error.strerror}")
     if manager is not None:
         return Check(OK, "runs", f"{runs}, and process {manager.pid} on {manager.host} is at work on run {manager.run}")
-    return Check(OK, "runs", f"{runs or 'none yet'}, and nobody is at work here")
+    return Check(OK, "runs", f"{runs or 'none yet'}, and no manager is at work here")

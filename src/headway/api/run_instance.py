@@ -1,4 +1,4 @@
-"""A run as an `Instance`: its workflow, and what each task took, for exchange with other tools and for simulation."""
+"""A run as an `Instance`: its workflow and what each task used, for other tools and for simulation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headway.report.run.summary import RunSummary
 
 
 def instance_of(folder: RunFolder) -> Instance:
-    """What the run's journal tells; a task whose result was reused has the figures of the run that made it."""
+    """Read a run's journal; a task whose result was reused has the figures of the run that executed it."""
     folded = _fold(folder)
     earlier: dict[str, RunFold] = {}
     for task, run in folded.reused.items():
@@ -31,21 +31,21 @@ def instance_of(folder: RunFolder) -> Instance:
 
 
 class RunFold:
-    """Fold records with `apply`, in order. Only a success leaves figures: what failed did not do its work."""
+    """The figures of a run, from records applied in order. Only successful attempts count."""
 
     def __init__(self) -> None:
         self.recorded: dict[str, Recorded] = {}
-        self.reused: dict[str, str] = {}  # by task, the run whose result stands
+        self.reused: dict[str, str] = {}  # the run whose result was reused, by task
         self._summary = RunSummary()
         self._tasks: list[Task] = []
         self._launched: dict[str, records.Launch] = {}
         self._machines: dict[str, Resources] = {}
         self._made_bytes: dict[str, int] = {}
-        self._read: dict[str, tuple[list[str], int]] = {}  # by task, real input files and their bytes together
+        self._read: dict[str, tuple[list[str], int]] = {}  # by task, its input files and their total bytes
 
     @classmethod
     def of(cls, journal: Journal) -> RunFold:
-        """All that a journal holds so far."""
+        """Apply all records of a journal."""
         folded = cls()
         for record in journal.replay():
             folded.apply(record)
@@ -71,7 +71,7 @@ class RunFold:
                 self._made_bytes |= {path: stamp.size_bytes for path, stamp in record.outcome.outputs.items()}
 
     def adopt(self, task: str, earlier: RunFold) -> None:
-        """Take a task's figures, if there are any, from the run that did the work."""
+        """Take a task's figures, if there are any, from the run that executed it."""
         if task in earlier.recorded:
             self.recorded[task] = earlier.recorded[task]
             machine = self.recorded[task].machine
@@ -79,7 +79,7 @@ class RunFold:
                 self._machines.setdefault(machine, earlier._machines[machine])
 
     def instance(self, directory: Path) -> Instance:
-        """What it came to. Sizes of files that no record tells are looked up in `directory`."""
+        """Return the instance. Sizes of files that are in no record are looked up in `directory`."""
         settings = self._summary.settings
         name = settings.name if settings else "workflow"
         return Instance(
@@ -116,14 +116,14 @@ class RunFold:
 
 
 def _sizes(directory: Path, paths: Iterable[str]) -> dict[str, int]:
-    """The sizes of those that are there as plain files."""
+    """Return the sizes of the paths that are plain files."""
     found: dict[str, int] = {}
     for path in dict.fromkeys(paths):
         try:
             if (directory / path).is_file():
                 found[path] = (directory / path).stat().st_size
         except OSError:
-            continue  # gone since, or out of reach: then its size is not known
+            continue  # gone or not readable: its size is unknown
     return found
 
 
@@ -146,5 +146,5 @@ def _fold(folder: RunFolder) -> RunFold:
 def _fold_if_there(folder: RunFolder, run: str) -> RunFold:
     try:
         return _fold(Project(folder.directory).run(run))
-    except HeadwayError:  # somebody cleaned up
+    except HeadwayError:  # the run was deleted
         return RunFold()

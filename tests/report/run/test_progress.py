@@ -8,13 +8,13 @@ import re
 import pytest
 from rich.console import Console
 
-from headway.cli.live import picture
-from headway.cli.news import news_of
-from headway.cli.progress import Lines, Progress
 from headway.model import records
 from headway.model.outcome import Ending
 from headway.model.records import Decision, Event, Why
 from headway.model.resources import Resources
+from headway.report.run.live_picture import picture
+from headway.report.run.news import news_of
+from headway.report.run.progress import Lines, Progress
 from headway.report.run.summary import RunSummary
 from tests.report.records import GB, ended, launch, started, task
 
@@ -31,7 +31,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr("headway.cli.progress.time.time", lambda: self.now)
+        monkeypatch.setattr("headway.report.run.progress.time.time", lambda: self.now)
 
 
 def written(console: Console) -> list[str]:
@@ -79,13 +79,13 @@ def test_a_retry_after_a_lost_node() -> None:
         ("now", 1, "stopping at once: ending 1 running task"),
     ],
 )
-def test_a_wish_to_stop(mode: str, running: int, words: str) -> None:
+def test_a_request_to_stop_is_news(mode: str, running: int, words: str) -> None:
     names = [f"t{number}" for number in range(running)]
     summary = after(*started(*map(task, names)), *(launch(name, 1, Resources()) for name in names))
     assert str(news_of(records.UserCancel(120, mode), summary)) == words  # type: ignore[arg-type]
 
 
-def test_names_and_messages_cannot_command_the_terminal() -> None:
+def test_control_characters_in_names_and_messages_are_not_printed() -> None:
     wild = "a\x1b[2J"
     summary = after(*started(task(wild)))
     news = news_of(records.GiveUp(120, wild, Why("engine", "exit-code", {}, "b\x1b]0;x\x07c")), summary)
@@ -111,7 +111,7 @@ def test_a_progress_line_at_every_tenth_but_not_for_every_task(
     assert text[1] == " 10%, 100 of 1,000 done, 0 running"
 
 
-def test_long_silences_become_longer(monkeypatch: pytest.MonkeyPatch, console: Console) -> None:
+def test_progress_lines_become_rarer_as_a_run_goes_on(monkeypatch: pytest.MonkeyPatch, console: Console) -> None:
     clock = Clock(monkeypatch)
     names = [f"t{number}" for number in range(100_000)]
     lines = Lines(RunSummary(), console)
@@ -122,7 +122,7 @@ def test_long_silences_become_longer(monkeypatch: pytest.MonkeyPatch, console: C
     assert 50 < len(written(console)) < 200
 
 
-def test_a_flood_of_failures_is_dammed(monkeypatch: pytest.MonkeyPatch, console: Console) -> None:
+def test_after_fifty_failures_they_are_only_counted(monkeypatch: pytest.MonkeyPatch, console: Console) -> None:
     Clock(monkeypatch)
     names = [f"t{number}" for number in range(500)]
     lines = Lines(RunSummary(), console)
@@ -134,7 +134,7 @@ def test_a_flood_of_failures_is_dammed(monkeypatch: pytest.MonkeyPatch, console:
     assert len(text) == 52
 
 
-def test_a_display_that_cannot_be_read_any_more_does_no_harm() -> None:
+def test_a_display_that_cannot_write_does_not_stop_the_run() -> None:
     class Broken(Progress):
         asked = 0
 

@@ -1,4 +1,4 @@
-"""Progress of a run, shown as its records become durable: the base of all displays, and the one for logs."""
+"""Progress of a run, shown as its records become durable: the base of all displays, and the display for logs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from types import TracebackType
 from rich.console import Console
 from rich.text import Text
 
-from headway.cli.news import Kind, News, news_of
-from headway.cli.output import silence
 from headway.model.records import Decision, Event
+from headway.report.run.news import Kind, News, news_of
 from headway.report.run.summary import RunSummary
 from headway.report.saying import show
+from headway.report.streams import silence
 from headway.report.words import clock, count, harmless
 
-# In a log, a progress line comes at least this late after the last one; later and later as a run goes on.
+# The shortest time between two progress lines in a log; it grows as a run goes on.
 _SHORTEST_S = 10.0
 _STEPS = 10
 _MOST_OF_A_KIND = 50
@@ -25,10 +25,10 @@ STYLES = {Kind.FAILED: "bold red", Kind.RETRY: "yellow", Kind.LOST: "yellow", Ki
 
 
 class Progress:
-    """Keeps a summary up to date and shows nothing: also what `--quiet` uses. Others show more by overriding hooks.
+    """Keeps a summary up to date and shows nothing, as `--quiet` wants; subclasses override `_tell` to show more.
 
-    A display must never harm the run: when nobody can read it any more (a closed pipe, a vanished terminal), it stops
-    showing and the run goes on.
+    A display must never harm the run: when its output cannot be written any more (a closed pipe, a closed terminal), it
+    stops showing and the run goes on.
     """
 
     def __init__(self, summary: RunSummary) -> None:
@@ -43,8 +43,13 @@ class Progress:
     ) -> None:
         pass
 
+    def catch_up(self, batch: Sequence[Event | Decision]) -> None:
+        """Bring the summary up to date with records from before this process watched: they are no news."""
+        for record in batch:
+            self.summary.apply(record)
+
     def __call__(self, batch: Sequence[Event | Decision]) -> None:
-        """Observer of the driver: `batch` is durable now."""
+        """Observe a driver: `batch` is durable now."""
         told = self._fold(batch)
         if self._readable:
             try:
@@ -53,11 +58,11 @@ class Progress:
                 self._give_up()
 
     def _give_up(self) -> None:
-        """Nobody can read this any more."""
+        """Stop showing: the output cannot be written any more."""
         self._readable = False
 
     def _fold(self, batch: Sequence[Event | Decision]) -> list[News]:
-        """Bring the summary up to date; returns the news in it."""
+        """Bring the summary up to date; return the news in the batch."""
         told: list[News] = []
         for record in batch:
             news = news_of(record, self.summary)
@@ -67,11 +72,11 @@ class Progress:
         return told
 
     def _tell(self, told: Sequence[News]) -> None:
-        """Show news, and where the run is now."""
+        """Show news, and how far the run is."""
 
 
 class Lines(Progress):
-    """Line by line, for logs: the start, what went wrong as it happens, and where the run is every now and then."""
+    """Prints lines, for logs: the start, what goes wrong, and from time to time how far the run is."""
 
     def __init__(self, summary: RunSummary, console: Console) -> None:
         super().__init__(summary)
@@ -119,14 +124,14 @@ class Lines(Progress):
 
 
 def styled(news: News) -> Text:
-    """A line of news with its kind in colour."""
+    """Return a line of news with its kind in colour."""
     style = STYLES[news.kind]
     subject = Text.assemble(" ", (news.subject, "bold"), ": ") if news.subject else Text(" ")
     return Text.assemble((str(news.kind), style), subject, news.text)
 
 
 def greeting(summary: RunSummary) -> Text:
-    """What is about to happen."""
+    """Return the line that a display begins with: the workflow, its tasks and the limits."""
     settings, whole = summary.settings, summary.whole()
     name = harmless(settings.name) if settings else ""
     run = settings.run if settings else ""
@@ -143,7 +148,7 @@ def greeting(summary: RunSummary) -> Text:
 
 
 def state_of(summary: RunSummary) -> str:
-    """Where the run is, in one line."""
+    """Return how far the run is, in one line."""
     whole = summary.whole()
     retrying = len(summary.troubles)
     parts = [

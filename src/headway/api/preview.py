@@ -1,23 +1,25 @@
-"""What `headway run` would do: the engine and the sizer asked without a node to run on."""
+"""`preview`: what a run would do. The engine and the policies are those of the run, asked without a node to run on."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from headway.clusters.machine import machine, part_of
-from headway.drivers.assemble import allocator_of, assemble
+from headway.api.runnable import Runnable, Scale, runnable
+from headway.api.settings import RunSettings
 from headway.drivers.digests import Digests
 from headway.drivers.inputs import InputReader, check_sources
-from headway.drivers.run_history import RunHistory, Warn, history_key
-from headway.drivers.runs import Options
+from headway.drivers.run_history import Warn, warn_program
+from headway.drivers.runs import prepare
 from headway.engine.engine import Engine
+from headway.engine.launching import does_not_fit
 from headway.engine.state import Phase, TaskState
-from headway.journal.folder import Project
+from headway.journal.folder import Project, RunFolder
 from headway.journal.results import known_results
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
@@ -25,24 +27,23 @@ from headway.model.resources import Resources
 from headway.model.task import Fingerprint
 from headway.model.workflow import Workflow
 from headway.report.run.document import amounts
-from headway.sizing.base import Allocation, Allocator, Context
+from headway.sizing.base import Allocation
 
 RUNS, MAY_RUN, STANDS, FAILS = "runs", "may run", "stands", "would fail"
 
 
 class Verdict(Struct, frozen=True):
-    """What would become of one task; sizes only where it would surely run."""
+    """What would become of one task; `given` only if the task is certain to run."""
 
     task: str
     category: str
-    verdict: str
+    verdict: str  # one of RUNS, MAY_RUN, STANDS, FAILS
     why: str
     given: Resources | None = None
-    reasons: dict[str, str] | None = None
 
 
-class Plan(Struct, frozen=True):
-    """What a run would do."""
+class Preview(Struct, frozen=True):
+    """What a run would do with each task, on the cluster and within the limits that the run would have."""
 
     name: str
     directory: str
@@ -51,82 +52,60 @@ class Plan(Struct, frozen=True):
     verdicts: list[Verdict]
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return what `headway run --dry-run --json` prints."""
         return {
             "name": self.name,
             "directory": self.directory,
             "limits": amounts(self.limits),
             "sizer": self.sizer,
             "tasks": [
-                {
-                    "task": verdict.task,
-                    "category": verdict.category,
-                    "verdict": verdict.verdict,
-                    "why": verdict.why,
-                    "given": amounts(verdict.given) if verdict.given else None,
-                }
-                for verdict in self.verdicts
+                structs.asdict(each) | {"given": amounts(each.given) if each.given else None} for each in self.verdicts
             ],
         }
 
 
-def foresee(workflow: Workflow, directory: Path, options: Options, source: str, warn: Warn) -> Plan:
-    """Look at everything that a run would look at, and write nothing."""
-    project = Project(directory)
-    check_sources(workflow, project.directory)
-    limits = part_of(machine(project.directory), options.stated)
-    engine = _engine(workflow, project, options, limits, source)
+def preview(
+    workflow: Workflow | str | os.PathLike[str] = "workflow.yaml",
+    directory: str | os.PathLike[str] | None = None,
+    settings: RunSettings | None = None,
+    *,
+    stand_ins: Scale | None = None,
+    warn: Warn = warn_program,
+) -> Preview:
+    """Return what `start` with the same arguments would do; write nothing.
+
+    It asks the same cluster for its limits and raises the same errors as the run.
+    """
+    what = runnable(workflow, directory, settings, stand_ins)
+    graph = what.before_files()
+    project = Project(what.directory)
+    check_sources(graph, project.directory)
+    engine = _engine(what, graph, project, warn)
     _read_inputs(engine, InputReader(project.directory, Digests(project.path / "digests.db")))
-    allocator = allocator_of(options.sizer, options.seed)
-    if not options.fresh:
-        _learn(allocator, workflow, options, warn)
-    verdicts = list(_verdicts(engine, workflow, allocator, project.directory))
-    return Plan(workflow.name, str(project.directory), limits, options.sizer, verdicts)
+    verdicts = list(_verdicts(engine, graph, project.directory))
+    return Preview(graph.name, str(project.directory), engine.limits, what.settings.sizer, verdicts)
 
 
-def _learn(allocator: Allocator, workflow: Workflow, options: Options, warn: Warn) -> None:
-    """Let the sizers know what a run's would know when it starts."""
-    key = history_key(options.history, options.known_as or workflow.name, options.site)
-    history = RunHistory(key, warn, read_only=True)
-    for seen in history.observations(dict.fromkeys(task.category for task in workflow)):
-        allocator.observe(seen.as_task(), {}, seen.as_outcome())
-    state = history.state(options.sizer)
-    if state is not None:
-        allocator.restore(state)
-    history.close()
-
-
-def _engine(workflow: Workflow, project: Project, options: Options, limits: Resources, source: str) -> Engine:
-    """An engine that knows what a run's would know when it starts."""
-    now = time.time()
-    settings = records.RunStarted(
-        at=now,
-        run="",
-        uid="",
-        name=workflow.name,
-        directory=str(project.directory),
-        source=source,
-        version="",
-        sizer=options.sizer,
-        order=options.order,
-        seed=options.seed,
-        keep_going=True,
-        again=options.again,
-        stated=options.stated,
-    )
-    engine = assemble(settings)
-    engine.apply(records.LimitsRead(now, limits))
+def _engine(what: Runnable, graph: Workflow, project: Project, warn: Warn) -> Engine:
+    """Return the engine as a run's is when it starts, except that a failure does not end the run."""
     runs = project.runs()
+    earlier = {}
     if runs:
         journal = SqliteJournal(runs[-1].journal, read_only=True)
-        engine.apply(records.ResultsKnown(now, list(known_results(journal.replay()).values())))
+        earlier = known_results(journal.replay())
         journal.close()
-    engine.apply(records.TasksAdded(now, [workflow.tasks[task] for task in workflow.topological()]))
+    next_run = str(int(runs[-1].run) + 1) if runs else "1"
+    folder = RunFolder(project.path / "runs" / next_run)  # only its name: nothing is created
+    settings = structs.replace(what.settings, keep_going=True)
+    engine, _, history, first = prepare(graph, folder, settings, earlier, source=what.source, warn=warn, read_only=True)
+    history.close()
+    for record in first:
+        engine.apply(record)
     return engine
 
 
 def _read_inputs(engine: Engine, inputs: InputReader) -> None:
-    """Look at the files of every task whose parents' results stand, until no more can be judged."""
+    """Read the input files of every task whose parents' results stand, until no more tasks can be judged."""
     now = time.time()
     while True:
         ready = [state for state in engine.tasks.values() if state.phase is Phase.READY]
@@ -142,21 +121,21 @@ def _read_inputs(engine: Engine, inputs: InputReader) -> None:
             return
 
 
-def _verdicts(engine: Engine, workflow: Workflow, allocator: Allocator, directory: Path) -> Iterator[Verdict]:
+def _verdicts(engine: Engine, workflow: Workflow, directory: Path) -> Iterator[Verdict]:
     uncertain: set[str] = set()  # tasks that run or may run
     for task_id in workflow.topological():
         state = engine.tasks[task_id]
         verdict, why = _verdict(engine, state, uncertain, directory)
         if verdict in (RUNS, MAY_RUN):
             uncertain.add(task_id)
-        given, reasons = None, None
+        given = None
         if verdict == RUNS:
-            answer = allocator.allocate(state.task, {}, Context(engine.limits, (engine.settings.seed, "", task_id, 1)))
+            answer = engine.would_give(task_id)
             if isinstance(answer, Allocation):
-                given, reasons = answer.resources, {name: each.text for name, each in answer.why.items()}
+                given = answer.resources
             else:
-                verdict, why = FAILS, answer.why.text
-        yield Verdict(task_id, state.task.category, verdict, why, given, reasons)
+                verdict, why = FAILS, does_not_fit(answer).text
+        yield Verdict(task_id, state.task.category, verdict, why, given)
 
 
 def _verdict(engine: Engine, state: TaskState, uncertain: set[str], directory: Path) -> tuple[str, str]:
@@ -175,7 +154,7 @@ def _verdict(engine: Engine, state: TaskState, uncertain: set[str], directory: P
 
 
 def _downstream(engine: Engine, state: TaskState, uncertain: set[str], directory: Path) -> tuple[str, str]:
-    """A task below one that runs: it runs for sure if something of its own has changed, and else if its inputs do."""
+    """Judge a task whose parent runs: it runs if its own recipe or outputs changed, else only if its inputs do."""
     task = state.task
     earlier = engine.known.get(task.id)
     if engine.settings.again:

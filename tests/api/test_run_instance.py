@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from headway.api.run_instance import instance_of
 from headway.journal.folder import Project, RunFolder
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
@@ -14,7 +15,6 @@ from headway.model.outcome import Ending, Measured, Quality, Stamp
 from headway.model.records import Decision, Event
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.report.run_instance import instance_of
 from tests.report.records import GB, ended, launch, started
 
 MAKE = Task("make", "make", "…", inputs=("raw",), outputs=("made", "dir"))

@@ -1,4 +1,4 @@
-"""Runs and tasks, as users name them on the command line."""
+"""Find runs and tasks by the names that users give them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pathlib import Path
 
 from headway.api.nearest import nearest
 from headway.journal.base import Journal
-from headway.journal.folder import Project, RunFolder
+from headway.journal.folder import Manager, Project, RunFolder
 from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import InputError
 from headway.model.task import Task
+from headway.report.run.summary import RunSummary
 
 
 def find_run(directory: Path, run: str | None) -> RunFolder:
-    """The run with that number in `directory`, or the newest one."""
+    """Return the run with that number in `directory`, or the newest one."""
     if not directory.is_dir():
         raise InputError("there is no such directory", where=str(directory))
     try:
@@ -26,7 +27,7 @@ def find_run(directory: Path, run: str | None) -> RunFolder:
 
 @contextmanager
 def reading(folder: RunFolder) -> Iterator[Journal]:
-    """The run's journal, only to be read: safe beside the manager that is writing it."""
+    """Open a run's journal to read it, which is safe while its manager writes."""
     journal = SqliteJournal(folder.journal, read_only=True)
     try:
         yield journal
@@ -34,8 +35,16 @@ def reading(folder: RunFolder) -> Iterator[Journal]:
         journal.close()
 
 
+def manager_of(folder: RunFolder, summary: RunSummary) -> Manager | None:
+    """Return the process that manages this run now, if there is one."""
+    if summary.finished:
+        return None
+    manager = Project(folder.directory).manager()
+    return manager if manager is not None and manager.run == folder.run else None
+
+
 def find_tasks(name: str, tasks: Mapping[str, Task], run: str) -> list[Task]:
-    """The task of that name, or all tasks of the category of that name."""
+    """Return the task of that name, or all tasks of the category of that name."""
     if name in tasks:
         return [tasks[name]]
     of_category = [task for task in tasks.values() if task.category == name]
@@ -46,3 +55,17 @@ def find_tasks(name: str, tasks: Mapping[str, Task], run: str) -> list[Task]:
     siblings = [task.id for task in tasks.values() if task.category == category]
     advice = nearest(name, siblings or [*tasks, *categories], otherwise="there are")
     raise InputError(f"run {run} has no task {name!r}", todo=advice)
+
+
+def run_numbers(directory: Path) -> list[str]:
+    """Return the numbers of the runs in `directory`, newest first."""
+    return [folder.run for folder in reversed(Project(directory).runs())]
+
+
+def task_names(directory: Path, run: str | None = None) -> list[str]:
+    """Return the categories and the tasks of a run, for the shell's completion."""
+    from headway.report.run.story import tasks_of
+
+    with reading(find_run(directory, run)) as journal:
+        tasks = tasks_of(journal)
+    return list(dict.fromkeys([*(task.category for task in tasks.values()), *tasks]))

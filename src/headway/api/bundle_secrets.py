@@ -1,4 +1,4 @@
-"""What must not leave the house with a support request: secrets, taken out of text and records."""
+"""Remove secrets from the text and the records of a bundle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REMOVED = "(removed)"
 
 _NAMES = r"pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential"
 _VALUE = r"(?!\(removed\))(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s&,;\"'}\])]+)"
-# What comes before and after a name is bounded: a log may hold a line of a million letters.
+# Repetitions are bounded: a log may hold a line of a million characters.
 _PATTERNS = [
     # keys and certificates, also if the end is missing
     (re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|\Z)", re.DOTALL), REMOVED),
@@ -27,7 +27,7 @@ _PATTERNS = [
         re.compile(rf"((?<!\w)--?[\w-]{{0,60}}?(?:{_NAMES})[\w-]{{0,60}}\s{{1,9}})(?:{_VALUE})", re.IGNORECASE),
         rf"\1{REMOVED}",
     ),
-    # tokens that are known by their looks
+    # tokens of known formats
     (
         re.compile(
             r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|AKIA[0-9A-Z]{16}|xox[abprs]-[\w-]{10,}"
@@ -36,25 +36,25 @@ _PATTERNS = [
         REMOVED,
     ),
 ]
-# Nearly all texts have nothing of all that in them, and one look tells.
+# Nearly all texts match none of the patterns, and one search tells.
 _SUSPICIOUS = re.compile(
     rf"-----BEGIN|://|bearer|basic|{_NAMES}|gh[pousr]_|github_pat_|glpat-|AKIA|xox[abprs]-|sk-|hf_|eyJ", re.IGNORECASE
 )
 _SECRET_NAME = re.compile(_NAMES, re.IGNORECASE)
-_SHORTEST = 8  # a known value that is shorter is too common to be looked for in text
-_SHORTEST_SECRET = 4  # where its name says that it is one
+_SHORTEST = 8  # a known value that is shorter is too common to be searched for
+_SHORTEST_SECRET = 4  # if its name suggests a secret
 
 
 class Scrubber:
-    """Takes secrets out. It knows patterns, and values that it was told: these it finds wherever they stand."""
+    """Removes text that matches patterns of secrets, and values that it was told with `learn`."""
 
     def __init__(self) -> None:
         self._values: set[str] = set()
-        self._lengths: dict[str, list[int]] = {}  # of the values that begin like this, longest first
+        self._lengths: dict[str, list[int]] = {}  # lengths of the values with this beginning, longest first
         self.removed = 0
 
     def learn(self, environment: Mapping[str, str], *, only_secrets: bool = False) -> None:
-        """The values of variables, or of those whose names tell of a secret, are looked for from now on."""
+        """Remove the values of variables from now on; with `only_secrets`, only if the name suggests a secret."""
         for name, value in environment.items():
             is_secret = _SECRET_NAME.search(name) is not None
             if len(value) >= (_SHORTEST_SECRET if is_secret else _SHORTEST) and (is_secret or not only_secrets):
@@ -76,7 +76,7 @@ class Scrubber:
         return text
 
     def _without_known(self, text: str) -> str:
-        """By a look at every beginning: each of 100,000 tasks may have a value of its own, too many for a pattern."""
+        """Remove known values by their beginnings: 100,000 tasks may have a value each, too many for a pattern."""
         size, beginnings = _SHORTEST_SECRET, self._lengths
         kept: list[str] = []
         done = 0
@@ -90,7 +90,7 @@ class Scrubber:
         return "".join([*kept, text[done:]])
 
     def record(self, value: Any, name: str = "") -> Any:
-        """A JSON value without secrets: it stays a JSON value."""
+        """Return a JSON value without its secrets."""
         if name == "environment" and value:
             self.removed += 1
             return dict.fromkeys(value, REMOVED) if isinstance(value, dict) else REMOVED
@@ -106,5 +106,5 @@ class Scrubber:
         return value
 
     def _key(self, key: str) -> str:
-        """Most keys are names of fields, and always the same few."""
+        """Return a key without secrets; most keys are names of fields, which need no search."""
         return key if key.isidentifier() and key not in self._values else self.text(key)

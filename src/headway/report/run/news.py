@@ -1,4 +1,4 @@
-"""What is worth a line while a run is under way: retries, failures, lost nodes, a wish to stop."""
+"""Events of a run that a display shows: retries, failures, lost nodes, a request to stop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway.report.words import count, harmless
 
 
 class Kind(StrEnum):
-    """What sort of news it is; the word stands in the log."""
+    """The kind of news, as the log names it."""
 
     RETRY = "retry"
     FAILED = "FAILED"
@@ -22,7 +22,7 @@ class Kind(StrEnum):
 
 
 class News(Struct, frozen=True):
-    """One line: about which task (or nothing), and what."""
+    """One line of news. `subject` is a task or a node, or empty."""
 
     kind: Kind
     subject: str
@@ -36,7 +36,7 @@ _TYPES = (Launch, GiveUp, NodeLost, UserCancel)
 
 
 def news_of(record: Event | Decision, summary: RunSummary) -> News | None:
-    """The news in a record that `summary` has not taken note of yet."""
+    """Return the news in a record that has not been applied to `summary` yet."""
     if not isinstance(record, _TYPES):
         return None
     match record:
@@ -54,7 +54,7 @@ def news_of(record: Event | Decision, summary: RunSummary) -> News | None:
 
 
 def _retry(launch: Launch, summary: RunSummary) -> News:
-    """Why the task runs once more, and what it gets this time of what ran out."""
+    """Return why the task runs again, and how much it gets of the resource that ran out."""
     trouble = summary.troubles.get(launch.task)
     if trouble is None:
         return News(Kind.RETRY, harmless(launch.task), f"attempt {launch.attempt}; the last one was lost with its node")

@@ -1,0 +1,60 @@
+"""`cancel`: stop a run at once, whether or not a process manages it."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, structs
+
+from headway.api.finding import find_run, reading
+from headway.drivers import runs
+from headway.drivers.run_history import Warn, warn_program
+from headway.journal.folder import Project, RunFolder
+from headway.model.records import Finish
+
+_LOOK_EVERY_S = 0.05
+
+
+class Cancelled(Struct, frozen=True):
+    """A run that was told to stop: its state (`running` until its manager has stopped) and a sentence about it."""
+
+    run: str
+    state: str
+    message: str
+
+    def document(self) -> dict[str, Any]:
+        """Return what `headway cancel --json` prints."""
+        return structs.asdict(self)
+
+
+def cancel(
+    run: str | None = None,
+    directory: str | os.PathLike[str] = ".",
+    *,
+    wait: bool = True,
+    warn: Warn = warn_program,
+) -> Cancelled:
+    """Stop a run (by default the newest) at once, and `wait` until it has stopped.
+
+    Its tasks get SIGTERM, then SIGKILL. What succeeded is kept, and `resume` goes on with the rest.
+    """
+    folder = find_run(Path(directory), run)
+    message = runs.cancel(folder, warn)
+    project = Project(Path(directory))
+    while wait and (manager := project.manager()) is not None and manager.run == folder.run:
+        time.sleep(_LOOK_EVERY_S)
+    state = _state(folder)
+    if state == "stopped":
+        message = f"run {folder.run} is stopped; `headway resume` goes on with it"
+    return Cancelled(folder.run, state, message)
+
+
+def _state(folder: RunFolder) -> str:
+    """Return how the run ended, or `running` if it has not yet."""
+    with reading(folder) as journal:
+        ends = list(journal.replay(kinds=["finish", "resumed"]))
+    last = ends[-1] if ends else None
+    return last.status if isinstance(last, Finish) else "running"

@@ -1,0 +1,131 @@
+"""`logs`: what a task wrote to its standard output and standard error."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from msgspec import Struct
+
+from headway.api.finding import find_run, find_tasks, reading
+from headway.api.task_list import TaskList, list_tasks
+from headway.journal.folder import RunFolder
+from headway.model.errors import InputError
+from headway.model.records import Reuse
+from headway.model.task import Task
+from headway.report.run.story import tasks_of
+
+STREAMS = ("stdout", "stderr")
+_LOOK_EVERY_S = 0.2
+_BLOCK_BYTES = 1 << 16
+
+
+class TaskLogs(Struct, frozen=True):
+    """The logs of one attempt, which lie in `directory`.
+
+    `run` is the run that executed the task: an earlier one than `asked_run` if its result was reused.
+    """
+
+    run: str
+    asked_run: str
+    task: str
+    attempt: int
+    attempts: list[int]
+    directory: Path
+
+    def size_bytes(self, stream: str) -> int:
+        """Return how much was written to `stdout` or `stderr`; an empty log may have been removed."""
+        try:
+            return (self.directory / stream).stat().st_size
+        except OSError:
+            return 0
+
+    def text(self, stream: str) -> str:
+        """Return all that was written to `stdout` or `stderr`."""
+        return b"".join(self.blocks(stream)).decode(errors="replace")
+
+    def blocks(self, stream: str) -> Iterator[bytes]:
+        """Read a log block by block: it may be larger than memory."""
+        try:
+            with (self.directory / stream).open("rb") as log:
+                while block := log.read(_BLOCK_BYTES):
+                    yield block
+        except FileNotFoundError:
+            return
+
+    def follow(self, streams: Sequence[str] = STREAMS) -> Iterator[tuple[str, bytes]]:
+        """Yield a stream and what was written to it, from the start, until the attempt has ended."""
+        logs: dict[str, BinaryIO] = {}
+        while True:
+            over = (self.directory / "result.json").exists()
+            for name in streams:
+                if name not in logs and (self.directory / name).exists():
+                    logs[name] = (self.directory / name).open("rb")
+                block = logs[name].read() if name in logs else b""
+                if block:
+                    yield name, block
+            if over:
+                return
+            time.sleep(_LOOK_EVERY_S)
+
+    def document(self) -> dict[str, Any]:
+        """Return what `headway logs --json` prints."""
+        return {
+            "run": self.run,
+            "task": self.task,
+            "attempt": self.attempt,
+            "attempts": self.attempts,
+            "directory": str(self.directory),
+            **{name: self.text(name) for name in STREAMS},
+        }
+
+
+def logs(
+    task: str,
+    run: str | None = None,
+    directory: str | os.PathLike[str] = ".",
+    *,
+    attempt: int | None = None,
+) -> TaskLogs | TaskList:
+    """Return the logs of a task's attempt (by default the newest); the name of a category lists its tasks."""
+    asked = find_run(Path(directory), run)
+    with reading(asked) as journal:
+        found = find_tasks(task, tasks_of(journal), asked.run)
+        if len(found) > 1:
+            return list_tasks(journal, task, found)
+    folder = _where_it_ran(Path(directory), asked, found[0])
+    attempts = _attempts(folder, found[0].id)
+    number = _attempt_number(folder, found[0].id, attempts, attempt)
+    return TaskLogs(folder.run, asked.run, found[0].id, number, attempts, folder.attempt(found[0].id, number))
+
+
+def _where_it_ran(directory: Path, folder: RunFolder, task: Task) -> RunFolder:
+    """Return the run that executed the task: this one, or the earlier one whose result was reused."""
+    if _attempts(folder, task.id):
+        return folder
+    with reading(folder) as journal:
+        earlier = [record.run for record in journal.replay(task.id) if isinstance(record, Reuse)]
+    return find_run(directory, earlier[-1]) if earlier else folder
+
+
+def _attempts(folder: RunFolder, task: str) -> list[int]:
+    """Return the numbers of the task's attempts, oldest first."""
+    try:
+        entries = folder.attempt(task, 1).parent.iterdir()
+        return sorted(int(entry.name) for entry in entries if entry.name.isdigit())
+    except FileNotFoundError:
+        return []
+
+
+def _attempt_number(folder: RunFolder, task: str, attempts: list[int], wanted: int | None) -> int:
+    if not attempts:
+        raise InputError(f"task {task!r} has not run in run {folder.run}", todo="`headway why` says what it waits for")
+    if wanted is not None and wanted not in attempts:
+        raise InputError(
+            f"task {task!r} has no attempt {wanted} in run {folder.run}",
+            todo=f"it has {', '.join(str(number) for number in attempts)}",
+        )
+    return wanted or attempts[-1]

@@ -1,0 +1,63 @@
+"""`resume`: go on with a run that was stopped or killed, and wait for the end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from headway.api.finding import find_run, reading
+from headway.api.run_result import RunResult, ended
+from headway.api.settings import RunSettings, settings_for
+from headway.drivers import runs
+from headway.drivers.real import Observer
+from headway.drivers.run_history import Warn, warn_program
+from headway.journal.folder import RunFolder
+from headway.model.records import Decision, Event
+from headway.report.run.progress import Progress
+from headway.report.run.summary import RunSummary
+
+
+def resume(
+    run: str | None = None,
+    directory: str | os.PathLike[str] = ".",
+    settings: RunSettings | None = None,
+    *,
+    progress: Progress | None = None,
+    observers: Sequence[Observer] = (),
+    warn: Warn = warn_program,
+) -> RunResult:
+    """Resume a run (by default the newest) in `directory` and return how it ended.
+
+    Of the settings, only how tasks are measured and stopped counts (`measure`, `grace_s`, `linger_s`): the rest is
+    what the run was started with. `progress` is brought up to date with the journal before it hears news.
+    """
+    folder = find_run(Path(directory), run)
+    progress = progress or Progress(RunSummary())
+    watching: list[Observer] = [*observers, _CatchUp(progress, folder)]
+    runs.resume(folder, settings or settings_for(folder.directory), watching, warn)
+    return ended(folder, progress)
+
+
+class _CatchUp:
+    """Lets a progress read the journal when the first news arrives: only then no other manager can append to it."""
+
+    def __init__(self, progress: Progress, folder: RunFolder) -> None:
+        self._progress = progress
+        self._folder = folder
+        self._caught_up = False
+
+    def __call__(self, batch: Sequence[Event | Decision]) -> None:
+        if not self._caught_up:
+            self._caught_up = True
+            self._read_until(batch[0])
+        self._progress(batch)
+
+    def _read_until(self, first: Event | Decision) -> None:
+        earlier: list[Event | Decision] = []
+        with reading(self._folder) as journal:
+            for record in journal.replay():
+                if record == first:
+                    break
+                earlier.append(record)
+        self._progress.catch_up(earlier)

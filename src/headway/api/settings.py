@@ -1,0 +1,250 @@
+"""Where the settings of a run come from: options, then the environment, then `headway.toml`, then the user's file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import structs
+
+from headway.api.amounts import parse_cores, parse_size
+from headway.api.choices import CLUSTERS, DEFAULT_PLAN, METHODS
+from headway.api.nearest import nearest
+from headway.drivers.run_settings import LOCAL, RunSettings
+from headway.log_setup import LEVELS
+from headway.model.errors import InputError
+from headway.model.units import parse_duration
+
+__all__ = ["SETTINGS", "RunSettings", "checked", "settings_for"]
+
+PROJECT_FILE = "headway.toml"
+_TRUE, _FALSE = ("1", "true", "t", "yes", "y", "on"), ("0", "false", "f", "no", "n", "off")
+
+
+def settings_for(directory: Path, given: Mapping[str, Any] | None = None) -> RunSettings:
+    """Return the settings of a run in `directory`, where `given` (by field of `RunSettings`) outranks all the rest.
+
+    >>> settings_for(Path("/nowhere"), {"cores": 2.0, "seed": 7}).seed
+    7
+    """
+    files = read_settings(user_file()) | read_settings(directory / PROJECT_FILE)
+    return RunSettings(**(files | read_environment() | dict(given or {})))
+
+
+def sizer_names() -> list[str]:
+    """Return the names that `sizer` may have, for the shell's completion."""
+    from headway.drivers.assemble import sizing_policies
+
+    return sorted(sizing_policies())
+
+
+def user_file() -> Path:
+    """Return the path of the user's own settings."""
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(base) / "headway" / "config.toml"
+
+
+def checked(settings: RunSettings, directory: Path) -> RunSettings:
+    """Return the settings with the default plan filled in; raise an `InputError` if they cannot be met in `directory`.
+
+    Everything here is said before anything of the run is written.
+    """
+    from headway.clusters.machine import machine, part_of
+    from headway.drivers.assemble import known, orders, plans, sizing_policies
+    from headway.history.location import history_location
+
+    known("sizer", settings.sizer, sizing_policies())
+    known("order", settings.order, orders())
+    if settings.cluster == LOCAL:
+        stray = ["plan"] * bool(settings.plan) + ["sbatch" if name == "flags" else name for name in settings.batch]
+        if stray:
+            raise InputError(f"--{stray[0]} is about a batch system", where=f"--{stray[0]}", todo="add --on slurm")
+        part_of(machine(directory), settings.stated)
+    else:
+        settings = structs.replace(settings, plan=settings.plan or DEFAULT_PLAN)
+        known("plan", settings.plan, plans())
+    history_location(settings.history)
+    return settings
+
+
+# --- files ---
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Return the settings in a file, by field of `RunSettings`; none if there is no such file."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"this file cannot be read ({reason})", where=str(path)) from error
+    found = dict(_checked(path, text, key, value) for key, value in _parse(path, text).items())
+    if "history" in found:
+        found["history"] = _beside(path, found["history"])
+    return found
+
+
+def _beside(path: Path, history: str) -> str:
+    """A relative history in a settings file is relative to that file, not to the current directory."""
+    is_file = history != "none" and "://" not in history
+    return str(path.absolute().parent / os.path.expanduser(history)) if is_file else history
+
+
+def _parse(path: Path, text: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        position = re.search(r"\(at line (\d+), column \d+\)|\(at end of document\)", str(error))
+        line = (position and position[1]) or str(text.count("\n") + 1)
+        what = str(error).replace(position[0], "").strip() if position else str(error)
+        raise InputError(
+            f"this is not TOML: {what[:1].lower()}{what[1:]}",
+            where=f"{path}:{line}",
+            todo='write for example memory = "8 GB"',
+        ) from error
+
+
+def _checked(path: Path, text: str, key: str, value: Any) -> tuple[str, Any]:
+    where = f"{path}:{_line_of(key, text)}"
+    setting = SETTINGS.get(key)
+    if setting is None or setting.from_file is None:
+        known = [name for name, each in SETTINGS.items() if each.from_file]
+        raise InputError(f"unknown setting {key!r}", where=where, todo=nearest(key, known, otherwise="known are"))
+    try:
+        return setting.field, setting.from_file(value)
+    except InputError as error:
+        raise InputError(f"{key}: {error.what}", where=where, todo=error.todo) from None
+
+
+def _line_of(key: str, text: str) -> int:
+    """Return the number of the line in which a key, or a table of that name, stands."""
+    found = re.search(rf"^\s*\[*\s*[\"']?{re.escape(key)}[\"']?\s*[\].=]", text, re.MULTILINE)
+    return text.count("\n", 0, found.end()) + 1 if found else 1
+
+
+# --- the environment ---
+
+
+def read_environment() -> dict[str, Any]:
+    """Return the settings in environment variables (`HEADWAY_CORES`, …), by field; an empty variable does not count."""
+    found: dict[str, Any] = {}
+    for key, setting in SETTINGS.items():
+        variable = variable_of(key)
+        text = os.environ.get(variable, "")
+        if text:
+            try:
+                found[setting.field] = setting.from_text(text)
+            except InputError as error:
+                raise InputError(error.what, where=variable, todo=error.todo) from None
+    return found
+
+
+def variable_of(key: str) -> str:
+    """Return the environment variable of a setting."""
+    return f"HEADWAY_{key.upper().replace('-', '_')}"
+
+
+# --- values ---
+
+
+def _wrong(value: object, wanted: str, todo: str) -> InputError:
+    return InputError(f"{value!r} is not {wanted}", todo=todo)
+
+
+def _cores(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise _wrong(value, "a number of cores", "write for example cores = 4")
+    return parse_cores(str(value))
+
+
+def _size(value: object) -> float:
+    if not isinstance(value, str):
+        raise _wrong(value, "an amount with a unit", 'write for example "8 GB", in quotes')
+    return parse_size(value)
+
+
+def _span(value: object) -> float:
+    if not isinstance(value, str):
+        raise _wrong(value, "a length of time with a unit", 'write for example "10s", in quotes')
+    return parse_duration(value)
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _wrong(value, "a whole number", "write for example seed = 7")
+    return value
+
+
+def _whole_text(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise _wrong(text, "a whole number", "write for example 7") from None
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(value, "true or false", "write true or false, without quotes")
+    return value
+
+
+def _flag_text(text: str) -> bool:
+    if text.strip().lower() not in (*_TRUE, *_FALSE):
+        raise _wrong(text, "true or false", "write 1 or 0")
+    return text.strip().lower() in _TRUE
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str):
+        raise _wrong(value, "a name", "write it in quotes; `headway policies` lists the names")
+    return value
+
+
+def _one_of(names: tuple[str, ...], wanted: str) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        if value not in names:
+            raise _wrong(value, wanted, f"choose one of {', '.join(names)}")
+        return str(value)
+
+    return check
+
+
+def _location(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _wrong(value, "a file", 'write its path in quotes, or "none" to keep no history')
+    return value
+
+
+class Setting(NamedTuple):
+    """A setting: its field of `RunSettings`, and how it is read from a variable and from a file (None: not there)."""
+
+    field: str
+    from_text: Callable[[str], Any]
+    from_file: Callable[[object], Any] | None
+
+
+_METHOD = _one_of(METHODS, "a way of measuring")
+_LEVEL = _one_of(LEVELS, "a log level")
+SETTINGS = {
+    "cores": Setting("cores", parse_cores, _cores),
+    "memory": Setting("memory_bytes", parse_size, _size),
+    "disk": Setting("disk_bytes", parse_size, _size),
+    "sizer": Setting("sizer", str, _name),
+    "order": Setting("order", str, _name),
+    "seed": Setting("seed", _whole_text, _whole),
+    "keep-going": Setting("keep_going", _flag_text, _flag),
+    "quiet": Setting("quiet", _flag_text, _flag),
+    "measure": Setting("measure", _METHOD, _METHOD),
+    "grace": Setting("grace_s", parse_duration, _span),
+    "fresh": Setting("fresh", _flag_text, _flag),
+    "history": Setting("history", str, _location),
+    "log-level": Setting("log_level", _LEVEL, _LEVEL),
+    "on": Setting("cluster", _one_of(CLUSTERS, "a cluster"), None),
+    "plan": Setting("plan", str, None),
+}

@@ -1,0 +1,21 @@
+"""`status`: how far a run is. It only reads, so it may be called at any time."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from headway.api.finding import find_run, manager_of, reading
+from headway.api.run_result import RunStatus
+from headway.report.run.summary import RunSummary
+
+
+def status(run: str | None = None, directory: str | os.PathLike[str] = ".") -> RunStatus:
+    """Return how far a run (by default the newest) in `directory` is."""
+    folder = find_run(Path(directory), run)
+    with reading(folder) as journal:
+        summary = RunSummary.of(journal)
+    manager = manager_of(folder, summary)
+    state = summary.finished or ("running" if manager else "interrupted")
+    return RunStatus(folder, summary, state, time.time(), manager)

@@ -1,0 +1,88 @@
+"""`usage`: what the tasks of a run asked for and what they used. It only reads."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from headway.api.finding import find_run, manager_of, reading
+from headway.api.nearest import nearest
+from headway.model.errors import InputError
+from headway.report.run.task_usage import By, CategoryUsage, Row, TaskUsage, flat, total_of
+from headway.report.run.usage_table import SORTS
+
+
+class RunUsage(Struct, frozen=True):
+    """Rows by category or by task, sorted, and their total. `more` rows were left out."""
+
+    run: str
+    name: str
+    state: str
+    by: By
+    rows: list[Row]
+    total: Row
+    more: int = 0
+
+    def document(self) -> dict[str, Any]:
+        """Return what `headway usage --json` prints."""
+        whole = flat(self.total, "category")
+        del whole["category"]
+        return {
+            "run": self.run,
+            "name": self.name,
+            "state": self.state,
+            "by": self.by,
+            "rows": [flat(row, self.by) for row in self.rows],
+            "all": whole,
+        }
+
+
+def usage(
+    run: str | None = None,
+    directory: str | os.PathLike[str] = ".",
+    *,
+    by: By | None = None,
+    category: str | None = None,
+    sort: str = "memory-waste",
+    top: int | None = None,
+) -> RunUsage:
+    """Return what the tasks of a run (by default the newest) asked for and used, the largest waste first.
+
+    `by` is `category` (the default) or `task` (the default if one `category` is chosen); `sort` is a column of the
+    table, such as `memory-waste`, `cores-busy` or `run-time`; `top` limits the number of rows.
+    """
+    folder = find_run(Path(directory), run)
+    if sort not in SORTS:
+        raise InputError(f"there is no column {sort!r} to sort by", todo=nearest(sort, SORTS, otherwise="there are"))
+    by = by or ("task" if category is not None else "category")
+    with reading(folder) as journal:
+        summary = (TaskUsage if by == "task" else CategoryUsage).of(journal)
+    state = summary.finished or ("running" if manager_of(folder, summary) else "interrupted")
+    rows = _of_category(summary.rows(), category, folder.run)
+    total = total_of(rows)
+    rows.sort(key=SORTS[sort])
+    settings = summary.settings
+    return RunUsage(
+        settings.run if settings else "",
+        settings.name if settings else "",
+        state,
+        by,
+        rows[:top],
+        total,
+        max(0, len(rows) - top) if top else 0,
+    )
+
+
+def _of_category(rows: list[Row], category: str | None, run: str) -> list[Row]:
+    if category is None:
+        return rows
+    found = [row for row in rows if row.category == category]
+    if not found:
+        known = dict.fromkeys(row.category for row in rows)
+        raise InputError(
+            f"run {run} has no category {category!r}", todo=nearest(category, known, otherwise="there are")
+        )
+    return found

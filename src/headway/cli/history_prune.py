@@ -1,0 +1,73 @@
+"""`headway history prune`: forget what is old or not wanted any more."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from headway.cli.history_options import directory_of, history_location, json_option, location_option, say_if_missing
+from headway.cli.options import SPAN
+from headway.cli.output import console_for, print_json
+
+if TYPE_CHECKING:
+    from headway.api.history import Pruned
+
+
+@click.command("prune", short_help="Forget what is old or not wanted any more.")
+@click.option("--older-than", type=SPAN, metavar="AGE", help="Forget what ended longer ago, such as 90d.")
+@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N attempts of each category.")
+@click.option("--workflow", metavar="NAME", help="Only what is known of this workflow; alone: all of that.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@location_option
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    older_than: float | None,
+    keep: int | None,
+    workflow: str | None,
+    yes: bool,
+    history: str,
+    as_json: bool,
+) -> int:
+    """Forget attempts: say which, ask, and remove them. With several options, only what all of them name is removed.
+
+    \b
+    Examples:
+      headway history prune --older-than 90d
+      headway history prune --older-than 90d --keep 100   but leave 100 of each category
+      headway history prune --workflow test --yes
+    """
+    from headway.api.history import prune_history
+
+    def confirm(found: Pruned) -> bool:
+        if not as_json:
+            _print(found)
+        return yes or (not as_json and sys.stdin.isatty() and click.confirm("remove them?"))
+
+    done = prune_history(
+        older_than_s=older_than,
+        keep=keep,
+        workflow=workflow,
+        history=history_location(history, directory_of(ctx)),
+        confirm=confirm,
+    )
+    if as_json:
+        print_json(done.document())
+    elif not done.exists:
+        say_if_missing(done.location)
+    elif not done.found:
+        _print(done)
+    else:
+        click.echo(
+            f"removed {done.removed:,}" if done.confirmed else "nothing was removed; --yes does it without asking"
+        )
+    return 0
+
+
+def _print(found: Pruned) -> None:
+    from headway.report.history.overview import print_surplus
+
+    print_surplus(console_for(), found.found)

@@ -1,0 +1,96 @@
+"""What a user can set for a run, and the record that a run begins with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from headway.model.records import RunStarted
+from headway.ordering import DEFAULT_ORDER
+from headway.sizing import DEFAULT_SIZER
+from headway.version import __version__
+
+if TYPE_CHECKING:
+    from headway.drivers.targets import Supervision
+
+LOCAL = "local"
+
+
+class RunSettings(Struct, frozen=True, kw_only=True):
+    """The settings of one run.
+
+    `cores`, `memory_bytes` and `disk_bytes` limit the part of this machine that may be used; None means all of it.
+    `history` is the location of the history: a file, a `postgresql://` address, `none`, or empty for the default.
+    `batch` is passed to the batch system: `partition`, `account`, `qos`, `constraint`, `flags`, `lines`.
+    `log_level` counts in processes of our own: the command line and managers in the background.
+    `quiet` is for the command line, which then shows no progress.
+    """
+
+    cores: float | None = None
+    memory_bytes: float | None = None
+    disk_bytes: float | None = None
+    sizer: str = DEFAULT_SIZER
+    order: str = DEFAULT_ORDER
+    seed: int = 0
+    keep_going: bool = False
+    again: bool = False
+    fresh: bool = False
+    history: str = ""
+    cluster: str = LOCAL
+    plan: str = ""
+    batch: dict[str, str] = field(default_factory=dict)
+    measure: str = "auto"
+    grace_s: float = 5.0
+    linger_s: float = 600.0  # how long a supervisor without a manager waits for one
+    log_level: str = ""
+    quiet: bool = False
+    site: str = ""  # this machine's name in the history; by default the name of the cluster or the host
+    known_as: str = ""  # the workflow's name in the history, if its own name would mix different kinds of work
+
+    @property
+    def stated(self) -> dict[str, float]:
+        """The amounts that limit this run, by resource."""
+        amounts = {"cores": self.cores, "memory_bytes": self.memory_bytes, "disk_bytes": self.disk_bytes}
+        return {name: value for name, value in amounts.items() if value is not None}
+
+    @property
+    def supervision(self) -> Supervision:
+        """What node supervisors are told."""
+        from headway.drivers.targets import Supervision
+
+        return Supervision(self.linger_s, self.grace_s, self.measure)
+
+
+def run_started(
+    settings: RunSettings,
+    *,
+    name: str,
+    at: float,
+    run: str = "1",
+    uid: str = "",
+    directory: str = "",
+    source: str = "",
+    growing: bool = False,
+) -> RunStarted:
+    """Return the first record of a run, real or simulated: the only place that makes one."""
+    return RunStarted(
+        at=at,
+        run=run,
+        uid=uid,
+        name=name,
+        directory=directory,
+        source=source,
+        version=__version__,
+        sizer=settings.sizer,
+        order=settings.order,
+        seed=settings.seed,
+        keep_going=settings.keep_going,
+        again=settings.again,
+        stated=settings.stated,
+        growing=growing,
+        fresh=settings.fresh,
+        cluster=settings.cluster,
+        plan=settings.plan,
+        batch=settings.batch,
+    )

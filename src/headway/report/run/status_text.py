@@ -1,0 +1,90 @@
+"""How far a run is, as text: a bar per category, what is running, what failed."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from headway.journal.folder import Manager, RunFolder
+from headway.model.units import format_duration
+from headway.report.bars import bars, fitted
+from headway.report.run.ending import elsewhere, last_words
+from headway.report.run.summary import RunSummary
+from headway.report.saying import say, show
+from headway.report.words import count, harmless, moment
+
+_MOST = 10
+
+
+def print_status(
+    console: Console, summary: RunSummary, folder: RunFolder, state: str, manager: Manager | None, now: float
+) -> None:
+    """Print a bar per category, what is running and what failed."""
+    say(console, _headline(summary, state, manager, now))
+    if summary.settings:
+        about = f"started {moment(summary.settings.at)}, sizes by {summary.settings.sizer}, journal {folder.journal}"
+        show(console, about, "dim")
+    console.print()
+    for line in bars(list(summary.categories.values()), console.width, 1000):
+        show(console, line)
+    say(console, _counts(summary))
+    if summary.running:
+        console.print()
+        console.print("running" if state == "running" else "running when the run was interrupted")
+        for launched in _running(summary, now if state == "running" else summary.last_at):
+            show(console, launched)
+    if summary.failures:
+        console.print()
+        for failure in list(summary.failures.values())[:_MOST]:
+            title = Text.assemble(("✗ ", "red"), (harmless(failure.task), "bold"), f": {harmless(failure.why.text)}")
+            say(console, title)
+            for words in last_words(folder, failure)[-2:]:
+                show(console, f"    {words}", "dim")
+        if len(summary.failures) > _MOST:
+            console.print(f"… and {count(len(summary.failures) - _MOST, 'more failed task')} (--json lists them all)")
+    if state in ("interrupted", "stopped"):
+        console.print()
+        show(console, f"→ headway resume{elsewhere(summary)} {folder.run}", "cyan")
+
+
+def _who(manager: Manager | None) -> str:
+    if manager is None:
+        return ""
+    return f"process {manager.pid}" + ("" if manager.is_here else f" on {manager.host}")
+
+
+def _headline(summary: RunSummary, state: str, manager: Manager | None, now: float) -> Text:
+    style = {"succeeded": "bold green", "failed": "bold red", "running": "bold cyan"}.get(state, "bold yellow")
+    name = harmless(summary.settings.name) if summary.settings else ""
+    run = summary.settings.run if summary.settings else ""
+    took = format_duration(summary.elapsed_s(now if state == "running" else None))
+    more = {
+        "running": f" for {took} ({_who(manager)}{', stopping' if summary.stopping else ''})",
+        "interrupted": f" after {took}: its manager is gone, nothing is lost",
+    }.get(state, f" after {took}")
+    return Text.assemble((name, "bold"), f", run {run}: ", (state, style), more)
+
+
+def _counts(summary: RunSummary) -> str:
+    whole = summary.whole()
+    parts = {
+        "succeeded": whole.succeeded,
+        "reused": whole.reused,
+        "running": whole.running,
+        "waiting": whole.waiting,
+        "failed": whole.failed,
+        "cut off": whole.cut_off,
+    }
+    shown = ", ".join(f"{number:,} {name}" for name, number in parts.items() if number)
+    return f"{count(whole.total, 'task')}: {shown or 'none'}; {count(whole.attempts, 'attempt')}"
+
+
+def _running(summary: RunSummary, now: float) -> list[str]:
+    launches = list(summary.running.values())
+    names = min(40, max(len(harmless(launch.task)) for launch in launches[:_MOST]))
+    lines = [
+        f"  {fitted(harmless(launch.task), names)}  {format_duration(max(0.0, now - launch.at)):>8}"
+        f"  {launch.resources}" + (f", attempt {launch.attempt}" if launch.attempt > 1 else "")
+        for launch in launches[:_MOST]
+    ]
+    return lines + ([f"  … and {len(launches) - _MOST:,} more"] if len(launches) > _MOST else [])
