@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway.formats import sacct, swf
+from headway.formats import sacct
 from headway.formats.read_batch_log import read_batch_log
-from headway.formats.swf_out import swf_text
 from headway.model.batch_log import BatchLog
 from headway.model.errors import InputError
 
@@ -80,13 +79,6 @@ def test_a_dump() -> None:
     assert log.processors == 32  # the widest; 25 were busy at once
     for column in COLUMNS:
         assert getattr(log, column).dtype == (np.float64 if column.endswith("_s") else np.int64)
-
-
-def test_it_is_a_log_like_any_other() -> None:
-    log = read(DUMP)
-    again = swf.read(swf_text(log).encode(), "a", "a")
-    assert same(again, log)
-    assert (again.processors, again.started_at) == (log.processors, log.started_at)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -374,7 +366,6 @@ def answer(data: bytes) -> None:
         assert np.isfinite(column).all()
         assert ((column >= 0) | (column == -1)).all()
     assert log.processors >= max(1, log.allocated.max(), log.requested.max())
-    assert same(swf.read(swf_text(log).encode(), "a", "a"), log)
 
 
 @given(st.binary(max_size=200))

@@ -103,7 +103,7 @@ def _lines(form: str, instance: Instance, shape: GraphShape, by: By | None) -> I
 
         return dot_lines(instance.workflow.name, picture)
     from headway.report.graph.svg import svg_lines
-    from headway.report.graph.tree import subtitle
+    from headway.report.graph.terminal import subtitle
 
     return svg_lines(instance.workflow.name, subtitle(shape), picture)
 
@@ -132,7 +132,7 @@ def _tree_text(instance: Instance, shape: GraphShape, by: By | None) -> list[str
 
 
 def _print_tree(console: Console, instance: Instance, shape: GraphShape, by: By | None) -> None:
-    from headway.report.graph.tree import category_lines, headline, path_line, task_lines
+    from headway.report.graph.terminal import category_lines, headline, path_line, task_lines
     from headway.report.saying import say, show
 
     for line in [*headline(shape), path_line(instance, shape)]:

@@ -13,7 +13,7 @@ from headway.model.workflow import Workflow
 from headway.report.graph.picture import MOST_TASKS, By, Picture, picture_of
 from headway.report.graph.shape import shape_of
 from headway.report.graph.svg import MOST_BOXES, svg_lines
-from headway.report.graph.tree import subtitle
+from headway.report.graph.terminal import subtitle
 from tests.report.graphs import diamond, graph, graphs, hostile
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -75,10 +75,10 @@ def test_beyond_some_hundred_tasks_categories_are_drawn() -> None:
 
 
 def test_too_many_to_see_anything_is_said_and_not_drawn() -> None:
-    with pytest.raises(InputError, match=r"2,000 tasks shows nothing; draw it `--by category`, or"):
+    with pytest.raises(InputError, match=r"2,000 tasks would be unreadable; draw it `--by category`, or"):
         drawn(wide(2, 1000), "task")
     many = graph({f"c{place}": "" for place in range(MOST_BOXES + 1)})
-    with pytest.raises(InputError, match="1,501 categories shows nothing; write it with `--format dot`"):
+    with pytest.raises(InputError, match="1,501 categories would be unreadable; write it with `--format dot`"):
         drawn(many, "category")
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model.errors import InputError
-from headway.report.queue.axis import duration_marks, number_marks, time_marks
+from headway.report.charts import duration_marks, number_marks
 from headway.report.queue.clock import DAY_S, Clock, clock_of
+from headway.report.queue.time_axis import time_marks
 from headway.report.queue.window import check_window, window_of
 
 NOON = datetime(1996, 9, 23, 12, tzinfo=UTC).timestamp()
@@ -68,7 +69,7 @@ def test_windows() -> None:
         ("1h..", "'' is not a time"),
         ("2h..1h", "ends before it begins"),
         ("1h..1h", "ends before it begins"),
-        ("1996-09-24", "does not tell its date"),
+        ("1996-09-24", "has no dates"),
     ],
 )
 def test_windows_that_mean_nothing(text: str, what: str) -> None:
@@ -80,7 +81,7 @@ def test_windows_that_mean_nothing(text: str, what: str) -> None:
 def test_a_window_must_have_something_in_it() -> None:
     check_window((0.0, 10.0), 5.0, Clock(), "")
     for window in ((5.0, 10.0), (-10.0, 0.0)):
-        with pytest.raises(InputError, match="no jobs in this stretch"):
+        with pytest.raises(InputError, match="no jobs in this time span"):
             check_window(window, 5.0, Clock(), "")
 
 

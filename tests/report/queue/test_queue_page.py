@@ -73,7 +73,7 @@ def test_a_page_of_five_jobs() -> None:
     pictures = check(html)
     assert len(pictures) == 8, "three curves, two pairs of bars, the schedule"
     assert "Jobs wait 1m 36s on average, 20% start at once, and the machine is 67% busy." in html
-    assert "hours are counted from the first submission" in html
+    assert "hours count from the first submission" in html
     assert "The whole schedule: day 0, 00:00 to day 0, 00:04" in html
     assert "by &lt;hand&gt; &amp; eye" in html
     assert pictures[-1].count('<g class="job"') == 5
@@ -109,7 +109,7 @@ def test_more_jobs_than_can_be_told_apart() -> None:
     jobs = jobs_of([(0.0, 1, 1.0)] * (MOST_JOBS + 1), 100)
     html = page(jobs, first_come(jobs))
     assert len(check(html)) == 7
-    assert f"{MOST_JOBS + 1:,} jobs run in it, too many to be told apart" in html
+    assert f"{MOST_JOBS + 1:,} jobs run in this time, too many to draw" in html
 
 
 def test_a_long_curve_has_a_point_a_pixel() -> None:

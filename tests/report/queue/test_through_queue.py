@@ -118,11 +118,11 @@ def test_the_table_fits_its_screen(width: int) -> None:
 
 
 def test_the_sentence() -> None:
-    assert verdict([SLOW, LOST, FAST]) == "fast is through first, after 1h 00m, with 1 job; slow takes 50% longer"
-    assert verdict([LOST, SLOW]) == "slow is through first, after 1h 30m, with 1,200 jobs"
-    assert verdict([LOST]) == "no plan got the workflow through"
-    twin = structs.replace(FAST, plan="twin")
-    assert verdict([FAST, twin]) == "fast and twin are through first, after 1h 00m"
-    assert verdict([SLOW, twin, FAST]) == "twin and fast are through first, after 1h 00m; slow takes 50% longer"
+    assert verdict([SLOW, LOST, FAST]) == "fast finishes first, after 1h 00m, with 1 job; slow takes 50% longer"
+    assert verdict([LOST, SLOW]) == "slow finishes first, after 1h 30m, with 1,200 jobs"
+    assert verdict([LOST]) == "no plan finished the workflow"
+    equal = structs.replace(FAST, plan="equal")
+    assert verdict([FAST, equal]) == "fast and equal finish first, after 1h 00m"
+    assert verdict([SLOW, equal, FAST]) == "equal and fast finish first, after 1h 00m; slow takes 50% longer"
     nothing = structs.replace(FAST, plan="nothing", makespan_s=0.0)
-    assert verdict([FAST, nothing]) == "nothing is through first, after 0 s, with 1 job; fast takes 1h 00m longer"
+    assert verdict([FAST, nothing]) == "nothing finishes first, after 0 s, with 1 job; fast takes 1h 00m longer"

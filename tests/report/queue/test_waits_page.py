@@ -15,7 +15,7 @@ from tests.report.queue.test_waits_table import TWO
 def test_the_page_is_safe_and_whole() -> None:
     page = WaitsPage("a <log>", 128, ["EASY backfilling"], TWO).html()
     assert "<better>" not in page
-    assert "&lt;better&gt; errs least: by 30m 00s" in page
+    assert "&lt;better&gt; has the smallest error: 30m 00s" in page
     assert "a <log>" not in page
     assert "1,200 jobs on 128 nodes" in page
     assert "EASY backfilling" in page

@@ -29,8 +29,8 @@ def test_the_table_fits(width: int) -> None:
 
 def test_the_headline_names_who_errs_least() -> None:
     assert waits_headline(TWO) == (
-        "<better> errs least: by 30m 00s on average, 0.50 times what the scheduler's own plan errs by; "
-        "1,200 jobs that the plan made wait did so for 2h 00m on average"
+        "<better> has the smallest error: 30m 00s on average, 0.50 times the error of the scheduler's own plan; "
+        "1,200 jobs that the plan made wait waited 2h 00m on average"
     )
     assert "times" not in waits_headline([scored("plan", 0.0, None)])
 

@@ -15,7 +15,7 @@ from headway.report.run.story import Story, story_of, tasks_of
 from headway.report.run.story_text import tell
 from tests.report.records import MACHINE, ended, launch, started, task
 
-CANCELLED = "nobody wanted its result any more (it was cancelled)"
+CANCELLED = "it was cancelled before it had a result"
 
 
 def story_and_words(tmp_path: Path, *story: Event | Decision) -> tuple[Story, str]:

@@ -33,12 +33,12 @@ def test_awe_is_consumption_over_allocation_of_all_attempts() -> None:
         launch("a", 2, Resources(cores=1, memory_bytes=2 * GB)),
         ended("a", 2, 20, memory_bytes=1.5 * GB, cores=0.5),
     )
-    memory = summary.whole().ledgers["memory_bytes"]
+    memory = summary.whole().totals["memory_bytes"]
     assert memory.awe == pytest.approx(1.5 * 20 / (1 * 10 + 2 * 20))
     assert memory.wasted == pytest.approx((1 * 10 + 2 * 20 - 1.5 * 20) * GB)
     assert memory.asked_mean == 1.5 * GB
     assert memory.used_mean == memory.used_max == 1.5 * GB
-    cores = summary.whole().ledgers["cores"]
+    cores = summary.whole().totals["cores"]
     assert cores.awe == pytest.approx(0.5 * 20 / 30)
     assert summary.whole().attempts == 2
     assert summary.whole().run_s == 30
@@ -52,8 +52,8 @@ def test_what_was_not_measured_counts_on_neither_side() -> None:
         launch("b", 1, Resources(cores=1, memory_bytes=4 * GB)),
         ended("b", 1, 1000),
     )
-    assert summary.whole().ledgers["memory_bytes"].awe == pytest.approx(0.5)
-    assert summary.whole().ledgers["disk_bytes"].awe is None
+    assert summary.whole().totals["memory_bytes"].awe == pytest.approx(0.5)
+    assert summary.whole().totals["disk_bytes"].awe is None
 
 
 def test_a_task_that_failed_for_good_consumed_nothing_of_use() -> None:
@@ -65,7 +65,7 @@ def test_a_task_that_failed_for_good_consumed_nothing_of_use() -> None:
         ended("b", 1, 10, Ending.EXIT_CODE, memory_bytes=1 * GB, message="its command exited with code 1"),
         records.GiveUp(120, "b", Why("engine", "exit-code", {}, "its command exited with code 1")),
     )
-    assert summary.whole().ledgers["memory_bytes"].awe == pytest.approx(0.5)
+    assert summary.whole().totals["memory_bytes"].awe == pytest.approx(0.5)
     assert summary.failures["b"].attempt == 1
 
 
@@ -134,7 +134,7 @@ def test_a_summary_of_a_journal_is_that_of_its_records(tmp_path: Path) -> None:
     story = [*started(task("a"), task("b")), launch("a", 1, MACHINE), ended("a", 1, 2, memory_bytes=GB)]
     journal = SqliteJournal.create(tmp_path / "journal.db", story)
     read, folded = RunSummary.of(journal), summary_of(*story)
-    assert read.whole().ledgers["memory_bytes"].awe == folded.whole().ledgers["memory_bytes"].awe
+    assert read.whole().totals["memory_bytes"].awe == folded.whole().totals["memory_bytes"].awe
     assert (read.whole().succeeded, read.whole().waiting) == (1, 1)
 
 
@@ -164,7 +164,7 @@ def test_awe_of_any_run_is_the_papers_formula(
         summary.apply(ended(name, last, seconds, memory_bytes=part * given_gb * GB))
         consumed += part * given_gb * GB * seconds
         allocated += given_gb * GB * seconds
-    assert summary.categories["c"].ledgers["memory_bytes"].awe == pytest.approx(consumed / allocated)
+    assert summary.categories["c"].totals["memory_bytes"].awe == pytest.approx(consumed / allocated)
     assert summary.whole().done == len(runs)
     assert not summary.running
     assert not summary.troubles

@@ -9,9 +9,9 @@ from headway.model.outcome import Ending
 from headway.model.records import Why
 from headway.model.resources import Resources
 from headway.report.bars import bar, bars, fitted
+from headway.report.run.end_table import end_table
 from headway.report.run.figures import Figures
 from headway.report.run.summary import RunSummary
-from headway.report.run.table import end_table
 from tests.report.records import GB, ended, launch, started, task
 
 
@@ -109,7 +109,7 @@ def test_too_many_categories_are_summed_up() -> None:
     lines = [line.plain for line in bars(many, 80, 10)]
     assert len(lines) == 10
     assert any(line.startswith("c45 ") for line in lines), "what is going on must be seen"
-    assert lines[-1] == "… and 20 categories that are done, 21 that are not"
+    assert lines[-1] == "… and 20 finished categories, 21 unfinished"
 
 
 def test_names_are_fitted_by_cells_not_characters() -> None:

@@ -73,7 +73,7 @@ def test_a_task_shows_its_last_attempt_and_what_all_of_them_cost() -> None:
     row = told(TaskUsage(), story())["p[2]"]
     assert (row.state, row.category, row.figures.attempts, row.figures.run_s) == ("succeeded", "p", 2, 40)
     assert (row.asked("memory_bytes"), row.used("memory_bytes")) == (4 * GB, 3 * GB)
-    assert row.figures.ledgers["memory_bytes"].wasted == (2 * 10 + (4 - 3) * 30) * GB
+    assert row.figures.totals["memory_bytes"].wasted == (2 * 10 + (4 - 3) * 30) * GB
     assert row.busy == pytest.approx((10 + 50) / (2 * 10 + 2 * 30))
 
 
@@ -99,7 +99,7 @@ def assert_same(one: Figures, other: Figures) -> None:
     assert one.run_s == pytest.approx(other.run_s)
     for resource in MEASURED:
         for name in ("allocated", "consumed", "asked_mean", "used_mean", "used_max", "wasted", "awe"):
-            mine, theirs = getattr(one.ledgers[resource], name), getattr(other.ledgers[resource], name)
+            mine, theirs = getattr(one.totals[resource], name), getattr(other.totals[resource], name)
             assert mine == (theirs if theirs is None else pytest.approx(theirs)), (resource, name)
 
 

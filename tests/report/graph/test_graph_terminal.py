@@ -12,7 +12,7 @@ from headway.model.workflow import Workflow
 from headway.report.graph import names as graph_names
 from headway.report.graph.names import shared_prefix, shortened
 from headway.report.graph.shape import shape_of
-from headway.report.graph.tree import category_lines, headline, path_line, task_lines
+from headway.report.graph.terminal import category_lines, headline, path_line, task_lines
 from tests.report.graphs import diamond, graph, hostile
 
 
@@ -55,7 +55,7 @@ def test_nothing() -> None:
 def test_run_times_that_are_missing_are_said() -> None:
     instance = diamond(recorded=True)
     del instance.recorded["c"]
-    assert "run times are recorded for 5 of them; the others count nothing" in glance(instance)
+    assert "run times are recorded for 5 of the tasks; others count as 0" in glance(instance)
 
 
 def test_a_tree_of_tasks() -> None:
