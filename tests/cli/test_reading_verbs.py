@@ -176,7 +176,7 @@ def test_why_a_task_was_given_up(finished: Bench) -> None:
 
 
 def test_why_a_task_did_not_run(finished: Bench) -> None:
-    assert "the result of run 1 stands" in answer(finished, "why", "make[b]")
+    assert "the result of run 1 was reused" in answer(finished, "why", "make[b]")
     assert document(finished, "why", "make[b]")["reused_from"] == "1"
     assert "it cannot run: broken, which it depends on, failed" in answer(finished, "why", "after")
     found = document(finished, "why", "after")

@@ -188,7 +188,7 @@ def test_choices_that_are_for_logs(bench: Bench, option: str) -> None:
 def test_files_that_are_none(bench: Bench) -> None:
     assert "missing.swf: this file does not exist" in bench.fails(2, "simulate", "missing.swf")
     bench.write("task,hash\n", "other.csv")
-    assert "this is no log of a batch system that Headway knows" in bench.fails(2, "simulate", "other.csv")
+    assert "this is not a batch log in a known format" in bench.fails(2, "simulate", "other.csv")
     bench.write("", "empty.swf")
     assert "this file is empty" in bench.fails(2, "simulate", "empty.swf")
     assert "no jobs make a load of 0" in bench.fails(2, "simulate", "lublin", "--load", "0")

@@ -1,10 +1,10 @@
-"""How time goes on: jobs come and end, and those that wait are looked at.
+"""The event loop: jobs arrive and end, and waiting jobs are scheduled.
 
-Two sets of rules, each that of a known simulator:
-- one by one (pyss): at equal times jobs come before others end, and end before others start; after each of these events
-  those that wait are looked at.
-- together (batsched): all that happens on a date is one event, ends before arrivals; conservative plans are moved
-  forward only if a job ended.
+There are two sets of rules, each that of a known simulator:
+- one by one (pyss): at equal times arrivals come before ends, and ends before starts; the scheduler runs after each of
+  these events.
+- together (batsched): all events of one time are one event, ends before arrivals; conservative plans are moved forward
+  only if a job ended.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ from headway.kernels.batch.state import (
 from headway.kernels.compiled import compiled, inlined, inner
 
 # Why `advance` returns.
-ARRIVED = 0  # at the time that was asked for, or there is nothing more to come
+ARRIVED = 0  # it reached the requested time, or no events are left
 TOLD = 1  # foreign jobs started or ended
-CROWDED = 2  # there is no room for another live job
-PAUSED = 3  # so much has been done
+CROWDED = 2  # there is no slot for another live job
+PAUSED = 3  # the limit on work was reached
 
 
 @compiled
 def advance(state: State, trace: Trace, until: float, most_effort: int) -> int:
-    """Let all happen that happens up to and at `until`; stop after a date on which foreign jobs started or ended.
+    """Process all events up to and including `until`; stop after a time at which foreign jobs started or ended.
 
-    Also stops after `most_effort`, about so many looks at jobs, so that whoever waits hears of it now and then.
+    It also stops after about `most_effort` inspections of waiting jobs, so that the caller can handle signals.
     """
     count, clock = state.counts, state.clock
     effort = 0
@@ -95,7 +95,7 @@ def advance(state: State, trace: Trace, until: float, most_effort: int) -> int:
             job = count[NEXT]
             count[NEXT] += 1
             enqueue(state, job, trace[T_NODES, job], trace[T_REQ, job], trace[T_RUN, job])
-        if not count[NEWCOMERS] and not count[FREED]:  # a planned start is all that happens now
+        if not count[NEWCOMERS] and not count[FREED]:  # the only event at this time is a planned start
             start_planned(state, trace)
 
 
@@ -132,7 +132,7 @@ def _end_one(state: State, trace: Trace) -> None:
 
 @compiled
 def submit(state: State, trace: Trace, nodes: float, req: float, run: float, after: int) -> int:
-    """A foreign job comes now; its number among the foreign ones. The next `advance` looks at it."""
+    """Submit a foreign job now and return its number; the next `advance` schedules it."""
     foreign = state.counts[N_FOREIGN]
     state.counts[N_FOREIGN] += 1
     slot = enqueue(state, trace.shape[1] + foreign, nodes, req, run)
@@ -144,7 +144,7 @@ def submit(state: State, trace: Trace, nodes: float, req: float, run: float, aft
 
 @compiled
 def withdraw(state: State, trace: Trace, foreign: int) -> None:
-    """A foreign job is taken back, or ends, now. If nothing happened since it came, all is as if it had not come."""
+    """Withdraw or end a foreign job now. If nothing happened since its submission, the state is as before it."""
     count = state.counts
     slot = int(state.foreign[foreign, F_SLOT])
     began = state.foreign[foreign, F_STATE] != PENDING

@@ -1,4 +1,4 @@
-"""Which of the jobs that wait start now: first come first served, backfilling, and plans for everybody."""
+"""Scheduling policies: which waiting jobs start now. First come first served, EASY and conservative backfilling."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from headway.kernels.compiled import compiled, inlined, inner
 
 @inner
 def fill(state: State, trace: Trace) -> None:
-    """Look at those who came, and if nodes became free at everybody, and let those start that can."""
+    """Schedule the newly arrived jobs, or all waiting jobs if nodes became free, and start those that can start."""
     count = state.counts
     depth, newcomers, freed = count[DEPTH], count[NEWCOMERS], count[FREED] == 1
     count[NEWCOMERS] = 0
@@ -68,16 +68,16 @@ def fill(state: State, trace: Trace) -> None:
 
 @inner
 def move_forward(state: State, trace: Trace) -> None:
-    """Conservative backfilling: each job that waits gets the earliest place, in the order of submission, one round.
+    """Conservative backfilling, one round: in the order of submission, replan each waiting job as early as possible.
 
-    Another round may find more: a job that moved made room for others that were looked at before it. If none moved, and
-    no nodes were freed since, another would find nothing.
+    A job that moved may have freed nodes for jobs before it, so another round may move more. If no job moved and no
+    nodes were freed since, another round is not needed.
     """
     if not state.counts[RESTLESS]:
         return
     state.clock[NEXT_START] = NEVER
     now = state.clock[NOW]
-    moved = state.counts[SELECTION] != BY_COUNT  # or only to other nodes
+    moved = state.counts[SELECTION] != BY_COUNT  # jobs may also move to other nodes at the same time
     for index in range(state.counts[N_WAITING]):
         slot = state.order[WAITING, index]
         if (state.live[slot, START] > now or state.counts[TOGETHER]) and plan(state, trace, slot):
@@ -88,7 +88,7 @@ def move_forward(state: State, trace: Trace) -> None:
 
 @inner
 def start_planned(state: State, trace: Trace) -> None:
-    """Let the jobs start whose planned time has come: in the order in which they were planned, or in line."""
+    """Start the jobs whose planned time has come: in the order of planning (pyss) or of submission (batsched)."""
     live, waiting, now = state.live, state.order[WAITING], state.clock[NOW]
     while True:
         chosen, soonest = -1, NEVER
@@ -118,10 +118,11 @@ def _strike_off(state: State, place: int) -> None:
 
 @inner
 def _backfill(state: State, trace: Trace, looked_at: int) -> None:
-    """First come first served, or EASY: the first that cannot start holds a reservation, and nobody may delay it.
+    """First come first served, or EASY: the first job that cannot start holds a reservation that no job may delay.
 
-    While only running jobs are in the plan, ever more nodes become free. So the reservation is a time, a number of
-    nodes to spare from then on, and with identities the nodes it is for. Only the last `looked_at` jobs are new.
+    While only running jobs are in the profile, the number of free nodes never decreases. So the reservation is a time
+    (`shadow`), a number of spare nodes from then on, and, if nodes have identities, its nodes. Only the last
+    `looked_at` jobs are new.
     """
     live, waiting, count = state.live, state.order[WAITING], state.counts
     total, backfills = count[N_WAITING], count[DEPTH] == EASY
@@ -175,7 +176,7 @@ def _backfill(state: State, trace: Trace, looked_at: int) -> None:
 
 @inner
 def _start(state: State, trace: Trace, slot: int, avoid: bool) -> bool:
-    """Let a job start, if there is room now, on other nodes than the reserved ones if it has to avoid them."""
+    """Start a job if it fits now, without the reserved nodes if `avoid` is set; return whether it started."""
     nodes, now = state.live[slot, NODES], state.clock[NOW]
     if state.plan[FREE, 0] < nodes:
         return False
@@ -202,7 +203,7 @@ def _free_at(state: State, time: float) -> float:
 
 @inner
 def _backfill_deep(state: State, trace: Trace) -> None:
-    """The first jobs that cannot start hold reservations, as many as `depth`, made anew each time."""
+    """EASY with `depth` reservations for the first jobs that cannot start; they are made anew each time."""
     live, waiting, count, now = state.live, state.order[WAITING], state.counts, state.clock[NOW]
     kept, reservations = 0, 0
     for place in range(count[N_WAITING]):
@@ -222,7 +223,7 @@ def _backfill_deep(state: State, trace: Trace) -> None:
 
 @inner
 def plan_for_now(state: State, slot: int, floor: float) -> float:
-    """Reserve a job's nodes until `forget_plans`, not before `floor`; when it would start."""
+    """Reserve a job's nodes until `forget_plans`, not before `floor`; return its planned start."""
     live = state.live
     bound = not_before(state, slot)
     if bound == NEVER:
@@ -236,7 +237,7 @@ def plan_for_now(state: State, slot: int, floor: float) -> float:
 
 @compiled
 def forget_plans(state: State) -> None:
-    """Take back what was reserved for jobs that wait, where nothing is promised to them."""
+    """Release the temporary reservations of waiting jobs."""
     live = state.live
     for index in range(state.counts[N_WAITING]):
         slot = state.order[WAITING, index]
@@ -246,10 +247,10 @@ def forget_plans(state: State) -> None:
 
 
 @compiled
-def plan_everybody(state: State) -> float:
-    """Reserve for all that wait, in line, until `forget_plans`: what the queue would do if nobody came.
+def plan_all(state: State) -> float:
+    """Reserve nodes for all waiting jobs in order, until `forget_plans`: the schedule if no more jobs arrived.
 
-    Returns when the next in line could start at the earliest: first come first served lets nobody overtake.
+    Returns the earliest start of a further job: under first come first served it cannot overtake waiting jobs.
     """
     floor = state.clock[NOW]
     in_line = state.counts[DEPTH] == FCFS

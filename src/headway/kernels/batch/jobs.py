@@ -1,4 +1,4 @@
-"""What happens to one job: it is submitted, planned, started, ended."""
+"""The life of one job: submission, planning, start, end."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ from headway.kernels.compiled import inlined, inner
 
 @inlined
 def drawn(state: State) -> int:
-    """The next sequence number."""
+    """Draw the next sequence number."""
     state.counts[DRAWN] += 1
     return state.counts[DRAWN]
 
 
 @inner
 def enqueue(state: State, job: int, nodes: float, req: float, run: float) -> int:
-    """Give a job a slot, and the last place among those that wait."""
+    """Give a job a slot and append it to the waiting jobs; return the slot."""
     count = state.counts
     count[N_UNUSED] -= 1
     slot = state.order[UNUSED, count[N_UNUSED]]
@@ -76,7 +76,7 @@ def enqueue(state: State, job: int, nodes: float, req: float, run: float) -> int
 
 @inner
 def not_before(state: State, slot: int) -> float:
-    """When a job may start, as far as its parent is concerned; NEVER: that cannot be told yet."""
+    """The earliest start that the job's dependency allows; NEVER if it is not known yet."""
     parent = int(state.live[slot, AFTER])
     if parent < 0:
         return state.clock[NOW]
@@ -86,20 +86,20 @@ def not_before(state: State, slot: int) -> float:
     if not state.counts[RESERVING]:
         return NEVER
     parent_slot = int(state.foreign[parent, F_SLOT])
-    begin = state.live[parent_slot, START]  # if it waits, and nobody plans so far, this is NEVER too
+    begin = state.live[parent_slot, START]  # NEVER if the parent waits and has no planned start
     return max(state.clock[NOW], begin + state.live[parent_slot, REQ])
 
 
 @inner
 def is_held_back(state: State, slot: int) -> bool:
-    """Whether its parent has not ended."""
+    """Whether the job depends on a job that has not ended."""
     parent = int(state.live[slot, AFTER])
     return parent >= 0 and state.foreign[parent, F_STATE] <= STARTED
 
 
 @inner
 def plan(state: State, trace: Trace, slot: int) -> bool:
-    """Reserve its nodes at the earliest; whether that is earlier than before."""
+    """Reserve the job's nodes as early as possible; return whether its planned start changed."""
     live = state.live
     nodes, req, before = live[slot, NODES], live[slot, REQ], live[slot, START]
     bound = not_before(state, slot)
@@ -135,14 +135,14 @@ def _promised(state: State, trace: Trace, slot: int) -> None:
 
 @inner
 def begin_now(state: State, trace: Trace, slot: int) -> None:
-    """Let a job run whose nodes are taken out of the plan already. The caller strikes it off those that wait."""
+    """Start a job whose nodes are already reserved. The caller removes it from the waiting jobs."""
     live, running, count, now = state.live, state.order[RUNNING], state.counts, state.clock[NOW]
     live[slot, START] = now
     live[slot, EXPECTED] = now + live[slot, REQ]
     live[slot, END] = now + min(live[slot, RUN], live[slot, REQ])
     live[slot, SEQUENCE] = drawn(state)
     end, place = live[slot, END], count[N_RUNNING]
-    low, high = 0, place  # of those that end at once, the one that started first ends first, so it stands last
+    low, high = 0, place  # jobs are sorted by end, last first; at equal ends the job that started first is last
     while low < high:
         middle = (low + high) // 2
         if live[running[middle], END] > end:
@@ -166,7 +166,7 @@ def begin_now(state: State, trace: Trace, slot: int) -> None:
 
 @inner
 def end_now(state: State, trace: Trace, slot: int) -> None:
-    """Take a job that has ended, or was withdrawn, out of the plan. The caller has struck it off."""
+    """Release the nodes of a job that ended or was withdrawn. The caller has removed it from its list."""
     live, count, now = state.live, state.counts, state.clock[NOW]
     job = int(live[slot, JOB])
     if live[slot, START] != NEVER:
@@ -175,7 +175,7 @@ def end_now(state: State, trace: Trace, slot: int) -> None:
     state.order[UNUSED, count[N_UNUSED]] = slot
     count[N_UNUSED] += 1
     count[CHANGES] += 1
-    if state.counts[N_FOREIGN]:  # a job that waited for it can be planned
+    if state.counts[N_FOREIGN]:  # a job that depends on it can be planned now
         count[RESTLESS] = 1
     if job >= trace.shape[1]:
         foreign = job - trace.shape[1]

@@ -1,6 +1,6 @@
-"""The plan: how many nodes, and which, will be free from when on, if every job takes as long as it asked for.
+"""The availability profile: the number of free nodes over time, and which, if every job uses all its requested time.
 
-A step function. Neighbouring slices differ, so that what was reserved and released again leaves no trace.
+It is a step function. Neighbouring slices always differ: after reserving and releasing the profile is as before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from headway.kernels.compiled import inlined, inner
 
 @inner
 def forget_past(state: State) -> bool:
-    """Let the plan begin now; whether more nodes are free than when it last began."""
+    """Drop slices before now; return whether more nodes are free than in the slice that was first before."""
     times, points, now = state.plan[TIMES], state.counts[N_POINTS], state.clock[NOW]
     gone = 0
     while gone + 1 < points and times[gone + 1] <= now:
@@ -38,7 +38,7 @@ def forget_past(state: State) -> bool:
             times[index] = times[index + gone]
             state.plan[FREE, index] = state.plan[FREE, index + gone]
         if state.sets.shape[1]:
-            for index in range(points):  # what is past swaps its row with what follows, and lies behind in the end
+            for index in range(points):  # rotate the rows of past slices to the end, where unused rows are
                 row = state.order[ROWS, index]
                 state.order[ROWS, index] = state.order[ROWS, index + gone]
                 state.order[ROWS, index + gone] = row
@@ -49,13 +49,13 @@ def forget_past(state: State) -> bool:
 
 @inlined
 def reserve(state: State, slot: int, nodes: float, begin: float, end: float) -> None:
-    """Take the slot's nodes out of the plan for that time."""
+    """Remove the slot's nodes from the profile between `begin` and `end`."""
     _change(state, slot, -nodes, begin, end)
 
 
 @inlined
 def release(state: State, slot: int, nodes: float, begin: float, end: float) -> None:
-    """Put them back."""
+    """Return the slot's nodes to the profile between `begin` and `end`."""
     _change(state, slot, nodes, begin, end)
 
 
@@ -80,7 +80,7 @@ def _change(state: State, slot: int, nodes: float, begin: float, end: float) -> 
 
 @inlined
 def _boundary(state: State, time: float) -> int:
-    """The slice that begins at that time; it is split off if there is none."""
+    """The index of the slice that begins at `time`; a slice is split if there is none."""
     times, points = state.plan[TIMES], state.counts[N_POINTS]
     low, high = 0, points
     while low < high:
@@ -111,7 +111,7 @@ def _boundary(state: State, time: float) -> int:
 
 @inlined
 def _merge(state: State, index: int) -> None:
-    """Let a slice that is like the one before it be part of that."""
+    """Merge a slice with the one before it if both are equal."""
     points = state.counts[N_POINTS]
     if index == 0 or index >= points or state.plan[FREE, index] != state.plan[FREE, index - 1]:
         return
@@ -133,7 +133,7 @@ def _merge(state: State, index: int) -> None:
 
 @inner
 def earliest(state: State, slot: int, nodes: float, req: float, not_before: float) -> float:
-    """When so many nodes are first free for so long; with identities, `held[slot]` becomes which."""
+    """The first time from which `nodes` nodes are free for `req` seconds; also stores which, by identity."""
     points = state.counts[N_POINTS]
     if state.counts[SELECTION] == BY_COUNT:
         return earliest_by_count(state.plan, points, nodes, req, not_before)
@@ -142,7 +142,7 @@ def earliest(state: State, slot: int, nodes: float, req: float, not_before: floa
 
 @inlined
 def earliest_by_count(plan: Floats, points: int, nodes: float, req: float, not_before: float) -> float:
-    """When so many nodes are first free for so long."""
+    """The first time from which `nodes` nodes are free for `req` seconds."""
     times, free = plan[TIMES], plan[FREE]
     begin = NEVER
     for index in range(points):
@@ -158,9 +158,9 @@ def earliest_by_count(plan: Floats, points: int, nodes: float, req: float, not_b
 
 @inner
 def earlier_by_count(plan: Floats, points: int, nodes: float, req: float, not_before: float, planned: float) -> float:
-    """When a job that is in the plan from `planned` on could start earlier than that; `planned` if it cannot.
+    """The earliest start of a job that already holds a reservation from `planned` on; `planned` if none is earlier.
 
-    An earlier window ends before the planned one does, so nothing but its own nodes is in the way from `planned` on.
+    An earlier window ends before the planned one does, so from `planned` on the job's own nodes are sufficient.
     """
     times, free = plan[TIMES], plan[FREE]
     begin = NEVER
@@ -179,7 +179,7 @@ def earlier_by_count(plan: Floats, points: int, nodes: float, req: float, not_be
 
 @inner
 def earliest_by_nodes(state: State, points: int, nodes: float, req: float, not_before: float, chosen: Words) -> float:
-    """When so many of the same nodes are first free for so long, and the ones that are chosen then."""
+    """The first time from which the same `nodes` nodes are free for `req` seconds; fills `chosen` with them."""
     times, free = state.plan[TIMES], state.plan[FREE]
     common, words = state.sets[COMMON], state.sets.shape[1]
     anchor = 0
@@ -195,7 +195,7 @@ def earliest_by_nodes(state: State, points: int, nodes: float, req: float, not_b
         enough = True
         while enough and index < points and times[index] < begin + req:
             if free[index] < nodes:
-                anchor = index  # no window over this slice will do
+                anchor = index  # no window that contains this slice is possible
                 enough = False
             else:
                 row = state.order[ROWS, index]
@@ -211,7 +211,7 @@ def earliest_by_nodes(state: State, points: int, nodes: float, req: float, not_b
 
 @inner
 def fits_now(state: State, slot: int, nodes: float, req: float) -> bool:
-    """Whether so many nodes are free from now on for so long; with identities, `held[slot]` becomes which."""
+    """Whether `nodes` nodes are free for `req` seconds from now on; stores which ones if nodes have identities."""
     times, points, end = state.plan[TIMES], state.counts[N_POINTS], state.clock[NOW] + req
     index = 0
     while index < points and times[index] < end:

@@ -8,19 +8,12 @@ from msgspec import Struct
 from rich.text import Text
 
 from headway.report.columns import Field, table_lines
-from headway.report.queue.summary import QueueSummary, Waits
+from headway.report.queue.summary import QueueSummary, SizeClass
 from headway.report.queue.words import between, sizes, times, waited
 from headway.report.words import share
 
 _HOURS_A_ROW = 4
 _HEIGHTS = "▁▂▃▄▅▆▇█"
-
-
-class _Size(Struct, frozen=True):
-    """One size class."""
-
-    waits: Waits
-    node_share: float
 
 
 class _Hours(Struct, frozen=True):
@@ -35,7 +28,6 @@ class _Hours(Struct, frozen=True):
 def size_table(summary: QueueSummary, width: int) -> list[Text]:
     """One line per size class, and one for all jobs."""
     names = [sizes(group, summary.machine) for group in summary.sizes]
-    rows = [_Size(group.waits, group.node_share) for group in summary.sizes]
     fields = [
         Field("", "jobs", lambda row: f"{row.waits.jobs:,}", 80),
         Field("", "node time", lambda row: share(row.node_share), 30),
@@ -46,8 +38,8 @@ def size_table(summary: QueueSummary, width: int) -> list[Text]:
         Field("wait", "longest", lambda row: waited(row.waits.wait_s.max), 52),
         Field("", "mean slowdown", lambda row: times(row.waits.bounded_slowdown.mean), 85),
     ]
-    every = _Size(summary.waits, 1.0)
-    return table_lines("nodes", [*names, "all"], [*rows, every], fields, width, total=True)
+    every = SizeClass(1, summary.machine, summary.waits, 1.0)
+    return table_lines("nodes", [*names, "all"], [*summary.sizes, every], fields, width, total=True)
 
 
 def hour_table(summary: QueueSummary, width: int) -> list[Text]:
