@@ -1,4 +1,4 @@
-"""A run as an instance: figures of the journal, found again in it."""
+"""A finished run as a workflow instance with recorded figures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FIGURES = Recorded(8.0, 1.5, 0.5, 500_000_000, None, 4096, 102.0, "box")
 GIVEN = Resources(cores=1.5, memory_bytes=GB)
 
 
-def test_what_tasks_took_and_how_large_files_were(tmp_path: Path) -> None:
+def test_recorded_figures_of_tasks_and_files(tmp_path: Path) -> None:
     (tmp_path / "more_1").write_text("12345")
     folder = journal(
         tmp_path,

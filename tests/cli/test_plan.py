@@ -34,7 +34,7 @@ def test_people_get_a_table_and_a_sentence(made: Bench) -> None:
     plans = ("--plan", "one-job", "--plan", "one-job-per-task")
     out = made.succeeds("plan", "flow.json", "--on", "lublin", *plans, "--futures", "1")
     assert "node-hours" in out
-    assert "expected to be through after" in " ".join(out.split())
+    assert "expected to finish after" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_a_log_without_a_date(bench: Bench) -> None:
     name = trace(bench, head="; MaxProcs: 4\n")
     assert bench.succeeds("simulate", name).splitlines()[-1] == "hours since the first submission"
     assert bench.json("simulate", name)["hours_are"] == "since the first submission"
-    assert "does not tell its date" in bench.fails(2, "simulate", name, "--html", "a.html", "--window", "1996-09-23")
+    assert "has no dates" in bench.fails(2, "simulate", name, "--html", "a.html", "--window", "1996-09-23")
     bench.succeeds("simulate", name, "--html", "a.html", "--window", "50s..2m")
 
 
@@ -163,7 +163,7 @@ def test_a_log_without_a_date(bench: Bench) -> None:
         (["--starts", "five.swf", "--force"], "five.swf: two of the files are the same; name another FILE"),
         (["--starts", "a", "--html", "./a"], "a: two of the files are the same; name another FILE"),
         (["--html", "a.html", "--window", "soon"], "--window: 'soon' is not a time; write a day as 2024-03-01"),
-        (["--html", "a.html", "--window", "2003-01-01"], "--window: there are no jobs in this stretch; the schedule"),
+        (["--html", "a.html", "--window", "2003-01-01"], "--window: there are no jobs in this time span; the schedule"),
         (["--machine", "3"], "five.swf:5: job 2 wants 4 processors, and the machine has 3"),
         (["--machine", "0"], "invalid value for '--machine'"),
         (["--backfill", "easier"], "invalid value for '--backfill'"),
@@ -188,7 +188,7 @@ def test_choices_that_are_for_logs(bench: Bench, option: str) -> None:
 def test_files_that_are_none(bench: Bench) -> None:
     assert "missing.swf: this file does not exist" in bench.fails(2, "simulate", "missing.swf")
     bench.write("task,hash\n", "other.csv")
-    assert "this is no log of a batch system that Headway knows" in bench.fails(2, "simulate", "other.csv")
+    assert "this is not a batch log in a known format" in bench.fails(2, "simulate", "other.csv")
     bench.write("", "empty.swf")
     assert "this file is empty" in bench.fails(2, "simulate", "empty.swf")
     assert "no jobs make a load of 0" in bench.fails(2, "simulate", "lublin", "--load", "0")

@@ -71,7 +71,7 @@ def test_the_table(pair: Bench) -> None:
         "one-job 2m 30s 1 0 s 0 s 0.0 100%",
         "one-job-per-task 2m 30s 2 0 s 0 s 0.0 100%",
     ]
-    assert lines[-1] == "one-job and one-job-per-task are through first, after 2m 30s"
+    assert lines[-1] == "one-job and one-job-per-task finish first, after 2m 30s"
 
 
 def test_every_plan_gets_a_generated_workflow_through_made_up_jobs(made: Bench) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headway.cli.usage import _SORTS
-from headway.report.run.usage_table import DEFAULT_SORT, SORTS
+from headway.report.run.usage_table import SORTS
 from tests.cli.bench import SMALL, Bench, interrupt
 from tests.cli.test_command_line_docs import TEXT, keys
 
@@ -123,7 +123,7 @@ def test_every_column_can_be_sorted_by(finished: Bench, sort: str) -> None:
 
 def test_the_sort_option_offers_exactly_the_columns() -> None:
     assert set(_SORTS) == set(SORTS)
-    assert DEFAULT_SORT in _SORTS
+    assert "memory-waste" in _SORTS
 
 
 def test_usage_during_a_run_and_after_it_was_stopped(bench: Bench) -> None:

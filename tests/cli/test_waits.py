@@ -18,7 +18,7 @@ SMALL = ("waits", "lublin", "--machine", "32", "--jobs", "600", "--load", "0.9")
 def test_the_table(bench: Bench) -> None:
     lines = bench.succeeds(*SMALL).splitlines()
     assert re.match(r"lublin.*: 600 jobs on 32 nodes; conservative backfilling, rules of pyss", lines[0])
-    assert "errs least: by" in lines[2] and "times what the scheduler's own plan errs by" in lines[2]
+    assert "has the smallest error: " in lines[2] and "times the error of the scheduler's own plan" in lines[2]
     rows = {line.split()[0] for line in lines[4:]}
     assert WAITS.keys() <= rows
 

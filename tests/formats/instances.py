@@ -1,4 +1,4 @@
-"""Made-up workflows and instances with everything in them that can be awkward to write down."""
+"""Generated workflows and instances with everything that is difficult to write."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ MACHINES = st.builds(
 
 @st.composite
 def instances(draw: st.DrawFn) -> Instance:
-    """A workflow and figures of some of its tasks and files."""
+    """A workflow with figures of some of its tasks and files."""
     workflow = draw(workflows())
     files = sorted({path for task in workflow for path in task.outputs} | {"source", "/data/absolute", "not used #1"})
     instance = Instance(
@@ -109,6 +109,6 @@ def instances(draw: st.DrawFn) -> Instance:
 
 
 def content(instance: Instance) -> dict[str, Any]:
-    """All that an instance holds, to be compared."""
+    """The content of an instance, for comparison."""
     fields = {name: getattr(instance, name) for name in instance.__struct_fields__ if name != "workflow"}
     return fields | {"name": instance.workflow.name, "tasks": list(instance.workflow)}

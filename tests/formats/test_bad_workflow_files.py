@@ -1,4 +1,4 @@
-"""Every kind of bad workflow file gets one sentence that says where, what, and what to do."""
+"""Every mistake in a workflow file is reported in one sentence: where, what, and what to do."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NUMBERS = ", ".join(map(str, range(1001)))
 
 @pytest.fixture(params=["libyaml", "pure Python"], autouse=True)
 def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PyYAML's two parsers differ in their words, not in the place and the advice."""
+    """Run with both of PyYAML's parsers, which differ in wording but not in line and advice."""
     monkeypatch.setattr(safe_yaml, "_Loader", yaml.CBaseLoader if request.param == "libyaml" else yaml.BaseLoader)
 
 
 def complaint(text: str | bytes) -> str:
-    """The sentence about a file that must not be accepted. Any other exception fails the test."""
+    """The error sentence about an invalid file; any other exception fails the test."""
     with pytest.raises(HeadwayError) as caught:
         parse_workflow(text if isinstance(text, bytes) else text.encode(), "flow/workflow.yaml")
     sentence = str(caught.value)
@@ -177,7 +177,7 @@ WRONG_GRAPH = {
     "task name endless": (TASK + f"  ? {'n' * 5000}\n  : {{run: x}}\n", 5, ["'nnn", "200 characters"]),
     "needs itself": (TASK + "    needs: t\n", 5, ["task 't'", "itself"]),
     "needs itself by id": (TASK + "    each: {p: [1]}\n    needs: ['t[1]']\n", 3, ["t[1] -> t[1]"]),
-    "needs nobody": (TASK + "    needs: u\n", 5, ["task 't'", "'u'", "does not exist"]),
+    "needs an unknown task": (TASK + "    needs: u\n", 5, ["task 't'", "'u'", "does not exist"]),
     "needs a misspelt task": (TASK + "  cound: {run: x}\n  u: {run: x, needs: count}\n", 6, ["did you mean 'cound'?"]),
     "needs a stranger": (TASK + "  u:\n    run: x\n    needs:\n      - t\n      - zz\n", 9, ["'zz'", "are t"]),
     "needs a task not there": (
@@ -224,7 +224,7 @@ def test_the_sentence_says_what_to_do(text: str | bytes, line: int, words: list[
         assert "; " in complaint(text)
 
 
-def test_the_graphs_own_errors_keep_their_kind_and_their_tasks() -> None:
+def test_errors_of_the_graph_keep_their_type_and_tasks() -> None:
     for text, culprits in (
         (TASK + "    outputs: x\n  u: {run: x, outputs: x}\n", ("u", "t")),
         (TASK + "    needs: u\n  u: {run: x, needs: t}\n", ("t", "u")),
@@ -299,7 +299,7 @@ def test_a_file_without_permission(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 5000, "line\nbreak"])
-def test_an_impossible_name(tmp_path: Path, name: str) -> None:
+def test_an_invalid_file_name(tmp_path: Path, name: str) -> None:
     assert refusal(tmp_path / name)
 
 
@@ -312,12 +312,12 @@ def test_a_link_to_itself(tmp_path: Path) -> None:
 def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "large.yaml"
     path.write_text(TASK)
-    monkeypatch.setattr(safe_yaml, "MAX_BYTES", len(TASK))
+    monkeypatch.setattr(headway_yaml, "MAX_BYTES", len(TASK))
     assert len(read_workflow(path)) == 1
-    monkeypatch.setattr(safe_yaml, "MAX_BYTES", len(TASK) - 1)
+    monkeypatch.setattr(headway_yaml, "MAX_BYTES", len(TASK) - 1)
     assert "larger than" in refusal(path)
 
 
-def test_a_file_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(safe_yaml, "MAX_BYTES", 1_000_000)
+def test_an_infinite_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(headway_yaml, "MAX_BYTES", 1_000_000)
     assert "larger than 1 MB" in refusal(Path("/dev/zero"))

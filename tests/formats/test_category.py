@@ -57,7 +57,7 @@ def test_an_entry_is_one_task_of_that_category() -> None:
         ("'a[1]': {category: a, run: x, needs: 'a[1]'}", 3, ["needs itself"]),
     ],
 )
-def test_what_is_wrong_and_where(text: str, line: int, words: list[str]) -> None:
+def test_errors_name_line_and_culprit(text: str, line: int, words: list[str]) -> None:
     with pytest.raises(InputError) as problem:
         parse_workflow(f"name: w\ntasks:\n  {text}\n".encode(), "w.yaml")
     assert str(problem.value).startswith(f"w.yaml:{line}: "), problem.value
@@ -72,12 +72,12 @@ def test_what_is_wrong_and_where(text: str, line: int, words: list[str]) -> None
         (Task("x", "a\tb", "true"), ["category of task 'x'", "control"]),
         (Task("x", "x", "true", environment={"a b": "c"}), ["'a b' in the environment of task 'x'"]),
         (Task("x", "x", "true", hints={"memory_bytes": 0}), ["task 'x'", "nothing"]),
-        (Task("x", "x", "true", hints={"memory_bytes": 1.5}), ["1.5", "cannot say"]),
+        (Task("x", "x", "true", hints={"memory_bytes": 1.5}), ["1.5", "cannot express"]),
         (Task("x", "x", "true", hints={"mem": 2}), ["'mem'", "did you mean 'memory'?"]),
         (Task("x", "x", "true", container=" "), ["container of task 'x'", "empty"]),
     ],
 )
-def test_what_a_workflow_file_cannot_hold_is_not_written(task: Task, words: list[str]) -> None:
+def test_inexpressible_workflows_are_refused(task: Task, words: list[str]) -> None:
     with pytest.raises(InputError) as problem:
         headway_yaml(Workflow("w", [task]))
     assert all(word in str(problem.value) for word in words), problem.value

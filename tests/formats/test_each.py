@@ -1,4 +1,4 @@
-"""Laws of writing tasks out."""
+"""Properties of expanding `each`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXTS = st.lists(PIECES, max_size=12).map("".join)
 
 
 def by_hand(text: str, values: dict[str, str]) -> str:
-    """What filling in means, letter by letter."""
+    """Reference implementation of filling in placeholders, letter by letter."""
     done, rest = "", text
     while rest:
         for name, value in values.items():
@@ -46,7 +46,7 @@ def test_each_row_is_filled_in_as_by_hand(each: Each, text: str) -> None:
 
 
 @given(EACH)
-def test_there_is_a_row_and_an_id_for_every_combination(each: Each) -> None:
+def test_every_combination_has_a_row_and_an_id(each: Each) -> None:
     rows = each.rows()
     assert len(rows) == len(each) == math.prod(len(values) for values in each.values.values())
     assert set(rows) == set(product(*each.values.values()))
@@ -59,12 +59,12 @@ def test_ids_differ_if_no_value_holds_a_comma(values: dict[str, list[str]]) -> N
     assert len(set(ids)) == len(ids)
 
 
-def test_a_task_without_each_is_called_by_its_category() -> None:
+def test_a_task_without_each_has_its_category_as_id() -> None:
     assert Each({}).ids("t") == ["t"]
 
 
 @given(EACH, TEXTS)
-def test_no_text_is_longer_than_announced(each: Each, text: str) -> None:
+def test_longest_is_an_upper_bound(each: Each, text: str) -> None:
     template = each.template(text)
     assert max(map(len, template.column(each.rows()))) <= each.longest(template)
 
@@ -77,7 +77,7 @@ def test_a_table_is_its_columns_side_by_side(each: Each, texts: list[str]) -> No
     assert list(table(templates, rows)) == [tuple(column[index] for column in columns) for index in range(len(rows))]
 
 
-def test_rows_are_taken_as_they_are() -> None:
+def test_explicit_rows() -> None:
     flow = parse_workflow(
         b"name: w\ntasks:\n  d:\n    each: [{l: a, r: 01}, {r: b, l: no}]\n    run: diff {l} {r}\n", "workflow.yaml"
     )
@@ -96,7 +96,7 @@ def test_rows_are_taken_as_they_are() -> None:
         ("[{1x: a}]", "is not a word"),
     ],
 )
-def test_bad_rows_are_one_sentence(each: str, complaint: str) -> None:
+def test_errors_in_rows(each: str, complaint: str) -> None:
     with pytest.raises(InputError, match=r"^workflow.yaml:4: ") as caught:
         parse_workflow(f"name: w\ntasks:\n  d:\n    each: {each}\n    run: x\n".encode(), "workflow.yaml")
     assert complaint in str(caught.value)

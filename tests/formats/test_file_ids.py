@@ -1,4 +1,4 @@
-"""Names of files become paths, and different names different paths."""
+"""File ids become paths, and different ids become different paths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IDS = st.text("ab.%*?[]2AE/ \0é", min_size=1, max_size=10)
 
 
 @given(st.lists(IDS, min_size=1, max_size=4))
-def test_every_id_is_a_path_that_a_workflow_takes_as_it_is(ids: list[str]) -> None:
+def test_every_id_becomes_a_valid_path(ids: list[str]) -> None:
     files = FileIds(["/out"])
     for file_id in ids:
         path = files.path(file_id)
@@ -25,14 +25,14 @@ def test_every_id_is_a_path_that_a_workflow_takes_as_it_is(ids: list[str]) -> No
 
 
 @given(IDS)
-def test_the_id_can_be_told_from_the_path(file_id: str) -> None:
+def test_the_id_can_be_recovered_from_the_path(file_id: str) -> None:
     relative = "/".join(part for part in file_id.split("/") if part not in ("", "."))
     if relative and not file_id.startswith("/"):
         assert unquote(FileIds([]).path(file_id)) == relative
 
 
 @given(IDS)
-def test_without_absolute_outputs_an_absolute_input_is_one(file_id: str) -> None:
+def test_absolute_inputs_without_absolute_outputs(file_id: str) -> None:
     path = FileIds(["out"]).path("/" + file_id)
     assert path.startswith("/")
     assert path == normpath(path)
@@ -53,5 +53,5 @@ def test_without_absolute_outputs_an_absolute_input_is_one(file_id: str) -> None
         (" ", "%20"),
     ],
 )
-def test_what_headway_would_take_for_something_else(file_id: str, path: str) -> None:
+def test_special_characters_are_escaped(file_id: str, path: str) -> None:
     assert FileIds(["/rooted"]).path(file_id) == path

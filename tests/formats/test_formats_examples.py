@@ -1,4 +1,4 @@
-"""The examples in the formats' docstrings are true."""
+"""The examples in the formats' docstrings."""
 
 from __future__ import annotations
 

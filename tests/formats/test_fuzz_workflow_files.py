@@ -1,4 +1,4 @@
-"""Whatever the bytes, the reader answers with a workflow or with one sentence."""
+"""For any bytes the reader returns a workflow or raises an error of one sentence."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def loader(request: pytest.FixtureRequest) -> Any:
 
 
 def answer(data: bytes) -> Workflow | str:
-    """The workflow, or the sentence; anything else is an error of ours."""
+    """The workflow or the error sentence; any other exception is a bug."""
     try:
         flow = parse_workflow(data, "w.yaml")
     except HeadwayError as problem:
@@ -143,7 +143,7 @@ def test_a_good_structure_with_parts_changed(changes: list[tuple[int, str, Any]]
 
 
 def _without_circles(document: Any) -> str:
-    """As text; a part that was copied into itself is cut off."""
+    """The document as text; parts that contain themselves are cut off."""
 
     def flat(node: Any, depth: int = 0) -> Any:
         inner: Callable[[Any], Any] = lambda value: flat(value, depth + 1)  # noqa: E731

@@ -1,4 +1,4 @@
-"""Reading workflow files: what is written is what is run."""
+"""Reading workflow files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def flow(tasks: str) -> Workflow:
 
 
 def only(keys: str) -> Task:
-    """The one task with these keys, each on a line of its own."""
+    """The single task with these keys, one per line."""
     (task,) = flow("  t:\n" + "".join(f"    {line}\n" for line in keys.splitlines()))
     return task
 
@@ -116,14 +116,14 @@ def test_every_key_reaches_the_task() -> None:
     "written", ["true", "no", "5", "01", "1.10", "1_000", "0x1F", "1e3", "~", "null", "2024-01-01", "1:30:00", ".5"]
 )
 def test_scalars_stay_as_written(written: str) -> None:
-    """YAML would make a boolean, a number, nothing or a date of these."""
+    """YAML would convert these to a boolean, a number, null or a date."""
     assert only(f"run: {written}").command == written
     assert only(f"run: x\nenv: {{A: {written}}}").environment == {"A": written}
     assert only(f"run: x\ninputs: [{written}]").inputs == (written,)
     assert list(flow(f"  t: {{each: {{p: [{written}]}}, run: x}}\n").tasks) == [f"t[{written}]"]
 
 
-def test_a_task_may_have_a_name_that_yaml_reads_otherwise() -> None:
+def test_task_names_that_look_like_yaml_numbers() -> None:
     assert list(flow("  no: {run: x}\n  01: {run: x}\n  1: {run: x}\n").tasks) == ["no", "01", "1"]
 
 
@@ -148,7 +148,7 @@ def test_several_lines_are_kept() -> None:
         ("echo {PART} {part.x}", "echo {PART} {part.x}"),
     ],
 )
-def test_only_own_names_in_single_braces_are_filled_in(run: str, command: str) -> None:
+def test_only_names_of_each_are_placeholders(run: str, command: str) -> None:
     quoted = run.replace("'", "''")
     (task,) = flow(f"  t: {{each: {{part: [aa]}}, run: '{quoted}'}}\n")
     assert task.command == command
@@ -158,7 +158,7 @@ def test_without_each_all_braces_stay() -> None:
     assert only("run: echo {part}").command == "echo {part}"
 
 
-def test_a_value_is_not_filled_in_again() -> None:
+def test_placeholders_in_values_stay() -> None:
     tasks = flow("  t: {each: {a: ['{b}'], b: ['{a}']}, run: 'echo {a} {b}'}\n")
     assert tasks.tasks["t[{b},{a}]"].command == "echo {b} {a}"
 
@@ -200,7 +200,7 @@ def test_needs_may_name_a_later_task() -> None:
     assert flow("  a: {run: x, needs: b}\n  b: {run: x}\n").tasks["a"].parents == ("b",)
 
 
-def test_one_text_is_a_list_of_one() -> None:
+def test_a_single_text_is_a_list_of_one() -> None:
     task = only("run: x\ninputs: i\noutputs: o\nsetup: s")
     assert (task.inputs, task.outputs, task.setup) == (("i",), ("o",), ("s",))
 
@@ -210,18 +210,18 @@ def test_aliases_repeat_a_value() -> None:
     assert tasks.tasks["b"].hints == {"cores": 2}
 
 
-def test_the_str_tag_and_json_and_a_byte_order_mark_are_yaml_too() -> None:
+def test_str_tag_json_and_byte_order_mark() -> None:
     assert only("run: !!str 5").command == "5"
     assert parse_workflow(b'\xef\xbb\xbf{"name": "w", "tasks": {"t": {"run": "x"}}}').tasks["t"].command == "x"
     assert parse_workflow(b"name: w\r\ntasks:\r\n  t:\r\n    run: x\r\n").tasks["t"].command == "x"
 
 
 @pytest.mark.parametrize("word", ["true", "True", "yes", "on", "false", "No", "off"])
-def test_sandbox_is_what_yaml_calls_true_or_false(word: str) -> None:
+def test_sandbox_accepts_yaml_booleans(word: str) -> None:
     assert only(f"run: x\nsandbox: {word}").sandbox is yaml.safe_load(word)
 
 
-def test_what_tasks_share_is_shared() -> None:
+def test_equal_values_are_shared_between_tasks() -> None:
     first, second = flow("  t: {each: {p: [1, 2]}, run: x, env: {A: b}, setup: s, resources: {cores: 1}}\n")
     assert first.environment is second.environment
     assert first.setup is second.setup

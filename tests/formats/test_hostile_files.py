@@ -1,4 +1,4 @@
-"""Whatever is in a file from elsewhere, the answer is a workflow or one sentence, soon and in little memory."""
+"""Any untrusted file gives a workflow or an error of one sentence, in little time and memory."""
 
 from __future__ import annotations
 
@@ -63,17 +63,21 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "huge whole number": ("w.json", with_figure("9" * 3000), "run time of task 't'"),
     "endless number": ("w.json", with_figure("9" * 100_000), "out of range"),
     "a key twice": ("w.json", with_figure('1, "runtimeInSeconds": 2'), "'runtimeInSeconds' twice"),
-    "deep JSON": ("w.json", b"[" * DEEP, "nested too deep"),
-    "deep closed JSON": ("w.json", b'{"x":' * DEEP + b"1" + b"}" * DEEP, "nested too deep"),
-    "deep where nobody looks": ("w.json", b'{"z":' + b"[" * DEEP + b"]" * DEEP + b',"workflow":{}}', "nested too deep"),
+    "deep JSON": ("w.json", b"[" * DEEP, "nested too deeply"),
+    "deep closed JSON": ("w.json", b'{"x":' * DEEP + b"1" + b"}" * DEEP, "nested too deeply"),
+    "deep in an unread key": (
+        "w.json",
+        b'{"z":' + b"[" * DEEP + b"]" * DEEP + b',"workflow":{}}',
+        "nested too deeply",
+    ),
     "invalid UTF-8": ("w.json", WFFORMAT.replace(b"a_1", b"a\xff1", 1), "0xff"),
-    "invalid UTF-8 where nobody looks": ("w.json", b'{"z": "\xff", "workflow": {}}', "0xff"),
+    "invalid UTF-8 in an unread field": ("w.json", b'{"z": "\xff", "workflow": {}}', "0xff"),
     "half a surrogate": ("w.json", WFFORMAT.replace(b"a_1", b"\\ud800", 1), "not JSON"),
     "NUL in a command": ("w.json", WFFORMAT.replace(b'"p"', b'"p\\u0000"'), "command of task 'a_1'"),
     "cyclic": ("w.json", WFFORMAT.replace(b'"parents": []', b'"parents": ["b_1"]', 1), "circle"),
-    "not packed": ("w.json.gz", WFFORMAT, "not a whole gzip file"),
-    "half packed": ("w.json.gz", gzip.compress(WFFORMAT)[:-30], "not a whole gzip file"),
-    "wrongly packed": ("w.json.gz", gzip.compress(WFFORMAT)[:-8] + b"12345678", "not a whole gzip file"),
+    "not packed": ("w.json.gz", WFFORMAT, "not a complete gzip file"),
+    "half packed": ("w.json.gz", gzip.compress(WFFORMAT)[:-30], "not a complete gzip file"),
+    "wrongly packed": ("w.json.gz", gzip.compress(WFFORMAT)[:-8] + b"12345678", "not a complete gzip file"),
     "ours, hint": ("w.json", OURS.replace(b'"cores": 1', b'"gpus": 0.5'), "gpus"),
     "ours, retries": ("w.json", with_extras('"retries": -1'), "-1 retries"),
     "ours, variable": ("w.json", OURS.replace(b'"A"', b'"A=B"'), "'A=B'"),
@@ -102,7 +106,7 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
 
 
 @pytest.mark.parametrize(("name", "data", "words"), HOSTILE.values(), ids=HOSTILE)
-def test_one_sentence(tmp_path: Path, name: str, data: bytes, words: str) -> None:
+def test_errors_are_one_sentence(tmp_path: Path, name: str, data: bytes, words: str) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError) as problem:
         read_instance(tmp_path / name)
@@ -120,7 +124,7 @@ def test_the_seeds_themselves_are_workflows() -> None:
 
 
 @pytest.mark.parametrize("name", ["w.json", "w.dax", "w.json.gz"])
-def test_files_that_cannot_be_had(tmp_path: Path, name: str) -> None:
+def test_unreadable_files(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="does not exist"):
         read_instance(tmp_path / name)
     (tmp_path / name).mkdir()
@@ -130,7 +134,7 @@ def test_files_that_cannot_be_had(tmp_path: Path, name: str) -> None:
         read_instance(tmp_path / f"\0{name}")
 
 
-def test_a_file_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpacked, "MAX_BYTES", 3_000_000)
     bomb = tmp_path / "bomb.json.gz"
     bomb.write_bytes(gzip.compress(b" " * 50_000_000))
@@ -141,7 +145,7 @@ def test_a_file_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.Mon
         read_instance(tmp_path / "plain.json")
 
 
-def test_a_packed_file_of_the_greatest_size_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compressed_file_of_the_maximum_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     padded = WFFORMAT + b" " * 100_000
     monkeypatch.setattr(unpacked, "MAX_BYTES", len(padded))
     (tmp_path / "w.json.gz").write_bytes(gzip.compress(padded))
@@ -152,7 +156,7 @@ def test_a_packed_file_of_the_greatest_size_is_read(tmp_path: Path, monkeypatch:
 
 
 def answer(data: bytes, file: str) -> Instance | str:
-    """The instance, or the sentence; anything else is an error of ours."""
+    """The instance or the error sentence; any other exception is a bug."""
     try:
         instance = parse_wfformat(data, file) if file == "w.json" else parse_dax(data, file)
     except InputError as problem:

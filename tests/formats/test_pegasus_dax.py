@@ -67,7 +67,7 @@ def job(job_id: str, *uses: tuple[str, str]) -> str:
     return f'<job id="{job_id}" name="j">{files}</job>\n'
 
 
-def test_parents_tell_which_of_several_files_of_one_name_is_read() -> None:
+def test_parents_decide_between_files_of_the_same_name() -> None:
     jobs = job("a", ("output", "x")) + job("bb", ("output", "x")) + job("c", ("input", "x"))
     instance = parse_dax(f'<adag name="w">{jobs}<child ref="c"><parent ref="bb"/></child></adag>'.encode())
     assert instance.workflow.tasks["c"].inputs == ("bb/x",)
@@ -86,15 +86,15 @@ def test_parents_tell_which_of_several_files_of_one_name_is_read() -> None:
         ('<job id="a" name="j" runtime="NaN"/>', 2, ["'NaN'"]),
         ('<job id="a" name="j" runtime="1e400"/>', 2, ["'1e400'"]),
         ('<job id="a" name="j"><uses file="x" link="input" size="many"/></job>', 2, ["'x'", "'many'"]),
-        ('<job id="a" name="j"><uses link="input"/></job>', 2, ["names no file"]),
-        ('<dax id="a" file="sub.dax"/>', 2, ["<dax>", "workflow in the workflow"]),
+        ('<job id="a" name="j"><uses link="input"/></job>', 2, ["does not name a file"]),
+        ('<dax id="a" file="sub.dax"/>', 2, ["<dax>", "nested workflow"]),
         (job("a") + '<child ref="b"><parent ref="a"/></child>', 3, ["'b'"]),
         (job("a") + '<child ref="a"><parent ref="b"/></child>', 2, ["needs 'b'"]),
         (job("a") + '<child ref="a"><parent ref="a"/></child>', 2, ["circle"]),
         (job("a") + "<child><parent ref='a'/></child>", 3, ["'ref'"]),
     ],
 )
-def test_what_is_wrong_and_where(body: str, line: int, words: list[str]) -> None:
+def test_errors_name_line_and_culprit(body: str, line: int, words: list[str]) -> None:
     with pytest.raises(InputError) as problem:
         parse_dax(f'<adag name="w">\n{body}</adag>'.encode(), "w.dax")
     assert str(problem.value).startswith(f"w.dax:{line}: "), problem.value

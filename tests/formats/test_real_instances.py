@@ -1,4 +1,4 @@
-"""Every published instance can be read, written and read again. They are no part of this project."""
+"""Published instances can be read, written and read again. They are not part of this project."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ APPLICATIONS = {
 pytestmark = pytest.mark.skipif(not FILES, reason="HEADWAY_DATA names no directory with published instances")
 
 
-def test_there_are_some() -> None:
+def test_instances_are_found() -> None:
     assert len(INSTANCES) >= 100
     assert len(DAXES) >= 30
 

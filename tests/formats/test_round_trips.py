@@ -1,4 +1,4 @@
-"""What is written reads back to the same, whatever it holds."""
+"""Writing and reading gives the same workflow."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_ids_in_wfformat_have_only_the_characters_that_its_schema_allows(instanc
 
 @settings(max_examples=40)
 @given(workflows())
-def test_other_readers_of_yaml_see_the_same_texts_and_our_schema_holds(workflow: Workflow) -> None:
+def test_pyyaml_reads_the_same_texts_and_the_schema_holds(workflow: Workflow) -> None:
     document = yaml.safe_load(headway_yaml(workflow))
     assert not [error.message for error in Draft202012Validator(schema()).iter_errors(document)]
     for task in workflow:
@@ -58,7 +58,7 @@ def test_other_readers_of_yaml_see_the_same_texts_and_our_schema_holds(workflow:
 
 @settings(max_examples=30)
 @given(workflows())
-def test_from_one_to_the_other_and_back(workflow: Workflow) -> None:
+def test_conversion_to_wfformat_and_back(workflow: Workflow) -> None:
     there = parse_wfformat(wfformat(Instance(parse_workflow(headway_yaml(workflow)))))
     assert list(parse_workflow(headway_yaml(there.workflow))) == list(workflow)
 
@@ -70,7 +70,7 @@ def test_malleable_tasks() -> None:
     assert list(parse_workflow(text)) == list(flow)
 
 
-def test_a_file_says_only_what_must_be_said() -> None:
+def test_redundant_keys_are_not_written() -> None:
     flow = Workflow(
         "w",
         [

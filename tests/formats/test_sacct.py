@@ -1,4 +1,4 @@
-"""Dumps of Slurm's accounting, written by hand as sacct(1) says it prints them."""
+"""Dumps of Slurm's accounting, written by hand according to sacct(1)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway.formats import sacct, swf
+from headway.formats import sacct
 from headway.formats.read_batch_log import read_batch_log
-from headway.formats.swf_out import swf_text
 from headway.model.batch_log import BatchLog
 from headway.model.errors import InputError
 
@@ -42,7 +41,7 @@ def same(one: BatchLog, other: BatchLog) -> bool:
 
 
 def dump(*rows: dict[str, object]) -> str:
-    """A dump of jobs that differ from a plain one as said."""
+    """A dump of jobs that differ from a default job in the given columns."""
     plain: dict[str, object] = {
         "JobIDRaw": 1,
         "User": "ada",
@@ -82,15 +81,8 @@ def test_a_dump() -> None:
         assert getattr(log, column).dtype == (np.float64 if column.endswith("_s") else np.int64)
 
 
-def test_it_is_a_log_like_any_other() -> None:
-    log = read(DUMP)
-    again = swf.read(swf_text(log).encode(), "a", "a")
-    assert same(again, log)
-    assert (again.processors, again.started_at) == (log.processors, log.started_at)
-
-
 @pytest.mark.parametrize("seed", range(5))
-def test_columns_in_any_order_and_others_between(seed: int) -> None:
+def test_columns_in_any_order(seed: int) -> None:
     chance = random.Random(seed)
     rows = [line.split("|") for line in DUMP.splitlines()]
     order = chance.sample(range(10), 10)
@@ -121,7 +113,7 @@ def test_columns_in_any_order_and_others_between(seed: int) -> None:
         *("id", "ncpus", "uid", "case", "blanks", "none", "cut-state"),
     ],
 )
-def test_how_it_is_written_does_not_matter(text: str) -> None:
+def test_variants_of_notation(text: str) -> None:
     log = read(text)
     assert same(log, read(DUMP))
     assert log.processors == 32
@@ -185,12 +177,12 @@ def test_time_limits_in_minutes() -> None:
     ],
 )
 def test_states(state: str, status: int, runs: bool) -> None:
-    """`sacct --truncate` gives an end also to those that run."""
+    """`sacct --truncate` sets End for running jobs too."""
     log = read(dump({"State": state}))
     assert (log.status[0], log.run_s[0]) == (status, 60 if runs else -1)
 
 
-def test_elapsed_is_believed_where_clocks_are_not() -> None:
+def test_elapsed_takes_precedence_over_start_and_end() -> None:
     night = {"Submit": "2024-10-27T02:50:00", "Start": "2024-10-27T02:55:00", "End": "2024-10-27T02:05:00"}
     assert read(dump(night | {"Elapsed": "00:10:00"})).run_s[0] == 600
     assert read(dump(night | {"ElapsedRaw": 600, "Elapsed": "1-00:00:00"})).run_s[0] == 600
@@ -200,13 +192,13 @@ def test_elapsed_is_believed_where_clocks_are_not() -> None:
     assert read(dump({"Submit": 2000, "Start": 1000, "End": 3000})).wait_s[0] == -1
 
 
-def test_array_tasks_and_parts_of_a_job_of_many_kinds() -> None:
+def test_array_tasks_and_heterogeneous_jobs() -> None:
     rows = [{"JobIDRaw": text} for text in ("7_1", "7_2", "7_[3-9%2]", "8+0", "8+1", "9.extern", "9_1.batch", "9")]
     log = read(dump(*rows).replace("JobIDRaw", "JobID"))
     assert log.number.tolist() == [7, 7, 7, 8, 8, 9]
 
 
-def test_the_raw_number_comes_first() -> None:
+def test_jobidraw_takes_precedence() -> None:
     assert read(dump({"JobIDRaw": 12, "JobID": "7_1"})).number.tolist() == [12]
 
 
@@ -215,7 +207,7 @@ def test_jobs_submitted_together_stay_in_the_order_of_the_file() -> None:
     assert log.number.tolist() == [4, 2, 9, 7, 5]
 
 
-def test_dumps_one_after_the_other() -> None:
+def test_concatenated_dumps() -> None:
     early = dump({"JobIDRaw": 1}, {"JobIDRaw": 2, "Start": "Unknown", "End": "Unknown", "State": "PENDING"})
     late = dump({"JobIDRaw": 2, "Start": 2000, "End": 2100}, {"JobIDRaw": 3})
     log = read(early + late)
@@ -251,18 +243,18 @@ def test_names_in_any_encoding() -> None:
         ([{"AllocCPUS": "", "ReqCPUS": ""}], 1),
     ],
 )
-def test_how_large_the_machine_is(rows: list[dict[str, object]], processors: int) -> None:
+def test_the_size_of_the_machine(rows: list[dict[str, object]], processors: int) -> None:
     assert read(dump(*rows)).processors == processors
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30), st.integers(1, 9)), min_size=1, max_size=15))
-def test_as_many_as_were_busy_in_some_second(jobs: list[tuple[int, int, int]]) -> None:
+def test_the_machine_has_the_largest_number_busy_at_once(jobs: list[tuple[int, int, int]]) -> None:
     rows = [{"Submit": 1, "Start": at, "End": at + run, "AllocCPUS": n, "ReqCPUS": 1} for at, run, n in jobs]
     busy = [sum(n for at, run, n in jobs if at <= second < at + run) for second in range(61)]
     assert read(dump(*rows)).processors == max(*busy, *(n for _, _, n in jobs))
 
 
-def test_nodes_where_there_are_no_processors() -> None:
+def test_nodes_without_processor_columns() -> None:
     head = "JobIDRaw|Submit|Start|End|{}\n"
     log = read(head.format("NNodes") + "1|100|100|200|3\n2|100|150|200|4\n")
     assert (log.allocated.tolist(), log.requested.tolist(), log.processors) == ([3, 4], [3, 4], 7)
@@ -277,11 +269,11 @@ def test_nodes_where_there_are_no_processors() -> None:
 # --- what is wrong ---
 
 BAD = [
-    ({"JobIDRaw": "x"}, "without a job number", "'x' is not the number of a job"),
-    ({"JobIDRaw": ""}, "without a job number", "'' is not the number of a job"),
-    ({"JobIDRaw": "9" * 40}, "without a job number", "'9+' is not the number of a job"),
-    ({"Submit": "Unknown"}, "without a submit time", "it is not known when this job was submitted"),
-    ({"Submit": "0"}, "without a submit time", "it is not known when this job was submitted"),
+    ({"JobIDRaw": "x"}, "without a job number", "'x' is not a job number"),
+    ({"JobIDRaw": ""}, "without a job number", "'' is not a job number"),
+    ({"JobIDRaw": "9" * 40}, "without a job number", "'9+' is not a job number"),
+    ({"Submit": "Unknown"}, "without a submit time", "this job has no submit time"),
+    ({"Submit": "0"}, "without a submit time", "this job has no submit time"),
     ({"Submit": "yesterday"}, "not readable", "'yesterday' is not a time; unset SLURM_TIME_FORMAT"),
     ({"Start": "Mon 12:34:56"}, "not readable", "'Mon 12:34:56' is not a time"),
     ({"End": "2024-13-01T00:00:00"}, "not readable", "'2024-13-01T00:00:00' is not a time"),
@@ -293,14 +285,14 @@ BAD = [
     ({"Timelimit": "-1:00"}, "not readable", "'-1:00' is not a length of time"),
     ({"Start": 2000, "End": 1000}, "ended before they started", "this job ended 1000 s before it started"),
     ({"Start": 2000, "End": 1999}, "ended before they started", "this job ended 1 s before it started"),
-    ({"User": "a|b"}, "of another width", "this line has 10 fields, and the header 9; leave columns out"),
+    ({"User": "a|b"}, "of another width", "this line has 10 fields, but the header has 9; leave out columns"),
 ]
 
 
 @pytest.mark.parametrize(("row", "kind", "sentence"), BAD, ids=[f"{kind}-{at}" for at, (_, kind, _) in enumerate(BAD)])
 def test_bad_lines(row: dict[str, object], kind: str, sentence: str) -> None:
     text = dump({"JobIDRaw": 5}, row, {"JobIDRaw": 7}, row)
-    with pytest.raises(InputError, match=rf"^dump:3: {sentence}.*, or leave such lines out with --skip-bad$"):
+    with pytest.raises(InputError, match=rf"^dump:3: {sentence}.*, or skip such lines with --skip-bad$"):
         read(text)
     log = read(text, skip_bad=True)
     assert log.left_out == {kind: 2}
@@ -309,7 +301,7 @@ def test_bad_lines(row: dict[str, object], kind: str, sentence: str) -> None:
 
 def test_a_cut_last_line() -> None:
     text = dump({}, {})
-    with pytest.raises(InputError, match=r"^dump:3: this line has 4 fields, and the header 9"):
+    with pytest.raises(InputError, match=r"^dump:3: this line has 4 fields, but the header has 9"):
         read(text[: text.rindex("|1060")])
     assert len(read(text[: text.rindex("|1060")], skip_bad=True)) == 1
 
@@ -338,7 +330,7 @@ def test_columns_that_are_missing(header: str, missing: str) -> None:
         read(f"\n{header}\n", skip_bad=True)
 
 
-def test_a_dump_for_people() -> None:
+def test_a_dump_that_is_not_parsable() -> None:
     text = "JobID           JobName      State ExitCode \n------------ ---------- ---------- -------- \n2 a b 0:0\n"
     with pytest.raises(InputError, match=r"^dump:1: the columns are not separated by \|; make it with: .*-P"):
         read(text)
@@ -360,7 +352,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def answer(data: bytes) -> None:
-    """A log that makes sense, or one sentence."""
+    """Check that reading gives a valid log or an error of one sentence."""
     try:
         log = read(data, skip_bad=True)
     except InputError as problem:
@@ -374,7 +366,6 @@ def answer(data: bytes) -> None:
         assert np.isfinite(column).all()
         assert ((column >= 0) | (column == -1)).all()
     assert log.processors >= max(1, log.allocated.max(), log.requested.max())
-    assert same(swf.read(swf_text(log).encode(), "a", "a"), log)
 
 
 @given(st.binary(max_size=200))

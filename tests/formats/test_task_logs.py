@@ -1,4 +1,4 @@
-"""Logs of what tasks used, in every format: what is read, what is left out, and one sentence for what is wrong."""
+"""Task logs in every format: what is read, what is left out, and errors of one sentence."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_nextflow_raw(tmp_path: Path) -> None:
     assert all(task.input_bytes is None for task in log.tasks), "what a task read is known too late"
 
 
-def test_nextflow_as_people_read_it(tmp_path: Path) -> None:
+def test_nextflow_with_units(tmp_path: Path) -> None:
     log = read(tmp_path, NEXTFLOW_HUMAN)
     first, second = log.tasks
     assert (first.id, first.category, first.used) == ("1", "W:SORT", {"memory_bytes": 512 * 1024})
@@ -140,7 +140,7 @@ def test_nextflow_without_realtime(tmp_path: Path) -> None:
     assert log.left_out == 1
 
 
-def test_the_machine_has_what_the_greediest_task_had(tmp_path: Path) -> None:
+def test_the_machine_fits_the_largest_task(tmp_path: Path) -> None:
     header = "process,start,realtime,peak_rss,memory\n"
     assert read(tmp_path, header + "a,1,1,200 GB,1 GB\n").machine.memory_bytes == 200 * GIB
     assert read(tmp_path, header + "a,1,1,1 GB,300 GB\n").machine.memory_bytes == 300 * GIB
@@ -150,7 +150,7 @@ def test_work_queue_csv(tmp_path: Path) -> None:
     log = read(tmp_path, WORK_QUEUE_CSV)
     fit_wish = {"cores": 1.0, "memory_bytes": 100e6, "disk_bytes": 500e6}
     assert log.tasks == [
-        # The two tasks of `plot` were given different amounts: an algorithm chose them, nobody asked.
+        # The two tasks of `plot` were given different amounts: an algorithm chose them, not a user.
         LoggedTask("4", "plot", 2.5, {"cores": 1, "memory_bytes": 95e6, "disk_bytes": 3e6}, started_at=4.0),
         LoggedTask("1", "plot", 2.0, {"memory_bytes": 90e6}, started_at=5.0),
         LoggedTask(
@@ -185,7 +185,7 @@ def test_a_line_that_is_still_being_written(tmp_path: Path) -> None:
     assert ([task.id for task in log.tasks], log.left_out) == (["2"], 2)
 
 
-def test_the_whole_worker_is_nobodys_wish(tmp_path: Path) -> None:
+def test_a_whole_worker_is_not_a_request(tmp_path: Path) -> None:
     whole = WORK_QUEUE_CSV.replace(",1,100,500,", ",16,64000,500,").replace(",2,200,500,", ",16,64000,500,")
     assert [task.asked for task in read(tmp_path, whole).tasks] == [{}, {}, {}]
 
@@ -237,7 +237,7 @@ def test_ccl_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", EVERY.values(), ids=EVERY)
-def test_packed_or_not_and_other_line_ends(tmp_path: Path, text: str) -> None:
+def test_compression_and_line_ends(tmp_path: Path, text: str) -> None:
     plain = read(tmp_path, text, "a.csv")
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode()))
     assert read_task_log(tmp_path / "a.csv.gz") == plain
@@ -245,7 +245,7 @@ def test_packed_or_not_and_other_line_ends(tmp_path: Path, text: str) -> None:
     assert read_task_log(tmp_path / "a") == plain
 
 
-def test_when_attempts_of_the_same_workflow_fail(tmp_path: Path) -> None:
+def test_failure_times_from_other_logs(tmp_path: Path) -> None:
     whole = WORK_QUEUE_CSV.replace("RESOURCE_EXHAUSTION", "LOST")
     assert read(tmp_path, whole, "my_flow_whole.csv").failed_after_s == {}
     assert failures_beside(tmp_path / "my_flow_whole.csv") == {}
@@ -259,24 +259,24 @@ def test_when_attempts_of_the_same_workflow_fail(tmp_path: Path) -> None:
 
 WRONG: dict[str, tuple[str, str]] = {
     "nothing": ("", ": this file is empty"),
-    "something else": ("root:x:0:0\n", ": this is no log that Headway knows; known are Work Queue's"),
+    "something else": ("root:x:0:0\n", ": this is not a task log in a known format; known are Work Queue's"),
     "only a header": (NEXTFLOW_RAW.splitlines()[0], ": no task in this log succeeded"),
     "a number": (NEXTFLOW_RAW.replace("1073741824", "lots"), ":2: peak_rss is 'lots', not an amount of memory"),
     "a date": (NEXTFLOW_HUMAN.replace("2024-03-01", "yesterday"), ":2: submit is 'yesterday 10:00:05.000', not a date"),
     "a time": (NEXTFLOW_HUMAN.replace("1h 2m 3s", "1h 2x"), ":2: realtime is '1h 2x', not a length of time"),
-    "a row too short": (WORK_QUEUE_CSV + "5,fit\n", ":8: this line has 2 fields, and the header 18"),
+    "a row too short": (WORK_QUEUE_CSV + "5,fit\n", ":8: this line has 2 fields, but the header has 18"),
     "not finite": (CCL_CSV + "A,1,nan,1,1,1\n", ":5: memory is 'nan', not a number"),
     "endless": (CCL_CSV + f"A,1,{'9' * 400},1,1,1\n", ":5: memory is '9999"),
     "a field without end": (NEXTFLOW_RAW + '1,"' + "x" * 200_000, ":8: this is not a table (field larger"),
-    "foreign line": (WORK_QUEUE_LOG + "hello\n", ":25: this line is not one of Work Queue's log"),
-    "foreign unit": (WORK_QUEUE_LOG.replace('[60,"MB"]', '[60,"QB"]'), ":22: 'QB' is no unit"),
+    "foreign line": (WORK_QUEUE_LOG + "hello\n", ":25: this line does not belong to a Work Queue log"),
+    "foreign unit": (WORK_QUEUE_LOG.replace('[60,"MB"]', '[60,"QB"]'), ":22: 'QB' is not a unit"),
     "foreign amount": (WORK_QUEUE_LOG.replace('[60,"MB"]', "60"), ":22: these are not amounts"),
-    "text between dashes": (CCL_TEXT + "1 -- 2\n", ":4: this line has 2 fields, and the header 8"),
+    "text between dashes": (CCL_TEXT + "1 -- 2\n", ":4: this line has 2 fields, but the header has 8"),
 }
 
 
 @pytest.mark.parametrize(("text", "words"), WRONG.values(), ids=WRONG)
-def test_one_sentence(tmp_path: Path, text: str, words: str) -> None:
+def test_errors_are_one_sentence(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(InputError) as problem:
         read(tmp_path, text)
     sentence = str(problem.value)
@@ -286,13 +286,13 @@ def test_one_sentence(tmp_path: Path, text: str, words: str) -> None:
     assert len(sentence) < 400
 
 
-def test_a_series_that_is_none(tmp_path: Path) -> None:
+def test_an_invalid_memory_series(tmp_path: Path) -> None:
     (tmp_path / "memory_series64.jsonl").write_text(SERIES + "{}\n")
-    with pytest.raises(InputError, match=r"memory_series64\.jsonl:3: this is not the memory of a task"):
+    with pytest.raises(InputError, match=r"memory_series64\.jsonl:3: this line is not a memory series"):
         read(tmp_path, KSEGMENTS)
 
 
-def test_files_that_cannot_be_had(tmp_path: Path) -> None:
+def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         read_task_log(tmp_path / "nothing.csv")
     with pytest.raises(InputError, match="directory"):
@@ -301,7 +301,7 @@ def test_files_that_cannot_be_had(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"latin\.csv:5: this is not text in UTF-8"):
         read_task_log(tmp_path / "latin.csv")
     (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(CCL_CSV.encode())[:-9])
-    with pytest.raises(InputError, match="not a whole gzip file"):
+    with pytest.raises(InputError, match="not a complete gzip file"):
         read_task_log(tmp_path / "cut.csv.gz")
 
 
@@ -320,7 +320,7 @@ def test_files_that_are_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def answer(path: Path, data: bytes) -> None:
-    """A log or one sentence; anything else is an error of ours."""
+    """Check that reading gives a log or an error of one sentence; any other exception is a bug."""
     path.write_bytes(data)
     try:
         log = read_task_log(path)
@@ -418,14 +418,14 @@ def test_real_logs(name: str, tasks: int, left_out: int, categories: int) -> Non
         *((f"synthetic_{name}_whole", f"synthetic_{name}_whole.txn.log") for name in ("normal", "trimodal")),
     ],
 )
-def test_a_raw_log_says_what_its_table_says(table: str, raw: str) -> None:
+def test_a_raw_log_agrees_with_its_table(table: str, raw: str) -> None:
     folder = Path(DATA or "", "ipdps2024-bucketing")
     assert read_task_log(folder / "raw" / f"{raw}.gz") == read_task_log(folder / f"{table}.csv.gz")
 
 
 @real
-def test_what_the_sources_say_of_the_real_logs() -> None:
-    """Figures that SOURCE.md of each tells, computed from what was read."""
+def test_figures_published_with_the_logs() -> None:
+    """Figures in each log's SOURCE.md, computed from what was read."""
     folder = Path(DATA or "")
     bimodal = read_task_log(folder / "ipdps2024-bucketing/synthetic_bimodal_whole.csv.gz")
     assert max(task.used["memory_bytes"] for task in bimodal.tasks) == 18_443e6

@@ -26,7 +26,7 @@ def specified(*tasks: dict[str, Any], files: dict[str, int] | None = None, **exe
 
 
 def executed(**figures: Any) -> Instance:
-    """The instance with one task `t` of which this was recorded."""
+    """The instance with one task `t` and these recorded figures."""
     return parse_wfformat(specified({"id": "t"}, tasks=[{"id": "t", "runtimeInSeconds": 1} | figures]))
 
 
@@ -61,7 +61,7 @@ def test_version_1_5() -> None:
     assert (project.category, project.command, project.priority) == ("mProject", "mProject -X --out x 2> log", 20)
     assert (add.category, add.command, add.parents) == ("mAdd", "", ("mProject_ID01",))
     assert instance.recorded["mProject_ID01"] == Recorded(2.5, 2, 0.5, 1000, 3, 0, 0.0, "a")
-    assert instance.recorded["mAdd_ID02"] == Recorded(1)  # no memory means that nobody measured it
+    assert instance.recorded["mAdd_ID02"] == Recorded(1)  # 0 means not measured
     assert instance.file_bytes == {"raw.fits": 7, "p.fits": 5}
     assert instance.machines == (Machine("a", 4, 99, 1200),)
     assert (instance.makespan_s, instance.started_at) == (10, 1608952412.0)
@@ -103,7 +103,7 @@ def test_version_1_4() -> None:
     assert (instance.makespan_s, instance.started_at) == (9, None)
 
 
-def test_version_1_6_says_the_category_in_the_execution() -> None:
+def test_version_1_6_has_categories_in_the_execution() -> None:
     task = {"id": "t", "runtimeInSeconds": 1, "category": "sort", "launchDir": "/x"}
     instance = parse_wfformat(specified({"id": "t"}, tasks=[task], metrics={"sumTaskRuntimesInSeconds": 1}))
     assert instance.workflow.tasks["t"].category == "sort"
@@ -143,13 +143,13 @@ def test_moments(written: str, seconds: float | None) -> None:
     assert parse_wfformat(data).started_at == seconds
 
 
-def test_a_file_that_a_task_changes_is_its_output() -> None:
+def test_a_file_changed_in_place_is_an_output() -> None:
     both = {"id": "t", "inputFiles": ["a", "b"], "outputFiles": ["b"]}
     (task,) = parse_wfformat(specified(both)).workflow
     assert (task.inputs, task.outputs) == (("a",), ("b",))
 
 
-def test_absolute_outputs_mean_a_place_in_the_directory() -> None:
+def test_absolute_outputs_are_relative_to_the_directory() -> None:
     tasks = [{"id": "s", "outputFiles": ["/w/x*"]}, {"id": "t", "inputFiles": ["/w/x*", "/ref"]}]
     instance = parse_wfformat(specified(*tasks, files={"/w/x*": 3}))
     assert instance.workflow.tasks["t"].inputs == ("w/x%2A", "ref")
@@ -169,7 +169,7 @@ def test_absolute_outputs_mean_a_place_in_the_directory() -> None:
         ({"runtimeInSeconds": "fast"}, ["runtimeInSeconds", "str"]),
     ],
 )
-def test_figures_that_cannot_be(figures: dict[str, Any], words: list[str]) -> None:
+def test_figures_out_of_range(figures: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(InputError) as problem:
         executed(**figures)
     assert all(word in str(problem.value) for word in ["workflow.json", *words]), problem.value
@@ -187,20 +187,20 @@ def test_figures_that_cannot_be(figures: dict[str, Any], words: list[str]) -> No
         ([], ["no tasks"]),
     ],
 )
-def test_tasks_that_make_no_workflow(tasks: list[dict[str, Any]], words: list[str]) -> None:
+def test_invalid_tasks(tasks: list[dict[str, Any]], words: list[str]) -> None:
     with pytest.raises(InputError) as problem:
         parse_wfformat(specified(*tasks), "w.json")
     assert str(problem.value).startswith("w.json: ")
     assert all(word in str(problem.value) for word in words), problem.value
 
 
-def test_a_circle_names_the_file() -> None:
+def test_a_cycle_names_the_file() -> None:
     with pytest.raises(WorkflowError) as problem:
         parse_wfformat(specified({"id": "a", "parents": ["a"]}), "w.json")
     assert problem.value.where == "w.json"
 
 
-def test_what_was_executed_must_be_specified() -> None:
+def test_executed_tasks_must_be_specified() -> None:
     with pytest.raises(InputError, match="'u' was executed but is not specified"):
         parse_wfformat(specified({"id": "t"}, tasks=[{"id": "u", "runtimeInSeconds": 1}]))
 
@@ -224,7 +224,7 @@ def test_patterns_are_written_as_the_files_that_they_match() -> None:
     assert "execution" not in document["workflow"]
 
 
-def test_what_is_recorded_is_written_where_others_look_for_it() -> None:
+def test_recorded_figures_are_written_in_standard_fields() -> None:
     flow = Workflow("w", [Task("t", "sort", "sort x", priority=3), Task("u", "sort", "sort y")])
     recorded = {"t": Recorded(2.0, 1, 0.5, 100, 1, 2, 0.25, "box"), "u": Recorded(memory_bytes=5)}
     document = json.loads(wfformat(Instance(flow, recorded, machines=(Machine("box", 2),), makespan_s=3)))

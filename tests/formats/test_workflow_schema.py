@@ -1,4 +1,4 @@
-"""The published schema and the reader know the same file format."""
+"""The JSON Schema and the reader agree."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def shipped() -> list[Path]:
     return sorted(REPOSITORY.glob("examples/*/workflow.yaml"))
 
 
-def test_it_is_a_schema() -> None:
+def test_the_schema_is_valid() -> None:
     Draft202012Validator.check_schema(schema())
     assert schema()["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
-def test_it_has_the_readers_keys() -> None:
+def test_the_schema_has_the_readers_keys() -> None:
     task = schema()["$defs"]["task"]
     assert set(schema()["properties"]) == set(WORKFLOW_KEYS) == set(schema()["required"])
     assert set(task["properties"]) == set(TASK_KEYS)

@@ -1,4 +1,4 @@
-"""Small graphs to draw."""
+"""Small graphs for drawing tests."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def diamond(*, recorded: bool = False) -> Instance:
 
 
 def hostile() -> Instance:
-    """A chain of tasks with names that want to be more than names."""
+    """A chain of tasks whose names contain escape sequences, quotes and markup."""
     parents: tuple[str, ...] = ()
     tasks = []
     for name in HOSTILE:
@@ -57,7 +57,7 @@ def hostile() -> Instance:
 
 @st.composite
 def graphs(draw: st.DrawFn, most: int = 25) -> Instance:
-    """Any acyclic graph: each task may wait for any of those before it."""
+    """Any acyclic graph: each task may depend on any earlier task."""
     number = draw(st.integers(1, most))
     tasks = []
     for place in range(number):

@@ -1,4 +1,4 @@
-"""Queues whose figures are known, and many that are made up."""
+"""Queues with known figures, and generated ones."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from headway.model.batch_log import BatchJobs, Seconds
 
 
 def jobs_of(rows: list[tuple[float, int, float]], machine: int, started_at: float | None = None) -> BatchJobs:
-    """Jobs from submission, nodes, run time."""
+    """Jobs from (submission, nodes, run time)."""
     submit_s, nodes, run_s = (np.array(column) for column in zip(*rows, strict=True))
     runs = run_s.astype(float)
     return BatchJobs("made up", machine, submit_s.astype(float), nodes.astype(np.int64), runs, runs, started_at)
 
 
-# Four nodes; nobody overtakes: job 2 waits for the whole machine, and all others behind it.
+# Four nodes, first come first served: job 2 waits for the whole machine, and all others behind it.
 FIVE = jobs_of([(0, 2, 100), (10, 4, 50), (20, 2, 30), (30, 1, 5), (40, 3, 60)], 4)
 FIVE_START_S = np.array([0.0, 100.0, 150.0, 150.0, 180.0])
 
 
 def first_come(jobs: BatchJobs) -> Seconds:
-    """When jobs start if nobody overtakes: the simplest schedule that is right."""
+    """Start times under first come first served, by a simple reference implementation."""
     free, now = jobs.machine, 0.0
     ends: list[tuple[float, int]] = []
     start_s = np.zeros(len(jobs))
@@ -42,7 +42,7 @@ def first_come(jobs: BatchJobs) -> Seconds:
 
 @st.composite
 def queues(draw: st.DrawFn) -> tuple[BatchJobs, Seconds]:
-    """Some jobs, and their schedule when nobody overtakes."""
+    """Jobs and their schedule under first come first served."""
     machine = draw(st.integers(1, 12))
     gap, nodes, run = st.integers(0, 40), st.integers(1, machine), st.integers(1, 90)
     drawn = draw(st.lists(st.tuples(gap, nodes, run), min_size=1, max_size=40))
@@ -53,7 +53,7 @@ def queues(draw: st.DrawFn) -> tuple[BatchJobs, Seconds]:
 
 
 def reference(path: Path) -> tuple[BatchJobs, Seconds]:
-    """A schedule of another simulator on KTH-SP2."""
+    """Another simulator's schedule of the log KTH-SP2."""
     with gzip.open(path, "rt") as file:
         columns = np.loadtxt(file, delimiter=",", skiprows=1, unpack=True)
     _, submit_s, nodes, req_s, run_s, start_s = columns

@@ -1,4 +1,4 @@
-"""Records of made-up runs, so that figures can be computed by hand beside them."""
+"""Records of small invented runs, for figures that can be computed by hand."""
 
 from __future__ import annotations
 

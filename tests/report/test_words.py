@@ -1,4 +1,4 @@
-"""Figures as people read them."""
+"""Figures as text."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ def test_counts() -> None:
     assert (count(1, "task"), count(10_000, "task")) == ("1 task", "10,000 tasks")
 
 
-def test_nothing_that_a_terminal_would_obey_is_shown() -> None:
+def test_terminal_escape_sequences_are_removed() -> None:
     wild = "\x1b[31mred\x1b[0m \x1b]0;title\x07 a\tb \x1b[2J\x07 ü\x9b5m\x00"
     assert harmless(wild) == "red  a    b  ü5m"

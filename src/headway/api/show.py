@@ -56,7 +56,7 @@ class ShowResult(Struct, frozen=True):
 
             return dot_lines(instance.workflow.name, picture)
         from headway.report.graph.svg import svg_lines
-        from headway.report.graph.tree import subtitle
+        from headway.report.graph.terminal import subtitle
 
         return svg_lines(instance.workflow.name, subtitle(shape), picture)
 

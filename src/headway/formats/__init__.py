@@ -1,1 +1,1 @@
-"""What comes from outside, turned into the model: one file per format."""
+"""Readers and writers of file formats: one file per format, bytes to model and back."""

@@ -1,6 +1,6 @@
-"""Records of what tasks used, as the Cooperative Computing Lab publishes them: CSV, or text between ` -- `.
+"""Resource records of tasks as published by the Cooperative Computing Lab: CSV, or text separated by ` -- `.
 
-They have neither requests nor times of day: the order of the lines is the order of the tasks.
+They contain neither requests nor times: tasks are in the order of the lines.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _TEXT = ("task_id", "core", "memory", "virtual_memory", "disk", "time", "average
 
 
 def recognises(line: str) -> bool:
-    """Whether a file that begins so is one."""
+    """Whether `line` is the first line of such a file."""
     first, *others = (word.strip() for word in line.split(_MARK))
     is_text = first in ("taskid", "task_id") and others[:6] == list(_TEXT[1:7]) and len(others) == 7
     return is_text or set(line.strip().split(",")) >= _CSV
 
 
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
-    """Every row with a peak of memory is a task."""
+    """One task for every row with a memory peak and a run time."""
     ours = iter(lines)
     first = next(ours, "")
     if _MARK in first:
-        # One of them has a number where the last column's name should be.
+        # One published file has a number instead of the last column's name, so the names here are our own.
         table = LogTable(_with_tabs(ours), where, "\t")
         category, cores, run_s = "tag", "core", "time"
     else:
@@ -59,7 +59,7 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
 
 
 def _with_tabs(lines: Iterator[str]) -> Iterator[str]:
-    """The text as a table, under a header in which every column has its name."""
+    """The lines with tabs as separators, below a complete header."""
     yield "\t".join(_TEXT)
     for line in lines:
         yield "\t".join(line.split(_MARK))

@@ -1,4 +1,4 @@
-"""What a key of a workflow file may hold: a `Reader` takes it from the tree or says in one sentence why it cannot."""
+"""`Reader`: typed values from the YAML tree of a workflow file, with an error sentence for every mistake."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from headway.formats.safe_yaml import Entry, Listing, Mapping, Node, Text
 from headway.model.errors import InputError
 
-WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # what a shell takes as a name
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # a valid name of a shell variable
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -18,17 +18,17 @@ _LONGEST_NAME = 200
 
 
 class Reader:
-    """Reads the values of one file. `field` says in words what is being read: `'inputs' of task 'count'`."""
+    """Reads the values of one file. `field` describes a value in errors: `'inputs' of task 'count'`."""
 
     def __init__(self, file: str) -> None:
         self.file = file
 
     def error(self, line: int, what: str, todo: str = "") -> InputError:
-        """An error that stands in that line."""
+        """An error at a line of the file."""
         return InputError(what, where=f"{self.file}:{line}", todo=todo)
 
     def mapping(self, entry: Entry, field: str, example: str) -> dict[str, Entry]:
-        """Names with values."""
+        """The entries of a mapping."""
         if not isinstance(entry.value, Mapping):
             raise self.error(
                 entry.line, f"{field} is {describe(entry.value)}, not a mapping", f"write for example {example}"
@@ -38,7 +38,7 @@ class Reader:
     def check_keys(
         self, entries: dict[str, Entry], known: Collection[str], owner: str, elsewhere: Collection[str], place: str
     ) -> None:
-        """Refuse a key that is not known; most often it is a known one, misspelt, or belongs `elsewhere`."""
+        """Raise an error for an unknown key; suggest a similar key, or the `place` of keys that belong elsewhere."""
         for key, entry in entries.items():
             if key not in known:
                 todo = did_you_mean(key, known, "known are")
@@ -49,15 +49,15 @@ class Reader:
                 raise self.error(entry.line, f"unknown key {short(key)} of {owner}", todo)
 
     def text(self, entry: Entry, field: str) -> Text:
-        """One scalar, as it was written."""
+        """A scalar as it was written; `null` is text here, since it may be a command."""
         return self._scalar(entry.value, entry.line, field, "text")
 
     def value(self, entry: Entry, field: str, wanted: str = "text") -> Text:
-        """One scalar that is there: other than in a command, `null` means that it is not."""
+        """A scalar that is not empty; `null` counts as empty."""
         return self._scalar(entry.value, entry.line, field, wanted, or_null=True)
 
     def texts(self, entry: Entry, field: str) -> list[Text]:
-        """A list of scalars, or one of them without the brackets."""
+        """A list of scalars, or a single scalar."""
         if isinstance(entry.value, Listing):
             return [self._scalar(item, item.line, f"an item of {field}", "text") for item in entry.value.items]
         return [self.value(entry, field, "text or a list of texts")]
@@ -71,7 +71,7 @@ class Reader:
         return node
 
     def name(self, text: str, line: int, field: str, longest: int = _LONGEST_NAME) -> str:
-        """A text that can name something: shown in one line, typed in a shell."""
+        """Check that a text can be a name: one line, printable, and usable in a shell."""
         if not text.strip():
             raise self.error(line, f"{field} is empty", "write a name")
         if _CONTROL.search(text):
@@ -101,29 +101,29 @@ class Reader:
 
 
 def has_control_character(text: str) -> bool:
-    """Whether the text would not show as one line."""
+    """Whether the text contains control characters or line separators."""
     return bool(_CONTROL.search(text))
 
 
 def is_number(text: str) -> bool:
-    """Whether the text is a decimal number, without a unit."""
+    """Whether the text is a decimal number without a unit."""
     return bool(_NUMBER.fullmatch(text))
 
 
 def describe(node: Node) -> str:
-    """What kind of value this is, for people."""
+    """A description of the value for error messages."""
     if isinstance(node, Text):
         return f"the text {short(node.text)}" if not node.missing else "empty"
     return "a list" if isinstance(node, Listing) else "a mapping"
 
 
 def short(text: str) -> str:
-    """The text in quotes, cut where a sentence would become unreadable."""
+    """The text in quotes on one line, cut to about 60 characters for error messages."""
     return repr(text) if len(text) <= 60 else f"{text[:57]!r}..."
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
-    """The nearest known word, or the first dozen of them after `otherwise`."""
+    """A suggestion of the most similar known word, or `otherwise` and the first twelve known words."""
     known = list(known)
     near = get_close_matches(word, known, n=1)
     if near:

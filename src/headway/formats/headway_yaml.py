@@ -1,6 +1,6 @@
-"""Headway's own workflow file: YAML with a `name` and `tasks`; see docs/workflow-file.md.
+"""Headway's workflow file: YAML with a `name` and `tasks`; see docs/workflow-file.md.
 
-Every mistake in a file is answered by one sentence that says where it is and what to do about it.
+Every mistake in a file is reported in one sentence that says where it is and what to do.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from headway.formats.each import Each, Row, Template, table
 from headway.formats.fields import WORD, Reader, did_you_mean, short
 from headway.formats.hints import RESOURCE_KEYS, read_duration, read_hints
 from headway.formats.read_each import read_each
-from headway.formats.safe_yaml import Entry, Mapping, Text, parse_yaml, read_bytes, shown
-from headway.model.errors import WorkflowError
+from headway.formats.safe_yaml import Entry, Mapping, Text, parse_yaml, shown
+from headway.formats.unpacked import readable
+from headway.model.errors import InputError, WorkflowError
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
@@ -39,19 +40,26 @@ TASK_KEYS = (
     "category",
 )
 
-# A slip of the pen in `each` shall not fill the memory: three lists of 1,000 values make 10^9 tasks.
+MAX_BYTES = 100_000_000
+# A mistake in `each` must not fill the memory: three lists of 1,000 values make 10^9 tasks.
 MAX_TASKS = 1_000_000
 MAX_LINKS = 10_000_000  # paths and needs, counted once per task
 MAX_CHARACTERS = 1_000_000_000  # of all texts that `each` fills in
 
 
 def read_workflow(path: Path) -> Workflow:
-    """The workflow in the file at `path`; an InputError, if need be with the line, when there is none."""
-    return parse_workflow(read_bytes(path), shown(path))
+    """The workflow in the file at `path`; an InputError with file and line if there is none."""
+    where = shown(path)
+    with readable(path, where) as file:
+        data = file.read(MAX_BYTES + 1)  # read rather than ask for the size: a device or pipe has none
+    if len(data) > MAX_BYTES:
+        what = f"this file is larger than {MAX_BYTES // 10**6} MB"
+        raise InputError(what, where=where, todo="generate the tasks with 'each'")
+    return parse_workflow(data, where)
 
 
 def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
-    """The workflow that `data` describes; `file` is what errors call it.
+    """Parse a workflow file; `file` is its name in errors.
 
     >>> flow = parse_workflow(b"name: w\\ntasks: {hello: {run: echo hello}}")
     >>> flow.tasks["hello"].command
@@ -74,7 +82,7 @@ def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
 
 
 class _Block(Struct):
-    """One entry of `tasks`, checked but not yet written out."""
+    """One entry of `tasks`, checked but not yet expanded."""
 
     name: str
     category: str
@@ -99,7 +107,7 @@ class _Block(Struct):
         return f"task {short(self.name)}"
 
     def templates(self) -> list[Template]:
-        """All texts in which values are filled in."""
+        """All texts that may contain placeholders."""
         single = [self.run, *([self.container] if self.container else [])]
         return [*single, *self.inputs, *self.outputs, *self.setup, *self.env.values(), *(n for _, n in self.needs)]
 
@@ -110,7 +118,7 @@ class _Block(Struct):
 def _read_block(reader: Reader, name: str, entry: Entry) -> _Block:
     reader.name(name, entry.line, "the task name")
     owner = f"task {short(name)}"
-    in_full = isinstance(entry.value, Mapping) and "category" in entry.value.entries  # names one task, not a category
+    in_full = isinstance(entry.value, Mapping) and "category" in entry.value.entries  # the name is that of one task
     if not in_full and ("[" in name or "]" in name):
         todo = "rename the task, or add a key 'category' if this is the name of just one"
         raise reader.error(entry.line, f"the task name {short(name)} has a bracket", todo)
@@ -167,20 +175,22 @@ def _read_environment(reader: Reader, keys: dict[str, Entry], each: Each, owner:
     for name, entry in variables.items():
         if not WORD.fullmatch(name):
             raise reader.error(
-                entry.line, f"{short(name)} in 'env' of {owner} is no variable's name", "use letters, digits and '_'"
+                entry.line,
+                f"{short(name)} in 'env' of {owner} is not a valid variable name",
+                "use letters, digits and '_'",
             )
-        if isinstance(entry.value, Text) and entry.value.missing:  # as in the shell: a variable may be empty
+        if isinstance(entry.value, Text) and entry.value.missing:  # a variable may be empty, as in the shell
             env[name] = each.template("")
         else:
             env[name] = each.template(reader.text(entry, f"{name!r} in 'env' of {owner}").text)
     return env
 
 
-# --- writing all tasks out ---
+# --- expanding all tasks ---
 
 
 def _check_sizes(reader: Reader, blocks: dict[str, _Block]) -> None:
-    """Refuse what would take too long or too much memory before any of it is made."""
+    """Raise an error for a workflow that would take too much time or memory, before expanding it."""
     tasks = links = characters = 0
     for block in blocks.values():
         count = len(block.each)
@@ -215,7 +225,7 @@ def _assemble(reader: Reader, name: str, blocks: dict[str, _Block]) -> Workflow:
 
 
 def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
-    """The block's tasks. What is the same for all of them is made once and shared."""
+    """The tasks of a block; values that are equal for all of them are shared."""
     rows = block.each.rows()
     environments = (
         (dict(zip(block.env, row, strict=True)) for row in table(list(block.env.values()), rows))
@@ -232,7 +242,7 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
         table(block.inputs, rows),
         table(block.outputs, rows),
         needs.parents(block, rows),
-        strict=False,  # shared columns do not end
+        strict=False,  # shared columns are infinite
     )
     return [
         Task(
@@ -257,7 +267,7 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
 
 
 class _Needs:
-    """Turns what `needs` names, a category or a single task, into the ids of tasks."""
+    """Turns the entries of `needs`, categories or single tasks, into task ids."""
 
     def __init__(self, reader: Reader, ids: dict[str, list[str]]) -> None:
         self.reader = reader
@@ -266,7 +276,7 @@ class _Needs:
         self.links = 0
 
     def parents(self, block: _Block, rows: list[Row]) -> list[Row]:
-        """For each row, the ids of the tasks it waits for."""
+        """For each row, the ids of the tasks that it depends on."""
         shared = [
             task_id
             for line, need in block.needs
@@ -286,7 +296,7 @@ class _Needs:
         ]
 
     def named(self, text: str, block: _Block, line: int, times: int) -> list[str]:
-        """The ids that `text` stands for; `times` tasks will wait for each of them."""
+        """The task ids that `text` names; `times` tasks will depend on each."""
         if text == block.name:
             raise self.reader.error(line, f"{block.owner} needs itself", "remove it from 'needs'")
         found = self.ids.get(text) or ([text] if text in self.known else self.unknown(text, block, line))

@@ -1,6 +1,6 @@
-"""A `Workflow` as Headway's own workflow file: one entry a task, as a person might have written it.
+"""Writes a `Workflow` as Headway's workflow file: one readable entry per task.
 
-What is written reads back to equal tasks. Dependencies that files imply are left to the files.
+Reading the file gives equal tasks. Dependencies that follow from files are not written.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from headway.model.errors import InputError
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
-_WIDTH = 100  # a list that fits stands in one line
+_WIDTH = 100  # longer lists are written with one item per line
 _INDENT = "    "
 
 
 def headway_yaml(workflow: Workflow) -> bytes:
-    """The workflow as YAML; an InputError if it holds what such a file cannot, such as a name that begins with a dash.
+    """The workflow as YAML; an InputError if the file format cannot express it, such as a name that begins with `-`.
 
     >>> print(headway_yaml(Workflow("w", [Task("sort[7]", "sort", "sort a > b", outputs=("b",))])).decode(), end="")
     name: w
@@ -54,7 +54,8 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
         yield f"{_INDENT}env:"
         for name, value in task.environment.items():
             if not WORD.fullmatch(name):
-                raise InputError(f"{short(name)} in the environment of {owner} is no variable's name", todo="rename it")
+                what = f"{short(name)} in the environment of {owner} is not a valid variable name"
+                raise InputError(what, todo="rename it")
             yield f"{_INDENT}  {name}: {inline(value)}"
     yield from _listing("setup", task.setup)
     if task.container is not None:
@@ -76,7 +77,7 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
 
 
 def _needs(task: Task, workflow: Workflow) -> tuple[str, ...]:
-    """The parents that must be named, so that with those that files imply they are all, and in this order."""
+    """The parents to list under `needs`: without those that files imply, unless the order of parents requires them."""
     place = {parent: index for index, parent in enumerate(workflow.implied_parents(task))}
     count, next_place = len(task.parents), len(place)
     while count and place.get(task.parents[count - 1], next_place) < next_place:
@@ -98,7 +99,7 @@ def _listing(key: str, items: tuple[str, ...]) -> Iterator[str]:
 
 
 def _check_name(text: str, what: str, longest: int = 200) -> None:
-    """By the rules of those who will read the file."""
+    """Check a name by the reader's rules."""
     try:
         Reader("").name(text, 0, what, longest)
     except InputError as problem:

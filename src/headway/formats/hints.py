@@ -1,4 +1,4 @@
-"""The `resources` of a task: what the user thinks it needs, in the units people write."""
+"""The key `resources` of a task: the user's estimates, with units."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from headway.model.hints import WITH_UNITS
 
 RESOURCE_KEYS = ("cores", "memory", "disk", "time", "gpus", "nodes")
 
-# Key in the file, name in the model, reader of the amount, units to suggest.
+# By key in the file: name in the model, parser of the amount, units to suggest.
 _WITH_UNITS: dict[str, tuple[str, Callable[[str], float], str, str]] = {
     "memory": (*WITH_UNITS["memory"], " MB", " GB"),
     "disk": (*WITH_UNITS["disk"], " MB", " GB"),
     "time": (*WITH_UNITS["time"], "s", "m"),
 }
-# What else people call them. As extras they would ask for something that no machine has.
+# Other common names. Accepted as extra resources they would request something that no machine has.
 _MEANT = {
     **dict.fromkeys(("core", "cpu", "cpus", "threads", "ncpus"), "cores"),
     **dict.fromkeys(("mem", "ram", "memory_bytes", "memory_mb", "mem_mb"), "memory"),
@@ -31,7 +31,7 @@ _EXTRA = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,99}")
 
 
 def read_hints(reader: Reader, entry: Entry, owner: str) -> dict[str, float]:
-    """The amounts by the model's names: `memory: 2 GB` is `memory_bytes` 2e9."""
+    """The amounts by their names in the model: `memory: 2 GB` becomes `memory_bytes` 2e9."""
     amounts = reader.mapping(entry, f"'resources' of {owner}", "{cores: 1, memory: 200 MB}")
     return dict(_hint(reader, key, amount, owner) for key, amount in amounts.items())
 
@@ -54,9 +54,8 @@ def _hint(reader: Reader, key: str, entry: Entry, owner: str) -> tuple[str, floa
     if key in _MEANT:
         raise reader.error(entry.line, f"unknown {field}", f"did you mean {_MEANT[key]!r}?")
     if not _EXTRA.fullmatch(key):
-        raise reader.error(
-            entry.line, f"{field} has no usable name", "begin with a letter, go on with letters and digits"
-        )
+        todo = "begin with a letter, continue with letters and digits"
+        raise reader.error(entry.line, f"{field} has no usable name", todo)
     try:
         return key, reader.number(entry, field, least=0)
     except InputError as problem:
@@ -65,7 +64,7 @@ def _hint(reader: Reader, key: str, entry: Entry, owner: str) -> tuple[str, floa
 
 
 def read_duration(reader: Reader, entry: Entry, field: str) -> float:
-    """A length of time in seconds: `90m` is 5400."""
+    """A duration in seconds: `90m` is 5400."""
     _, parse, small, large = _WITH_UNITS["time"]
     return _amount(reader, entry, field, parse, (small, large))
 

@@ -1,4 +1,4 @@
-"""Amounts as they are written in a workflow file: in the largest unit in which they are short and exact."""
+"""Writes amounts of a workflow file: in the largest unit that is exact."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SECONDS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
 
 def hint_text(name: str, value: float, owner: str) -> str:
-    """The hint as `key: amount`; an InputError if a workflow file cannot say it.
+    """The hint as `key: amount`; an InputError if a workflow file cannot express it.
 
     >>> hint_text("memory_bytes", 1_500_000_000, "task 'a'"), hint_text("walltime_s", 5400, "task 'a'")
     ('memory: 1500 MB', 'time: 90m')
@@ -29,14 +29,14 @@ def hint_text(name: str, value: float, owner: str) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """A length of time in its largest unit: 5400 is `90m`."""
+    """A duration in its largest exact unit: 5400 is `90m`."""
     return _in_units(seconds, _SECONDS, "")
 
 
 def number_text(value: float) -> str:
-    """A number without a fraction that says nothing."""
+    """A number without an unnecessary decimal point."""
     text = str(int(value)) if value == int(value) and abs(value) < 10**15 else repr(float(value))
-    return text if "e" not in text or "." in text else text.replace("e", ".0e")  # what YAML takes for a number
+    return text if "e" not in text or "." in text else text.replace("e", ".0e")  # YAML requires the decimal point
 
 
 def _in_units(value: float, units: tuple[tuple[str, int], ...], space: str) -> str:
@@ -47,11 +47,12 @@ def _in_units(value: float, units: tuple[tuple[str, int], ...], space: str) -> s
 
 
 def _check(key: str, text: str, name: str, value: float, owner: str) -> None:
-    """Whoever reads the file must understand the same."""
+    """Check that the reader gets the same value back."""
     entry = Entry(0, Mapping({key: Entry(0, Text(text, 0, False))}, 0))
     try:
         read = read_hints(Reader(""), entry, owner)
     except InputError as problem:
         raise InputError(problem.what, todo=problem.todo) from None
     if read != {name: value}:
-        raise InputError(f"hint {name!r} of {owner} is {value!r}, which a workflow file cannot say", todo="round it")
+        what = f"hint {name!r} of {owner} is {value!r}, which a workflow file cannot express"
+        raise InputError(what, todo="round it")

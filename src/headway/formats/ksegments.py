@@ -1,4 +1,4 @@
-"""The k-Segments traces: what tasks of two workflows used, how large their inputs were, and their memory over time."""
+"""The k-Segments traces: resource use and input sizes of the tasks of two workflows, with memory over time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headway.formats.nextflow_trace import machine_of
 from headway.model.errors import InputError
 from headway.model.task_log import LoggedTask, TaskLog
 
-SERIES = ("memory_series64.jsonl", "memory_series64.jsonl.gz")  # lie beside the table
+SERIES = ("memory_series64.jsonl", "memory_series64.jsonl.gz")  # in the same directory as the table
 
 _COLUMNS = {"workflow", "process", "task_id", "input_bytes", "max_mem_bytes", "duration_s", "peak_mb"}
 _MB = 2.0**20
@@ -30,26 +30,26 @@ _series = msgspec.json.Decoder(_Series)
 
 
 def recognises(line: str) -> bool:
-    """Whether a file that begins so is one."""
+    """Whether `line` is the first line of such a file."""
     return set(line.strip().split(",")) >= _COLUMNS
 
 
 def read_series(lines: Iterable[str], where: str) -> dict[Key, list[float]]:
-    """The memory over time, in MB, of each task."""
+    """The memory use over time of each task, in MB."""
     found: dict[Key, list[float]] = {}
     for number, line in enumerate(lines, 1):
         try:
             series = _series.decode(line)
         except (msgspec.DecodeError, UnicodeEncodeError) as problem:
-            raise InputError(f"this is not the memory of a task ({problem})", where=f"{where}:{number}") from None
+            raise InputError(f"this line is not a memory series ({problem})", where=f"{where}:{number}") from None
         found[series.workflow, series.task_id] = series.mb
     return found
 
 
 def read(lines: Iterable[str], where: str, series: dict[Key, list[float]] | None = None) -> TaskLog:
-    """The tasks in the order in which they were first seen; a category is `workflow/process`.
+    """The tasks in the order of their first sample; a category is `workflow/process`.
 
-    The source has some tasks twice: the first row counts.
+    If a task has two rows, the first row counts.
     """
     table = LogTable(lines, where)
     tasks: dict[Key, LoggedTask] = {}
@@ -77,7 +77,7 @@ def read(lines: Iterable[str], where: str, series: dict[Key, list[float]] | None
 
 
 def _profile(peak_mb: float, mb: Iterable[float]) -> tuple[float, ...]:
-    """In bytes. The series is rounded, the peak is not: what is greatest of it is the peak."""
+    """The series in bytes. It is rounded while the peak is not, so its maximum is replaced by the peak."""
     values = list(mb)
     most = max(values, default=0.0)
     return tuple((peak_mb if value >= min(most, peak_mb) else value) * _MB for value in values)

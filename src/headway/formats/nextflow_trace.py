@@ -1,7 +1,7 @@
-"""Nextflow's trace, with raw numbers (`trace.raw = true`) or as people read them: `1.2 GB`, `3m 2s`.
+"""Nextflow's trace file, with raw numbers (`trace.raw = true`) or with units: `1.2 GB`, `3m 2s`.
 
-What a task read (`rchar`) is known only after it ran, so nothing here uses it. Known when a task starts is how much the
-tasks before it had written for the same sample (Nextflow's tag): that stands for the size of its input.
+The bytes that a task read (`rchar`) are known only after it ran, so they are not used. Known at its start are the bytes
+that earlier tasks wrote for the same sample (Nextflow's tag): these stand for the size of its input.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from headway.model.errors import InputError
 from headway.model.resources import Resources
 from headway.model.task_log import LoggedTask, TaskLog
 
-# A node such as workflows of this kind commonly run on; more if a task of the log had more.
+# A typical node for such workflows; enlarged if a task in the log used or requested more.
 MACHINE = Resources(cores=32, memory_bytes=128_000_000_000)
 
 _TABLES = ("\t", ",")
@@ -32,7 +32,7 @@ _PLAIN = re.compile(r"\d+(?:\.\d+)?")
 
 
 def recognises(line: str) -> bool:
-    """Whether a file that begins so is one."""
+    """Whether `line` is the first line of such a file."""
     return any(_is_header(line.strip().split(delimiter)) for delimiter in _TABLES)
 
 
@@ -42,14 +42,14 @@ def _is_header(columns: Iterable[str]) -> bool:
 
 
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
-    """The tasks that completed and were measured, in the order in which they started."""
+    """The tasks that completed and have measurements, in the order of their start."""
     ours = iter(lines)
     first = next(ours, "")
     table = LogTable(chain([first], ours), where, "\t" if "\t" in first else ",")
     tasks: list[LoggedTask] = []
     tags: dict[str, str] = {}  # by task
-    written: list[tuple[float, str, float]] = []  # when, for which tag, how many bytes
-    wishes: dict[float | None, dict[str, float]] = {None: {}, 0.0: {}}  # thousands of tasks ask for the same
+    written: list[tuple[float, str, float]] = []  # (end time, tag, bytes)
+    wishes: dict[float | None, dict[str, float]] = {None: {}, 0.0: {}}  # shared by all tasks with the same request
     rows = 0
     for row in table:
         rows += 1
@@ -81,11 +81,11 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
 def _with_inputs(
     tasks: Iterable[LoggedTask], tags: Mapping[str, str], written: Sequence[tuple[float, str, float]]
 ) -> Iterator[LoggedTask]:
-    """Each task with what had been written for its tag when it started; nothing, if nothing had."""
+    """Set each task's input size to the bytes written for its tag before it started; None if there were none."""
     so_far: Counter[str] = Counter()
     ended = 0
     for task in tasks:
-        while ended < len(written) and written[ended][0] < task.started_at:  # clocks are coarse: not its own, ever
+        while ended < len(written) and written[ended][0] < task.started_at:  # "<": never its own output
             _, tag, bytes_written = written[ended]
             so_far[tag] += int(bytes_written)
             ended += 1
@@ -99,13 +99,13 @@ def _tag_in(name: str) -> str:
 
 
 def machine_of(tasks: Iterable[LoggedTask]) -> Resources:
-    """The usual node, or one that has what the greediest task had."""
+    """The typical node, enlarged to the largest memory that any task used or requested."""
     most = max((max(task.used["memory_bytes"], *task.asked.values(), 0.0) for task in tasks), default=0.0)
     return MACHINE.replace(memory_bytes=max(MACHINE.memory_bytes, most))
 
 
 def _run_s(table: LogTable, row: list[str]) -> float | None:
-    """How long it ran; where that is not recorded, from start to end, or at least from submission."""
+    """The run time: `realtime`, or complete - start, or `duration`, which includes the wait."""
     run_s = _span(table, row, "realtime")
     if run_s is not None:
         return run_s
@@ -114,7 +114,7 @@ def _run_s(table: LogTable, row: list[str]) -> float | None:
 
 
 def _bytes(table: LogTable, row: list[str], column: str) -> float | None:
-    """Bytes if it is a plain number. Nextflow counts 1024 bytes as a KB."""
+    """An amount in bytes; a number without a unit is in bytes. Nextflow's KB has 1024 bytes."""
     text = table.cell(row, column)
     if not text or _PLAIN.fullmatch(text):
         return as_number(text, column, table.where) if text else None
@@ -125,7 +125,7 @@ def _bytes(table: LogTable, row: list[str], column: str) -> float | None:
 
 
 def _span(table: LogTable, row: list[str], column: str) -> float | None:
-    """Seconds; a plain number is milliseconds."""
+    """A duration in seconds; a number without a unit is in milliseconds."""
     text = table.cell(row, column)
     if not text or _PLAIN.fullmatch(text):
         return as_number(text, column, table.where) / 1000 if text else None
@@ -136,7 +136,7 @@ def _span(table: LogTable, row: list[str], column: str) -> float | None:
 
 
 def _moment(table: LogTable, row: list[str], column: str) -> float | None:
-    """Seconds since the epoch. A date has no zone: whatever it was, the order is the same."""
+    """Seconds since the epoch. Dates have no time zone and count as UTC; only their order matters."""
     text = table.cell(row, column)
     if not text or _PLAIN.fullmatch(text):
         return as_number(text, column, table.where) / 1000 if text else None

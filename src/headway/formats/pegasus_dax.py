@@ -1,9 +1,9 @@
-"""Pegasus' DAX, an XML of jobs and the files they use: versions 2.1 and 3.x.
+"""Pegasus' DAX, an XML format of jobs and their files: versions 2.1 and 3.x.
 
-It is read as a stream, and nothing in it can reach outside of it: a document type, and with it entities, are refused.
+The parser reads a stream and refuses document types, and thereby entities, so that a file cannot refer to other files.
 
-Generators join several workflows into one DAX, so that several jobs make a file of the same name. Which of them a job
-reads is said by its parents; such a file is placed in a directory named after the job that makes it.
+Generators join several workflows into one DAX, in which several jobs produce a file of the same name. A job's parents
+tell which of these files it reads; each is placed in a directory named after the job that produces it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STREAMS = {"stdin": ("input", "<"), "stdout": ("output", ">"), "stderr": ("outp
 
 
 def parse_dax(data: bytes, file: str = "workflow.dax") -> Instance:
-    """The instance that `data` describes; `file` is what errors call it.
+    """Parse a DAX; `file` is its name in errors.
 
     >>> job = b'<job id="ID1" name="mAdd" runtime="2.5"><uses file="sky.fits" link="output" size="10"/></job>'
     >>> instance = parse_dax(b'<adag name="w">' + job + b"</adag>")
@@ -41,7 +41,7 @@ def parse_dax(data: bytes, file: str = "workflow.dax") -> Instance:
     dax = _Dax(file)
     dax.read(data)
     if not dax.jobs:
-        raise InputError("there are no jobs in it", where=file, todo="check that this is a DAX")
+        raise InputError("this file has no jobs", where=file, todo="check that it is a DAX")
     return _instance(dax)
 
 
@@ -54,27 +54,27 @@ class _Use(Struct, frozen=True):
 
 
 class _Job(Struct):
-    """One job as it is written."""
+    """One job as it stands in the file."""
 
     line: int
     name: str
     run_s: float | None
     uses: list[_Use] = field(default_factory=list)
-    argument: list[str] | None = None  # in pieces; None if there is none
+    argument: list[str] | None = None  # pieces of the command line
     streams: list[str] = field(default_factory=list)
     parents: dict[str, None] = field(default_factory=dict)
 
 
 class _Dax:
-    """Takes jobs, files and dependencies from the parser's events."""
+    """Collects jobs, files and dependencies from the parser's events."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.name = ""
         self.jobs: dict[str, _Job] = {}
         self.children: list[tuple[int, str, str]] = []  # line, child, parent
-        self._open: list[str] = []  # the elements around the present place
-        self._job = _Job(0, "", None)  # the one that is open now
+        self._open: list[str] = []  # the elements that are open
+        self._job = _Job(0, "", None)  # the current job
         self._child = ""
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
@@ -89,19 +89,17 @@ class _Dax:
         except expat.ExpatError as problem:
             what = expat.ErrorString(problem.code)
             empty = "this file is empty" if not data.strip() else f"this is not XML: {what}"
-            raise InputError(empty, where=f"{self.file}:{problem.lineno}", todo="have it written again") from None
-        except (LookupError, ValueError) as problem:  # an encoding that nobody knows
+            raise InputError(empty, where=f"{self.file}:{problem.lineno}", todo="create the file again") from None
+        except (LookupError, ValueError) as problem:  # an unknown encoding
             raise InputError(f"this is not XML: {problem}", where=f"{self.file}:1", todo="save it as UTF-8") from None
 
-    def fail(self, what: str, todo: str = "correct it, or have the file written again") -> NoReturn:
+    def fail(self, what: str, todo: str = "correct it, or create the file again") -> NoReturn:
         raise InputError(what, where=f"{self.file}:{self._parser.CurrentLineNumber}", todo=todo)
 
     # --- the parser's events ---
 
     def _doctype(self, *_: object) -> None:
-        self.fail(
-            "a document type is declared, which no DAX needs and which could hold anything", "remove <!DOCTYPE …>"
-        )
+        self.fail("the file declares a document type, which is not allowed in a DAX", "remove <!DOCTYPE …>")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         element = tag.rpartition(":")[2]
@@ -117,7 +115,7 @@ class _Dax:
             case "adag", "job":
                 self._new_job(attributes)
             case "adag", "dag" | "dax":
-                self.fail(f"<{element}> is a workflow in the workflow, which cannot be read", "plan it into one DAX")
+                self.fail(f"<{element}> is a nested workflow, which is not supported", "plan it into one DAX")
             case "adag", "child":
                 self._child = self._required(attributes, "ref", element)
             case "child", "parent":
@@ -139,7 +137,7 @@ class _Dax:
         if self._job.argument is not None and "argument" in self._open:
             self._job.argument.append(text)
 
-    # --- what they say ---
+    # --- elements ---
 
     def _new_job(self, attributes: dict[str, str]) -> None:
         job_id = self._required(attributes, "id", "job")
@@ -154,7 +152,7 @@ class _Dax:
             return
         name = attributes.get("name") or attributes.get("file") or ""
         if not name:
-            self.fail("<uses> names no file")
+            self.fail("<uses> does not name a file")
         size_bytes = self._figure(attributes.get("size"), f"the size of file {short(name)}")
         self._job.uses.append(_Use(attributes.get("link", ""), name, None if size_bytes is None else int(size_bytes)))
 
@@ -189,14 +187,15 @@ def _instance(dax: _Dax) -> Instance:
     for line, child, parent in dax.children:
         if child not in dax.jobs:
             where = f"{dax.file}:{line}"
-            raise InputError(f"there is no job {short(child)} that could depend on others", where=where, todo="add it")
+            what = f"<child> refers to job {short(child)}, which does not exist"
+            raise InputError(what, where=where, todo="add the job")
         dax.jobs[child].parents[parent] = None
     files = _Files(dax)
     outputs = {job_id: files.outputs(job_id) for job_id in dax.jobs}
     made = {path: job_id for job_id, paths in outputs.items() for path in paths}
     tasks = []
     for job_id, job in dax.jobs.items():
-        # A file that a job changes in place is both, and can only be somebody's output.
+        # A file that a job changes in place is input and output; it counts as output only.
         inputs = tuple(path for path in files.inputs(job_id) if path not in outputs[job_id])
         implied = {made.get(path) for path in inputs}
         parents = tuple(parent for parent in job.parents if parent not in implied)
@@ -216,7 +215,7 @@ def _instance(dax: _Dax) -> Instance:
 
 
 class _Files:
-    """The paths of all files; `sizes` are those that were asked for."""
+    """The paths of all files, and the sizes of those with a known size."""
 
     def __init__(self, dax: _Dax) -> None:
         self.sizes: dict[str, int] = {}
@@ -243,7 +242,7 @@ class _Files:
         return path
 
     def _maker(self, name: str, job_id: str) -> str:
-        """Whose file of that name the job reads."""
+        """The job whose file of that name `job_id` reads."""
         makers = self._makers.get(name, [])
         if len(makers) < 2 or job_id in makers:
             return job_id
@@ -252,9 +251,9 @@ class _Files:
         if len(meant) != 1:
             raise InputError(
                 f"jobs {short(makers[0])} and {short(makers[1])} both produce {short(name)}, and job {short(job_id)} "
-                f"does not say whose it reads",
+                f"does not say which one it reads",
                 where=f"{self._dax.file}:{job.line}",
-                todo="let one of them write another file",
+                todo="make one of the two jobs a parent, or rename one of the files",
             )
         return meant[0]
 

@@ -1,4 +1,4 @@
-"""Any workflow file: its name says which format it is in."""
+"""Reads a workflow file of any format, which its name determines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KNOWN = ".yaml or .yml (Headway), .json (WfFormat), .dax or .xml (Pegasus); the 
 
 
 def read_instance(path: Path) -> Instance:
-    """The workflow in the file at `path`, with what the file tells of an execution."""
+    """The workflow in the file at `path`, with recorded figures of an execution if there are any."""
     name = path.name.lower()
     ending = Path(name.removesuffix(".gz")).suffix
     with _collecting_later():
@@ -30,7 +30,7 @@ def read_instance(path: Path) -> Instance:
             from headway.formats.pegasus_dax import parse_dax
 
             return parse_dax(*_content(path))
-    raise InputError("this name does not say which format it is", where=str(path), todo=f"known are {KNOWN}")
+    raise InputError("the file's name does not tell its format", where=str(path), todo=f"known are {KNOWN}")
 
 
 def _content(path: Path) -> tuple[bytes, str]:
@@ -42,7 +42,7 @@ def _content(path: Path) -> tuple[bytes, str]:
 
 @contextmanager
 def _collecting_later() -> Iterator[None]:
-    """Without looking for garbage meanwhile: a million new objects and no circle among them, which costs a third."""
+    """Suspend garbage collection: reading creates a million objects without cycles, and collecting adds a third."""
     enabled = gc.isenabled()
     gc.disable()
     try:

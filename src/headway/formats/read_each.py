@@ -1,4 +1,4 @@
-"""`each` as it stands in the file: lists to be combined, or rows to be taken as they are."""
+"""Reads the key `each` of a workflow file: lists to combine, or explicit rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _EXAMPLE = "write for example {part: [aa, ab]} or [{left: a, right: b}]"
 
 
 def read_each(reader: Reader, entry: Entry, owner: str) -> Each:
-    """`{left: [a, b], right: [c]}` makes every combination, `[{left: a, right: c}]` just the rows that it lists."""
+    """`{left: [a, b], right: [c]}` gives all combinations, `[{left: a, right: c}]` only the listed rows."""
     field = f"'each' of {owner}"
     if isinstance(entry.value, Listing):
         return _read_rows(reader, entry.value, field)

@@ -1,4 +1,4 @@
-"""Any log of what tasks used: how the file begins says which format it is in."""
+"""Reads a log of tasks' resource use of any format, which its first line determines."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from statistics import median
 
 from headway.formats import ccl_records, ksegments, nextflow_trace, work_queue_csv, work_queue_log
 from headway.formats.safe_yaml import shown
+from headway.formats.unpacked import stem
 from headway.formats.unpacked_lines import unpacked_lines
 from headway.model.errors import InputError
 from headway.model.task_log import TaskLog
@@ -27,7 +28,7 @@ _FORMATS: tuple[tuple[Recognises, Reads], ...] = (
 
 
 def read_task_log(path: Path) -> TaskLog:
-    """The tasks of the log at `path` that succeeded and were measured, in the order in which they started."""
+    """The tasks of the log at `path` that succeeded and were measured, in the order of their start."""
     where = shown(path)
     first, lines = _begun(path)
     if ksegments.recognises(first):
@@ -35,18 +36,18 @@ def read_task_log(path: Path) -> TaskLog:
     else:
         read = next((read for recognises, read in _FORMATS if recognises(first)), None)
         if read is None:
-            raise InputError("this is no log that Headway knows", where=where, todo=f"known are {KNOWN}")
-        log = read(lines, where, _name(path))
+            raise InputError("this is not a task log in a known format", where=where, todo=f"known are {KNOWN}")
+        log = read(lines, where, stem(path, ".gz", ".csv", ".tsv", ".txt", ".log", ".txn"))
     if not log.tasks:
-        raise InputError("no task in this log succeeded and has figures of its memory", where=where)
+        raise InputError("no task in this log succeeded and has a memory measurement", where=where)
     return log
 
 
 def failures_beside(path: Path) -> dict[str, float]:
-    """When attempts of the same workflow run out of what, as other logs beside this one tell: the medians.
+    """By resource, the median time until attempts exceed it, from the logs of the same workflow in this directory.
 
-    Logs of one workflow are called `workflow_algorithm.csv`; those of an algorithm that gives each task a whole machine
-    know no failures of their own.
+    Logs of one workflow are named `workflow_algorithm.csv`. The log of an algorithm that gives every task a machine
+    contains no failures, so those of the other algorithms are used.
     """
     workflow, mark, ending = path.name.rpartition("_")
     suffix = ending[ending.find(".") :]
@@ -63,20 +64,12 @@ def failures_beside(path: Path) -> dict[str, float]:
 
 
 def _begun(path: Path) -> tuple[str, Iterator[str]]:
-    """The first line, and all of them."""
+    """The first line, and an iterator over all lines."""
     lines = unpacked_lines(path)
     first = next(lines, "")
     if not first:
         raise InputError("this file is empty", where=shown(path))
     return first, chain([first], lines)
-
-
-def _name(path: Path) -> str:
-    """The file's name without what says how it is written."""
-    name = path.name
-    for ending in (".gz", ".csv", ".tsv", ".txt", ".log", ".txn"):
-        name = name.removesuffix(ending) or name
-    return name
 
 
 def _series_beside(path: Path) -> dict[ksegments.Key, list[float]]:

@@ -1,7 +1,7 @@
-"""Slurm's accounting as `sacct --parsable2` (or `--parsable`) prints it: a header, and a line for each job between `|`.
+"""Slurm's accounting as printed by `sacct --parsable2` (or `--parsable`): a header, then one line per job, with `|`.
 
-The columns may come in any order, and others may stand between them; docs/batch-logs.md has the command. See sacct(1)
-for what they mean. The dump does not tell how large the machine is: that is taken from what was busy at once.
+Columns may be in any order, with others between them; docs/batch-logs.md has the command, sacct(1) the meaning of the
+columns. The dump does not contain the size of the machine: it is the largest number of processors busy at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from functools import lru_cache
 import numpy as np
 from msgspec import Struct
 
-from headway.formats.bad_lines import BadLines, cut
+from headway.formats.bad_lines import BadLines
+from headway.formats.fields import short
 from headway.model.batch_log import UNKNOWN, BatchLog
 from headway.model.errors import InputError
 from headway.model.units import parse_duration
@@ -28,27 +29,27 @@ _JOB = ("jobidraw", "jobid")
 _USER = ("user", "uid")
 _LIMIT = ("timelimit", "timelimitraw")
 _ELAPSED = ("elapsedraw", "elapsed")
-# Allocated, requested: processors if there is a column of these, else nodes.
+# Columns of allocated and of requested amounts: processors if there is such a column, else nodes.
 _CPUS = (("alloccpus", "ncpus"), ("reqcpus",))
 _NODES = (("allocnodes", "nnodes"), ("reqnodes", "nnodes"))
 
 _STATUS = {"COMPLETED": 1, "CANCELLED": 5}
 _FAILED = 0
-# None of these has come to its end, whatever End says: `sacct --truncate` puts the time of asking there.
+# Jobs in these states have not ended, even if End is set: `sacct --truncate` sets it to the time of the query.
 _STILL_THERE = ("PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING", "STOPPED", "SIGNALING", "STAGE_OUT")
 _NO_STATUS = (*_STILL_THERE, "RESIZING", "")
 _NO_TIME = ("", "unknown", "none", "n/a", "invalid")
 _NO_LIMIT = (*_NO_TIME, "unlimited", "partition_limit")
 _MOST = 2**53
 _COUNT = re.compile(r"(\d{1,15})(?:\.(\d{1,6}))?([KMG]?)", re.ASCII)
-_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}  # as sacct abbreviates: 2048 nodes were 2K in old versions
+_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}  # old versions of sacct print 2048 nodes as 2K
 _EPOCH = re.compile(r"\d{1,15}", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII)
 _ID = re.compile(r"(\d{1,15})(?:[_+].*)?", re.ASCII)
 
 
 class _Job(Struct, gc=False):
-    """A line, with what it tells in seconds since the epoch; -1 is not known."""
+    """The values of one line; times in seconds since the epoch, -1 is unknown."""
 
     line: int
     number: int
@@ -63,17 +64,17 @@ class _Job(Struct, gc=False):
 
 
 class _Wrong(Exception):  # noqa: N818 - never leaves this file
-    def __init__(self, kind: str, what: str, todo: str = "mend it") -> None:
+    def __init__(self, kind: str, what: str, todo: str = "correct it") -> None:
         self.kind, self.what, self.todo = kind, what, todo
 
 
 def recognises(line: str) -> bool:
-    """Whether a file whose first line that is not blank is this one."""
+    """Whether `line` is the first line, other than blank ones, of such a file."""
     return bool({name.strip().lower() for name in re.split(r"[|\s]", line)} & set(_JOB))
 
 
 def read(data: bytes, where: str, name: str, skip_bad: bool = False) -> BatchLog:
-    """The jobs of a dump in the order of submission; an InputError at the first bad line, unless such are skipped."""
+    """The jobs of a dump in the order of submission; an InputError for the first bad line unless `skip_bad`."""
     bad = BadLines(where, skip_bad)
     lines = _lines(data)
     first, header = next(lines, (1, ""))
@@ -81,7 +82,7 @@ def read(data: bytes, where: str, name: str, skip_bad: bool = False) -> BatchLog
     jobs: dict[tuple[str, float], _Job] = {}
     again = 0
     for line, text in lines:
-        if text == header:  # dumps of several months, one after the other
+        if text == header:  # several dumps were concatenated
             continue
         try:
             cells = dump.cells(text)
@@ -93,28 +94,23 @@ def read(data: bytes, where: str, name: str, skip_bad: bool = False) -> BatchLog
             continue
         key = cells[dump.job].strip(), job.submit
         again += key in jobs
-        jobs[key] = job  # what is said later is known better: in a later month it may have run
+        jobs[key] = job  # the last line wins: in a later dump the job may have run
     bad.complain()
     if not jobs:
-        reasons = ", ".join(f"{lines} {kind}" for kind, lines in bad.counts.items())
-        raise InputError(
-            f"there is no job in this dump{f' that can be read: {reasons}' if reasons else ''}",
-            where=where,
-            todo=f"make it with: {COMMAND}",
-        )
+        raise bad.no_jobs("dump", f"make it with: {COMMAND}")
     left_out = bad.counts | ({"the same job again": again} if again else {})
     return _log(sorted(jobs.values(), key=lambda job: job.submit), name, left_out)
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, str]]:
-    """Those that are not blank, with their numbers. Names of users may be in any encoding."""
+    """The non-blank lines with their numbers. User names may be in any encoding."""
     for line, text in enumerate(data.decode("utf-8-sig", errors="replace").split("\n"), start=1):
         if text and not text.isspace():
             yield line, text.rstrip("\r")
 
 
 class _Dump:
-    """What a dump's columns are, and the jobs that its lines tell of."""
+    """The columns of a dump, and the parser of its lines."""
 
     def __init__(self, header: str, where: str) -> None:
         if "|" not in header:
@@ -151,18 +147,18 @@ class _Dump:
     def cells(self, text: str) -> list[str]:
         cells = (text.removesuffix("|") if self._ends_in_mark else text).split("|")
         if len(cells) != self._width:
-            what = f"this line has {len(cells)} fields, and the header {self._width}"
-            raise _Wrong("of another width", what, "leave columns out that people fill, such as JobName")
+            what = f"this line has {len(cells)} fields, but the header has {self._width}"
+            raise _Wrong("of another width", what, "leave out columns with free text, such as JobName")
         return cells
 
     def job_of(self, cells: list[str], line: int) -> _Job:
-        """The job that a line tells of."""
+        """Parse the job of a line."""
         number = _ID.fullmatch(cells[self.job].strip())
         if not number:
-            raise _Wrong("without a job number", f"{cut(cells[self.job])} is not the number of a job")
+            raise _Wrong("without a job number", f"{short(cells[self.job])} is not a job number")
         submit, start, end = (_moment(cells[place]) for place in (self._submit, self._start, self._end))
         if submit == UNKNOWN:
-            raise _Wrong("without a submit time", "it is not known when this job was submitted")
+            raise _Wrong("without a submit time", "this job has no submit time")
         state = self._cell(cells, self._state).upper()
         word = state.split(maxsplit=1)[0].rstrip("+") if state else ""  # CANCELLED by 1000
         run_s: float = UNKNOWN
@@ -191,12 +187,12 @@ class _Dump:
         return "" if place is None else cells[place].strip()
 
     def _number_of(self, user: str) -> int:
-        """Users are numbered in the order in which they first appear, from 1."""
+        """The user's number; users are numbered from 1 in the order in which they first appear."""
         return self._users.setdefault(user, len(self._users) + 1) if user else UNKNOWN
 
 
 def _moment(text: str) -> float:
-    """Seconds since the epoch. A time of day without its zone is taken for UTC: the dump does not say where it is."""
+    """Seconds since the epoch. A time without a zone counts as UTC, since the dump does not name its zone."""
     text = text.strip()
     if text.lower() in _NO_TIME:
         return UNKNOWN
@@ -206,14 +202,14 @@ def _moment(text: str) -> float:
         moment = datetime.fromisoformat(text if _ISO.fullmatch(text) else "")
     except ValueError:
         todo = "unset SLURM_TIME_FORMAT, or set it to %s"
-        raise _Wrong("not readable", f"{cut(text)} is not a time", todo) from None
+        raise _Wrong("not readable", f"{short(text)} is not a time", todo) from None
     seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     return seconds if seconds > 0 else UNKNOWN
 
 
-@lru_cache(maxsize=4096)  # people ask for the same round figures
+@lru_cache(maxsize=4096)  # many jobs have the same time limit
 def _length(text: str, unit_s: int) -> float:
-    """Seconds of `1-02:03:04`, `30:00`, or a plain number of such units."""
+    """Seconds of `1-02:03:04`, `30:00`, or a plain number in units of `unit_s`."""
     if text.lower() in _NO_LIMIT:
         return UNKNOWN
     if _EPOCH.fullmatch(text):
@@ -231,7 +227,7 @@ def _count(text: str) -> int:
     found = _COUNT.fullmatch(text.upper())
     amount = float(f"{found[1]}.{found[2] or 0}") * _UNITS[found[3]] if found else -1.0
     if not 0 <= amount <= _MOST:
-        raise _Wrong("not readable", f"{cut(text)} is not a number of processors")
+        raise _Wrong("not readable", f"{short(text)} is not a number of processors")
     return round(amount)
 
 
@@ -243,7 +239,7 @@ def _log(jobs: list[_Job], name: str, left_out: dict[str, int]) -> BatchLog:
         np.array([getattr(job, key) for job in jobs], np.int64)
         for key in ("number", "allocated", "requested", "status", "user", "line")
     )
-    began = (start != UNKNOWN) & (start >= submit)  # clocks are set back an hour every autumn
+    began = (start != UNKNOWN) & (start >= submit)  # a start before submission: the clock was set back in autumn
     return BatchLog(
         name=name,
         processors=max(1, int(allocated.max()), int(requested.max()), _busiest(jobs)),
@@ -263,7 +259,7 @@ def _log(jobs: list[_Job], name: str, left_out: dict[str, int]) -> BatchLog:
 
 
 def _busiest(jobs: list[_Job]) -> int:
-    """The most processors that jobs had at the same time. Those that still run have theirs until the end."""
+    """The largest number of processors allocated at the same time; running jobs hold theirs to the end."""
     changes = []
     for job in jobs:
         held = job.allocated if job.allocated > 0 else job.requested
@@ -272,7 +268,7 @@ def _busiest(jobs: list[_Job]) -> int:
             if job.run_s != UNKNOWN:
                 changes.append((job.start + job.run_s, -held))
     busy = most = 0
-    for _, change in sorted(changes):  # what ends comes before what starts at the same time
+    for _, change in sorted(changes):  # at equal times, ends come before starts
         busy += change
         most = max(most, busy)
     return most

@@ -1,9 +1,9 @@
-"""YAML as a tree that remembers its lines and keeps every scalar as it was written.
+"""YAML as a tree with line numbers, in which every scalar is text as it was written.
 
-A file from anywhere may be read: nothing in it is ever executed or built into objects, and no file can use up the
-stack, the memory or the patience of whoever opens it. The tree is put together from the parser's events without
-recursion, so depth, number of nodes, aliases and tags are checked before anything is kept. Scalars stay text because
-YAML's own guesses (`no` is false, `01` is 1, `1.10` is 1.1) would change what a user wrote into a command.
+Untrusted files are safe to read: nothing in them is executed or turned into objects, and limits protect stack, memory
+and time. The tree is built from the parser's events without recursion, and depth, number of nodes, aliases and tags are
+checked before a node is kept. Scalars stay text because YAML's conversions (`no` to false, `01` to 1, `1.10` to 1.1)
+would change what a user wrote into a command.
 """
 
 from __future__ import annotations
@@ -19,19 +19,18 @@ from headway.model.errors import InputError
 
 try:
     from yaml import CBaseLoader as _Loader  # libyaml: twenty times as fast
-except ImportError:  # pragma: no cover - a PyYAML that was built without libyaml
+except ImportError:  # pragma: no cover - PyYAML was built without libyaml
     from yaml import BaseLoader as _Loader  # type: ignore[assignment]
 
-MAX_BYTES = 100_000_000
-MAX_NODES = 5_000_000  # with aliases counted as often as they are used
+MAX_NODES = 5_000_000  # an alias counts as all the nodes that it stands for
 MAX_DEPTH = 100
 
 _PLAIN_TAGS = (None, "!", "tag:yaml.org,2002:str")
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_TAG_DIRECTIVE = re.compile("(?:^|[\n\r\x85\u2028\u2029])%TAG")  # tags are refused; a million of these stall libyaml
-_IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")  # escape codes can write what the file itself cannot hold
+_TAG_DIRECTIVE = re.compile("(?:^|[\n\r\x85\u2028\u2029])%TAG")  # a million of these would stall libyaml
+_IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")  # characters that only escape codes can produce
 _INDENT_OR_QUOTE = "check the indentation and the quotes here and just above"
-_ADVICE = (  # what the parser says, and what usually helps
+_ADVICE = (  # part of the parser's message, and what usually helps
     ("mapping values are not allowed", "put text that holds ': ' in quotes or on lines of its own after '|'"),
     ("tab character", "indent with spaces instead of tabs"),
     ("cannot start any token", "put text that begins with this character in quotes"),
@@ -50,12 +49,12 @@ class Text(Struct, frozen=True, gc=False):
 
     @property
     def missing(self) -> bool:
-        """Whether nothing at all was written, as in `inputs:` with an empty rest of the line."""
+        """Whether there is no text at all, as in `inputs:` at the end of a line."""
         return not self.text and not self.quoted
 
     @property
     def null(self) -> bool:
-        """Whether it is one of the words by which YAML says that there is no value."""
+        """Whether it is empty or one of YAML's words for null."""
         return not self.quoted and self.text in ("", "~", "null", "Null", "NULL")
 
 
@@ -67,7 +66,7 @@ class Listing(Struct, frozen=True):
 
 
 class Mapping(Struct, frozen=True):
-    """A mapping; each key comes with the line it stands on."""
+    """A mapping; each entry has the line of its key."""
 
     entries: dict[str, Entry]
     line: int
@@ -83,36 +82,14 @@ class Entry(Struct, frozen=True):
 Node = Text | Listing | Mapping
 
 
-def read_bytes(path: Path) -> bytes:
-    """The file's content; an InputError if it cannot be had or is larger than any such file should be."""
-    where = shown(path)
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)  # not by its size: a device or a pipe has none
-    except FileNotFoundError:
-        raise InputError("this file does not exist", where=where, todo="check the name and the directory") from None
-    except IsADirectoryError:
-        raise InputError("this is a directory", where=where, todo="name a file in it") from None
-    except (OSError, ValueError) as problem:  # ValueError: a NUL in the name
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise InputError(
-            f"this file cannot be read ({reason})", where=where, todo="check its name and permissions"
-        ) from None
-    if len(data) > MAX_BYTES:
-        raise InputError(
-            f"this file is larger than {MAX_BYTES // 10**6} MB", where=where, todo="let 'each' write out the tasks"
-        )
-    return data
-
-
 def shown(path: Path) -> str:
-    """The path as a sentence can hold it: in one line, whatever bytes the file's name is made of."""
+    """The path for error messages: on one line, whatever bytes the file's name consists of."""
     text = str(path)
     return text if text.isprintable() else repr(text)[1:-1]
 
 
 def parse_yaml(data: bytes, file: str) -> Node:
-    """The one document in `data`, which came from `file`; an InputError with file and line if there is none.
+    """Parse the single document in `data`; `file` is its name in errors.
 
     >>> parse_yaml(b"a: [01, no]", "example.yaml").entries["a"].value.items[0].text
     '01'
@@ -151,7 +128,7 @@ def _syntax_error(problem: yaml.MarkedYAMLError, text: str, file: str) -> InputE
     todo = next((advice for sign, advice in _ADVICE if sign in what), _INDENT_OR_QUOTE)
     mark = problem.problem_mark or problem.context_mark
     if mark and problem.context_mark and not text[mark.index :].strip():
-        mark = problem.context_mark  # the text ended too early: what was never closed began here
+        mark = problem.context_mark  # the text ended too early: point to where the unclosed value began
     if mark and "cannot start any token" in what and text[mark.index : mark.index + 1] == "\t":
         what, todo = "found a tab", "indent with spaces instead of tabs"
     line = mark.line + 1 if mark else 1
@@ -165,18 +142,18 @@ class _Open(Struct):
     node: Listing | Mapping
     anchor: str | None
     nodes_before: int
-    key: Text | None = None  # of a mapping: the key that waits for its value
+    key: Text | None = None  # in a mapping: the key whose value comes next
 
 
 class _Anchored(Struct):
-    """A node that aliases may repeat, and how many nodes each of them stands for."""
+    """An anchored node, and how many nodes an alias of it stands for."""
 
     node: Node
     nodes: int
 
 
 class _Composer:
-    """Puts the tree together from events. A stack of its own takes the place of recursion."""
+    """Builds the tree from events, with an explicit stack instead of recursion."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -229,7 +206,7 @@ class _Composer:
         if len(self.stack) >= MAX_DEPTH:
             self.fail(event, f"values are nested more than {MAX_DEPTH} deep", "close a bracket or write it flatter")
         if event.anchor:
-            self.anchors.pop(event.anchor, None)  # until its end, the name stands for nothing
+            self.anchors.pop(event.anchor, None)  # not usable before the collection ends
         line = _line(event)
         node: Listing | Mapping = Mapping({}, line) if isinstance(event, yaml.MappingStartEvent) else Listing([], line)
         before = self.nodes
@@ -246,13 +223,13 @@ class _Composer:
         name = event.anchor or ""
         found = self.anchors.get(name)
         if found is None:
-            what = f"the alias *{name[:80]} stands for nothing that ended before it"
+            what = f"the alias *{name[:80]} has no anchor that ended before it"
             self.fail(event, what, f"define it first, with &{name[:80]}")
         self.count(event, found.nodes)
         self.place(found.node, event)
 
     def place(self, node: Node, event: yaml.Event) -> None:
-        """Put a node where it belongs: last in the innermost open collection, or at the root."""
+        """Append a node to the innermost open collection, or make it the root."""
         if not self.stack:
             self.root = node
             return

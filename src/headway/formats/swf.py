@@ -1,10 +1,10 @@
-"""The Standard Workload Format of the Parallel Workloads Archive, version 2.2: a line of 18 numbers for each job.
+"""The Standard Workload Format of the Parallel Workloads Archive, version 2.2: one line of 18 numbers per job.
 
-Chapin et al., *Benchmarks and Standards for the Evaluation of Parallel Job Schedulers* (JSSPP 1999), define it. Lines
-that begin with `;` are comments, and those of the form `; MaxProcs: 128` tell of the machine. -1 is what is not known.
+It is defined by Chapin et al., *Benchmarks and Standards for the Evaluation of Parallel Job Schedulers* (JSSPP 1999).
+Lines that begin with `;` are comments; those of the form `; MaxProcs: 128` describe the machine. -1 is unknown.
 
-Logs have a hundred thousand lines and more. So numbers are made of whole blocks of text at once, and a block is looked
-at line by line only if something is wrong in it.
+Logs have more than a hundred thousand lines. Therefore whole blocks of text are parsed at once, and a block is parsed
+line by line only if it contains an error.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.formats.bad_lines import BadLines, cut
+from headway.formats.bad_lines import BadLines
+from headway.formats.fields import short
 from headway.model.batch_log import UNKNOWN, BatchLog
-from headway.model.errors import InputError
 
 FIELDS = (
     "the job number",
@@ -47,7 +47,7 @@ MOST = 2**53  # beyond it, not every whole number is a float
 _READ = (NUMBER, SUBMIT, WAIT, RUN, ALLOCATED, REQUESTED, REQUESTED_TIME, STATUS, USER)
 _WHOLE = (NUMBER, ALLOCATED, REQUESTED, STATUS, USER)
 _AMOUNTS = (WAIT, RUN, ALLOCATED, REQUESTED, REQUESTED_TIME)
-_PARTIAL = (2, 3, 4)  # statuses of a part of a job that was interrupted
+_PARTIAL = (2, 3, 4)  # statuses of parts of an interrupted job
 
 _BLOCK_BYTES = 1 << 22
 _BLANKS = b" \t\n\r\x0b\x0c"
@@ -57,18 +57,18 @@ _KEY = re.compile(rb"^[ \t]*;+[ \t]*([A-Z][A-Za-z0-9_]*)[ \t]*:(.*)$", re.MULTIL
 _LEADING = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d,])|\d+")
 _BOM = b"\xef\xbb\xbf"
 
-Table = NDArray[np.float64]  # a row a job, a column for each of FIELDS
+Table = NDArray[np.float64]  # one row per job, one column for each of FIELDS
 Lines = NDArray[np.int64]
 
 
 def recognises(line: str) -> bool:
-    """Whether a file whose first line that is not blank is this one."""
+    """Whether `line` is the first line, other than blank ones, of such a file."""
     first = line.split(maxsplit=1)[:1]
     return bool(first) and (first[0].startswith(";") or bool(_NUMBER.fullmatch(first[0].encode())))
 
 
 def read(data: bytes, where: str, name: str, skip_bad: bool = False) -> BatchLog:
-    """The jobs of a log, as they stand in it; an InputError at the first bad line, unless such are to be skipped."""
+    """The jobs of a log in the order of its lines; an InputError for the first bad line unless `skip_bad`."""
     bad = BadLines(where, skip_bad)
     notes: dict[str, list[str]] = {}
     tables, places = [np.empty((0, len(FIELDS)))], [np.empty(0, np.int64)]
@@ -84,12 +84,7 @@ def read(data: bytes, where: str, name: str, skip_bad: bool = False) -> BatchLog
     header = {key: "\n".join(values) for key, values in notes.items()}
     table, line = table[good], line[good]
     if not len(table):
-        reasons = ", ".join(f"{lines} {kind}" for kind, lines in bad.counts.items())
-        raise InputError(
-            f"there is no job in this log{f' that can be read: {reasons}' if reasons else ''}",
-            where=where,
-            todo="is it the whole file?",
-        )
+        raise bad.no_jobs("log", "check that the file is complete")
     whole = {column: table[:, column].astype(np.int64) for column in _WHOLE}
     return BatchLog(
         name=name,
@@ -111,7 +106,7 @@ def read(data: bytes, where: str, name: str, skip_bad: bool = False) -> BatchLog
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Pieces that end where a line ends, with the number of their first line."""
+    """Blocks of whole lines, each with the number of its first line."""
     line = 1
     start = 0
     while start < len(data):
@@ -123,7 +118,7 @@ def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _parse(block: bytes, first_line: int, bad: BadLines) -> tuple[Table, Lines]:
-    """The numbers of every job in a block, and the lines they stand on."""
+    """The numbers of every job in a block, and their line numbers."""
     letters = np.frombuffer(block, np.uint8)
     blank = _IS_BLANK[letters]
     begins = ~blank
@@ -136,7 +131,7 @@ def _parse(block: bytes, first_line: int, bad: BadLines) -> tuple[Table, Lines]:
     is_comment = np.zeros(line_of_letter[-1] + 1, bool)
     is_comment[written] = letters[first_words] == ord(";")
     jobs = written[~is_comment[written]]
-    if is_comment.any():  # a line's end may count as the next line's: it is a blank either way
+    if is_comment.any():  # line ends may be overwritten too: they are blanks either way
         block_of_jobs = np.where(is_comment[line_of_letter], np.uint8(ord(" ")), letters).tobytes()
     else:
         block_of_jobs = block
@@ -148,9 +143,9 @@ def _parse(block: bytes, first_line: int, bad: BadLines) -> tuple[Table, Lines]:
 
 
 def _all_numbers(text: bytes, expected: int) -> NDArray[np.float64] | None:
-    """So many numbers, if the text holds exactly these and nothing else."""
+    """The numbers in the text; None if it is not exactly `expected` finite numbers."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # what is no number is an error of numpy's only since version 2.3
+        warnings.simplefilter("error")  # before version 2.3 numpy only warns about text that is not a number
         try:
             numbers = np.fromstring(text, sep=" ") if expected else np.empty(0)
         except (ValueError, DeprecationWarning):
@@ -159,7 +154,7 @@ def _all_numbers(text: bytes, expected: int) -> NDArray[np.float64] | None:
 
 
 def _parse_each(block: bytes, first_line: int, bad: BadLines) -> tuple[Table, Lines]:
-    """The same, line by line, to say which of them are bad."""
+    """Parse a block line by line and note bad lines."""
     rows, lines = [], []
     for line, text in enumerate(block.split(b"\n"), start=first_line):
         words = text.split()
@@ -167,7 +162,7 @@ def _parse_each(block: bytes, first_line: int, bad: BadLines) -> tuple[Table, Li
             continue
         if len(words) != len(FIELDS):
             what = f"this line has {len(words)} field{'s' * (len(words) != 1)} instead of {len(FIELDS)}"
-            bad.note("not of 18 fields", line, what, "is the file whole? mend it")
+            bad.note("not of 18 fields", line, what, "check that the file is complete")
             continue
         row = [float(word) if _NUMBER.fullmatch(word) else np.nan for word in words]
         odd = next((column for column, number in enumerate(row) if not isfinite(number)), None)
@@ -175,21 +170,21 @@ def _parse_each(block: bytes, first_line: int, bad: BadLines) -> tuple[Table, Li
             rows.append(row)
             lines.append(line)
         else:
-            what = f"{FIELDS[odd]} (field {odd + 1}) is {cut(words[odd].decode(errors='replace'))}, not a number"
-            bad.note("not numbers", line, what, "write -1 for what is not known")
+            what = f"{FIELDS[odd]} (field {odd + 1}) is {short(words[odd].decode(errors='replace'))}, not a number"
+            bad.note("not numbers", line, what, "write -1 if unknown")
     return np.array(rows).reshape(-1, len(FIELDS)), np.array(lines, np.int64)
 
 
 def _without_parts(table: Table, line: Lines) -> tuple[Table, Lines, int]:
-    """Without the lines that tell again, part by part, of a job that was interrupted; and how many these are."""
+    """Remove the lines on parts of interrupted jobs that also have a summary line; return how many there were."""
     partial = np.isin(table[:, STATUS], _PARTIAL)
     if partial.any():
-        partial &= np.isin(table[:, NUMBER], table[~partial, NUMBER])  # where no line sums up, the parts are jobs
+        partial &= np.isin(table[:, NUMBER], table[~partial, NUMBER])  # parts without a summary line count as jobs
     return table[~partial], line[~partial], int(partial.sum())
 
 
 def _good(table: Table, line: Lines, bad: BadLines) -> NDArray[np.bool_]:
-    """Which jobs have figures that make sense, in columns that are used."""
+    """A mask of the jobs whose used columns have valid values; others are noted as bad."""
     good = np.ones(len(table), bool)
 
     def refuse(kind: str, wrong: NDArray[np.bool_], column: int, what: str, todo: str) -> None:
@@ -200,22 +195,22 @@ def _good(table: Table, line: Lines, bad: BadLines) -> NDArray[np.bool_]:
             bad.note(kind, int(line[first]), sentence, todo, int(wrong.sum()))
             good[wrong] = False
 
-    unknown = "write -1 for what is not known"
+    unknown = "write -1 if unknown"
     for column in _READ:
-        refuse("too large", np.abs(table[:, column]) > MOST, column, "larger than can be counted", unknown)
+        refuse("too large", np.abs(table[:, column]) > MOST, column, "which is out of range", unknown)
     for column in _WHOLE:
         refuse("not whole numbers", table[:, column] % 1 != 0, column, "not a whole number", unknown)
     for column in _AMOUNTS:
         below = (table[:, column] < 0) & (table[:, column] != UNKNOWN)
-        refuse("below zero", below, column, "less than nothing", unknown)
-    refuse("without a submit time", table[:, SUBMIT] < 0, SUBMIT, "but every job was submitted", "mend it")
+        refuse("below zero", below, column, "less than zero", unknown)
+    refuse("without a submit time", table[:, SUBMIT] < 0, SUBMIT, "but every job needs a submit time", "correct it")
     latest = np.maximum.accumulate(np.where(good, table[:, SUBMIT], 0.0)) if len(table) else table[:, SUBMIT]
     refuse("out of order", table[:, SUBMIT] < latest, SUBMIT, "before that of a job above", "sort the log by it")
     return good
 
 
 def _read_header(block: bytes, notes: dict[str, list[str]]) -> None:
-    """Add what `; Key: value` says. Some keys, such as Note, stand there again and again."""
+    """Collect comments of the form `; Key: value`. Some keys, such as Note, are repeated."""
     for key, value in _KEY.findall(block):
         try:
             text = value.strip().decode()
@@ -225,7 +220,7 @@ def _read_header(block: bytes, notes: dict[str, list[str]]) -> None:
 
 
 def _processors(header: dict[str, str]) -> int | None:
-    """How many the machine has, as the header says; `1664 (72, 1368, 224)` is 1664 in three partitions."""
+    """The machine's number of processors in the header; `1664 (72, 1368, 224)` is 1664 in three partitions."""
     for key in ("maxprocs", "maxnodes"):
         for text in (text for name, text in header.items() if name.lower() == key):
             leading = _LEADING.match(text)

@@ -1,4 +1,4 @@
-"""The bytes of a file from elsewhere, unpacked if its name ends in `.gz`, and never more of them than will do."""
+"""Reads an untrusted file, decompressed if its name ends in `.gz`, with a limit on its size."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from headway.formats.safe_yaml import shown
 from headway.model.errors import InputError
 from headway.model.units import format_bytes
 
-MAX_BYTES = 4_000_000_000  # unpacked: some ten million tasks
-_BEST_PACKED = 1032  # no gzip file unpacks to more than this many times its size
+MAX_BYTES = 4_000_000_000  # decompressed: about ten million tasks
+_BEST_PACKED = 1032  # the highest compression ratio of gzip
 _BLOCK = 1 << 20
 
 
 def read_unpacked(path: Path) -> bytes:
-    """The file's content; an InputError if it cannot be had, is not gzip although its name says so, or is too large."""
+    """The file's content; an InputError if it is unreadable, too large, or named `.gz` and not gzip."""
     where = shown(path)
     packed = path.suffix.lower() == ".gz"
     with readable(path, where) as file:
         if not packed:
             data = file.read(MAX_BYTES + 1)
         elif path.stat().st_size * _BEST_PACKED > MAX_BYTES and _unpacked_bytes(file) > MAX_BYTES:
-            raise _too_large(where)  # counted without keeping any: a bomb shall not fill the memory first
+            raise _too_large(where)  # counted without keeping the data: a zip bomb must not fill the memory
         else:
             file.seek(0)
             with gzip.open(file) as unpacking:
@@ -37,7 +37,7 @@ def read_unpacked(path: Path) -> bytes:
 
 
 def _unpacked_bytes(file: BinaryIO) -> int:
-    """How much there is, counted no further than to the limit."""
+    """The decompressed size, counted up to the limit."""
     total = 0
     with gzip.open(file) as unpacking:
         while total <= MAX_BYTES and (block := unpacking.read(_BLOCK)):
@@ -49,8 +49,17 @@ def _too_large(where: str) -> InputError:
     return InputError(f"this file is larger than {format_bytes(MAX_BYTES)}", where=where, todo="split the workflow")
 
 
+def stem(path: Path, *endings: str) -> str:
+    """The file's name without these endings, removed in this order."""
+    name = path.name
+    for ending in endings:
+        name = name.removesuffix(ending) or name
+    return name
+
+
 @contextmanager
 def readable(path: Path, where: str) -> Iterator[BinaryIO]:
+    """Open a file for reading; errors in the `with` block become InputErrors that name `where`."""
     try:
         with path.open("rb") as file:
             yield file
@@ -60,10 +69,12 @@ def readable(path: Path, where: str) -> Iterator[BinaryIO]:
         raise InputError("this is a directory", where=where, todo="name a file in it") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
         raise InputError(
-            f"this is not a whole gzip file ({problem})", where=where, todo="fetch it again, or drop .gz from its name"
+            f"this is not a complete gzip file ({problem})",
+            where=where,
+            todo="fetch it again, or remove .gz from its name",
         ) from None
     except MemoryError:
-        raise InputError("this file does not fit into the memory", where=where) from None
+        raise InputError("this file does not fit into memory", where=where) from None
     except (OSError, ValueError) as problem:  # ValueError: a NUL in the name
         reason = getattr(problem, "strerror", None) or str(problem)
         raise InputError(

@@ -1,4 +1,4 @@
-"""The lines of a text file from elsewhere, one at a time: unpacked if it is packed, and never endless."""
+"""Reads an untrusted text file line by line, decompressed if it is gzip, with limits on its size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GZIP = b"\x1f\x8b"
 
 
 def unpacked_lines(path: Path) -> Iterator[str]:
-    """Every line with its end; an InputError if the file cannot be read, is not UTF-8, or too large."""
+    """The lines with their line ends; an InputError if the file is unreadable, not UTF-8, or too large."""
     where = shown(path)
     total = number = 0
     with unpacked.readable(path, where) as file:

@@ -1,8 +1,8 @@
-"""WfFormat, the JSON in which WfCommons exchanges workflows and their executions: versions 1.4, 1.5 and 1.6.
+"""Reads WfFormat, the JSON format of WfCommons for workflows and their executions: versions 1.4, 1.5 and 1.6.
 
-Version 1.4 keeps all of a task in one place; later ones keep its specification and its execution apart. Fields that
-are not of interest here are passed over. Where the file was written by Headway, names are un-escaped (see
-`wfformat_out`) and the key `headway` of a task holds what WfFormat has no place for.
+Version 1.4 has one entry per task; later versions separate its specification from its execution. Unknown fields are
+ignored. In files written by Headway, names are unescaped (see `wfformat_out`), and the key `headway` of a task holds
+what WfFormat cannot express.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from headway.model.resources import check_amount
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
-WRITER = "Headway"  # the runtime system that our own files name
+WRITER = "Headway"  # the runtime system named in files that Headway wrote
 MOST = 2**62
 
 _NUMBERED = re.compile(r"(.+?)_(?:ID)?[0-9]+")  # WfCommons: mProject_ID0000131, blastall_00000003
 _DOUBLED = re.compile(r"(.+?)_\1(?:_.*)?")  # Pegasus, where jobs have ids of their own: map_map_s_1_sequence_4
-_LONGEST_NUMBERED = 200  # characters: no longer name is looked at that closely
+_LONGEST_NUMBERED = 200  # characters: longer names are not matched against these patterns
 _ESCAPED = re.compile(r"(?:#[0-9A-F]{2})+")
 _NO_EXTRAS = Extras()
-_LOGGED_TIME = "%m-%d-%yT%H:%M:%S%z"  # how some of the published instances write it
+_LOGGED_TIME = "%m-%d-%yT%H:%M:%S%z"  # the time format of some published instances
 
 
 def parse_wfformat(data: bytes, file: str = "workflow.json") -> Instance:
-    """The instance that `data` describes; `file` is what errors call it.
+    """Parse an instance; `file` is its name in errors.
 
     >>> task = b'{"name": "mAdd_ID07", "id": "mAdd_ID07", "outputFiles": ["sky.fits"]}'
     >>> instance = parse_wfformat(b'{"name": "w", "workflow": {"specification": {"tasks": [%s]}}}' % task)
@@ -55,7 +55,7 @@ def parse_wfformat(data: bytes, file: str = "workflow.json") -> Instance:
 
 
 class _Assembly:
-    """Puts the instance together."""
+    """Builds the instance from a decoded document."""
 
     def __init__(self, document: Document, file: str) -> None:
         self.document = document
@@ -70,13 +70,13 @@ class _Assembly:
         outputs = (file_id for task in self.tasks.values() for file_id in _outputs(task))
         self.files = FileIds(outputs if not self.ours else ())
 
-    def error(self, what: str, todo: str = "correct it, or have the file written again") -> InputError:
+    def error(self, what: str, todo: str = "correct it, or create the file again") -> InputError:
         return InputError(what, where=self.file, todo=todo)
 
     def instance(self) -> Instance:
         if not self.tasks:
             version = f" (schema version {short(self.document.schema_version)})" if self.document.schema_version else ""
-            raise self.error(f"there are no tasks in it{version}", "check that this is WfFormat 1.4, 1.5 or 1.6")
+            raise self.error(f"this file has no tasks{version}", "check that it is WfFormat 1.4, 1.5 or 1.6")
         for task_id in self.executed:
             if task_id not in self.tasks:
                 raise self.error(f"task {short(task_id)} was executed but is not specified")
@@ -93,7 +93,7 @@ class _Assembly:
             {task_id: figures for task_id, figures in recorded.items() if figures != nothing},
             self._file_bytes(),
             tuple(self._machine(machine) for machine in self.execution.machines or () if machine.name),
-            # A makespan is required, so that a file without one says 0; and so with the time at which it began.
+            # Makespan and start time are required by the schema, so files without them contain 0.
             self._figure(self.execution.makespan_s, "the makespan") or None,
             _moment(self.execution.executed_at) or None,
             self.document.description or "",
@@ -111,7 +111,7 @@ class _Assembly:
         return found
 
     def _name(self, text: str) -> str:
-        """A name as it was before it was escaped to satisfy the schema."""
+        """The name before it was escaped to satisfy the schema."""
         return _ESCAPED.sub(_unescaped, text) if self.ours and "#" in text else text
 
     # --- tasks ---
@@ -125,12 +125,12 @@ class _Assembly:
             extras = self._extras(task, task_id)
             inputs = extras.inputs or self._paths(_inputs(task))
             if not self.ours and not set(inputs).isdisjoint(outputs[task_id]):
-                inputs = tuple(path for path in inputs if path not in outputs[task_id])  # changed in place: its output
+                inputs = tuple(path for path in inputs if path not in outputs[task_id])  # changed in place: an output
             parents = list(map(self._name, task.parents or ())) if self.ours else task.parents or []
             if not self.tasks.keys() >= set(parents):
                 ids_by_name = ids_by_name or {task.name: task_id for task_id, task in self.tasks.items() if task.name}
                 parents = [parent if parent in self.tasks else ids_by_name.get(parent, parent) for parent in parents]
-            if not self.ours:  # one way to say it: what files imply is completed in the order of the inputs
+            if not self.ours:  # normalise: parents that files imply come last, in the order of the inputs
                 implied = dict.fromkeys(made[path] for path in inputs if path in made)
                 parents = [*(parent for parent in parents if parent not in implied), *implied]
             yield Task(
@@ -172,18 +172,18 @@ class _Assembly:
     def _command(self, run: TaskEntry, extras: Extras, task_id: str) -> str:
         if run.command is None:
             command = extras.command
-        else:  # the arguments are pieces of a line as it was logged, such as "--out x" or "2>"
+        else:  # arguments are pieces of the logged command line, such as "--out x" or "2>"
             command = " ".join([run.command.program or "", *(run.command.arguments or ())]).strip(" ")
         if self.ours and run.command is not None:
-            command = run.command.program or ""  # nothing added, nothing taken away
+            command = run.command.program or ""  # exactly as written
         if "\0" in command:
-            raise self.error(f"the command of task {short(task_id)} holds a character that no command can hold")
+            raise self.error(f"the command of task {short(task_id)} contains a NUL character")
         return command
 
     def _priority(self, run: TaskEntry, extras: Extras, task_id: str) -> float:
         priority = run.priority if run.priority is not None else extras.priority
         if not -MOST <= priority <= MOST:
-            raise self.error(f"the priority of task {short(task_id)} is {str(priority)[:20]}, which cannot be")
+            raise self.error(f"the priority of task {short(task_id)} is {str(priority)[:20]}, which is out of range")
         return priority
 
     def _extras(self, task: TaskEntry, task_id: str) -> Extras:
@@ -199,10 +199,10 @@ class _Assembly:
         if extras.retries < 0:
             raise self.error(f"{owner} has {extras.retries} retries")
         if wrong := next((name for name in extras.environment if not WORD.fullmatch(name)), None):
-            raise self.error(f"{short(wrong)} in the environment of {owner} is no variable's name")
+            raise self.error(f"{short(wrong)} in the environment of {owner} is not a valid variable name")
         texts = (*extras.environment.values(), *extras.setup, extras.container or "")
         if any("\0" in text for text in texts):
-            raise self.error(f"{owner} holds a character that no command can hold")
+            raise self.error(f"{owner} contains a NUL character")
         return extras
 
     # --- figures ---
@@ -217,7 +217,7 @@ class _Assembly:
                 run_s=self._figure(run.run_s if run.run_s is not None else run.run_1_4_s, "the run time", owner),
                 cores=self._figure(run.cores if run.cores is not None else run.cores_1_4, "coreCount", owner) or None,
                 cores_used=cpu_percent / 100 if cpu_percent is not None else None,
-                memory_bytes=self._whole(run.memory_bytes, "memoryInBytes", owner) or None,  # 0: nobody measured
+                memory_bytes=self._whole(run.memory_bytes, "memoryInBytes", owner) or None,  # 0: not measured
                 read_bytes=self._whole(run.read_bytes, "readBytes", owner),
                 written_bytes=self._whole(run.written_bytes, "writtenBytes", owner),
                 started_at=_moment(run.executed_at),
@@ -235,7 +235,7 @@ class _Assembly:
     def _figure(self, value: Figure, what: str, owner: tuple[str, str] | None = None) -> float | None:
         if value is not None and not 0 <= value <= MOST:
             of = f" of {owner[0]} {short(owner[1])}" if owner else ""
-            raise self.error(f"{what}{of} is {str(value)[:20]}, which cannot be", "correct it or leave it out")
+            raise self.error(f"{what}{of} is {str(value)[:20]}, which is out of range", "correct it or leave it out")
         return value
 
     def _whole(self, value: Figure, what: str, owner: tuple[str, str]) -> int | None:
@@ -251,7 +251,7 @@ class _Assembly:
                 continue
             size_bytes = self._whole(file.size_bytes, "the size", ("file", file_id))
             path = self._name(file_id) if self.ours else self.files.path(file_id)
-            sizes.setdefault(path, size_bytes or 0)  # tasks may differ about a file: the first is believed
+            sizes.setdefault(path, size_bytes or 0)  # tasks may disagree about a file's size: the first one counts
         return sizes
 
     def _machine(self, machine: MachineEntry) -> Machine:
@@ -276,7 +276,7 @@ def _outputs(task: TaskEntry) -> list[str]:
 
 
 def _is_shown(text: str) -> bool:
-    return text.isprintable() or not has_control_character(text)  # the first is quick, and stricter
+    return text.isprintable() or not has_control_character(text)  # isprintable is faster, and stricter
 
 
 def _unescaped(codes: re.Match[str]) -> str:
@@ -284,7 +284,7 @@ def _unescaped(codes: re.Match[str]) -> str:
 
 
 def _moment(text: str | None) -> float | None:
-    """Seconds since the epoch; None if nobody can tell which moment is meant."""
+    """Seconds since the epoch; None if the text is not a known time format."""
     if not text:
         return None
     for read in (datetime.fromisoformat, lambda text: datetime.strptime(text, _LOGGED_TIME)):

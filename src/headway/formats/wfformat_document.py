@@ -1,4 +1,4 @@
-"""WfFormat as it stands in the file: the fields that are of interest here, typed, and what may be wrong with JSON."""
+"""The JSON structure of WfFormat: the fields that Headway uses, as types, and errors for malformed JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from headway.model.instance import Recorded
 
 Figure = int | float | None
 
-# A key twice is a slip of somebody who edits. Larger files are written by programs, and this check takes its time.
+# Bytes: larger files, which programs write, are not checked for duplicate keys, since the check is slow.
 _MOST_CHECKED = 20_000_000
 _NO_NUMBER = re.compile(rb"-?(?:NaN|Infinity)")
 
 
 class Extras(Struct, gc=False, omit_defaults=True):
-    """What a task of Headway's says and WfFormat does not; and figures in a form that WfFormat would refuse."""
+    """The properties of a Headway task that WfFormat lacks, and figures that its schema would refuse."""
 
     command: str = ""
     environment: dict[str, str] = {}
@@ -68,7 +68,7 @@ class TaskEntry(
         "executed_at": "executedAt",
     },
 ):
-    """A task of the specification, of the execution, or of both as in 1.4."""
+    """A task in the specification, in the execution, or in both as in version 1.4."""
 
     id: str | None = None
     name: str | None = None
@@ -107,7 +107,7 @@ class MachineEntry(Struct, gc=False, rename={"name": "nodeName", "memory_bytes":
 
 
 class Part(Struct, gc=False, rename={"makespan_s": "makespanInSeconds", "executed_at": "executedAt"}):
-    """The specification, or the execution, or in 1.4 the whole workflow."""
+    """The specification, the execution, or in version 1.4 the whole workflow."""
 
     tasks: list[TaskEntry] | None = None
     files: list[FileEntry] | None = None
@@ -137,6 +137,7 @@ _DECODER = msgspec.json.Decoder(Document)
 
 
 def decode_document(data: bytes, file: str) -> Document:
+    """Decode the JSON; an InputError names the place of a mistake."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -153,16 +154,16 @@ def decode_document(data: bytes, file: str) -> Document:
         raise InputError(
             f"this is not WfFormat ({_lower(what)}{' at ' if place else ''}{place})",
             where=file,
-            todo="correct it, or have it written again",
+            todo="correct it, or create the file again",
         ) from None
     except msgspec.DecodeError as problem:
         raise _syntax_error(str(problem), data, file) from None
     except RecursionError:
-        raise InputError("values are nested too deep for any workflow", where=file) from None
+        raise InputError("values are nested too deeply", where=file) from None
 
 
 def _check_keys(text: str, file: str) -> None:
-    """Refuse an object with a key twice: which of the two was meant, nobody can say."""
+    """Raise an error for an object with a duplicate key."""
 
     def check(pairs: list[tuple[str, Any]]) -> None:
         if len(dict(pairs)) < len(pairs):
@@ -171,22 +172,22 @@ def _check_keys(text: str, file: str) -> None:
             raise InputError(f"an object has the key {short(twice)} twice", where=file, todo="remove one of the two")
 
     try:
-        json.loads(text, object_pairs_hook=check)  # nothing is kept of it
+        json.loads(text, object_pairs_hook=check)  # the result is not used
     except ValueError:
-        return  # the decoder will say what is wrong
+        return  # the decoder reports syntax errors
 
 
 def _syntax_error(problem: str, data: bytes, file: str) -> InputError:
     if not data.strip():
-        return InputError("this file is empty", where=file, todo="have it written again")
+        return InputError("this file is empty", where=file, todo="create it again")
     found = re.search(r"\(byte (\d+)\)", problem)
     place = int(found[1]) if found else len(data)
     if number := _NO_NUMBER.match(data, place):
-        what = f"{number[0].decode()} (at byte {place:,}) is no number"
-        return InputError(what, where=_line(file, data, place), todo="leave out what nobody measured")
+        what = f"{number[0].decode()} (at byte {place:,}) is not a number"
+        return InputError(what, where=_line(file, data, place), todo="leave out values that were not measured")
     what = _lower(problem.partition(" (byte")[0].removeprefix("JSON is malformed: "))
     what = f"{what} at byte {place:,}" if found else "it ends too early"
-    return InputError(f"this is not JSON: {what}", where=_line(file, data, place), todo="have it written again")
+    return InputError(f"this is not JSON: {what}", where=_line(file, data, place), todo="create the file again")
 
 
 def _line(file: str, data: bytes, place: int) -> str:

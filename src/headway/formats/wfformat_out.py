@@ -1,9 +1,9 @@
-"""An `Instance` as WfFormat 1.5, which WfCommons and others read.
+"""Writes an `Instance` as WfFormat 1.5, the JSON format of WfCommons.
 
-The schema allows few characters in ids, so all others are written as the codes of their bytes: `count[aa]` is
-`count#5Baa#5D`. What WfFormat has no place for stands in the key `headway` of a task, so that reading the file again
-gives an equal instance; times are kept to the microsecond. Machines and makespan go with what is recorded of tasks:
-an instance without any has no execution.
+The schema allows few characters in ids; all others are written as the codes of their bytes: `count[aa]` becomes
+`count#5Baa#5D`. Properties that WfFormat lacks are in the key `headway` of a task, so that reading the file again gives
+an equal instance, with times to the microsecond. Machines and makespan belong to the execution, which is only written
+if run times of tasks are recorded.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ def wfformat(instance: Instance) -> bytes:
 
 
 def _lines(entries: Iterable[dict[str, Any]]) -> msgspec.Raw:
-    """A list with each entry on a line of its own: readable, and no larger than it must be."""
+    """A JSON list with one entry per line: readable and compact."""
     return msgspec.Raw(b"[\n" + b",\n".join(map(msgspec.json.encode, entries)) + b"\n]")
 
 
-# --- what was to be done ---
+# --- specification ---
 
 
 def _specification(instance: Instance) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _specification(instance: Instance) -> dict[str, Any]:
 
 
 def _inputs(task: Task, everything: list[str]) -> list[str]:
-    """The files that it reads: other tools do not know patterns, so they see what these match."""
+    """The task's input files, with patterns replaced by the files that they match: other tools have no patterns."""
     found: dict[str, None] = {}
     for path in task.inputs:
         if is_pattern(path):
@@ -94,7 +94,7 @@ def _inputs(task: Task, everything: list[str]) -> list[str]:
 
 
 def _file(path: str, instance: Instance) -> dict[str, Any]:
-    """Every file must be listed, and with a size: we say so where it is not known."""
+    """A file's entry. The schema requires a size, so an unknown size is 0 and marked."""
     if path in instance.file_bytes:
         return {"id": _file_id(path), "sizeInBytes": instance.file_bytes[path]}
     return {"id": _file_id(path), "sizeInBytes": 0, "headway": {"sizeKnown": False}}
@@ -134,17 +134,17 @@ def _code(character: re.Match[str]) -> str:
     return "".join(f"#{byte:02X}" for byte in character[0].encode())
 
 
-# --- what was done ---
+# --- execution ---
 
 
 def _is_executed(instance: Instance, task: Task) -> bool:
-    """Whether it can stand among the executed tasks, which all have a run time."""
+    """Whether the task's run time is recorded, which entries of the execution require."""
     return task.id in instance.recorded and instance.recorded[task.id].run_s is not None
 
 
 def _execution(instance: Instance, tasks: list[dict[str, Any]]) -> dict[str, Any]:
     execution = {
-        "makespanInSeconds": instance.makespan_s or 0,  # both are required: where they are not known, they are zero
+        "makespanInSeconds": instance.makespan_s or 0,  # required by the schema: 0 if unknown
         "executedAt": _moment(instance.started_at) or _moment(0),
         "tasks": _lines(tasks),
     }
@@ -180,7 +180,7 @@ def _machine(machine: Machine) -> dict[str, Any]:
 
 
 def _percent(cores_used: float | None) -> float | None:
-    """The percentage whose hundredth is just this figure, if there is one: most are, but for rounding."""
+    """The percentage that, divided by 100, gives exactly this figure, if there is one; otherwise the nearest."""
     if cores_used is None:
         return None
     about = cores_used * 100
@@ -196,5 +196,5 @@ def _inexact(cores_used: float | None) -> bool:
 def _moment(seconds: float | None) -> str | None:
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat() if seconds is not None else None
-    except (ValueError, OverflowError, OSError):  # no year that has four digits
+    except (ValueError, OverflowError, OSError):  # the year does not have four digits
         return None

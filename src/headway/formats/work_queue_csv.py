@@ -1,4 +1,4 @@
-"""Work Queue's log as a table: a row for each attempt at a task, as the logs of paper 001 are published."""
+"""Work Queue's log as CSV with one row per attempt, as published with Phung and Thain 2024."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _EXCEEDED = {"cores": "cores", "memory": "memory_bytes", "disk": "disk_bytes"}
 
 
 def recognises(line: str) -> bool:
-    """Whether a file that begins so is one."""
+    """Whether `line` is the first line of such a file."""
     return set(_COLUMNS) <= set(line.strip().split(","))
 
 
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
-    """The tasks that succeeded, with what the attempt that did used."""
+    """The tasks that succeeded, with the resource use of the successful attempt."""
     records, failed = _gather(lines, where)
     return task_log(name, records, MACHINE, failed)
 
 
 def times_to_failure(lines: Iterable[str], where: str) -> dict[str, list[float]]:
-    """How long the attempts that ran out of something lasted, by what ran out."""
+    """By resource, the run times of the attempts that exceeded it."""
     return _gather(lines, where)[1]
 
 
@@ -36,7 +36,7 @@ def _gather(lines: Iterable[str], where: str) -> tuple[dict[str, Record], dict[s
     failed: dict[str, list[float]] = {}
     for row in table:
         record = records.setdefault(table.cell(row, "task_id"), Record(table.cell(row, "category")))
-        if record.given is None:  # a task's attempts come one after the other
+        if record.given is None:  # the first attempt: attempts of a task are in order
             record.started_at = (table.number(row, "t_run_us") or 0.0) / 1e6
             record.given = _amounts(table, row, _GIVEN)
         result, run_s = table.cell(row, "result"), table.number(row, "wall_time_s")

@@ -1,8 +1,7 @@
-"""Work Queue's transaction log, as its manager writes it: a line for each thing that happens to a task or worker.
+"""Work Queue's transaction log: one line per event of a task or worker; its header lines describe the format.
 
-Its header lines describe the format. What Work Queue calls MB are counted as 10^6 bytes here, although they are 2^20
-(sizes such as 6.593551635742188 are whole numbers of bytes only then): papers and users call a worker of 64,000 of them
-one of 64 GB, and quotients are the same.
+Work Queue's MB are 2^20 bytes (only then are sizes such as 6.593551635742188 whole numbers of bytes), but count as 10^6
+bytes here: papers and users call a worker with 64,000 MB one of 64 GB, and ratios do not change.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from headway.model.task_log import LoggedTask, TaskLog
 
 MB = 1e6
 RESOURCES = ("cores", "memory_bytes", "disk_bytes")
-# What a worker had in 001 section V-A.
+# A worker in Phung and Thain 2024, section V-A.
 MACHINE = Resources(cores=16, memory_bytes=64_000_000_000, disk_bytes=64_000_000_000)
-# Its monitor ends what exceeds any of them, cores too.
+# Work Queue's monitor kills attempts that exceed any of these.
 KILLS = ("memory_bytes", "disk_bytes", "cores")
 
 _LINE = re.compile(r"\d+ +\S+ +(MANAGER|WORKER|CATEGORY|TASK|TRANSFER) ")
@@ -37,7 +36,7 @@ _amounts = msgspec.json.Decoder(Amounts)
 
 
 class Record(Struct):
-    """What a log tells of one task."""
+    """The values of one task in a log."""
 
     category: str = ""
     started_at: float = 0.0  # of its first attempt
@@ -47,7 +46,7 @@ class Record(Struct):
 
 
 def recognises(line: str) -> bool:
-    """Whether a file that begins so is one."""
+    """Whether `line` is the first line of such a file."""
     return line.startswith("# time manager_pid ") or bool(_LINE.match(line))
 
 
@@ -58,7 +57,7 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     workers: list[dict[str, float]] = []
     for number, line in enumerate(lines, 1):
         if not line.endswith("\n"):
-            break  # the manager is still writing this line, or was killed
+            break  # the manager is still writing this line, or was killed while writing it
         if line.startswith("#") or line.isspace():
             continue
         place = f"{where}:{number}"
@@ -78,12 +77,13 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
             case [_, _, "MANAGER" | "WORKER" | "CATEGORY" | "TASK" | "TRANSFER", *_]:
                 continue
             case _:
-                raise InputError("this line is not one of Work Queue's log", where=place, todo="is the file whole?")
+                what = "this line does not belong to a Work Queue log"
+                raise InputError(what, where=place, todo="check that the file is complete")
     return task_log(name, records, _common(workers), failed)
 
 
 def _common(workers: list[dict[str, float]]) -> Resources:
-    """What most workers had. Each has another bit of free disk: the least, in whole GB, is what tasks can count on."""
+    """The most common worker. Free disk differs between workers: the least, in whole GB, is what all of them have."""
     kinds = Counter((worker.get("cores", 0.0), worker.get("memory_bytes", 0.0)) for worker in workers)
     if not kinds:
         return MACHINE
@@ -94,12 +94,12 @@ def _common(workers: list[dict[str, float]]) -> Resources:
 
 
 def _retrieved(record: Record, rest: str, failed: dict[str, list[float]], place: str) -> None:
-    """An attempt is over: its result, its exit code, what it exceeded, what it used."""
+    """Process the end of an attempt: result, exit code, exceeded resources, used resources."""
     result = rest.split(None, 1)[0]
     if result not in ("SUCCESS", "RESOURCE_EXHAUSTION"):
         return
     exceeded, *measured = _read_amounts(rest, place)
-    if not measured:  # nobody measured
+    if not measured:  # the attempt was not measured
         return
     run_s = _amount(measured[0].get("wall_time"), place)
     if result == "SUCCESS":
@@ -116,11 +116,12 @@ def _read_amounts(text: str, place: str) -> list[Amounts]:
     try:
         return [_amounts.decode(amounts) for amounts in texts]
     except (msgspec.DecodeError, UnicodeEncodeError) as problem:
-        raise InputError(f"these are not amounts ({problem})", where=place, todo="is the file whole?") from None
+        todo = "check that the file is complete"
+        raise InputError(f"these are not amounts ({problem})", where=place, todo=todo) from None
 
 
 def _of_ours(amounts: Amounts, place: str) -> dict[str, float]:
-    """The resources that we know, in our units; nothing where nothing was measured."""
+    """The amounts by our names and in our units, without those that were not measured."""
     found = {ours: _amount(amounts.get(theirs), place) for theirs, ours in _OURS.items()}
     return {name: amount for name, amount in found.items() if amount > 0}
 
@@ -130,14 +131,14 @@ def _amount(amount: tuple[float, str] | None, place: str) -> float:
         return 0.0
     value, unit = amount
     if unit not in _UNITS:
-        raise InputError(f"{unit[:20]!r} is no unit that Work Queue has", where=place)
+        raise InputError(f"{unit[:20]!r} is not a unit of Work Queue", where=place)
     return value * _UNITS[unit]
 
 
 def task_log(
     name: str, records: Mapping[str, Record], machine: Resources, failed: Mapping[str, list[float]]
 ) -> TaskLog:
-    """The log of the tasks that succeeded, in start order; the others, and those without memory, are left out."""
+    """The tasks that succeeded and have a memory peak, in the order of their start; others are left out."""
     ended = {task: record for task, record in records.items() if record.used and record.used.get("memory_bytes")}
     wishes = _wishes(ended.values(), machine)
     tasks = [
@@ -156,10 +157,10 @@ def task_log(
 
 
 def _wishes(records: Iterable[Record], machine: Resources) -> dict[str, dict[str, float]]:
-    """What users asked for, by category.
+    """The amounts that users requested, by category.
 
-    A log tells what attempts were given. That was the user's wish if all of a category were given the same, and not the
-    whole worker; otherwise an algorithm of Work Queue's chose it.
+    A log contains the amounts given to attempts. These are the user's request if all attempts of a category were given
+    the same amounts and not the whole worker; otherwise Work Queue chose them.
     """
     given: dict[str, list[dict[str, float]]] = {}
     for record in records:

@@ -1,4 +1,4 @@
-"""The JSON Schema of the workflow file, which editors use to complete and check while one types."""
+"""The JSON Schema of the workflow file, with which editors complete and check it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ import msgspec
 
 
 def schema() -> dict[str, Any]:
-    """The schema (draft 2020-12). A test keeps it in step with the reader."""
+    """The schema (draft 2020-12); a test checks that it agrees with the reader."""
     text = files("headway.formats").joinpath("workflow.schema.json").read_bytes()
     return msgspec.json.decode(text, type=dict[str, Any])

@@ -1,1 +1,1 @@
-"""What a run came to: figures folded from its records, and the tables that show them."""
+"""Tables, text and HTML pages by what they show: run/, queue/, graph/, history/; the rest is shared by these."""

@@ -1,4 +1,4 @@
-"""Progress bars: a line a category, drawn from its figures."""
+"""Progress bars for the terminal: one line per category."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.text import Text
 from headway.report.run.figures import Figures
 from headway.report.words import harmless
 
-# What a bar is made of, from the left: figure, colour, and a shape that tells them apart without colours.
+# Parts of a bar from left to right: figure, colour, and a character that distinguishes it without colours.
 _PARTS = (
     ("reused", "blue", "━"),
     ("succeeded", "green", "━"),
@@ -19,7 +19,7 @@ _PARTS = (
 
 
 def bars(categories: list[Figures], width: int, room: int) -> list[Text]:
-    """A line a category; if there are too many, those with something going on, and how many are left out."""
+    """One line per category, at most `room` lines; active categories come first if there are too many."""
     shown = categories
     if len(categories) > room:
         unfinished = [figures for figures in categories if figures.done < figures.total]
@@ -45,19 +45,19 @@ def bars(categories: list[Figures], width: int, room: int) -> list[Text]:
     hidden = [figures for figures in categories if figures not in shown]
     if hidden:
         done = sum(figures.done == figures.total for figures in hidden)
-        lines.append(Text(f"… and {done} categories that are done, {len(hidden) - done} that are not", style="dim"))
+        lines.append(Text(f"… and {done} finished categories, {len(hidden) - done} unfinished", style="dim"))
     return lines
 
 
 def bar(figures: Figures, length: int) -> Text:
-    """A bar of `length` cells in which every kind of task has its share, rounded so that all fit."""
+    """A bar of `length` cells, divided in proportion to the states of the tasks."""
     text = Text()
     counted = cells = 0
     for name, colour, shape in _PARTS:
         number = getattr(figures, name)
         counted += number
         fair = length * counted // max(1, figures.total)
-        reach = min(length, max(fair, cells + (number > 0)))  # what happened is seen, however little
+        reach = min(length, max(fair, cells + (number > 0)))  # every state that occurs gets at least one cell
         text.append(shape * (reach - cells), style=colour)
         cells = reach
     return text.append("─" * (length - cells), style="bright_black")
@@ -79,5 +79,5 @@ def _note(figures: Figures) -> Text:
 
 
 def fitted(name: str, cells: int) -> str:
-    """The name in exactly so many cells."""
+    """The name, cut or padded to exactly `cells` terminal cells."""
     return set_cell_size(name, cells) if cell_len(name) <= cells else set_cell_size(name, cells - 1) + "…"

@@ -1,4 +1,4 @@
-"""A table that fits its screen: a name and figures a row, and as many columns as there is room for."""
+"""Tables for the terminal that drop their least important columns when the screen is narrow."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from rich.text import Text
 from headway.report.bars import fitted
 from headway.report.words import harmless
 
-_NAME_AT_LEAST = 20  # cells for a row's name before a column has to go,
-_NAME_IF_NEED_BE = 12  # or an essential one
+_NAME_AT_LEAST = 20  # cells for a row's name; with fewer, a column is dropped
+_NAME_IF_NEED_BE = 12  # the same before an essential column is dropped
 _NAME_AT_MOST = 40
-_ESSENTIAL = 50  # how dear a column must be to be worth narrow gaps
+_ESSENTIAL = 50  # columns from this importance on justify narrower gaps
 
 
 class Field(Struct, frozen=True):
-    """A column: its two-line heading, what stands in it, and how dear it is (the dearest stay longest)."""
+    """A column: its heading (group above title), the text of a row's cell, and its importance (`dear`).
+
+    Columns with the smallest `dear` are dropped first.
+    """
 
     group: str
     title: str
@@ -32,7 +35,7 @@ class Field(Struct, frozen=True):
 def table_lines(
     heading: str, names: Sequence[str], rows: Sequence[Any], fields: Sequence[Field], width: int, *, total: bool
 ) -> list[Text]:
-    """The table of `rows`, called `names`, at most `width` cells wide; with `total` the last one sums up."""
+    """The lines of a table, at most `width` cells wide; with `total` the last row is set off as the total."""
     names = [one_line(name) for name in names]
     columns = [_column(field, rows) for field in fields]
     longest = max(len(heading), *(cell_len(name) for name in names)) if names else len(heading)
@@ -57,18 +60,18 @@ def table_lines(
 
 
 def one_line(name: str) -> str:
-    """A name that can stand in a row, whatever is in it."""
+    """The name as one line without control characters."""
     return " ".join(harmless(name).split("\n"))
 
 
 class _Gaps(Struct, frozen=True):
-    """Cells between columns of one group, and between groups."""
+    """The number of cells between columns of one group, and between groups."""
 
     within: int
     between: int
 
     def before(self, columns: Sequence[_Column]) -> list[int]:
-        """The cells before each column."""
+        """The gap before each column."""
         last = [None, *(column.field.group for column in columns)]
         return [
             self.within if column.field.group and column.field.group == group else self.between
@@ -76,7 +79,7 @@ class _Gaps(Struct, frozen=True):
         ]
 
     def needed(self, columns: Sequence[_Column]) -> int:
-        """How wide all columns are together."""
+        """The width of all columns and gaps together."""
         return sum(column.width for column in columns) + sum(self.before(columns))
 
 
@@ -84,7 +87,7 @@ _ROOMY, _TIGHT = _Gaps(2, 3), _Gaps(1, 2)
 
 
 class _Column(Struct, frozen=True):
-    """A field with its texts and how wide they are."""
+    """A field with the texts of its cells and their width."""
 
     field: Field
     texts: list[str]
@@ -97,7 +100,7 @@ def _column(field: Field, rows: Sequence[Any]) -> _Column:
 
 
 def _heading(heading: str, columns: Sequence[_Column], gaps: _Gaps, name_cells: int) -> list[Text]:
-    """Groups above their columns, titles, a rule."""
+    """The heading: group names above their columns, column titles, a rule."""
     groups = Text(" " * name_cells)
     placed = list(zip(columns, gaps.before(columns), strict=True))
     for name, members in groupby(placed, key=lambda pair: pair[0].field.group):

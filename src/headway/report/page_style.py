@@ -1,4 +1,4 @@
-"""What our HTML pages share: one file with nothing to load from elsewhere, light and dark."""
+"""Parts that all HTML reports share: style, tables, legends. Pages are self-contained and adapt to dark mode."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STYLE = """
 
 
 def page_of(title: str, style: str, body: Iterable[str]) -> str:
-    """A whole page; `style` is what it has besides the shared one."""
+    """A whole HTML page; `style` is CSS in addition to the shared style."""
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -62,12 +62,12 @@ def page_of(title: str, style: str, body: Iterable[str]) -> str:
 
 
 def quiet_paragraph(text: str) -> str:
-    """Something to be read second."""
+    """A paragraph of explanation in a muted colour."""
     return f'<p class="quiet">{escape(text)}</p>'
 
 
 def legend(keys: Iterable[tuple[str, str]]) -> str:
-    """Names, each after a square of its colour."""
+    """A legend of (name, colour) pairs."""
     parts = (
         f'<span class="name"><span class="key" style="background:{colour}"></span>{escape(name)}</span>'
         for name, colour in keys
@@ -76,12 +76,12 @@ def legend(keys: Iterable[tuple[str, str]]) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells are HTML already."""
+    """A table; cells must be HTML already."""
     return _table("<tr>" + "".join(f"<th>{escape(text)}</th>" for text in heads) + "</tr>", rows)
 
 
 def grouped_table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> str:
-    """As `table`, but heads are a group, which may be none, and a title; a group stands once above its titles."""
+    """A table whose heads are (group, title); each group name, unless empty, stands once above its titles."""
     if not any(group for group, _ in heads):
         return table([title for _, title in heads], rows)
     groups, titles = [], []
@@ -96,7 +96,7 @@ def grouped_table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]
 
 
 def words_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """As `table`, for sentences: they are wrapped."""
+    """A table whose cells hold sentences, which may wrap."""
     return f'<div class="words">{table(heads, rows)}</div>'
 
 

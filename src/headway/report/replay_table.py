@@ -1,4 +1,4 @@
-"""What sizers would have cost on a log, as a table with the best first, and in a sentence."""
+"""The cost of sizers on a recorded log, as tables with the best first and as a sentence."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _DEAR = {MEMORY: 60, "cores": 40, "disk": 30}
 
 
 class ResourceCost(Struct, frozen=True):
-    """What one resource cost. `maq` is 004's name for what 001 calls `awe`."""
+    """The cost of one resource; `awe` is the efficiency of Phung and Thain 2024, `maq` that of Witt et al. 2019."""
 
     awe: float | None
     maq: float | None
     waste: float
-    failed: int  # attempts that this resource ended
+    failed: int  # attempts that exceeded this resource
     unit: str  # of the waste
 
 
 class SizerCost(Struct, frozen=True):
-    """What one sizer cost on a log, by resource: memory, disk, cores."""
+    """The cost of one sizer on a log, by resource: memory, disk, cores."""
 
     name: str
     tasks: int
@@ -37,17 +37,17 @@ class SizerCost(Struct, frozen=True):
     resources: dict[str, ResourceCost]
 
     def waste(self, resource: str = MEMORY) -> float:
-        """What it wasted, in the resource's unit."""
+        """The waste of a resource in its unit."""
         return self.resources[resource].waste if resource in self.resources else 0.0
 
 
 def best_first(sizers: Sequence[SizerCost]) -> list[SizerCost]:
-    """By memory wasted; one that left tasks unfinished saved nothing by that."""
+    """Sort sizers by unfinished tasks, then by wasted memory."""
     return sorted(sizers, key=lambda sizer: (sizer.impossible, sizer.waste(), sizer.name))
 
 
 def replay_table(sizers: Sequence[SizerCost], asked: SizerCost | None, width: int) -> list[Text]:
-    """A line a sizer, the best first; below them what the log's tasks had asked for."""
+    """One line per sizer, best first; the last line is what users requested in the log."""
     rows = [*best_first(sizers), *([asked] if asked else [])]
     fields = [Field("attempts", "per task", lambda row: f"{row.attempts / max(1, row.tasks):.2f}", 50)]
     if any(row.impossible for row in rows):
@@ -72,7 +72,7 @@ def _of(name: str, say: Callable[[ResourceCost], str]) -> Callable[[SizerCost], 
 
 
 def verdict(sizers: Sequence[SizerCost], asked: SizerCost | None) -> str:
-    """Which sizer wasted the least memory, and what it saves against what was asked for, if all tasks asked."""
+    """One sentence: the sizer that wastes least memory, and its saving over the requests if all tasks had one."""
     best = best_first(sizers)[0]
     least = " least:" if len(sizers) > 1 else ""
     words = f"{best.name} wastes{least} {number(best.waste())} GB·h of memory"
@@ -86,7 +86,7 @@ def verdict(sizers: Sequence[SizerCost], asked: SizerCost | None) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits, or all of a great number: `1,780`, `12.3`, `0.045`."""
+    """Three significant digits, or all digits of a large number: `1,780`, `12.3`, `0.045`."""
     return f"{value:,.0f}" if value >= 99.95 else f"{value:.3g}"
 
 
@@ -94,21 +94,21 @@ def number(value: float) -> str:
 
 
 class _Total(Struct, frozen=True):
-    """One sizer over all logs."""
+    """One sizer's costs on all logs."""
 
     name: str
     costs: list[SizerCost]
     times_best: float | None
 
     def mean_awe(self, resource: str) -> float | None:
-        """Each log counts the same."""
+        """The mean AWE over logs, with equal weights."""
         found = [cost.resources[resource].awe for cost in self.costs if resource in cost.resources]
         known = [awe for awe in found if awe is not None]
         return fmean(known) if known else None
 
 
 def summary_table(logs: Sequence[Sequence[SizerCost]], width: int) -> list[Text]:
-    """A line a sizer over all logs. `to best`: its waste to the least of any on a log, the geometric mean."""
+    """One line per sizer; `to best` is the geometric mean over logs of its waste relative to the least waste."""
     least = [best_first(sizers)[0].waste() for sizers in logs]
     names = list(dict.fromkeys(sizer.name for sizers in logs for sizer in sizers))
     totals = [_total(name, logs, least) for name in names]

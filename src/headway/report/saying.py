@@ -1,4 +1,4 @@
-"""Lines of text on a console: wrapped for readers, or left whole for those who copy."""
+"""Printing text to a console: wrapped on a screen, or never wrapped."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from rich.text import Text
 
 
 def say(console: Console, line: Text | str, style: str = "") -> None:
-    """Prose: on a screen wrapped between words, in a log one line."""
+    """Print prose: wrapped between words on a screen, as one line in a file."""
     console.print(line, style=style, soft_wrap=not console.is_terminal)
 
 
 def show(console: Console, line: Text | str, style: str = "") -> None:
-    """Something to copy, or laid out already: never broken."""
+    """Print a line that is never wrapped, such as a command to copy or a table row."""
     console.print(line, style=style, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Figures as people read them, and text of others made safe to show."""
+"""Figures as short text (`84%`, `420 MB`), and foreign text made safe for a terminal."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from headway.model.units import format_bytes, format_duration
 
 NOTHING = "-"
 
-# What a task wrote, or a name in a file, may hold sequences that a terminal would obey.
+# Output of tasks and names in files may contain escape sequences that a terminal would execute.
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def share(value: float | None) -> str:
-    """A part of one as a percentage: `84%`, `0.4%`."""
+    """A fraction as a percentage: `84%`, `0.4%`."""
     if value is None:
         return NOTHING
     percent = 100 * value
@@ -24,7 +24,7 @@ def share(value: float | None) -> str:
 
 
 def amount(resource: str, value: float | None) -> str:
-    """An amount without its resource's name: `420 MB`, `0.98`, `3m 05s`."""
+    """An amount of a resource, in the unit that its name implies: `420 MB`, `0.98`, `3m 05s`."""
     if value is None:
         return NOTHING
     if resource.endswith("_bytes"):
@@ -35,7 +35,7 @@ def amount(resource: str, value: float | None) -> str:
 
 
 def held(resource: str, value: float) -> str:
-    """An amount held for a time, given in amount x seconds: `3.2 GB·s`, `1.5 TB·h`, `12 core·s`."""
+    """An amount times a duration, given in amount x seconds: `3.2 GB·s`, `1.5 TB·h`, `12 core·s`."""
     in_bytes = resource.endswith("_bytes")
     unit = "s"
     if abs(value) >= (1e12 if in_bytes else 1e3):
@@ -44,22 +44,22 @@ def held(resource: str, value: float) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """`1 task`, `10,000 tasks`."""
+    """A number with its noun: `1 task`, `10,000 tasks`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def clock(at: float) -> str:
-    """The time of day."""
+    """The local time of day: `14:05:09`."""
     return time.strftime("%H:%M:%S", time.localtime(at))
 
 
 def moment(at: float) -> str:
-    """Day and time."""
+    """The local date and time: `2024-03-01 14:05:09`."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
 
 
 def stopwatch(seconds: float) -> str:
-    """Elapsed time that does not jump about while it is watched: `0:07`, `12:34`, `1:02:03`, `2d 03:04:05`."""
+    """Elapsed time in a form of stable width for a live display: `0:07`, `12:34`, `1:02:03`, `2d 03:04:05`."""
     whole = int(seconds)
     days, rest = divmod(whole, 86400)
     hours, rest = divmod(rest, 3600)
@@ -69,5 +69,5 @@ def stopwatch(seconds: float) -> str:
 
 
 def harmless(text: str) -> str:
-    """`text` without anything that would move a terminal's cursor or change its colours."""
+    """`text` without terminal escape sequences and control characters, except for newlines."""
     return _ESCAPES.sub("", text.replace("\t", "    "))

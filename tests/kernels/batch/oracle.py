@@ -1,4 +1,4 @@
-"""A batch queue that is slow and obviously right: what the kernel has to do, from the rules alone.
+"""A slow and simple reference implementation of the batch queue, from the rules alone.
 
 There is no profile here. Whether nodes are free is found out by asking every job that runs or has a reservation.
 """
@@ -38,7 +38,7 @@ class Job:
         return self.after is not None and not self.after.over
 
     def window(self) -> tuple[float, float]:
-        """From when to when it has its nodes, as far as anybody can know."""
+        """The time in which the job holds its nodes, by start and requested time."""
         begin = self.start if self.state == "running" else self.planned
         return begin, begin + self.req
 
@@ -48,7 +48,7 @@ class Job:
 
 
 class Oracle:
-    """Same questions as `BatchQueue`."""
+    """The same interface as `BatchQueue`."""
 
     def __init__(
         self, machine: int, scheduling: Scheduling, jobs: Iterable[tuple[float, int, float, float]] = ()
@@ -68,7 +68,7 @@ class Oracle:
     # --- nodes ---
 
     def choose(self, begin: float, end: float, nodes: int, others: list[Job]) -> frozenset[int] | None:
-        """Nodes that nobody else has from `begin` to `end`; None: too few."""
+        """Nodes that are free from `begin` to `end`; None if there are too few."""
         inside = [job for job in others if job.window()[0] < end and job.window()[1] > begin]
         if self.scheduling.nodes == "counts":
             dates = [begin, *(job.window()[0] for job in inside if job.window()[0] > begin)]
@@ -83,7 +83,7 @@ class Oracle:
         return None
 
     def earliest(self, job: Job, not_before: float, others: list[Job]) -> tuple[float, frozenset[int]]:
-        """Nodes become free only when somebody's time is over."""
+        """The earliest start: candidates are now and the ends of other jobs."""
         ends = {other.window()[1] for other in others}
         dates = sorted({not_before, *(end for end in ends if end > not_before)})
         for date in dates:
@@ -93,7 +93,7 @@ class Oracle:
         raise AssertionError("on an empty machine there is room")
 
     def not_before(self, job: Job) -> float:
-        """Now, or the end of its parent if one may count on that; infinity: nobody can tell."""
+        """Now, or the parent's end if reservations may rely on it; infinity if unknown."""
         if not job.held_back:
             return self.now
         assert job.after is not None
@@ -115,7 +115,7 @@ class Oracle:
         self.tell(job)
 
     def finish(self, job: Job) -> None:
-        """It ends, or is withdrawn."""
+        """The job ends or is withdrawn."""
         job.end = self.now
         if job.state == "running":
             self.running.remove(job)
@@ -132,12 +132,12 @@ class Oracle:
     # --- who starts ---
 
     def look(self, ended: bool) -> None:
-        """The scheduler sees what happened."""
+        """Run the scheduler after an event."""
         if self.scheduling.backfill != "conservative":
             self.serve_line()
             return
         for job in list(self.line):
-            due = job.planned <= self.now and self.scheduling.rules == "pyss"  # nobody stops it any more
+            due = job.planned <= self.now and self.scheduling.rules == "pyss"  # it can no longer be delayed
             if not due and (ended or job.planned == math.inf):
                 self.plan(job)
         if self.scheduling.rules == "batsched":
@@ -166,7 +166,7 @@ class Oracle:
             self.begin(job)
 
     def serve_line(self) -> None:
-        """In line: who can start does; the first who cannot hold reservations (with FCFS everybody stops there)."""
+        """In order: start jobs that fit; the first that do not hold reservations (FCFS stops there)."""
         reserved: list[Job] = []
         for job in list(self.line):
             if job.held_back and self.scheduling.backfill == "fcfs":
@@ -266,5 +266,5 @@ class Oracle:
         return copy.deepcopy(self)
 
     def free(self, date: float) -> int:
-        """Nodes that nobody runs on, or has reserved, at that time."""
+        """The number of nodes neither in use nor reserved at a time."""
         return self.machine - sum(job.nodes for job in self.running + self.line if job.has_nodes_at(date))

@@ -1,4 +1,4 @@
-"""The kernel does what the oracle does: with a trace alone, and when jobs come and go from outside."""
+"""The kernel agrees with the reference implementation, with a trace alone and with foreign jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = ("advance", "advance", "advance", "submit", "submit", "submit", "withdra
 
 @st.composite
 def actions(draw: st.DrawFn) -> list[Action]:
-    """By a die of our own, as the jobs are."""
+    """Drawn by our own random generator, like the jobs."""
     die, many = random.Random(draw(st.integers(0, 2**32))), draw(st.integers(0, 25))
     first, second, third, fourth = ([die.randrange(10_000) for _ in range(many)] for _ in range(4))
     return list(zip(die.choices(KINDS, k=many), first, second, third, fourth, strict=True))
@@ -30,7 +30,7 @@ def actions(draw: st.DrawFn) -> list[Action]:
 @pytest.mark.parametrize("backfill", ["fcfs", "easy", "easy with depth", "conservative"])
 @settings(deadline=None, max_examples=120)
 @given(data=st.data(), workload=workloads(20))
-def test_every_start_is_that_of_the_oracle(backfill: str, nodes: str, data: st.DataObject, workload: Workload) -> None:
+def test_every_start_matches_the_oracle(backfill: str, nodes: str, data: st.DataObject, workload: Workload) -> None:
     depth = data.draw(st.integers(2, 4)) if backfill == "easy with depth" else 1
     scheduling = data.draw(schedulings(backfill=backfill.split(maxsplit=1)[0], nodes=nodes, depth=depth))
     queue = workload.queue(scheduling)
@@ -40,7 +40,7 @@ def test_every_start_is_that_of_the_oracle(backfill: str, nodes: str, data: st.D
 
 @settings(deadline=None, max_examples=600)
 @given(workloads(10), schedulings(), actions())
-def test_jobs_come_and_go_as_with_the_oracle(workload: Workload, scheduling: Scheduling, todo: list[Action]) -> None:
+def test_foreign_jobs_match_the_oracle(workload: Workload, scheduling: Scheduling, todo: list[Action]) -> None:
     queue, oracle = workload.queue(scheduling), workload.oracle(scheduling)
     for action in todo:
         act(queue, oracle, workload, action)
@@ -55,10 +55,10 @@ def test_jobs_come_and_go_as_with_the_oracle(workload: Workload, scheduling: Sch
 
 @settings(deadline=None, max_examples=200)
 @given(workloads(10), schedulings(), actions(), actions())
-def test_a_clone_goes_its_own_way(
+def test_a_clone_is_independent(
     workload: Workload, scheduling: Scheduling, first: list[Action], second: list[Action]
 ) -> None:
-    """What a clone does is what the original would do, and the original knows nothing of it."""
+    """A clone behaves as the original would, and does not affect it."""
     queue, oracle = workload.queue(scheduling), workload.oracle(scheduling)
     for action in first:
         act(queue, oracle, workload, action)
@@ -77,7 +77,7 @@ def test_a_clone_goes_its_own_way(
 
 
 def act(queue: BatchQueue, oracle: Oracle, workload: Workload, action: Action) -> None:
-    """The same to both."""
+    """Apply the same action to both."""
     what, first, second, third, fourth = action
     if what == "advance":
         until = oracle.now + (0, 0, 1, 2, 5, 20)[first % 6] * workload.scale
@@ -95,7 +95,7 @@ def act(queue: BatchQueue, oracle: Oracle, workload: Workload, action: Action) -
 
 
 def assert_same(queue: BatchQueue, oracle: Oracle) -> None:
-    """In all that can be asked."""
+    """Compare everything that can be queried."""
     assert (queue.now, queue.waiting, queue.running) == (oracle.now, len(oracle.line), len(oracle.running))
     conservative = oracle.scheduling.backfill == "conservative"
     for job in oracle.foreign:

@@ -1,4 +1,4 @@
-"""Jobs that come from outside: in the queue, withdrawn from it, and waiting for each other."""
+"""Foreign jobs: submission, withdrawal and dependencies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def to_the_end(queue: BatchQueue) -> None:
 
 @settings(deadline=None, max_examples=500)
 @given(workloads(20), schedulings(), st.integers(0, 30), st.lists(portions, min_size=1, max_size=5))
-def test_what_is_withdrawn_before_anything_happens_leaves_no_trace(
+def test_immediate_withdrawal_restores_the_state(
     workload: Workload, scheduling: Scheduling, when: int, wanted: list[tuple[float, int]]
 ) -> None:
     queue, undisturbed = workload.queue(scheduling), workload.queue(scheduling)
@@ -57,10 +57,10 @@ def test_what_is_withdrawn_before_anything_happens_leaves_no_trace(
 
 @settings(deadline=None, max_examples=100)
 @given(workloads(), schedulings(), st.integers(0, 30), portions, st.floats(0, 1))
-def test_time_may_pass_before_it_is_withdrawn(
+def test_withdrawal_after_time_without_events(
     workload: Workload, scheduling: Scheduling, when: int, wanted: tuple[float, int], part: float
 ) -> None:
-    """As long as nothing happens to anybody."""
+    """As long as there are no other events."""
     queue, undisturbed = workload.queue(scheduling), workload.queue(scheduling)
     for one in (queue, undisturbed):
         one.advance(when * workload.scale)
@@ -87,7 +87,7 @@ def test_time_may_pass_before_it_is_withdrawn(
 
 @settings(deadline=None, max_examples=100)
 @given(workloads(), schedulings(), st.integers(0, 30), st.lists(portions, min_size=1, max_size=4))
-def test_a_clone_that_is_thrown_away_was_never_there(
+def test_a_discarded_clone_has_no_effect(
     workload: Workload, scheduling: Scheduling, when: int, wanted: list[tuple[float, int]]
 ) -> None:
     queue, undisturbed = workload.queue(scheduling), workload.queue(scheduling)
@@ -107,8 +107,8 @@ def test_a_clone_that_is_thrown_away_was_never_there(
 
 
 @every
-def test_many_at_once(scheduling: Scheduling) -> None:
-    """More than 64 in the system and more than 16 from outside: the arrays grow."""
+def test_arrays_grow(scheduling: Scheduling) -> None:
+    """More than 64 jobs in the system and more than 16 foreign jobs: the arrays grow."""
     trace = lublin(70, 120, 3.0, seed=5)
     queue = queue_of(trace, scheduling)
     queue.advance(float(trace.submit_s[60]))
@@ -127,8 +127,8 @@ def test_many_at_once(scheduling: Scheduling) -> None:
 
 
 @every
-def test_a_chain_of_three(scheduling: Scheduling) -> None:
-    """Each starts when the one before it ends, early or not."""
+def test_a_chain_of_three_dependent_jobs(scheduling: Scheduling) -> None:
+    """Each job starts when its predecessor ends, early or not."""
     queue = BatchQueue(4, scheduling)
     first = queue.submit(4, 10, 4)
     second = queue.submit(2, 10, after=first)
@@ -145,7 +145,7 @@ def test_a_chain_of_three(scheduling: Scheduling) -> None:
 
 
 @every
-def test_who_waits_for_a_job_that_is_withdrawn_may_start(scheduling: Scheduling) -> None:
+def test_withdrawal_releases_dependent_jobs(scheduling: Scheduling) -> None:
     queue = BatchQueue(4, scheduling, submit=[0], nodes=[3], req=[100], run=[100])
     queue.advance(1)
     parent = queue.submit(2, 50)  # has no room
@@ -160,7 +160,7 @@ def test_who_waits_for_a_job_that_is_withdrawn_may_start(scheduling: Scheduling)
 
 
 @every
-def test_a_parent_that_is_over_holds_nobody_back(scheduling: Scheduling) -> None:
+def test_dependency_on_an_ended_job(scheduling: Scheduling) -> None:
     queue = BatchQueue(4, scheduling)
     parent = queue.submit(1, 5, 5)
     to_the_end(queue)
@@ -177,10 +177,10 @@ def test_a_parent_that_is_over_holds_nobody_back(scheduling: Scheduling) -> None
     portions,
     st.lists(portions, min_size=1, max_size=3),
 )
-def test_under_slurm_nobody_notices_who_is_held_back(
+def test_under_slurm_rules_dependent_jobs_have_no_effect(
     workload: Workload, scheduling: Scheduling, when: int, first: tuple[float, int], wanted: list[tuple[float, int]]
 ) -> None:
-    """Until the parent has ended. Here it never does before the last job of the trace has."""
+    """Until the parent has ended, which here happens after the last job of the trace."""
     with_children, without = workload.queue(scheduling), workload.queue(scheduling)
     for queue in (with_children, without):
         queue.advance(when * workload.scale)
@@ -197,7 +197,7 @@ def test_under_slurm_nobody_notices_who_is_held_back(
 
 @settings(deadline=None, max_examples=150)
 @given(workloads(), schedulings(backfill="conservative", dependency="reserved"), st.integers(0, 30), portions, portions)
-def test_a_reservation_behind_a_parent_is_kept(
+def test_the_reservation_of_a_dependent_job_is_kept(
     workload: Workload, scheduling: Scheduling, when: int, first: tuple[float, int], second: tuple[float, int]
 ) -> None:
     queue = workload.queue(scheduling)
@@ -212,7 +212,7 @@ def test_a_reservation_behind_a_parent_is_kept(
 
 
 @every
-def test_an_owner_may_have_so_many(scheduling: Scheduling) -> None:
+def test_the_job_limit_of_an_owner(scheduling: Scheduling) -> None:
     queue = BatchQueue(4, scheduling, submit=[0, 2], nodes=[4, 4], req=[9, 9], run=[9, 9], most_jobs=2)
     queue.advance(1)
     first, second = queue.submit(1, 5), queue.submit(4, 5)
@@ -230,7 +230,7 @@ def test_an_owner_may_have_so_many(scheduling: Scheduling) -> None:
 
 
 @every
-def test_a_job_that_ends_early_makes_room_at_once(scheduling: Scheduling) -> None:
+def test_a_job_that_ends_early_frees_its_nodes_at_once(scheduling: Scheduling) -> None:
     queue = BatchQueue(4, scheduling)
     first = queue.submit(4, 100)
     second = queue.submit(3, 100, 1000)
@@ -248,15 +248,15 @@ def test_a_job_that_ends_early_makes_room_at_once(scheduling: Scheduling) -> Non
 
 
 @pytest.mark.parametrize(("nodes", "req"), [(0, 1), (5, 1), (1, 0), (1, -1), (1, math.nan), (-1, 1)])
-def test_impossible_jobs_are_refused(nodes: int, req: float) -> None:
+def test_invalid_jobs_are_refused(nodes: int, req: float) -> None:
     queue = BatchQueue(4)
-    with pytest.raises(ValueError, match="a job of"):
+    with pytest.raises(ValueError, match="invalid job: "):
         queue.submit(nodes, req)
     assert (queue.waiting, queue.running) == (0, 0)
 
 
 @pytest.mark.parametrize("job", [1, 5, 40, -1])
-def test_jobs_that_do_not_exist_are_refused(job: int) -> None:
+def test_unknown_job_numbers_are_refused(job: int) -> None:
     queue = BatchQueue(4)
     queue.submit(1, 10)
     with pytest.raises((ValueError, LookupError)):
@@ -268,15 +268,15 @@ def test_jobs_that_do_not_exist_are_refused(job: int) -> None:
 
 def test_time_does_not_go_back() -> None:
     queue = BatchQueue(4)
-    with pytest.raises(ValueError, match="runs for -5 s"):
+    with pytest.raises(ValueError, match="run time -5 s"):
         queue.submit(1, 10, run=-5)
     with pytest.raises(ValueError, match="order"):
         BatchQueue(4, submit=[5, 3], nodes=[1, 1], req=[1, 1], run=[1, 1])
-    with pytest.raises(ValueError, match="none before 0"):
+    with pytest.raises(ValueError, match="must not be negative"):
         BatchQueue(4, submit=[-1], nodes=[1], req=[1], run=[1])
 
 
 @pytest.mark.parametrize(("nodes", "req", "run"), [(5, 1, 1), (0, 1, 1), (1, 0, 0), (1, 1, -1), (1, math.nan, 1)])
-def test_impossible_traces_are_refused(nodes: int, req: float, run: float) -> None:
-    with pytest.raises(ValueError, match="jobs "):
+def test_invalid_traces_are_refused(nodes: int, req: float, run: float) -> None:
+    with pytest.raises(ValueError, match="must "):
         BatchQueue(4, submit=[0], nodes=[nodes], req=[req], run=[run])

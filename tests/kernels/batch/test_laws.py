@@ -1,4 +1,4 @@
-"""What holds of every schedule, whatever the policy."""
+"""Properties of every schedule under any policy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def starts(workload: Workload, scheduling: Scheduling) -> list[float]:
 
 
 def most_busy(nodes: list[int], begin: list[float], end: list[float]) -> int:
-    """The most nodes in use at a time; what ends as another begins makes room for it."""
+    """The largest number of nodes in use at once; ends come before starts at equal times."""
     ends = [(date, 0, -wide) for wide, date in zip(nodes, end, strict=True)]
     changes = sorted(ends + [(date, 1, wide) for wide, date in zip(nodes, begin, strict=True)])
     busy = most = 0
@@ -36,7 +36,7 @@ def most_busy(nodes: list[int], begin: list[float], end: list[float]) -> int:
 
 @settings(deadline=None, max_examples=300)
 @given(workloads(24), schedulings())
-def test_jobs_start_after_they_came_and_never_share_nodes(workload: Workload, scheduling: Scheduling) -> None:
+def test_jobs_start_after_submission_and_never_share_nodes(workload: Workload, scheduling: Scheduling) -> None:
     begin = starts(workload, scheduling)
     assert all(start >= submit for start, (submit, _, _, _) in zip(begin, workload.jobs, strict=True))  # none is NaN
     end = [start + run for start, (_, _, _, run) in zip(begin, workload.jobs, strict=True)]
@@ -60,7 +60,7 @@ def test_conservative_backfilling_keeps_its_promises(workload: Workload, schedul
 
 @settings(deadline=None, max_examples=200)
 @given(workloads(24), schedulings(backfill="conservative"))
-def test_if_all_requests_are_true_every_promise_is_exact(workload: Workload, scheduling: Scheduling) -> None:
+def test_promises_are_exact_if_requests_are_exact(workload: Workload, scheduling: Scheduling) -> None:
     queue = workload.accurate().queue(scheduling)
     queue.run()
     assert queue.starts.tolist() == queue.promises.tolist()
@@ -68,8 +68,8 @@ def test_if_all_requests_are_true_every_promise_is_exact(workload: Workload, sch
 
 @settings(deadline=None, max_examples=300)
 @given(workloads(16), schedulings(backfill="easy"), st.integers(0, 40))
-def test_nobody_delays_the_first_in_line(workload: Workload, scheduling: Scheduling, when: int) -> None:
-    """Once a job is the first in line, it starts when the plan of what runs has room for it, or earlier."""
+def test_the_first_waiting_job_is_not_delayed(workload: Workload, scheduling: Scheduling, when: int) -> None:
+    """The first waiting job starts no later than when running jobs, by their requests, leave enough nodes."""
     queue = workload.queue(scheduling)
     queue.advance(when * workload.scale)
     line = [job for job, start in enumerate(queue.starts) if math.isnan(start) and workload.jobs[job][0] <= queue.now]
@@ -87,7 +87,7 @@ def test_nobody_delays_the_first_in_line(workload: Workload, scheduling: Schedul
 
 
 def room_at(machine: int, running: list[tuple[float, int]], nodes: int, scheduling: Scheduling) -> float:
-    """When so many nodes are free. If they have to be neighbours: when all are."""
+    """When enough nodes are free; if they must be contiguous, when all nodes are."""
     free = machine - sum(busy for _, busy in running)
     for end, busy in sorted(running):
         free += busy
@@ -100,7 +100,7 @@ def room_at(machine: int, running: list[tuple[float, int]], nodes: int, scheduli
 @pytest.mark.parametrize("nodes", SELECTIONS)
 @pytest.mark.parametrize("backfill", BACKFILLS)
 def test_a_long_log_on_a_crowded_machine(backfill: str, nodes: str, rules: str) -> None:
-    """Far more than 64 jobs in the system, so that the arrays grow on the way; and twice the same."""
+    """Far more than 64 jobs in the system, so that arrays grow; two runs are equal."""
     jobs = lublin(70, 900, 3.0, seed=3)
     scheduling = Scheduling(backfill, nodes, rules)  # type: ignore[arg-type]
     begin, most = with_line(jobs, scheduling)
@@ -124,8 +124,8 @@ def with_line(jobs: BatchJobs, scheduling: Scheduling) -> tuple[np.ndarray, int]
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("nodes", SELECTIONS)
 @pytest.mark.parametrize("backfill", BACKFILLS)
-def test_all_come_at_once_and_room_makes_no_difference(backfill: str, nodes: str, rules: str) -> None:
-    """More than twice as many as there is room for; the same as where there was room from the beginning."""
+def test_initial_capacity_makes_no_difference(backfill: str, nodes: str, rules: str) -> None:
+    """More than twice the initial capacity; the result equals that with enough capacity."""
     jobs = lublin(70, 200, 1.0, seed=4)
     jobs.submit_s = np.zeros(200)
     scheduling = Scheduling(backfill, nodes, rules)  # type: ignore[arg-type]
@@ -145,7 +145,7 @@ def test_a_job_is_stopped_when_its_request_is_used_up() -> None:
     assert queue.starts.tolist() == [0, 10]
 
 
-def test_progress_hears_how_many_jobs_have_come() -> None:
+def test_progress_reports_arrived_jobs() -> None:
     heard: list[int] = []
     queue = BatchQueue(4, submit=range(200), nodes=[4] * 200, req=[9] * 200, run=[9] * 200)
     queue.run(heard.append)

@@ -1,4 +1,4 @@
-"""Which nodes a job gets, at the borders of words too."""
+"""The choice of nodes, also at word boundaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan of free nodes, by itself: against an array with a cell for each second and node."""
+"""The availability profile, against an array with a cell for each second and node."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def slices(state: State) -> list[tuple[float, float]]:
 
 
 def assert_is(state: State, busy: np.ndarray, selection: int) -> None:
-    """The plan says what the array does, in as few slices as can be."""
+    """Check that the profile equals the array, in the fewest slices."""
     machine, now = busy.shape[1], int(state.clock[NOW])
     found = slices(state)
     assert found[0][0] == now
@@ -133,7 +133,7 @@ def test_reserved_and_released_at_random(machine: int, selection: int, todo: lis
     booked: list[tuple[int, int, int, list[tuple[int, list[int]]]]] = []
     for slot, (what, wide, req, when) in enumerate(todo):
         nodes = 1 + (wide - 1) % machine
-        if what == 0 and booked:  # somebody gives back what is left
+        if what == 0 and booked:  # release the rest of a reservation
             owner, many, end, cells = booked.pop(wide % len(booked))
             release(state, owner, many, max(state.clock[NOW], cells[0][0]), end)
             for second, taken in cells:
@@ -168,7 +168,7 @@ def test_reserved_and_released_at_random(machine: int, selection: int, todo: lis
 
 @pytest.mark.parametrize("machine", [64, 65, 128])
 @pytest.mark.parametrize("selection", SELECTIONS)
-def test_what_is_released_leaves_no_trace(machine: int, selection: int) -> None:
+def test_releasing_restores_the_profile(machine: int, selection: int) -> None:
     state = empty(machine, selection)
     for slot, (nodes, req, bound, begin) in enumerate(((machine, 4, 5, 5), (1, 20, 0, 9), (machine - 1, 3, 0, 0))):
         assert earliest(state, slot, nodes, req, bound) == begin
@@ -201,8 +201,8 @@ def test_the_past_is_forgotten() -> None:
 
 @settings(deadline=None, max_examples=150)
 @given(steps, st.integers(0, 19), st.integers(0, 12))
-def test_earlier_is_earliest_without_its_own(todo: list[tuple[int, int, int, int]], which: int, wait: int) -> None:
-    """A job's way forward, found while its own reservation is in the plan."""
+def test_earlier_agrees_with_earliest(todo: list[tuple[int, int, int, int]], which: int, wait: int) -> None:
+    """A job's earlier start, found while its own reservation is in the profile."""
     state, booked = empty(10, BY_COUNT), []
     for slot, (_, wide, req, when) in enumerate(todo):
         nodes = 1 + wide % 10
@@ -220,7 +220,7 @@ def test_earlier_is_earliest_without_its_own(todo: list[tuple[int, int, int, int
     assert found == earliest(state, slot, nodes, req, min(wait, begin))
 
 
-def test_times_may_have_no_end() -> None:
+def test_infinite_times() -> None:
     state = empty(2, LOWEST)
     assert earliest(state, 0, 1, math.inf, 0.5) == 0.5
     reserve(state, 0, 1, 0.5, math.inf)

@@ -1,4 +1,4 @@
-"""The schedules of other simulators, of a real log, to the second."""
+"""Schedules of a real log equal those of other simulators to the second."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def kth(requests: str) -> BatchJobs:
 @pytest.mark.skipif(not DATA, reason="HEADWAY_DATA does not say where the reference schedules are")
 @pytest.mark.parametrize("requests", ["real", "acc"])
 @pytest.mark.parametrize("made_by", REFERENCES)
-def test_starts_are_those_of_the_reference(made_by: str, requests: str) -> None:
+def test_starts_equal_the_reference(made_by: str, requests: str) -> None:
     with gzip.open(Path(DATA or "", "reference-schedules", f"kth_{requests}_{made_by}.csv.gz"), "rt") as file:
         rows = list(csv.DictReader(file))
     jobs = kth("accurate" if requests == "acc" else "real")

@@ -1,4 +1,4 @@
-"""What the queue says of a job that is not there, against what happens when it is."""
+"""Predicted waits against the waits of jobs that are then submitted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ spans = st.sampled_from(SPANS)
 
 
 def said_and_done(workload: Workload, scheduling: Scheduling, share: float, req: float) -> tuple[float, float, int]:
-    """How long the job would wait, and does if nobody else comes and all requests are true; who waits before it."""
+    """The predicted wait, the actual wait if no job arrives and requests are exact, and the jobs waiting before."""
     queue = workload.accurate().queue(scheduling)
     queue.advance(workload.jobs[-1][0] if workload.jobs else 0.0)
     nodes, req = math.ceil(share * workload.machine) or 1, req * workload.scale
@@ -30,7 +30,7 @@ def said_and_done(workload: Workload, scheduling: Scheduling, share: float, req:
 
 @settings(deadline=None, max_examples=250)
 @given(workloads(), schedulings(backfill="conservative"), st.floats(0, 1), spans)
-def test_under_conservative_backfilling_it_is_exact(
+def test_predictions_are_exact_under_conservative_backfilling(
     workload: Workload, scheduling: Scheduling, share: float, req: int
 ) -> None:
     said, done, _ = said_and_done(workload, scheduling, share, req)
@@ -39,7 +39,7 @@ def test_under_conservative_backfilling_it_is_exact(
 
 @settings(deadline=None, max_examples=250)
 @given(workloads(), schedulings(backfill="fcfs"), st.floats(0, 1), spans)
-def test_under_first_come_first_served_it_is_exact(
+def test_predictions_are_exact_under_first_come_first_served(
     workload: Workload, scheduling: Scheduling, share: float, req: int
 ) -> None:
     said, done, _ = said_and_done(workload, scheduling, share, req)
@@ -48,22 +48,22 @@ def test_under_first_come_first_served_it_is_exact(
 
 @settings(deadline=None, max_examples=250)
 @given(workloads(), schedulings(backfill="easy"), st.floats(0, 1), spans)
-def test_under_easy_it_is_exact_while_all_in_line_have_reservations(
+def test_predictions_are_exact_under_easy_with_enough_reservations(
     workload: Workload, scheduling: Scheduling, share: float, req: int
 ) -> None:
     said, done, line = said_and_done(workload, scheduling, share, req)
     assert line > scheduling.depth or said == done
 
 
-def test_fcfs_nobody_overtakes() -> None:
+def test_fcfs_no_job_overtakes() -> None:
     queue = BatchQueue(10, Scheduling("fcfs"), submit=[0, 1], nodes=[8, 10], req=[100, 50], run=[100, 50])
     queue.advance(2)
     assert queue.waits([2], [10]).tolist() == [148]
     assert queue.plan().tolist() == [[2, 100, 150], [0, 0, 10]]  # who would take 2 at once would overtake
 
 
-def test_fcfs_passes_by_who_is_held_back() -> None:
-    """Even if the parent's end is known: with first come first served nobody has a reservation."""
+def test_fcfs_skips_dependent_jobs() -> None:
+    """Even if the parent's end is known: first come first served has no reservations."""
     queue = BatchQueue(10, Scheduling("fcfs", dependency="reserved"))
     queue.submit(4, 50)
     parent = queue.submit(4, 100)
@@ -78,7 +78,7 @@ def test_fcfs_passes_by_who_is_held_back() -> None:
 
 @settings(deadline=None, max_examples=100)
 @given(workloads(), schedulings(), st.integers(0, 30))
-def test_asking_changes_nothing(workload: Workload, scheduling: Scheduling, when: int) -> None:
+def test_predictions_do_not_change_the_queue(workload: Workload, scheduling: Scheduling, when: int) -> None:
     asked, unasked = workload.queue(scheduling), workload.queue(scheduling)
     nodes = np.arange(1, workload.machine + 3)
     for step in range(when):

@@ -1,4 +1,4 @@
-"""Small workloads with all that is hard in them: ties, bursts, equal ends, jobs that fill the machine."""
+"""Small workloads with difficult cases: ties, bursts, equal ends, jobs that fill the machine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Workload(NamedTuple):
 
 
 def schedulings(**fixed: object) -> st.SearchStrategy[Scheduling]:
-    """Any way of scheduling, with these given."""
+    """Any scheduling with the given fields fixed."""
     choices: dict[str, st.SearchStrategy[object]] = {
         "backfill": st.sampled_from(BACKFILLS),
         "nodes": st.sampled_from(SELECTIONS),
@@ -52,7 +52,7 @@ def schedulings(**fixed: object) -> st.SearchStrategy[Scheduling]:
 
 @st.composite
 def workloads(draw: st.DrawFn, most: int = 14) -> Workload:
-    """Drawn by a die of our own: jobs chosen one by one are too few, and too much alike, to get in each other's way."""
+    """Drawn by our own random generator: single draws give too few and too similar jobs."""
     die = random.Random(draw(st.integers(0, 2**32)))
     machine, scale, many = die.choice(MACHINES), die.choice(SCALES), draw(st.integers(0, most))
     gaps, spans = die.choice(GAPS), die.sample(SPANS, die.choice((2, 4, len(SPANS))))

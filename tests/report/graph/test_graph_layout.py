@@ -1,4 +1,4 @@
-"""Places in a layered drawing: nothing overlaps, nothing gets lost, and simple graphs are drawn simply."""
+"""Layered layout: no overlaps, no lost nodes, and simple drawings of simple graphs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GAP = 10.0
 
 
 def crossings(layout: Layout) -> int:
-    """Pairs of stretches between the same layers that cross."""
+    """The number of crossing segments between the same layers."""
     pairs = {pair for route in layout.routes.values() for pair in pairwise(route)}
     found = 0
     for upper, lower in pairs:
@@ -55,7 +55,7 @@ def test_a_chain_is_straight() -> None:
     assert layout.x == pytest.approx([layout.x[0]] * 4)
 
 
-def test_families_that_are_listed_in_a_muddle_are_disentangled() -> None:
+def test_separate_subgraphs_are_drawn_without_crossings() -> None:
     children = [(0, 5), (0, 8), (1, 3), (1, 7), (2, 4), (2, 6)]
     layout = lay_out([0] * 3 + [1] * 6, children, [10] * 9, GAP, 4.0)
     assert crossings(layout) == 0
@@ -64,17 +64,17 @@ def test_families_that_are_listed_in_a_muddle_are_disentangled() -> None:
         assert layout.x[parent] == pytest.approx(sum(own) / 2), "a parent stands in the middle"
 
 
-def test_long_edges_of_one_node_share_their_way() -> None:
+def test_long_edges_of_one_node_share_waypoints() -> None:
     layout = lay_out([0, 1, 2, 3, 3], [(0, 1), (1, 2), (2, 3), (0, 3), (0, 4)], [10] * 5, GAP, 4.0)
     assert layout.routes[0, 3][:-1] == layout.routes[0, 4][:-1]
     assert len(layout.x) == 5 + 2
 
 
-def test_the_backbone_is_straight_whatever_else_pulls() -> None:
+def test_the_backbone_is_straight() -> None:
     edges = [(0, 1), (1, 2), (0, 3), (0, 4), (3, 5), (4, 5)]
     layout = lay_out([0, 1, 2, 1, 1, 2], edges, [40] * 6, GAP, 4.0, backbone={(0, 1), (1, 2)})
     assert layout.x[:3] == pytest.approx([layout.x[0]] * 3, abs=0.5)
 
 
-def test_nothing_takes_no_room() -> None:
+def test_an_empty_graph_has_no_width() -> None:
     assert lay_out([], [], [], GAP, 4.0).width == 0

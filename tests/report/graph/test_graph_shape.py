@@ -1,4 +1,4 @@
-"""The shape of a graph, against figures computed by hand and laws that hold for any."""
+"""The shape of a graph, against figures computed by hand and properties of any graph."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_recorded_run_times_decide_the_critical_path() -> None:
     assert shape.parallelism == pytest.approx(1.2)
 
 
-def test_categories_along_the_flow() -> None:
+def test_categories_in_workflow_order() -> None:
     a, b, c, d = shape_of(diamond(recorded=True)).categories
     assert [each.name for each in (a, b, c, d)] == ["a", "b", "c", "d"]
     assert (a.feeds, b.feeds, c.feeds, d.feeds) == ({"b": 3, "d": 1}, {"c": 3}, {"d": 1}, {})
@@ -45,17 +45,17 @@ def test_a_category_may_span_levels_and_feed_itself() -> None:
     assert (only.first_level, only.last_level, only.feeds) == (0, 2, {"s": 2})
 
 
-def test_tasks_that_stand_before_their_parents_in_the_file() -> None:
+def test_tasks_before_their_parents_in_the_file() -> None:
     shape = shape_of(graph({"late": "early", "early": ""}))
     assert [(each.name, each.tasks, each.first_level) for each in shape.categories] == [("early", 1, 0), ("late", 1, 1)]
 
 
-def test_nothing_is_a_graph_too() -> None:
+def test_an_empty_workflow() -> None:
     shape = shape_of(Instance(Workflow("empty")))
     assert (shape.tasks, shape.widths, shape.critical_path, shape.parallelism) == (0, [], [], None)
 
 
-def test_run_times_of_nothing_make_no_parallelism() -> None:
+def test_zero_run_times_have_no_parallelism() -> None:
     instance = graph({"a": "", "b": "a"}, took={"a": Recorded(run_s=0), "b": Recorded(run_s=0)})
     assert shape_of(instance).parallelism is None
 

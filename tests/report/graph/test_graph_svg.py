@@ -1,4 +1,4 @@
-"""The SVG is XML, holds what the graph holds, and obeys nobody's names."""
+"""The SVG is well-formed, complete, and escapes names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway.model.workflow import Workflow
 from headway.report.graph.picture import MOST_TASKS, By, Picture, picture_of
 from headway.report.graph.shape import shape_of
 from headway.report.graph.svg import MOST_BOXES, svg_lines
-from headway.report.graph.tree import subtitle
+from headway.report.graph.terminal import subtitle
 from tests.report.graphs import diamond, graph, graphs, hostile
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -66,7 +66,7 @@ def test_many_tasks_are_dots_with_a_legend_beside_them() -> None:
     assert len([each for each in root.iter(f"{SVG}circle") if each.get("class") == "on-path"]) == 3
 
 
-def test_beyond_some_hundred_tasks_categories_are_drawn() -> None:
+def test_large_workflows_are_drawn_by_category() -> None:
     assert pictured(wide(2, MOST_TASKS // 2)).by == "task"
     assert pictured(wide(2, MOST_TASKS // 2 + 1)).by == "category"
     root = drawn(wide(3, 1000))
@@ -74,16 +74,16 @@ def test_beyond_some_hundred_tasks_categories_are_drawn() -> None:
     assert not list(root.iter(f"{SVG}circle"))
 
 
-def test_too_many_to_see_anything_is_said_and_not_drawn() -> None:
-    with pytest.raises(InputError, match=r"2,000 tasks shows nothing; draw it `--by category`, or"):
+def test_too_many_boxes_are_refused() -> None:
+    with pytest.raises(InputError, match=r"2,000 tasks would be unreadable; draw it `--by category`, or"):
         drawn(wide(2, 1000), "task")
     many = graph({f"c{place}": "" for place in range(MOST_BOXES + 1)})
-    with pytest.raises(InputError, match="1,501 categories shows nothing; write it with `--format dot`"):
+    with pytest.raises(InputError, match="1,501 categories would be unreadable; write it with `--format dot`"):
         drawn(many, "category")
 
 
 @pytest.mark.parametrize("by", ["task", "category"])
-def test_names_stay_words(by: By) -> None:
+def test_names_are_escaped(by: By) -> None:
     root = drawn(hostile(), by)
     tags = {each.tag.removeprefix(SVG) for each in root.iter()}
     assert tags <= {"svg", "title", "desc", "style", "rect", "text", "tspan", "path", "g", "circle"}
@@ -91,13 +91,13 @@ def test_names_stay_words(by: By) -> None:
     assert not any(name.lower().startswith(("on", "href", "src")) for each in root.iter() for name in each.attrib)
 
 
-def test_categories_that_feed_each_other_are_drawn_with_a_line_back() -> None:
+def test_cycles_of_categories_have_a_line_back() -> None:
     root = drawn(graph({"a.1": "", "b.1": "a.1", "a.2": "b.1", "b.2": "a.2"}), "category")
     assert len([each for each in root.iter(f"{SVG}path") if each.get("class") == "back"]) == 1
     assert "dashed lines lead back" in words(root)[1]
 
 
-def test_nothing_can_be_drawn_too() -> None:
+def test_an_empty_workflow_is_drawn() -> None:
     assert drawn(Instance(Workflow("empty"))).tag == f"{SVG}svg"
 
 
@@ -122,7 +122,7 @@ def test_any_graph_is_inside_its_frame(instance: Instance) -> None:
 
 
 @given(graphs())
-def test_every_dependency_has_its_line(instance: Instance) -> None:
+def test_every_dependency_has_a_line(instance: Instance) -> None:
     shape = shape_of(instance)
     by_task = picture_of(instance, shape, "task")
     assert len(by_task.lines) == shape.dependencies

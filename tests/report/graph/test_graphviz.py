@@ -1,4 +1,4 @@
-"""The language of Graphviz, read back by a reader of its grammar; and by Graphviz itself where it is installed."""
+"""Graphviz output, read by a parser of its grammar and by Graphviz itself if it is installed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def unquoted(token: str) -> str:
 
 
 class Reader:
-    """The part of the grammar that we write: `digraph ID { (ID | ID -> ID) [attributes]; … }`."""
+    """A parser of the part of the grammar that we write: `digraph ID { (ID | ID -> ID) [attributes]; … }`."""
 
     def __init__(self, text: str) -> None:
         self.tokens: list[str] = []
@@ -68,40 +68,40 @@ class Reader:
             self.nodes[first] = attributes
 
 
-def test_tasks_and_who_waits_for_whom() -> None:
+def test_tasks_and_dependencies() -> None:
     found = Reader(dot(diamond()))
     assert set(found.nodes) == {"a", "b.1", "b.2", "b.3", "c", "d"}
     assert ("a", "b.1") in found.edges
     assert len(found.edges) == 8
 
 
-def test_categories_with_how_many_they_are() -> None:
+def test_categories_with_task_counts() -> None:
     found = Reader(dot(diamond(recorded=True), "category"))
     assert found.nodes["b"]["label"] == "b\\n\N{MULTIPLICATION SIGN} 3, 1 s - 5 s"
     assert set(found.edges) == {("a", "b"), ("a", "d"), ("b", "c"), ("c", "d")}
 
 
 @pytest.mark.parametrize("by", ["task", "category"])
-def test_names_stay_words(by: By) -> None:
+def test_names_are_escaped(by: By) -> None:
     found = Reader(dot(hostile(), by))
     assert len(found.nodes) == len(HOSTILE)
     assert all(source in found.nodes and target in found.nodes for source, target in found.edges)
     assert "\x1b" not in dot(hostile(), by)
 
 
-def test_names_that_differ_only_in_what_cannot_be_shown_stay_two() -> None:
+def test_names_that_differ_in_unprintable_characters() -> None:
     found = Reader(dot(graph({"a\x01": "", "a\x02": "a\x01"})))
     assert len(found.nodes) == 2
     assert len(found.edges) == 1
 
 
-def test_keywords_are_names_like_others() -> None:
+def test_keywords_as_names() -> None:
     assert '"node" [' in dot(graph({"node": "", "edge": "node"}))
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 @pytest.mark.parametrize("instance", [diamond(), hostile()], ids=["diamond", "hostile"])
-def test_graphviz_itself_reads_it(instance: Instance) -> None:
+def test_graphviz_reads_it(instance: Instance) -> None:
     done = subprocess.run(
         ["dot", "-Tplain"], input=dot(instance), capture_output=True, text=True, timeout=30, check=False
     )

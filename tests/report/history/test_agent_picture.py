@@ -1,4 +1,4 @@
-"""An agent's life as text."""
+"""Agents drawn in the terminal."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def test_bandits_are_drawn_one_by_one() -> None:
     assert [trace.name for trace in traces_of(state("gradient-bandit", 3), "c")] == ["cores", "memory"]
 
 
-def test_what_cannot_be_read_is_nothing() -> None:
+def test_an_unreadable_state_has_no_traces() -> None:
     assert traces_of({}, "c") == []
     assert traces_of({"learned": {"agents": {"c": {"traces": {"agent": {"count": "x"}}}}}}, "c") == []
     assert traces_of(state("q-learning", 2), "other") == []
 
 
-def test_a_constant_is_a_line() -> None:
+def test_a_constant_value_is_one_line() -> None:
     (trace,) = traces_of(state("ladder-malleable", 2), "c")
     assert any("always" in line.plain for line in agent_lines(trace, 80))

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model.errors import InputError
-from headway.report.queue.axis import duration_marks, number_marks, time_marks
+from headway.report.charts import duration_marks, number_marks
 from headway.report.queue.clock import DAY_S, Clock, clock_of
+from headway.report.queue.time_axis import time_marks
 from headway.report.queue.window import check_window, window_of
 
 NOON = datetime(1996, 9, 23, 12, tzinfo=UTC).timestamp()
@@ -27,14 +28,14 @@ def test_the_zone_of_the_log() -> None:
 
 
 @pytest.mark.parametrize("zone", ["Nowhere/Atall", "../../etc/passwd", "", "/etc/localtime", "\0"])
-def test_a_zone_that_nobody_knows(zone: str) -> None:
+def test_an_unknown_time_zone_is_ignored(zone: str) -> None:
     assert clock_of(NOON, {"TimeZoneString": zone}).words(0.0) == "1996-09-23 12:00"
     assert clock_of(NOON, {"TimeZone": "noon"}).words(0.0) == "1996-09-23 12:00"
     assert clock_of(NOON, {"TimeZone": "99999999999"}).hours_are == "UTC"
 
 
 def test_hours_of_the_day_change_with_the_clocks() -> None:
-    """On 1996-10-27 at 01:00 UTC Stockholm went back from three to two."""
+    """On 1996-10-27 at 01:00 UTC clocks in Stockholm were set back from three to two."""
     change = datetime(1996, 10, 27, 1, tzinfo=UTC).timestamp() - NOON
     at_s = change + np.array([-3600.0, -1.0, 0.0, 3599.0, 3600.0])
     assert STOCKHOLM.hours_of_day(at_s).tolist() == [2, 2, 2, 2, 3]
@@ -68,24 +69,24 @@ def test_windows() -> None:
         ("1h..", "'' is not a time"),
         ("2h..1h", "ends before it begins"),
         ("1h..1h", "ends before it begins"),
-        ("1996-09-24", "does not tell its date"),
+        ("1996-09-24", "has no dates"),
     ],
 )
-def test_windows_that_mean_nothing(text: str, what: str) -> None:
+def test_invalid_windows(text: str, what: str) -> None:
     with pytest.raises(InputError, match=what) as caught:
         window_of(text, Clock(), "--window")
     assert "36h..48h" in str(caught.value)
 
 
-def test_a_window_must_have_something_in_it() -> None:
+def test_a_window_outside_of_the_schedule() -> None:
     check_window((0.0, 10.0), 5.0, Clock(), "")
     for window in ((5.0, 10.0), (-10.0, 0.0)):
-        with pytest.raises(InputError, match="no jobs in this stretch"):
+        with pytest.raises(InputError, match="no jobs in this time span"):
             check_window(window, 5.0, Clock(), "")
 
 
 @given(st.integers(1, 4 * 10**9), st.integers(0, 2 * 10**9), st.sampled_from([Clock(), STOCKHOLM, Clock(NOON, True)]))
-def test_marks_of_time_stand_inside_and_are_few(span_s: int, from_s: int, clock: Clock) -> None:
+def test_time_marks_are_inside_and_few(span_s: int, from_s: int, clock: Clock) -> None:
     marks = time_marks(clock, from_s, from_s + span_s)
     places = [at_s for at_s, _ in marks]
     assert places == sorted(set(places))
@@ -93,7 +94,7 @@ def test_marks_of_time_stand_inside_and_are_few(span_s: int, from_s: int, clock:
     assert len(marks) <= 15
 
 
-def test_marks_read_well() -> None:
+def test_labels_of_marks() -> None:
     year = [words for _, words in time_marks(STOCKHOLM, 0.0, 365 * DAY_S)]
     assert year[:4] == ["Oct 1996", "Nov", "Dec", "Jan 1997"]
     assert [words for _, words in time_marks(STOCKHOLM, 0.0, 7 * DAY_S)][:2] == ["24 Sep", "25 Sep"]
@@ -105,7 +106,7 @@ def test_marks_read_well() -> None:
 
 
 @given(st.one_of(st.just(0.0), st.floats(1e-6, 1e12)))
-def test_scales_reach_what_they_must_show(most: float) -> None:
+def test_scales_cover_the_largest_value(most: float) -> None:
     for marks in (number_marks(most), duration_marks(most)):
         assert marks[0][0] == 0
         assert marks[-1][0] >= most * (1 - 1e-6)

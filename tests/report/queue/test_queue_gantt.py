@@ -1,4 +1,4 @@
-"""Rows and lanes: everybody has theirs, and nobody somebody else's."""
+"""Rows and lanes of the Gantt chart."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def test_five_jobs_by_hand() -> None:
     assert [job for job, _ in later.waiting] == [2, 3, 4]
 
 
-def test_a_job_without_a_gap_of_its_own_is_in_pieces() -> None:
+def test_a_job_without_a_wide_gap_is_split() -> None:
     jobs = jobs_of([(0, 1, 10), (0, 1, 30), (0, 1, 10), (0, 1, 30), (10, 2, 20)], 4)
     gantt = gantt_of(jobs, np.array([0.0, 0, 0, 0, 10]), (0.0, 30.0))
     assert gantt.running[-1].pieces == [(0, 1), (2, 3)]
 
 
 @given(queues(), st.floats(0, 1), st.floats(0.01, 1))
-def test_nobody_stands_on_somebody_else(queue: tuple[BatchJobs, Seconds], begin: float, length: float) -> None:
+def test_jobs_do_not_overlap(queue: tuple[BatchJobs, Seconds], begin: float, length: float) -> None:
     jobs, start_s = queue
     span_s = float((start_s + jobs.run_s).max())
     window = (begin * span_s, (begin + length) * span_s)
@@ -61,7 +61,7 @@ def test_nobody_stands_on_somebody_else(queue: tuple[BatchJobs, Seconds], begin:
 
 
 def test_the_busiest_day() -> None:
-    """The second day is full; of the others one has more jobs, which does not count."""
+    """The second day is full; that another day has more jobs does not matter."""
     rows = [*((hour * 3600.0, 1, 60.0) for hour in range(20)), (DAY_S, 4, DAY_S), (2 * DAY_S, 1, 5.0)]
     jobs = jobs_of(rows, 4)
     start_s = first_come(jobs)

@@ -1,4 +1,4 @@
-"""What people see of a simulated queue: tables that fit, a page that is well-formed and loads nothing."""
+"""Tables and HTML page of a simulated queue: tables fit, the page is well-formed and loads nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VOID = {"meta"}
 
 
 class Balanced(HTMLParser):
-    """Fails on a tag that is closed and was not opened; knows what is still open."""
+    """Fails if a tag is closed that was not opened; lists tags that are still open."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ def page(jobs: BatchJobs, start_s: Seconds, window: tuple[float, float] | None =
 
 
 def check(html: str) -> list[str]:
-    """Its pictures, when all of it is in order."""
+    """Check that the page is well-formed and self-contained; return its SVG elements."""
     parser = Balanced()
     parser.feed(html)
     parser.close()
@@ -73,7 +73,7 @@ def test_a_page_of_five_jobs() -> None:
     pictures = check(html)
     assert len(pictures) == 8, "three curves, two pairs of bars, the schedule"
     assert "Jobs wait 1m 36s on average, 20% start at once, and the machine is 67% busy." in html
-    assert "hours are counted from the first submission" in html
+    assert "hours count from the first submission" in html
     assert "The whole schedule: day 0, 00:00 to day 0, 00:04" in html
     assert "by &lt;hand&gt; &amp; eye" in html
     assert pictures[-1].count('<g class="job"') == 5
@@ -98,18 +98,18 @@ def test_dates_and_windows() -> None:
     assert check(html)[-1].count('<g class="job"') == 2
 
 
-def test_a_name_that_a_page_would_obey() -> None:
+def test_names_are_escaped() -> None:
     jobs = BatchJobs("<script>alert(1)</script>\x1b[2J", 4, FIVE.submit_s, FIVE.nodes, FIVE.req_s, FIVE.run_s)
     html = page(jobs, FIVE_START_S)
     check(html)
     assert "&lt;script&gt;" in html
 
 
-def test_more_jobs_than_can_be_told_apart() -> None:
+def test_too_many_jobs_to_draw() -> None:
     jobs = jobs_of([(0.0, 1, 1.0)] * (MOST_JOBS + 1), 100)
     html = page(jobs, first_come(jobs))
     assert len(check(html)) == 7
-    assert f"{MOST_JOBS + 1:,} jobs run in it, too many to be told apart" in html
+    assert f"{MOST_JOBS + 1:,} jobs run in this time, too many to draw" in html
 
 
 def test_a_long_curve_has_a_point_a_pixel() -> None:

@@ -1,4 +1,4 @@
-"""The figures of a simulated queue: worked out by hand, against published ones, and laws that hold for every queue."""
+"""Figures of a simulated queue: computed by hand, published ones, and properties of every queue."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_by_size_only_the_occupied_classes() -> None:
     assert [it.node_share for it in summary.sizes] == pytest.approx([5 / 645, 260 / 645, 380 / 645])
     wide = jobs_of([(0, 1, 10), (0, 100, 10), (0, 65, 10), (0, 64, 10)], 100)
     found = summary_of(wide, np.array([0.0, 10, 20, 30]), Clock()).sizes
-    assert [sizes(it, 100) for it in found] == ["1", "33-64", "65-100"], "nobody is larger than the machine"
+    assert [sizes(it, 100) for it in found] == ["1", "33-64", "65-100"], "no class is larger than the machine"
 
 
 def test_by_hour_of_submission() -> None:
@@ -83,7 +83,7 @@ def test_in_words() -> None:
 
 @given(queues())
 def test_littles_law_and_other_sums(queue: tuple[BatchJobs, Seconds]) -> None:
-    """The mean queue is all waits over the span; classes and hours are all jobs; nothing runs beside the machine."""
+    """Mean queue = sum of waits / span; size classes and hours contain all jobs; utilisation is at most 1."""
     jobs, start_s = queue
     curves = curves_of(jobs, start_s)
     clock = Clock() if jobs.started_at is None else Clock(jobs.started_at, True)
@@ -114,7 +114,7 @@ def test_resampled_curves_against_every_second(queue: tuple[BatchJobs, Seconds],
     assert curve.peaks(borders).tolist() == [piece.max() for piece in cut]
 
 
-def test_what_ends_as_it_begins_is_never_seen() -> None:
+def test_empty_intervals_do_not_count() -> None:
     curve = steps(np.array([5.0, 5.0]), np.array([5.0, 7.0]))
     assert (curve.at_s.tolist(), curve.value.tolist()) == ([5, 7], [1, 0])
     assert steps(np.zeros(0), np.zeros(0)).peaks(np.array([0.0, 1.0])).tolist() == [0]

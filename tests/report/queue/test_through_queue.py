@@ -1,4 +1,4 @@
-"""What became of a workflow in the queue: folded from records made by hand."""
+"""Figures of a workflow in the queue, from records written by hand."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ SLOW = Passage("slow", "succeeded", 5400.0, 1200, 0, 30.0, 90.0, 2.0, 1.0)
 LOST = Passage("lost", "failed", 10.0, 3, 2, 30.0, 90.0, 2.0, 1.0)
 
 
-def test_the_soonest_through_comes_first_and_who_failed_last() -> None:
+def test_fastest_plans_first_and_failed_ones_last() -> None:
     lines = [" ".join(str(line).split()) for line in passage_table([LOST, SLOW, FAST], 100)]
     assert lines[1] == "plan makespan jobs first mean node-hours busy expired status"
     assert lines[3:] == [
@@ -104,7 +104,7 @@ def test_the_soonest_through_comes_first_and_who_failed_last() -> None:
     ]
 
 
-def test_what_is_the_same_for_all_is_not_shown() -> None:
+def test_columns_without_information_are_left_out() -> None:
     heads = str(passage_table([SLOW, FAST], 100)[1])
     assert "expired" not in heads
     assert "status" not in heads
@@ -117,12 +117,12 @@ def test_the_table_fits_its_screen(width: int) -> None:
     assert any("makespan" in line for line in lines)
 
 
-def test_the_sentence() -> None:
-    assert verdict([SLOW, LOST, FAST]) == "fast is through first, after 1h 00m, with 1 job; slow takes 50% longer"
-    assert verdict([LOST, SLOW]) == "slow is through first, after 1h 30m, with 1,200 jobs"
-    assert verdict([LOST]) == "no plan got the workflow through"
-    twin = structs.replace(FAST, plan="twin")
-    assert verdict([FAST, twin]) == "fast and twin are through first, after 1h 00m"
-    assert verdict([SLOW, twin, FAST]) == "twin and fast are through first, after 1h 00m; slow takes 50% longer"
+def test_the_verdict() -> None:
+    assert verdict([SLOW, LOST, FAST]) == "fast finishes first, after 1h 00m, with 1 job; slow takes 50% longer"
+    assert verdict([LOST, SLOW]) == "slow finishes first, after 1h 30m, with 1,200 jobs"
+    assert verdict([LOST]) == "no plan finished the workflow"
+    equal = structs.replace(FAST, plan="equal")
+    assert verdict([FAST, equal]) == "fast and equal finish first, after 1h 00m"
+    assert verdict([SLOW, equal, FAST]) == "equal and fast finish first, after 1h 00m; slow takes 50% longer"
     nothing = structs.replace(FAST, plan="nothing", makespan_s=0.0)
-    assert verdict([FAST, nothing]) == "nothing is through first, after 0 s, with 1 job; fast takes 1h 00m longer"
+    assert verdict([FAST, nothing]) == "nothing finishes first, after 0 s, with 1 job; fast takes 1h 00m longer"

@@ -1,4 +1,4 @@
-"""Scores of models of waits as a page, and what all pages share."""
+"""The page of wait models' scores, and the parts that all pages share."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from headway.report.queue.waits_page import WaitsPage, reliability_chart
 from tests.report.queue.test_waits_table import TWO
 
 
-def test_the_page_is_safe_and_whole() -> None:
+def test_the_page_is_well_formed_and_escaped() -> None:
     page = WaitsPage("a <log>", 128, ["EASY backfilling"], TWO).html()
     assert "<better>" not in page
-    assert "&lt;better&gt; errs least: by 30m 00s" in page
+    assert "&lt;better&gt; has the smallest error: 30m 00s" in page
     assert "a <log>" not in page
     assert "1,200 jobs on 128 nodes" in page
     assert "EASY backfilling" in page
     assert not re.search(r"https?:|<script|<link|url\(", page), "nothing is loaded from elsewhere"
 
 
-def test_every_quantile_can_be_read_and_the_usual_ones_at_once() -> None:
+def test_quantiles_in_tables_and_details() -> None:
     page = WaitsPage("log", 128, [], TWO).html()
     assert page.count('<th colspan="3">waits within</th>') == 2
     assert "<tr><th>model</th><th>50%</th><th>90%</th><th>95%</th></tr>" in page
     assert "<td>48%</td><td>91%</td><td>96%</td></tr>" in page
 
 
-def test_points_stand_where_they_belong() -> None:
-    """Half promised is the middle of the square across; 48% came true, just below the middle of its height."""
+def test_positions_of_points() -> None:
+    """The 50% quantile is at the middle of the x axis; 48% is just below the middle of the y axis."""
     picture = reliability_chart([TWO[0].to_wait])
     left, right, side = 52.0, 52.0 + 420.0, 420.0
     first = picture.split('<circle cx="')[1]
@@ -53,7 +53,7 @@ def cells(html: str, kind: str) -> list[list[str]]:
     return [[cell.text or "" for cell in row if cell.tag == kind] for row in found.iter("tr")]
 
 
-def test_a_group_stands_once_above_its_titles() -> None:
+def test_a_group_heading_spans_its_columns() -> None:
     html = grouped_table([("", "name"), ("wait", "a<b"), ("wait", "c"), ("", "last")], [["x", "1", "2", "3"]])
     assert cells(html, "th") == [["name", "wait", "last"], ["a<b", "c"], []]
     assert 'colspan="2">wait' in html

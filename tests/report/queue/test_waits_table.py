@@ -1,4 +1,4 @@
-"""Scores of models of waits, as a table."""
+"""The table of wait models' scores."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def test_the_table_fits(width: int) -> None:
     assert all(line.cell_len <= width for line in waits_table(TWO, width))
 
 
-def test_the_headline_names_who_errs_least() -> None:
+def test_the_headline_names_the_most_accurate_model() -> None:
     assert waits_headline(TWO) == (
-        "<better> errs least: by 30m 00s on average, 0.50 times what the scheduler's own plan errs by; "
-        "1,200 jobs that the plan made wait did so for 2h 00m on average"
+        "<better> has the smallest error: 30m 00s on average, 0.50 times the error of the scheduler's own plan; "
+        "1,200 jobs that the plan made wait waited 2h 00m on average"
     )
     assert "times" not in waits_headline([scored("plan", 0.0, None)])
 

@@ -1,4 +1,4 @@
-"""What `headway why` makes of a task that was cancelled."""
+"""The story of a cancelled task, as `headway why` shows it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from headway.report.run.story import Story, story_of, tasks_of
 from headway.report.run.story_text import tell
 from tests.report.records import MACHINE, ended, launch, started, task
 
-CANCELLED = "nobody wanted its result any more (it was cancelled)"
+CANCELLED = "it was cancelled before it had a result"
 
 
 def story_and_words(tmp_path: Path, *story: Event | Decision) -> tuple[Story, str]:
-    """The story of `b`, which depends on `a`, and how it is told."""
+    """The story of `b`, which depends on `a`, and its text."""
     begun = started(task("a"), task("b", parents=("a",)))
     journal = SqliteJournal.create(tmp_path / "journal.db", [*begun, *story])
     tasks = tasks_of(journal)
@@ -29,7 +29,7 @@ def story_and_words(tmp_path: Path, *story: Event | Decision) -> tuple[Story, st
     return told, out.getvalue()
 
 
-def test_one_that_waits_for_others(tmp_path: Path) -> None:
+def test_a_task_with_unfinished_parents(tmp_path: Path) -> None:
     story, words = story_and_words(tmp_path)
     assert (story.state, story.waits_for) == ("waiting", ["a"])
     assert "it waits for a" in words and CANCELLED not in words
@@ -49,7 +49,7 @@ def test_cancelled_and_stopped_while_it_ran(tmp_path: Path) -> None:
     assert CANCELLED in words and "waits" not in words
 
 
-def test_cancelled_while_it_runs_or_too_late_to_matter(tmp_path: Path) -> None:
+def test_cancelled_while_it_runs_or_after_its_end(tmp_path: Path) -> None:
     begun = [launch("b", 1, MACHINE), records.TaskWithdrawn(102.0, "b")]
     (tmp_path / "running").mkdir()
     story, words = story_and_words(tmp_path / "running", *begun)

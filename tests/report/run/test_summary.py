@@ -1,4 +1,4 @@
-"""A summary's figures are those that anyone would compute from the records."""
+"""A summary's figures equal those computed by hand from the records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def summary_of(*story: Event | Decision) -> RunSummary:
 
 
 def test_awe_is_consumption_over_allocation_of_all_attempts() -> None:
-    """Paper 001, section II-C, by hand: one task that ran out of 1 GB after 10 s and then needed 1.5 of 2 GB, 20 s."""
+    """Phung and Thain 2024, section II-C: a task exceeds 1 GB after 10 s, then uses 1.5 of 2 GB for 20 s."""
     summary = summary_of(
         *started(task("a")),
         launch("a", 1, Resources(cores=1, memory_bytes=1 * GB)),
@@ -33,18 +33,18 @@ def test_awe_is_consumption_over_allocation_of_all_attempts() -> None:
         launch("a", 2, Resources(cores=1, memory_bytes=2 * GB)),
         ended("a", 2, 20, memory_bytes=1.5 * GB, cores=0.5),
     )
-    memory = summary.whole().ledgers["memory_bytes"]
+    memory = summary.whole().totals["memory_bytes"]
     assert memory.awe == pytest.approx(1.5 * 20 / (1 * 10 + 2 * 20))
     assert memory.wasted == pytest.approx((1 * 10 + 2 * 20 - 1.5 * 20) * GB)
     assert memory.asked_mean == 1.5 * GB
     assert memory.used_mean == memory.used_max == 1.5 * GB
-    cores = summary.whole().ledgers["cores"]
+    cores = summary.whole().totals["cores"]
     assert cores.awe == pytest.approx(0.5 * 20 / 30)
     assert summary.whole().attempts == 2
     assert summary.whole().run_s == 30
 
 
-def test_what_was_not_measured_counts_on_neither_side() -> None:
+def test_unmeasured_attempts_do_not_count() -> None:
     summary = summary_of(
         *started(task("a"), task("b")),
         launch("a", 1, Resources(cores=1, memory_bytes=4 * GB, disk_bytes=9 * GB)),
@@ -52,11 +52,11 @@ def test_what_was_not_measured_counts_on_neither_side() -> None:
         launch("b", 1, Resources(cores=1, memory_bytes=4 * GB)),
         ended("b", 1, 1000),
     )
-    assert summary.whole().ledgers["memory_bytes"].awe == pytest.approx(0.5)
-    assert summary.whole().ledgers["disk_bytes"].awe is None
+    assert summary.whole().totals["memory_bytes"].awe == pytest.approx(0.5)
+    assert summary.whole().totals["disk_bytes"].awe is None
 
 
-def test_a_task_that_failed_for_good_consumed_nothing_of_use() -> None:
+def test_a_failed_task_has_no_consumption() -> None:
     summary = summary_of(
         *started(task("a"), task("b")),
         launch("a", 1, Resources(memory_bytes=1 * GB)),
@@ -65,11 +65,11 @@ def test_a_task_that_failed_for_good_consumed_nothing_of_use() -> None:
         ended("b", 1, 10, Ending.EXIT_CODE, memory_bytes=1 * GB, message="its command exited with code 1"),
         records.GiveUp(120, "b", Why("engine", "exit-code", {}, "its command exited with code 1")),
     )
-    assert summary.whole().ledgers["memory_bytes"].awe == pytest.approx(0.5)
+    assert summary.whole().totals["memory_bytes"].awe == pytest.approx(0.5)
     assert summary.failures["b"].attempt == 1
 
 
-def test_a_failure_cuts_off_everything_below_once() -> None:
+def test_a_failure_cuts_off_each_descendant_once() -> None:
     summary = summary_of(
         *started(
             task("a"), task("b"), task("c", parents=("a", "b")), task("d", parents=("c",)), task("e", parents=("b",))
@@ -118,7 +118,7 @@ def test_time_between_stopping_and_resuming_does_not_count() -> None:
     assert summary.elapsed_s(9999) == pytest.approx(36)
 
 
-def test_what_is_in_use_is_what_running_tasks_hold() -> None:
+def test_resources_in_use_are_those_of_running_tasks() -> None:
     summary = summary_of(
         *started(task("a"), task("b")),
         launch("a", 1, Resources(cores=1.5, memory_bytes=GB)),
@@ -134,7 +134,7 @@ def test_a_summary_of_a_journal_is_that_of_its_records(tmp_path: Path) -> None:
     story = [*started(task("a"), task("b")), launch("a", 1, MACHINE), ended("a", 1, 2, memory_bytes=GB)]
     journal = SqliteJournal.create(tmp_path / "journal.db", story)
     read, folded = RunSummary.of(journal), summary_of(*story)
-    assert read.whole().ledgers["memory_bytes"].awe == folded.whole().ledgers["memory_bytes"].awe
+    assert read.whole().totals["memory_bytes"].awe == folded.whole().totals["memory_bytes"].awe
     assert (read.whole().succeeded, read.whole().waiting) == (1, 1)
 
 
@@ -148,7 +148,7 @@ def test_a_summary_of_a_journal_is_that_of_its_records(tmp_path: Path) -> None:
         max_size=8,
     )
 )
-def test_awe_of_any_run_is_the_papers_formula(
+def test_awe_of_any_run_follows_the_formula(
     runs: list[tuple[list[tuple[int, float]], tuple[int, float, float]]],
 ) -> None:
     names = [f"t{number}" for number in range(len(runs))]
@@ -164,7 +164,7 @@ def test_awe_of_any_run_is_the_papers_formula(
         summary.apply(ended(name, last, seconds, memory_bytes=part * given_gb * GB))
         consumed += part * given_gb * GB * seconds
         allocated += given_gb * GB * seconds
-    assert summary.categories["c"].ledgers["memory_bytes"].awe == pytest.approx(consumed / allocated)
+    assert summary.categories["c"].totals["memory_bytes"].awe == pytest.approx(consumed / allocated)
     assert summary.whole().done == len(runs)
     assert not summary.running
     assert not summary.troubles

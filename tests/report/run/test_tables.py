@@ -9,9 +9,9 @@ from headway.model.outcome import Ending
 from headway.model.records import Why
 from headway.model.resources import Resources
 from headway.report.bars import bar, bars, fitted
+from headway.report.run.end_table import end_table
 from headway.report.run.figures import Figures
 from headway.report.run.summary import RunSummary
-from headway.report.run.table import end_table
 from tests.report.records import GB, ended, launch, started, task
 
 
@@ -45,7 +45,7 @@ def shown(summary: RunSummary, width: int) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
-def test_it_fits_and_never_loses_the_essentials(width: int) -> None:
+def test_the_table_fits_and_keeps_essential_columns(width: int) -> None:
     lines = shown(mixed(), width)
     text = "\n".join(lines)
     assert max(len(line) for line in lines) <= width
@@ -87,7 +87,7 @@ def test_a_category_without_attempts_has_no_figures() -> None:
 
 
 @pytest.mark.parametrize("length", [5, 23, 60])
-def test_a_bar_has_its_length_and_shows_what_happened(length: int) -> None:
+def test_a_bar_has_its_length_and_shows_every_state(length: int) -> None:
     figures = Figures("c")
     figures.total, figures.succeeded, figures.failed, figures.running = 100_000, 50_000, 1, 1
     text = bar(figures, length).plain
@@ -99,7 +99,7 @@ def test_a_bar_has_its_length_and_shows_what_happened(length: int) -> None:
     assert bar(figures, length).plain == "━" * length
 
 
-def test_too_many_categories_are_summed_up() -> None:
+def test_too_many_categories_are_summarised() -> None:
     many = [Figures(f"c{number}") for number in range(50)]
     for figures in many:
         figures.total = 1
@@ -109,7 +109,7 @@ def test_too_many_categories_are_summed_up() -> None:
     lines = [line.plain for line in bars(many, 80, 10)]
     assert len(lines) == 10
     assert any(line.startswith("c45 ") for line in lines), "what is going on must be seen"
-    assert lines[-1] == "… and 20 categories that are done, 21 that are not"
+    assert lines[-1] == "… and 20 finished categories, 21 unfinished"
 
 
 def test_names_are_fitted_by_cells_not_characters() -> None:

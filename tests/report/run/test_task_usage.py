@@ -1,4 +1,4 @@
-"""Asked against used: the same figures as a run's summary, and a task's last attempt."""
+"""Resources given and used: the figures of a run's summary, and a task's last attempt."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def with_cpu(record: records.TaskEnded, cpu_s: float) -> records.TaskEnded:
 
 
 def story() -> list[Event | Decision]:
-    """A retry for memory, a failure, a reused result, a lost attempt, one that is running, one cut off."""
+    """A retry for memory, a failure, a reused result, a lost attempt, a running task, and one cut off."""
     return [
         *started(
             task("p[1]", "p"),
@@ -73,7 +73,7 @@ def test_a_task_shows_its_last_attempt_and_what_all_of_them_cost() -> None:
     row = told(TaskUsage(), story())["p[2]"]
     assert (row.state, row.category, row.figures.attempts, row.figures.run_s) == ("succeeded", "p", 2, 40)
     assert (row.asked("memory_bytes"), row.used("memory_bytes")) == (4 * GB, 3 * GB)
-    assert row.figures.ledgers["memory_bytes"].wasted == (2 * 10 + (4 - 3) * 30) * GB
+    assert row.figures.totals["memory_bytes"].wasted == (2 * 10 + (4 - 3) * 30) * GB
     assert row.busy == pytest.approx((10 + 50) / (2 * 10 + 2 * 30))
 
 
@@ -99,11 +99,11 @@ def assert_same(one: Figures, other: Figures) -> None:
     assert one.run_s == pytest.approx(other.run_s)
     for resource in MEASURED:
         for name in ("allocated", "consumed", "asked_mean", "used_mean", "used_max", "wasted", "awe"):
-            mine, theirs = getattr(one.ledgers[resource], name), getattr(other.ledgers[resource], name)
+            mine, theirs = getattr(one.totals[resource], name), getattr(other.totals[resource], name)
             assert mine == (theirs if theirs is None else pytest.approx(theirs)), (resource, name)
 
 
-def test_all_tasks_together_are_what_the_summary_says() -> None:
+def test_the_sum_over_tasks_equals_the_summary() -> None:
     summary = RunSummary()
     for entry in story():
         summary.apply(entry)
@@ -115,7 +115,7 @@ def test_all_tasks_together_are_what_the_summary_says() -> None:
         assert_same(total_of([row for row in by_task.values() if row.category == name]).figures, figures)
 
 
-def test_late_news_of_a_lost_attempt_changes_nothing() -> None:
+def test_a_late_result_of_a_lost_attempt_is_ignored() -> None:
     late = with_cpu(ended("lost", 1, 9, memory_bytes=GB, cores=1), 9)
     rows = told(TaskUsage(), [*story(), late])
     assert rows["lost"].state == "to be retried"
@@ -146,7 +146,7 @@ def test_the_table_fits_and_keeps_the_essentials(kind: type[CategoryUsage], widt
     assert "memory" in lines[0]
 
 
-def test_marks_say_how_far_a_figure_can_be_trusted() -> None:
+def test_marks_of_measurement_quality() -> None:
     rows = told(TaskUsage(), story())
     lines = {line.plain.split()[0]: line.plain for line in usage_table(list(rows.values()), rows["bad"], "task", 200)}
     assert "≥ 500 MB" in lines["bad"]
@@ -158,7 +158,7 @@ def test_one_task_needs_no_total() -> None:
     assert [line.plain.split()[0] for line in usage_table(rows, total_of(rows), "task", 100)][-1] == "only"
 
 
-def test_what_it_comes_to() -> None:
+def test_sentences() -> None:
     rows = list(told(TaskUsage(), story()).values())
     memory, cores, disk = sentences(total_of(rows))
     assert memory == "memory: asked 2.5 GB on average, used 2 GB (AWE 57%); 90 GB·s given and not used"
@@ -167,7 +167,7 @@ def test_what_it_comes_to() -> None:
     assert sentences(total_of([])) == []
 
 
-def test_names_stay_words_and_large_numbers_stay_readable() -> None:
+def test_names_are_escaped_and_large_numbers_are_grouped() -> None:
     name = "\x1b[31mred\nline"
     huge = Resources(cores=1e6, memory_bytes=2**61, disk_bytes=2**61)
     entries = [*started(task(name)), launch(name, 1, huge), ended(name, 1, 1e9, memory_bytes=2.0**60, cores=1e6)]
@@ -187,7 +187,7 @@ def test_every_column_sorts_with_the_unknown_last(sort: str) -> None:
         assert ordered[-1].name in ("kept", "below", "lost", "going", "bad")
 
 
-def test_most_wasted_first_least_busy_first() -> None:
+def test_sort_orders() -> None:
     rows = list(told(TaskUsage(), story()).values())
     assert [row.name for row in sorted(rows, key=SORTS["memory-waste"])][:3] == ["p[2]", "p[1]", "bad"]
     assert [row.name for row in sorted(rows, key=SORTS["cores-busy"])][:2] == ["p[1]", "p[2]"]
@@ -205,7 +205,7 @@ def test_most_wasted_first_least_busy_first() -> None:
         max_size=20,
     )
 )
-def test_any_run_has_the_same_total_either_way(attempts: list[tuple[str, float, float, Ending]]) -> None:
+def test_totals_by_category_and_by_task_agree(attempts: list[tuple[str, float, float, Ending]]) -> None:
     entries = started(*(task(f"{category}[{place}]", category) for place, (category, *_) in enumerate(attempts)))
     for place, (category, run_s, memory_bytes, ending) in enumerate(attempts):
         name = f"{category}[{place}]"

@@ -1,1 +1,1 @@
-"""A batch queue in virtual time: the plan of free nodes, the ways of filling it, and the events that move it on."""
+"""A batch queue in virtual time: the profile of free nodes, scheduling policies, and events."""

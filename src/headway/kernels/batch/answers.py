@@ -1,4 +1,4 @@
-"""What the plan answers to those who ask when a job could start."""
+"""Earliest start times of hypothetical jobs in the current plan."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headway.kernels.compiled import compiled
 
 @compiled
 def starts_in_plan(state: State, nodes: Floats, req: Floats, floor: float, starts: Floats) -> None:
-    """Fill `starts` with when a job of each shape would start if it came now, not before `floor`."""
+    """Fill `starts` with the start time of a job of each shape if it were submitted now, not before `floor`."""
     points = state.counts[N_POINTS]
     for index in range(len(nodes)):
         if nodes[index] > state.counts[MACHINE]:

@@ -1,108 +1,78 @@
-"""Which of the jobs that wait start now: first come first served, backfilling, and plans for everybody."""
+"""Scheduling policies: which waiting jobs start now. First come first served, EASY and conservative backfilling."""
 
 from __future__ import annotations
 
+from headway.kernels.batch import state as at
 from headway.kernels.batch.jobs import begin_now, is_held_back, not_before, plan
 from headway.kernels.batch.node_sets import choose
 from headway.kernels.batch.profile import earliest, fits_now, release, reserve
-from headway.kernels.batch.state import (
-    BY_COUNT,
-    COMMON,
-    CONSERVATIVE,
-    DEPTH,
-    EASY,
-    EXPECTED,
-    FCFS,
-    FREE,
-    FREED,
-    GREW,
-    HELD,
-    N_POINTS,
-    N_WAITING,
-    NEVER,
-    NEWCOMERS,
-    NEXT_START,
-    NODES,
-    NOW,
-    REQ,
-    RESERVED,
-    RESTLESS,
-    ROWS,
-    SELECTION,
-    SEQUENCE,
-    START,
-    TIMES,
-    TOGETHER,
-    WAITING,
-    State,
-    Trace,
-)
+from headway.kernels.batch.state import State, Trace
 from headway.kernels.compiled import compiled, inlined, inner
 
 
 @inner
 def fill(state: State, trace: Trace) -> None:
-    """Look at those who came, and if nodes became free at everybody, and let those start that can."""
+    """Schedule the newly arrived jobs, or all waiting jobs if nodes became free, and start those that can start."""
     count = state.counts
-    depth, newcomers, freed = count[DEPTH], count[NEWCOMERS], count[FREED] == 1
-    count[NEWCOMERS] = 0
-    count[FREED] = 0
-    if depth == CONSERVATIVE:
+    depth, newcomers, freed = count[at.DEPTH], count[at.NEWCOMERS], count[at.FREED] == 1
+    count[at.NEWCOMERS] = 0
+    count[at.FREED] = 0
+    if depth == at.CONSERVATIVE:
         if freed:
             move_forward(state, trace)
-        first = state.counts[N_WAITING] - newcomers
-        for index in range(first, state.counts[N_WAITING]):
-            slot = state.order[WAITING, index]
-            if state.live[slot, START] == NEVER:
+        first = state.counts[at.N_WAITING] - newcomers
+        for index in range(first, state.counts[at.N_WAITING]):
+            slot = state.order[at.WAITING, index]
+            if state.live[slot, at.START] == at.NEVER:
                 plan(state, trace, slot)
-        if count[TOGETHER]:
+        if count[at.TOGETHER]:
             start_planned(state, trace)
         return
-    everybody = freed or state.counts[GREW] == 1
-    state.counts[GREW] = 0
-    if depth <= EASY:
-        _backfill(state, trace, state.counts[N_WAITING] if everybody else newcomers)
+    everybody = freed or state.counts[at.GREW] == 1
+    state.counts[at.GREW] = 0
+    if depth <= at.EASY:
+        _backfill(state, trace, state.counts[at.N_WAITING] if everybody else newcomers)
     else:
         _backfill_deep(state, trace)
 
 
 @inner
 def move_forward(state: State, trace: Trace) -> None:
-    """Conservative backfilling: each job that waits gets the earliest place, in the order of submission, one round.
+    """Conservative backfilling, one round: in the order of submission, replan each waiting job as early as possible.
 
-    Another round may find more: a job that moved made room for others that were looked at before it. If none moved, and
-    no nodes were freed since, another would find nothing.
+    A job that moved may have freed nodes for jobs before it, so another round may move more. If no job moved and no
+    nodes were freed since, another round is not needed.
     """
-    if not state.counts[RESTLESS]:
+    if not state.counts[at.RESTLESS]:
         return
-    state.clock[NEXT_START] = NEVER
-    now = state.clock[NOW]
-    moved = state.counts[SELECTION] != BY_COUNT  # or only to other nodes
-    for index in range(state.counts[N_WAITING]):
-        slot = state.order[WAITING, index]
-        if (state.live[slot, START] > now or state.counts[TOGETHER]) and plan(state, trace, slot):
+    state.clock[at.NEXT_START] = at.NEVER
+    now = state.clock[at.NOW]
+    moved = state.counts[at.SELECTION] != at.BY_COUNT  # jobs may also move to other nodes at the same time
+    for index in range(state.counts[at.N_WAITING]):
+        slot = state.order[at.WAITING, index]
+        if (state.live[slot, at.START] > now or state.counts[at.TOGETHER]) and plan(state, trace, slot):
             moved = True
-        state.clock[NEXT_START] = min(state.clock[NEXT_START], state.live[slot, START])
-    state.counts[RESTLESS] = moved
+        state.clock[at.NEXT_START] = min(state.clock[at.NEXT_START], state.live[slot, at.START])
+    state.counts[at.RESTLESS] = moved
 
 
 @inner
 def start_planned(state: State, trace: Trace) -> None:
-    """Let the jobs start whose planned time has come: in the order in which they were planned, or in line."""
-    live, waiting, now = state.live, state.order[WAITING], state.clock[NOW]
+    """Start the jobs whose planned time has come: in the order of planning (pyss) or of submission (batsched)."""
+    live, waiting, now = state.live, state.order[at.WAITING], state.clock[at.NOW]
     while True:
-        chosen, soonest = -1, NEVER
-        for index in range(state.counts[N_WAITING]):
+        chosen, soonest = -1, at.NEVER
+        for index in range(state.counts[at.N_WAITING]):
             slot = waiting[index]
-            if live[slot, START] <= now:
+            if live[slot, at.START] <= now:
                 if chosen < 0 or (
-                    not state.counts[TOGETHER] and live[slot, SEQUENCE] < live[waiting[chosen], SEQUENCE]
+                    not state.counts[at.TOGETHER] and live[slot, at.SEQUENCE] < live[waiting[chosen], at.SEQUENCE]
                 ):
                     chosen = index
-            elif live[slot, START] < soonest:
-                soonest = live[slot, START]
+            elif live[slot, at.START] < soonest:
+                soonest = live[slot, at.START]
         if chosen < 0:
-            state.clock[NEXT_START] = soonest
+            state.clock[at.NEXT_START] = soonest
             return
         slot = waiting[chosen]
         _strike_off(state, chosen)
@@ -111,26 +81,27 @@ def start_planned(state: State, trace: Trace) -> None:
 
 @inner
 def _strike_off(state: State, place: int) -> None:
-    state.counts[N_WAITING] -= 1
-    for index in range(place, state.counts[N_WAITING]):
-        state.order[WAITING, index] = state.order[WAITING, index + 1]
+    state.counts[at.N_WAITING] -= 1
+    for index in range(place, state.counts[at.N_WAITING]):
+        state.order[at.WAITING, index] = state.order[at.WAITING, index + 1]
 
 
 @inner
 def _backfill(state: State, trace: Trace, looked_at: int) -> None:
-    """First come first served, or EASY: the first that cannot start holds a reservation, and nobody may delay it.
+    """First come first served, or EASY: the first job that cannot start holds a reservation that no job may delay.
 
-    While only running jobs are in the plan, ever more nodes become free. So the reservation is a time, a number of
-    nodes to spare from then on, and with identities the nodes it is for. Only the last `looked_at` jobs are new.
+    While only running jobs are in the profile, the number of free nodes never decreases. So the reservation is a time
+    (`shadow`), a number of spare nodes from then on, and, if nodes have identities, its nodes. Only the last
+    `looked_at` jobs are new.
     """
-    live, waiting, count = state.live, state.order[WAITING], state.counts
-    total, backfills = count[N_WAITING], count[DEPTH] == EASY
-    by_count = count[SELECTION] == BY_COUNT
+    live, waiting, count = state.live, state.order[at.WAITING], state.counts
+    total, backfills = count[at.N_WAITING], count[at.DEPTH] == at.EASY
+    by_count = count[at.SELECTION] == at.BY_COUNT
     kept, head = 0, -1
-    shadow, spare = NEVER, 0.0
+    shadow, spare = at.NEVER, 0.0
     place = 0
     while place < total:
-        if state.plan[FREE, 0] == 0.0 or (head >= 0 and not backfills):
+        if state.plan[at.FREE, 0] == 0.0 or (head >= 0 and not backfills):
             break
         if head >= 0 and kept == place and place < total - looked_at:
             place = total - looked_at
@@ -140,25 +111,25 @@ def _backfill(state: State, trace: Trace, looked_at: int) -> None:
         waiting[kept] = slot
         kept += 1
         place += 1
-        nodes, req = live[slot, NODES], live[slot, REQ]
+        nodes, req = live[slot, at.NODES], live[slot, at.REQ]
         held_back = is_held_back(state, slot)
         if head < 0:
             if not held_back and place > total - looked_at and _start(state, trace, slot, False):
                 kept -= 1
                 continue
-            bound = not_before(state, slot) if held_back and backfills else state.clock[NOW]
-            if bound == NEVER or (held_back and not backfills):
+            bound = not_before(state, slot) if held_back and backfills else state.clock[at.NOW]
+            if bound == at.NEVER or (held_back and not backfills):
                 continue
             head = slot
             if backfills:
                 shadow = earliest(state, slot, nodes, req, bound)
                 spare = _free_at(state, shadow) - nodes
                 for word in range(state.sets.shape[1]):
-                    state.sets[RESERVED, word] = state.sets[count[HELD] + slot, word]
+                    state.sets[at.RESERVED, word] = state.sets[count[at.HELD] + slot, word]
             continue
-        if held_back or nodes > state.plan[FREE, 0]:
+        if held_back or nodes > state.plan[at.FREE, 0]:
             continue
-        beyond = state.clock[NOW] + req > shadow
+        beyond = state.clock[at.NOW] + req > shadow
         if beyond and nodes > spare and by_count:
             continue
         if _start(state, trace, slot, beyond):
@@ -170,91 +141,91 @@ def _backfill(state: State, trace: Trace, looked_at: int) -> None:
             waiting[kept] = waiting[place]
             kept += 1
             place += 1
-        count[N_WAITING] = kept
+        count[at.N_WAITING] = kept
 
 
 @inner
 def _start(state: State, trace: Trace, slot: int, avoid: bool) -> bool:
-    """Let a job start, if there is room now, on other nodes than the reserved ones if it has to avoid them."""
-    nodes, now = state.live[slot, NODES], state.clock[NOW]
-    if state.plan[FREE, 0] < nodes:
+    """Start a job if it fits now, without the reserved nodes if `avoid` is set; return whether it started."""
+    nodes, now = state.live[slot, at.NODES], state.clock[at.NOW]
+    if state.plan[at.FREE, 0] < nodes:
         return False
-    if state.counts[SELECTION] != BY_COUNT:
-        available = state.sets[COMMON]
+    if state.counts[at.SELECTION] != at.BY_COUNT:
+        available = state.sets[at.COMMON]
         for word in range(len(available)):
-            available[word] = state.sets[state.order[ROWS, 0], word]
+            available[word] = state.sets[state.order[at.ROWS, 0], word]
             if avoid:
-                available[word] &= ~state.sets[RESERVED, word]
-        if not choose(available, int(nodes), state.counts[SELECTION], state.sets[state.counts[HELD] + slot]):
+                available[word] &= ~state.sets[at.RESERVED, word]
+        if not choose(available, int(nodes), state.counts[at.SELECTION], state.sets[state.counts[at.HELD] + slot]):
             return False
-    reserve(state, slot, nodes, now, now + state.live[slot, REQ])
+    reserve(state, slot, nodes, now, now + state.live[slot, at.REQ])
     begin_now(state, trace, slot)
     return True
 
 
 @inlined
 def _free_at(state: State, time: float) -> float:
-    index = state.counts[N_POINTS] - 1
-    while index > 0 and state.plan[TIMES, index] > time:
+    index = state.counts[at.N_POINTS] - 1
+    while index > 0 and state.plan[at.TIMES, index] > time:
         index -= 1
-    return state.plan[FREE, index]
+    return state.plan[at.FREE, index]
 
 
 @inner
 def _backfill_deep(state: State, trace: Trace) -> None:
-    """The first jobs that cannot start hold reservations, as many as `depth`, made anew each time."""
-    live, waiting, count, now = state.live, state.order[WAITING], state.counts, state.clock[NOW]
+    """EASY with `depth` reservations for the first jobs that cannot start; they are made anew each time."""
+    live, waiting, count, now = state.live, state.order[at.WAITING], state.counts, state.clock[at.NOW]
     kept, reservations = 0, 0
-    for place in range(count[N_WAITING]):
+    for place in range(count[at.N_WAITING]):
         slot = waiting[place]
         waiting[kept] = slot
         kept += 1
-        nodes, req = live[slot, NODES], live[slot, REQ]
+        nodes, req = live[slot, at.NODES], live[slot, at.REQ]
         if not is_held_back(state, slot) and fits_now(state, slot, nodes, req):
             reserve(state, slot, nodes, now, now + req)
             begin_now(state, trace, slot)
             kept -= 1
-        elif reservations < count[DEPTH] and plan_for_now(state, slot, now) != NEVER:
+        elif reservations < count[at.DEPTH] and plan_for_now(state, slot, now) != at.NEVER:
             reservations += 1
-    count[N_WAITING] = kept
+    count[at.N_WAITING] = kept
     forget_plans(state)
 
 
 @inner
 def plan_for_now(state: State, slot: int, floor: float) -> float:
-    """Reserve a job's nodes until `forget_plans`, not before `floor`; when it would start."""
+    """Reserve a job's nodes until `forget_plans`, not before `floor`; return its planned start."""
     live = state.live
     bound = not_before(state, slot)
-    if bound == NEVER:
-        return NEVER
-    begin = earliest(state, slot, live[slot, NODES], live[slot, REQ], max(bound, floor))
-    live[slot, START] = begin
-    live[slot, EXPECTED] = begin + live[slot, REQ]
-    reserve(state, slot, live[slot, NODES], begin, live[slot, EXPECTED])
+    if bound == at.NEVER:
+        return at.NEVER
+    begin = earliest(state, slot, live[slot, at.NODES], live[slot, at.REQ], max(bound, floor))
+    live[slot, at.START] = begin
+    live[slot, at.EXPECTED] = begin + live[slot, at.REQ]
+    reserve(state, slot, live[slot, at.NODES], begin, live[slot, at.EXPECTED])
     return begin
 
 
 @compiled
 def forget_plans(state: State) -> None:
-    """Take back what was reserved for jobs that wait, where nothing is promised to them."""
+    """Release the temporary reservations of waiting jobs."""
     live = state.live
-    for index in range(state.counts[N_WAITING]):
-        slot = state.order[WAITING, index]
-        if live[slot, START] != NEVER:
-            release(state, slot, live[slot, NODES], live[slot, START], live[slot, EXPECTED])
-            live[slot, START] = NEVER
+    for index in range(state.counts[at.N_WAITING]):
+        slot = state.order[at.WAITING, index]
+        if live[slot, at.START] != at.NEVER:
+            release(state, slot, live[slot, at.NODES], live[slot, at.START], live[slot, at.EXPECTED])
+            live[slot, at.START] = at.NEVER
 
 
 @compiled
-def plan_everybody(state: State) -> float:
-    """Reserve for all that wait, in line, until `forget_plans`: what the queue would do if nobody came.
+def plan_all(state: State) -> float:
+    """Reserve nodes for all waiting jobs in order, until `forget_plans`: the schedule if no more jobs arrived.
 
-    Returns when the next in line could start at the earliest: first come first served lets nobody overtake.
+    Returns the earliest start of a further job: under first come first served it cannot overtake waiting jobs.
     """
-    floor = state.clock[NOW]
-    in_line = state.counts[DEPTH] == FCFS
-    for index in range(state.counts[N_WAITING]):
-        slot = state.order[WAITING, index]
+    floor = state.clock[at.NOW]
+    in_line = state.counts[at.DEPTH] == at.FCFS
+    for index in range(state.counts[at.N_WAITING]):
+        slot = state.order[at.WAITING, index]
         if in_line and is_held_back(state, slot):
             continue
         begin = plan_for_now(state, slot, floor)

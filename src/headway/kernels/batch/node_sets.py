@@ -1,4 +1,4 @@
-"""Sets of nodes as bits: which are free, and which of them a job gets."""
+"""Sets of nodes as bit masks, and the choice of a job's nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ONE = np.uint64(1)
 
 @inlined
 def bits_of(word: np.uint64) -> int:
-    """How many bits are set."""
+    """The number of bits set."""
     word = word - ((word >> _ONE) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -23,7 +23,7 @@ def bits_of(word: np.uint64) -> int:
 
 @inner
 def size_of(nodes: Words) -> int:
-    """How many nodes are in the set."""
+    """The number of nodes in the set."""
     total = 0
     for index in range(len(nodes)):
         total += bits_of(nodes[index])
@@ -32,7 +32,7 @@ def size_of(nodes: Words) -> int:
 
 @inner
 def is_same(left: Words, right: Words) -> bool:
-    """Whether both sets have the same nodes."""
+    """Whether both sets are equal."""
     same = True
     for index in range(len(left)):
         same = same and left[index] == right[index]
@@ -41,7 +41,7 @@ def is_same(left: Words, right: Words) -> bool:
 
 @inner
 def choose(available: Words, wanted: int, selection: int, chosen: Words) -> bool:
-    """Fill `chosen` with as many of the available nodes: the lowest, or the first run of neighbours."""
+    """Fill `chosen` with `wanted` available nodes: the lowest, or the first contiguous run; return success."""
     if selection == LOWEST:
         return _choose_lowest(available, wanted, chosen)
     return _choose_run(available, wanted, chosen)

@@ -1,61 +1,48 @@
-"""The plan: how many nodes, and which, will be free from when on, if every job takes as long as it asked for.
+"""The availability profile: the number of free nodes over time, and which, if every job uses all its requested time.
 
-A step function. Neighbouring slices differ, so that what was reserved and released again leaves no trace.
+It is a step function. Neighbouring slices always differ: after reserving and releasing the profile is as before.
 """
 
 from __future__ import annotations
 
+from headway.kernels.batch import state as at
 from headway.kernels.batch.node_sets import choose, is_same, size_of
-from headway.kernels.batch.state import (
-    BY_COUNT,
-    COMMON,
-    FREE,
-    HELD,
-    N_POINTS,
-    NEVER,
-    NOW,
-    ROWS,
-    SELECTION,
-    TIMES,
-    Floats,
-    State,
-    Words,
-)
+from headway.kernels.batch.state import Floats, State, Words
 from headway.kernels.compiled import inlined, inner
 
 
 @inner
 def forget_past(state: State) -> bool:
-    """Let the plan begin now; whether more nodes are free than when it last began."""
-    times, points, now = state.plan[TIMES], state.counts[N_POINTS], state.clock[NOW]
+    """Drop slices before now; return whether more nodes are free than in the slice that was first before."""
+    times, points, now = state.plan[at.TIMES], state.counts[at.N_POINTS], state.clock[at.NOW]
     gone = 0
     while gone + 1 < points and times[gone + 1] <= now:
         gone += 1
-    grew = gone > 0 and state.plan[FREE, gone] > state.plan[FREE, 0]
+    grew = gone > 0 and state.plan[at.FREE, gone] > state.plan[at.FREE, 0]
     if gone:
         points -= gone
         for index in range(points):
             times[index] = times[index + gone]
-            state.plan[FREE, index] = state.plan[FREE, index + gone]
+            state.plan[at.FREE, index] = state.plan[at.FREE, index + gone]
         if state.sets.shape[1]:
-            for index in range(points):  # what is past swaps its row with what follows, and lies behind in the end
-                row = state.order[ROWS, index]
-                state.order[ROWS, index] = state.order[ROWS, index + gone]
-                state.order[ROWS, index + gone] = row
-        state.counts[N_POINTS] = points
+            for index in range(points):  # rotate the rows of past slices to the end, where unused rows are
+                row = state.order[at.ROWS, index]
+                state.order[at.ROWS, index] = state.order[at.ROWS, index + gone]
+                state.order[at.ROWS, index + gone] = row
+        state.counts[at.N_POINTS] = points
     times[0] = now
     return grew
 
 
 @inlined
 def reserve(state: State, slot: int, nodes: float, begin: float, end: float) -> None:
-    """Take the slot's nodes out of the plan for that time."""
+    """Remove the slot's nodes from the profile between `begin` and `end`."""
     _change(state, slot, -nodes, begin, end)
 
 
 @inlined
 def release(state: State, slot: int, nodes: float, begin: float, end: float) -> None:
-    """Put them back."""
+    """Return the slot's nodes to the profile between `begin` and `end`."""
     _change(state, slot, nodes, begin, end)
 
 
@@ -65,10 +52,10 @@ def _change(state: State, slot: int, nodes: float, begin: float, end: float) -> 
         return
     first = _boundary(state, begin)
     last = _boundary(state, end)
-    words, held = state.sets.shape[1], state.counts[HELD] + slot
+    words, held = state.sets.shape[1], state.counts[at.HELD] + slot
     for index in range(first, last):
-        state.plan[FREE, index] += nodes
-        row = state.order[ROWS, index]
+        state.plan[at.FREE, index] += nodes
+        row = state.order[at.ROWS, index]
         for word in range(words):
             if nodes < 0:
                 state.sets[row, word] &= ~state.sets[held, word]
@@ -80,8 +67,8 @@ def _change(state: State, slot: int, nodes: float, begin: float, end: float) -> 
 
 @inlined
 def _boundary(state: State, time: float) -> int:
-    """The slice that begins at that time; it is split off if there is none."""
-    times, points = state.plan[TIMES], state.counts[N_POINTS]
+    """The index of the slice that begins at `time`; a slice is split if there is none."""
+    times, points = state.plan[at.TIMES], state.counts[at.N_POINTS]
     low, high = 0, points
     while low < high:
         middle = (low + high) // 2
@@ -92,85 +79,85 @@ def _boundary(state: State, time: float) -> int:
     if low < points and times[low] == time:
         return low
     words = state.sets.shape[1]
-    spare = state.order[ROWS, points] if words else 0
+    spare = state.order[at.ROWS, points] if words else 0
     for index in range(points, low, -1):
         times[index] = times[index - 1]
-        state.plan[FREE, index] = state.plan[FREE, index - 1]
+        state.plan[at.FREE, index] = state.plan[at.FREE, index - 1]
         if words:
-            state.order[ROWS, index] = state.order[ROWS, index - 1]
+            state.order[at.ROWS, index] = state.order[at.ROWS, index - 1]
     times[low] = time
-    state.plan[FREE, low] = state.plan[FREE, low - 1]
+    state.plan[at.FREE, low] = state.plan[at.FREE, low - 1]
     if words:
-        state.order[ROWS, low] = spare
-        before = state.order[ROWS, low - 1]
+        state.order[at.ROWS, low] = spare
+        before = state.order[at.ROWS, low - 1]
         for word in range(words):
             state.sets[spare, word] = state.sets[before, word]
-    state.counts[N_POINTS] = points + 1
+    state.counts[at.N_POINTS] = points + 1
     return low
 
 
 @inlined
 def _merge(state: State, index: int) -> None:
-    """Let a slice that is like the one before it be part of that."""
-    points = state.counts[N_POINTS]
-    if index == 0 or index >= points or state.plan[FREE, index] != state.plan[FREE, index - 1]:
+    """Merge a slice with the one before it if both are equal."""
+    points = state.counts[at.N_POINTS]
+    if index == 0 or index >= points or state.plan[at.FREE, index] != state.plan[at.FREE, index - 1]:
         return
     words = state.sets.shape[1]
     if words:
-        row = state.order[ROWS, index]
-        if not is_same(state.sets[row], state.sets[state.order[ROWS, index - 1]]):
+        row = state.order[at.ROWS, index]
+        if not is_same(state.sets[row], state.sets[state.order[at.ROWS, index - 1]]):
             return
     points -= 1
     for later in range(index, points):
-        state.plan[TIMES, later] = state.plan[TIMES, later + 1]
-        state.plan[FREE, later] = state.plan[FREE, later + 1]
+        state.plan[at.TIMES, later] = state.plan[at.TIMES, later + 1]
+        state.plan[at.FREE, later] = state.plan[at.FREE, later + 1]
         if words:
-            state.order[ROWS, later] = state.order[ROWS, later + 1]
+            state.order[at.ROWS, later] = state.order[at.ROWS, later + 1]
     if words:
-        state.order[ROWS, points] = row
-    state.counts[N_POINTS] = points
+        state.order[at.ROWS, points] = row
+    state.counts[at.N_POINTS] = points
 
 
 @inner
 def earliest(state: State, slot: int, nodes: float, req: float, not_before: float) -> float:
-    """When so many nodes are first free for so long; with identities, `held[slot]` becomes which."""
-    points = state.counts[N_POINTS]
-    if state.counts[SELECTION] == BY_COUNT:
+    """The first time from which `nodes` nodes are free for `req` seconds; also stores which, by identity."""
+    points = state.counts[at.N_POINTS]
+    if state.counts[at.SELECTION] == at.BY_COUNT:
         return earliest_by_count(state.plan, points, nodes, req, not_before)
-    return earliest_by_nodes(state, points, nodes, req, not_before, state.sets[state.counts[HELD] + slot])
+    return earliest_by_nodes(state, points, nodes, req, not_before, state.sets[state.counts[at.HELD] + slot])
 
 
 @inlined
 def earliest_by_count(plan: Floats, points: int, nodes: float, req: float, not_before: float) -> float:
-    """When so many nodes are first free for so long."""
-    times, free = plan[TIMES], plan[FREE]
-    begin = NEVER
+    """The first time from which `nodes` nodes are free for `req` seconds."""
+    times, free = plan[at.TIMES], plan[at.FREE]
+    begin = at.NEVER
     for index in range(points):
         if free[index] < nodes:
-            begin = NEVER
+            begin = at.NEVER
             continue
-        if begin == NEVER:
+        if begin == at.NEVER:
             begin = max(times[index], not_before)
         if index + 1 == points or times[index + 1] >= begin + req:
             return begin
-    return NEVER
+    return at.NEVER
 
 
 @inner
 def earlier_by_count(plan: Floats, points: int, nodes: float, req: float, not_before: float, planned: float) -> float:
-    """When a job that is in the plan from `planned` on could start earlier than that; `planned` if it cannot.
+    """The earliest start of a job that already holds a reservation from `planned` on; `planned` if none is earlier.
 
-    An earlier window ends before the planned one does, so nothing but its own nodes is in the way from `planned` on.
+    An earlier window ends before the planned one does, so from `planned` on the job's own nodes are sufficient.
     """
-    times, free = plan[TIMES], plan[FREE]
-    begin = NEVER
+    times, free = plan[at.TIMES], plan[at.FREE]
+    begin = at.NEVER
     for index in range(points):
         if times[index] >= planned:
             break
         if free[index] < nodes:
-            begin = NEVER
+            begin = at.NEVER
             continue
-        if begin == NEVER:
+        if begin == at.NEVER:
             begin = max(times[index], not_before)
         if index + 1 < points and times[index + 1] >= begin + req:
             return min(begin, planned)
@@ -179,50 +166,50 @@ def earlier_by_count(plan: Floats, points: int, nodes: float, req: float, not_be
 
 @inner
 def earliest_by_nodes(state: State, points: int, nodes: float, req: float, not_before: float, chosen: Words) -> float:
-    """When so many of the same nodes are first free for so long, and the ones that are chosen then."""
-    times, free = state.plan[TIMES], state.plan[FREE]
-    common, words = state.sets[COMMON], state.sets.shape[1]
+    """The first time from which the same `nodes` nodes are free for `req` seconds; fills `chosen` with them."""
+    times, free = state.plan[at.TIMES], state.plan[at.FREE]
+    common, words = state.sets[at.COMMON], state.sets.shape[1]
     anchor = 0
     while anchor < points:
         begin = max(times[anchor], not_before)
         if free[anchor] < nodes or (anchor + 1 < points and times[anchor + 1] <= begin):
             anchor += 1
             continue
-        row = state.order[ROWS, anchor]
+        row = state.order[at.ROWS, anchor]
         for word in range(words):
             common[word] = state.sets[row, word]
         index = anchor + 1
         enough = True
         while enough and index < points and times[index] < begin + req:
             if free[index] < nodes:
-                anchor = index  # no window over this slice will do
+                anchor = index  # no window that contains this slice is possible
                 enough = False
             else:
-                row = state.order[ROWS, index]
+                row = state.order[at.ROWS, index]
                 for word in range(words):
                     common[word] &= state.sets[row, word]
                 enough = size_of(common) >= nodes
                 index += 1
-        if enough and choose(common, int(nodes), state.counts[SELECTION], chosen):
+        if enough and choose(common, int(nodes), state.counts[at.SELECTION], chosen):
             return begin
         anchor += 1
-    return NEVER
+    return at.NEVER
 
 
 @inner
 def fits_now(state: State, slot: int, nodes: float, req: float) -> bool:
-    """Whether so many nodes are free from now on for so long; with identities, `held[slot]` becomes which."""
-    times, points, end = state.plan[TIMES], state.counts[N_POINTS], state.clock[NOW] + req
+    """Whether `nodes` nodes are free for `req` seconds from now on; stores which ones if nodes have identities."""
+    times, points, end = state.plan[at.TIMES], state.counts[at.N_POINTS], state.clock[at.NOW] + req
     index = 0
     while index < points and times[index] < end:
-        if state.plan[FREE, index] < nodes:
+        if state.plan[at.FREE, index] < nodes:
             return False
         index += 1
-    if state.counts[SELECTION] == BY_COUNT:
+    if state.counts[at.SELECTION] == at.BY_COUNT:
         return True
-    common = state.sets[COMMON]
+    common = state.sets[at.COMMON]
     for word in range(len(common)):
-        common[word] = state.sets[state.order[ROWS, 0], word]
+        common[word] = state.sets[state.order[at.ROWS, 0], word]
         for later in range(1, index):
-            common[word] &= state.sets[state.order[ROWS, later], word]
-    return choose(common, int(nodes), state.counts[SELECTION], state.sets[state.counts[HELD] + slot])
+            common[word] &= state.sets[state.order[at.ROWS, later], word]
+    return choose(common, int(nodes), state.counts[at.SELECTION], state.sets[state.counts[at.HELD] + slot])

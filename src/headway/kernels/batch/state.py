@@ -1,7 +1,7 @@
-"""The arrays that a batch queue consists of. They are all there is to it: copying them copies the queue.
+"""The state of a batch queue as arrays: copying them copies the queue.
 
-A live job has a slot, a row of `live`, from its submission to its end; `order` says who waits and who runs. Jobs of
-the trace are numbered from 0, those of others (foreign ones) follow.
+From its submission to its end a job has a slot, which is a row of `live`; `order` lists the slots of waiting and
+running jobs. Jobs of the trace are numbered from 0; foreign jobs, which `submit` adds, are numbered after them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ JOB = 0
 NODES = 1
 REQ = 2
 RUN = 3
-START = 4  # when it started, or is planned to; NEVER: no plan
-END = 5  # when it really ends
-EXPECTED = 6  # when it ends at the latest: its start and all that it asked for
-SEQUENCE = 7  # which of several that start, or end, at once does so first
-AFTER = 8  # the foreign job whose end it waits for, or -1
+START = 4  # actual or planned start; NEVER: no plan
+END = 5  # actual end
+EXPECTED = 6  # latest end: start + requested time
+SEQUENCE = 7  # order among jobs that start, or end, at the same time
+AFTER = 8  # the foreign job on whose end it depends, or -1
 _LIVE_COLUMNS = 9
 
 # Columns of `foreign`.
@@ -34,8 +34,8 @@ F_SLOT = 0
 F_STATE = 1
 F_START = 2
 F_END = 3
-F_STAMP = 4  # how many changes there had been when it was submitted
-F_PROMISE = 5  # when it was first planned to start
+F_STAMP = 4  # counts[CHANGES] after its submission
+F_PROMISE = 5  # first planned start
 _FOREIGN_COLUMNS = 6
 
 # States of foreign jobs.
@@ -44,7 +44,7 @@ STARTED = 1
 ENDED = 2
 WITHDRAWN = 3
 
-# Places in `counts`.
+# Indices of `counts`.
 N_WAITING = 0
 N_RUNNING = 1
 N_UNUSED = 2
@@ -52,21 +52,21 @@ N_POINTS = 3
 N_FOREIGN = 4
 N_NEWS = 5
 NEXT = 6  # the next job of the trace
-DRAWN = 7  # sequence numbers
-CHANGES = 8  # that happened to the queue so far
-RESTLESS = 9  # whether another round of moving jobs forward could find something
-GREW = 10  # whether nodes became free, by the plan, since all that wait were last looked at
+DRAWN = 7  # the last sequence number
+CHANGES = 8  # number of changes to the queue
+RESTLESS = 9  # whether another round of `move_forward` may move a job
+GREW = 10  # whether nodes became free as planned since all waiting jobs were last scheduled
 MACHINE = 11
 DEPTH = 12
 SELECTION = 13
-TOGETHER = 14  # whether all events of a date are one
-RESERVING = 15  # whether a dependent job may plan on its parent's requested end
+TOGETHER = 14  # whether all events of one time are one event
+RESERVING = 15  # whether a dependent job may be planned from its parent's requested end on
 HELD = 16  # the first row of `sets` that belongs to a slot
-NEWCOMERS = 17  # the last in line that nobody has looked at yet
-FREED = 18  # whether nodes became free that nobody has looked at yet
+NEWCOMERS = 17  # number of waiting jobs, at the end of the list, that were not scheduled yet
+FREED = 18  # whether nodes became free since the last scheduling
 _COUNTS = 19
 
-# Values of counts[DEPTH]; from 1 on it is the number of reservations.
+# Values of counts[DEPTH]; positive values are the number of reservations.
 FCFS = 0
 EASY = 1
 CONSERVATIVE = -1
@@ -76,23 +76,23 @@ BY_COUNT = 0
 LOWEST = 1
 CONTIGUOUS = 2
 
-# Places in `clock`.
+# Indices of `clock`.
 NOW = 0
-NEXT_START = 1  # the earliest planned start of a job that waits
+NEXT_START = 1  # the earliest planned start of a waiting job
 
 # Rows of `order`.
 WAITING = 0  # slots, in the order of submission
 RUNNING = 1  # slots; the last one ends first
 UNUSED = 2  # slots
-NEWS = 3  # foreign jobs that started or ended since somebody asked
-ROWS = 4  # the row of `sets` for each slice of the plan; behind them: rows that are not in use
+NEWS = 3  # foreign jobs that started or ended and were not reported yet
+ROWS = 4  # the row of `sets` for each slice of the plan, followed by unused rows
 _ORDERS = 5
 
 # Rows of `plan`.
-TIMES = 0  # when the number of free nodes changes; the last slice has no end
-FREE = 1  # how many are free from then on
+TIMES = 0  # begin of each slice; the last slice has no end
+FREE = 1  # number of free nodes in each slice
 
-# Rows of `sets`: two to compute in, those of the plan's slices, and from counts[HELD] on one for each slot.
+# Rows of `sets`: two scratch rows, one for each slice of the plan, and from counts[HELD] on one for each slot.
 COMMON = 0
 RESERVED = 1
 _SLICES = 2
@@ -103,20 +103,20 @@ T_NODES = 1
 T_REQ = 2
 T_RUN = 3
 
-Trace = Floats  # row by job: jobs that come by themselves, in the order of submission. Copies of a queue share it.
+Trace = Floats  # [row, job]: the jobs of the trace in the order of submission; copies of a queue share it
 
 
 class State(NamedTuple):
-    """All that changes. Few arrays, since each of them is handed from function to function."""
+    """Everything that changes; few arrays, since each of them is passed from function to function."""
 
     clock: Floats
     counts: Ints
-    live: Floats  # slot by column
+    live: Floats  # [slot, column]
     order: Ints
     plan: Floats
-    sets: Words  # which nodes: a slice's free ones, a job's own; no columns if only their number counts
-    foreign: Floats  # job by column
-    started: Floats  # of the trace's jobs: when they started, and were first planned to; no columns: not kept
+    sets: Words  # free nodes of slices and nodes of jobs as bit masks; no columns if nodes have no identities
+    foreign: Floats  # [job, column]
+    started: Floats  # actual and first planned start of the trace's jobs; no columns in copies
 
 
 def new_state(
@@ -155,7 +155,7 @@ def new_state(
 
 
 def copied(state: State) -> State:
-    """A queue of its own that goes on from here. It does not keep when the trace's jobs start."""
+    """An independent copy, which does not record start times of the trace's jobs."""
     return State(
         state.clock.copy(),
         state.counts.copy(),
@@ -169,7 +169,7 @@ def copied(state: State) -> State:
 
 
 def with_more_slots(state: State) -> State:
-    """The same queue with room for twice as many live jobs."""
+    """The same queue with twice as many slots for live jobs."""
     old = len(state.live)
     bigger = new_state(
         int(state.counts[MACHINE]),
@@ -195,7 +195,7 @@ def with_more_slots(state: State) -> State:
     return bigger._replace(clock=state.clock, counts=count, foreign=state.foreign, started=state.started)
 
 
-def with_more_foreigners(state: State) -> State:
+def with_more_foreign_jobs(state: State) -> State:
     """The same queue with room for twice as many foreign jobs."""
     foreign = np.zeros((2 * len(state.foreign), _FOREIGN_COLUMNS))
     foreign[: len(state.foreign)] = state.foreign
@@ -203,5 +203,5 @@ def with_more_foreigners(state: State) -> State:
 
 
 def _points(capacity: int) -> int:
-    """Each live job begins and ends a slice at most; one more begins now, and one is being made."""
+    """The largest number of slices: each live job begins and ends one, one begins now, one is being inserted."""
     return 2 * capacity + 4

@@ -1,1 +1,1 @@
-"""A workflow's graph: its shape, and drawings of it."""
+"""Drawings of a workflow's graph for the terminal, as SVG and for Graphviz."""

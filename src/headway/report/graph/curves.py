@@ -1,4 +1,4 @@
-"""Lines between the layers of a drawing: smooth, upright where they leave and where they arrive."""
+"""Smooth edges between the layers of a drawing, vertical where they leave and enter a box."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from itertools import pairwise
 
 
 class Curves:
-    """Cubic stretches from layer to layer. `routes` lead over waypoints, which have the numbers from `waypoints` on.
+    """Cubic segments from layer to layer along `routes`, whose waypoints are numbered from `waypoints` on.
 
-    At a waypoint a line has the slope of what comes before and after it, limited so that it never swings past either
-    (F. N. Fritsch, R. E. Carlson, "Monotone Piecewise Cubic Interpolation", SIAM J. Numer. Anal. 17(2), 1980).
+    At a waypoint the slope is between those of the segments before and after it, limited so that the curve never
+    overshoots (F. N. Fritsch, R. E. Carlson, "Monotone Piecewise Cubic Interpolation", SIAM J. Numer. Anal. 17(2),
+    1980).
     """
 
     def __init__(
@@ -26,12 +27,12 @@ class Curves:
         self._x = x
         self._y = y
         self._waypoints = waypoints
-        self._half = half  # of a box's height: lines begin below it and end above it
-        self._upright = upright  # pass tall boxes like a plumb line: a slope would lead behind them
+        self._half = half  # half the height of a box: edges begin below and end above boxes
+        self._upright = upright  # cross layers vertically: a sloped edge would pass behind tall boxes
         self._slopes = {} if upright else self._at_waypoints(routes)
 
     def stretch(self, upper: int, lower: int) -> str:
-        """The piece of a line between two nodes or waypoints of neighbouring layers, in SVG's words."""
+        """The SVG path between two nodes or waypoints of neighbouring layers."""
         x, y = self._x, self._y
         start, end = y[upper] + self._beside(upper), y[lower] - self._beside(lower)
         through = f"V{y[lower] + self._half:.1f}" if self._upright and lower >= self._waypoints else ""
@@ -68,5 +69,5 @@ class Curves:
 
 
 def _between(first: float, second: float) -> float:
-    """The harmonic mean of two slopes; none where they point apart."""
+    """The harmonic mean of two slopes; 0 if their signs differ."""
     return 2 * first * second / (first + second) if first * second > 0 else 0.0

@@ -1,4 +1,4 @@
-"""A graph for Graphviz: `dot -Tpdf` and everything else that reads its language."""
+"""A workflow's graph in Graphviz's DOT language."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from headway.report.graph.picture import Picture
 
 
 def dot_lines(title: str, picture: Picture) -> Iterator[str]:
-    """The picture as a digraph. Boxes are called by what they are, so that other programs find them again."""
+    """The picture as a digraph; node names are the names of tasks or categories."""
     yield f"digraph {_quoted(title)} {{"
     yield '  graph [rankdir=TB, fontname="Helvetica", bgcolor="transparent"];'
     yield '  node [shape=box, style="rounded,filled", fontname="Helvetica", fontcolor="white", color="#00000000"];'
     yield '  edge [color="#8c8c8c", arrowsize=0.6];'
     names = [_quoted(box.name) for box in picture.boxes]
-    if len(set(names)) < len(names):  # different only in what cannot be shown
+    if len(set(names)) < len(names):  # some names differ only in unprintable characters
         names = [f"n{place}" for place in range(len(names))]
     for name, box in zip(names, picture.boxes, strict=True):
         label = _quoted(box.name, box.caption) if box.caption else _quoted(box.name)
@@ -31,7 +31,7 @@ def dot_lines(title: str, picture: Picture) -> Iterator[str]:
 
 
 def _quoted(*lines: str) -> str:
-    """A quoted string, in which Graphviz takes nothing for an escape but our own ends of line."""
+    """The lines as one quoted string, with everything escaped that Graphviz would interpret."""
     escaped = (one_line(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines)
     text = "\\n".join(escaped)
     return f'"{text}"'.encode("utf-8", "replace").decode()

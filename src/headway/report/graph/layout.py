@@ -1,9 +1,9 @@
-"""Where the nodes of a layered drawing go: Sugiyama's way, in four steps.
+"""The positions of nodes in a layered drawing, by the method of Sugiyama et al.
 
-Edges that pass layers get a waypoint on each of them; layers are ordered by the barycentres of their neighbours so that
-few edges cross; places within a layer are those nearest to the neighbours' mean that keep the order and the gaps. After
-K. Sugiyama, S. Tagawa, M. Toda, "Methods for Visual Understanding of Hierarchical System Structures", IEEE Transactions
-on Systems, Man, and Cybernetics 11(2), 1981.
+An edge that spans several layers gets a waypoint on each. Each layer is ordered by the barycentres of the nodes'
+neighbours, which leaves few crossings. Then nodes move as close to the mean position of their neighbours as order and
+gaps allow. K. Sugiyama, S. Tagawa, M. Toda, "Methods for Visual Understanding of Hierarchical System Structures", IEEE
+Transactions on Systems, Man, and Cybernetics 11(2), 1981.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from msgspec import Struct
 
 _SWEEPS = 12
 _PLACING_SWEEPS = 60
-_MOST_WAYPOINTS = 20_000  # beyond that, long edges are drawn straight
-_COUNTED_EDGES = 20_000  # beyond that, counting crossings takes longer than it is worth
-_BACKBONE = 1e5  # so much that the others go round it
-_STRAIGHT = 20.0  # how much more a long edge's own waypoints pull than a neighbour does
+_MOST_WAYPOINTS = 20_000  # with more, long edges are drawn straight
+_COUNTED_EDGES = 20_000  # with more, counting crossings would take too long
+_BACKBONE = 1e5  # weight of the backbone: other nodes move around it
+_STRAIGHT = 20.0  # weight between waypoints of one edge, relative to that of an ordinary neighbour
 
 
 class Layout(Struct, frozen=True):
-    """The middle of each node, and of each waypoint, from left to right; and how each edge goes.
+    """The x coordinate of the middle of each node and waypoint, and the route of each edge.
 
-    Nodes are numbered as they came; waypoints have the numbers after them.
+    Nodes keep their numbers; waypoints are numbered after them.
     """
 
     x: list[float]
@@ -42,8 +42,10 @@ def lay_out(
     waypoint_width: float,
     backbone: Collection[tuple[int, int]] = (),
 ) -> Layout:
-    """Place nodes on the given layers; every edge leads to a later layer. `gap` is left free between neighbours, and
-    the `backbone` is kept straight."""
+    """Place nodes on the given layers, at least `gap` apart; edges of the `backbone` are kept straight.
+
+    Every edge must lead to a later layer.
+    """
     nodes = len(layer)
     layers, routes = _with_waypoints(list(layer), edges)
     segments = sorted({pair for route in routes.values() for pair in pairwise(route)})
@@ -70,7 +72,7 @@ def lay_out(
 def _with_waypoints(
     layers: list[int], edges: Sequence[tuple[int, int]]
 ) -> tuple[list[int], dict[tuple[int, int], list[int]]]:
-    """Long edges of one node share their way down: a trunk with branches instead of a sheaf."""
+    """Layers with waypoints, and routes; long edges of one node share waypoints, as a trunk with branches."""
     farthest: dict[int, int] = {}
     for upper, lower in edges:
         farthest[upper] = max(farthest.get(upper, 0), layers[lower] - layers[upper])
@@ -91,7 +93,7 @@ def _with_waypoints(
 def _ordered(
     rows: list[list[int]], above: list[list[int]], below: list[list[int]], segments: Sequence[tuple[int, int]]
 ) -> list[list[int]]:
-    """The rows, sorted by barycentres down and up in turn; the order with the fewest crossings."""
+    """Sort rows by barycentres, downwards and upwards in turn, and return the order with the fewest crossings."""
     if len(segments) > _COUNTED_EDGES:
         for sweep in range(4):
             _sweep(rows, below if sweep % 2 else above, upwards=bool(sweep % 2))
@@ -121,7 +123,7 @@ def _sweep(rows: list[list[int]], neighbours: list[list[int]], *, upwards: bool)
 
 
 def _crossings(rows: list[list[int]], below: list[list[int]]) -> int:
-    """Pairs of edges that cross, between each layer and the next."""
+    """The number of pairs of edges that cross between neighbouring layers."""
     crossings = 0
     for row, next_row in pairwise(rows):
         place = {node: index for index, node in enumerate(next_row)}
@@ -160,7 +162,7 @@ def _placed(
 
 
 def _pull(node: int, other: int, nodes: int) -> float:
-    """A long edge is to be straight: its waypoints pull more at each other, and a little more at its ends."""
+    """The weight of a segment: higher between waypoints, and slightly higher at the ends of long edges."""
     return {0: 1.0, 1: 2.0, 2: _STRAIGHT}[(node >= nodes) + (other >= nodes)]
 
 
@@ -172,7 +174,10 @@ def _put(
     gap: float,
     x: list[float],
 ) -> None:
-    """The places nearest to the wishes (least squares) that keep order and gaps: pool adjacent violators."""
+    """Set the positions nearest to the wishes (weighted least squares) that keep order and gaps.
+
+    The algorithm is pool-adjacent-violators (isotonic regression).
+    """
     offset = 0.0
     offsets: list[float] = []
     for place, node in enumerate(row):

@@ -1,4 +1,4 @@
-"""Names of tasks and categories in small places: what tells them apart stays."""
+"""Shortening names of tasks and categories so that they stay distinguishable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BEGINNING = 7
 
 
 def shared_prefix(names: Collection[str]) -> str:
-    """What all names begin with: whole parts of it, such as `NFCORE_RNASEQ:RNASEQ:`.
+    """The common prefix of all names, cut after a separator (`.`, `:` or `/`).
 
     >>> shared_prefix(["flow:align:sort", "flow:align:index"]), shared_prefix(["sort", "sort_all"])
     ('flow:align:', '')
@@ -25,7 +25,7 @@ def shared_prefix(names: Collection[str]) -> str:
 
 
 def shortened(name: str, cells: int) -> str:
-    """The name in at most so many cells: a little of its beginning and its end, since long names differ there.
+    """The name in at most `cells` terminal cells: its beginning and more of its end, where long names differ.
 
     >>> shortened("select_variants_in_all_samples", 20)
     'select_…_all_samples'

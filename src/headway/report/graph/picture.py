@@ -1,4 +1,4 @@
-"""`Picture`: the boxes and lines of a graph, whoever draws them: tasks, or categories with how many tasks they have."""
+"""`Picture`: the boxes and lines of a graph drawing, by task or by category, for SVG and Graphviz."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from headway.report.words import count
 By = Literal["task", "category"]
 
 TIMES = "\N{MULTIPLICATION SIGN}"
-MOST_TASKS = 300  # more dots than that show nothing that categories do not show better
+MOST_TASKS = 300  # workflows with more tasks are drawn by category
 
-# Readable on white and on black, neighbours far apart; categories take them in the order of the flow.
+# Readable on white and on black; neighbouring colours differ strongly. Categories use them in workflow order.
 _PALETTE = (
     "#4e79a7",
     "#f28e2b",
@@ -40,20 +40,20 @@ _PALETTE = (
 
 
 class Box(Struct, frozen=True):
-    """A task, or a category: `tasks` of them, on `layer` of the drawing."""
+    """A task, or a category with its number of tasks, on one layer of the drawing."""
 
     name: str
-    label: str  # the name without what all of them begin with
+    label: str  # the name without the common prefix
     category: str
     layer: int
     tasks: int
     critical: bool
-    caption: str  # a second line, if there is something to say
-    notes: tuple[str, ...]  # more, for those who point at it
+    caption: str  # the second line of text; may be empty
+    notes: tuple[str, ...]  # the tooltip
 
 
 class Line(Struct, frozen=True):
-    """`dependencies` between two boxes, by number. `back` leads to a box that is drawn earlier."""
+    """A line between two boxes, for a number of dependencies; `back`: it leads to a box on an earlier layer."""
 
     source: int
     target: int
@@ -63,7 +63,7 @@ class Line(Struct, frozen=True):
 
 
 class Picture(Struct, frozen=True):
-    """All boxes and lines, and for each category a colour and what it is called in a small place."""
+    """All boxes and lines, and the colour and short label of each category."""
 
     by: By
     boxes: list[Box]
@@ -73,7 +73,7 @@ class Picture(Struct, frozen=True):
 
 
 def picture_of(instance: Instance, shape: GraphShape, by: By | None) -> Picture:
-    """The picture by tasks or categories; where nobody says which, by tasks if they are few enough."""
+    """The picture by task or category; with `by` None, by task if there are at most `MOST_TASKS`."""
     by = by or ("task" if shape.tasks <= MOST_TASKS else "category")
     colours = {each.name: _PALETTE[place % len(_PALETTE)] for place, each in enumerate(shape.categories)}
     boxes, lines = _of_tasks(instance, shape) if by == "task" else _of_categories(instance, shape)
@@ -108,7 +108,7 @@ def _of_categories(instance: Instance, shape: GraphShape) -> tuple[list[Box], li
     tasks = instance.workflow.tasks
     path = [tasks[task_id].category for task_id in shape.critical_path]
     on_path = set(pairwise(path))
-    order = _without_circles(shape.categories)
+    order = _topological(shape.categories)
     place = {each.name: index for index, each in enumerate(order)}
     layer = dict.fromkeys(place, 0)
     lines = []
@@ -129,9 +129,11 @@ def _of_categories(instance: Instance, shape: GraphShape) -> tuple[list[Box], li
     return boxes, lines
 
 
-def _without_circles(categories: list[CategoryShape]) -> list[CategoryShape]:
-    """Each category after those that feed it, otherwise in the order of the flow. A circle (tasks of a category that
-    feed others, which feed tasks of the same category) is opened at the category that comes first in the flow."""
+def _topological(categories: list[CategoryShape]) -> list[CategoryShape]:
+    """Each category after those that feed it, otherwise in workflow order.
+
+    Categories may form cycles although tasks do not; a cycle is opened at its first category in workflow order.
+    """
     place = {each.name: index for index, each in enumerate(categories)}
     waits = [0] * len(categories)
     for each in categories:
@@ -172,7 +174,7 @@ def _notes(each: CategoryShape) -> tuple[str, ...]:
     if each.memory_bytes is not None:
         notes.append(f"memory {_words(each.memory_bytes, format_bytes)}")
     if each.name in each.feeds:
-        notes.append("some of them feed others of them")
+        notes.append("some of these tasks feed others of this category")
     if each.on_critical_path:
         notes.append(f"{count(each.on_critical_path, 'task')} on the critical path")
     return tuple(notes)

@@ -9,7 +9,7 @@ from rich.console import Console
 from headway.model.instance import Instance
 from headway.report.graph.picture import By
 from headway.report.graph.shape import GraphShape
-from headway.report.graph.tree import category_lines, headline, path_line, task_lines
+from headway.report.graph.terminal import category_lines, headline, path_line, task_lines
 from headway.report.saying import say, show
 
 _PAGE_WIDTH = 100

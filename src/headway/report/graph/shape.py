@@ -1,4 +1,4 @@
-"""`GraphShape`: a workflow at a glance, its levels, categories and critical path."""
+"""`GraphShape`: figures of a workflow's graph: levels, categories, critical path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headway.model.instance import Instance, Recorded
 
 
 class Spread(Struct, frozen=True):
-    """How a figure is spread over tasks that have it."""
+    """Range and median of a figure over the tasks for which it is known."""
 
     least: float
     median: float
@@ -21,47 +21,47 @@ class Spread(Struct, frozen=True):
 
 
 class CategoryShape(Struct):
-    """The tasks of one category: how many, where in the flow, what they took, and which categories they feed."""
+    """One category: number of tasks, levels, recorded run times and memory, and the categories that it feeds."""
 
     name: str
     tasks: int = 0
     first_level: int = 0
     last_level: int = 0
-    on_critical_path: int = 0  # of its tasks
+    on_critical_path: int = 0  # number of its tasks on the critical path
     run_s: Spread | None = None
     memory_bytes: Spread | None = None
-    feeds: dict[str, int] = field(default_factory=dict)  # how many dependencies, by category; maybe on itself
+    feeds: dict[str, int] = field(default_factory=dict)  # number of dependencies by category, maybe its own
 
 
 class GraphShape(Struct):
-    """What can be said of a graph in figures. Categories stand in the order of the flow."""
+    """The figures of a graph; categories are in workflow order."""
 
     name: str
     tasks: int
     dependencies: int
     widths: list[int]  # tasks on each level
     levels: dict[str, int]  # by task
-    critical_path: list[str]  # by recorded run times if there are any, otherwise in tasks
+    critical_path: list[str]  # longest by recorded run times if there are any, otherwise by number of tasks
     categories: list[CategoryShape]
     timed: int = 0  # tasks with a recorded run time
-    work_s: float | None = None  # all run times together
-    longest_s: float | None = None  # those along the critical path
+    work_s: float | None = None  # sum of all run times
+    longest_s: float | None = None  # sum of the run times on the critical path
 
     @property
     def widest(self) -> int:
-        """The level with most tasks, the first of them."""
+        """The first of the levels with the most tasks."""
         return self.widths.index(max(self.widths)) if self.widths else 0
 
     @property
     def parallelism(self) -> float | None:
-        """Work over longest path: how many tasks run side by side, on average, if nothing ever waits for room."""
+        """Work over critical path: the mean number of running tasks if resources are unlimited."""
         if self.work_s is not None and self.longest_s is not None:
             return self.work_s / self.longest_s if self.longest_s > 0 else None
         return self.tasks / len(self.critical_path) if self.critical_path else None
 
 
 def shape_of(instance: Instance) -> GraphShape:
-    """The shape of the instance's graph."""
+    """Compute the shape of the instance's graph."""
     flow, recorded = instance.workflow, instance.recorded
     run_s = {task: each.run_s for task, each in recorded.items() if each.run_s is not None and task in flow.tasks}
     levels = flow.levels()

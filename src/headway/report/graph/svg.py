@@ -1,4 +1,4 @@
-"""A graph as an SVG of its own: nothing to install, nothing loaded from elsewhere, light and dark."""
+"""A workflow's graph as a self-contained SVG file for light and dark mode."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from headway.report.graph.names import shortened
 from headway.report.graph.picture import TIMES, Box, Picture
 
 MOST_BOXES = 1_500
-_FEW_ENOUGH_FOR_NAMES = 40  # tasks, and on one level
-_NARROW_ENOUGH_FOR_NAMES = 8
-_WIDEST_WITH_NAMES = 1400  # pixels of boxes on a layer; beyond that a page makes them too small to read
+_FEW_ENOUGH_FOR_NAMES = 40  # tasks in all,
+_NARROW_ENOUGH_FOR_NAMES = 8  # and on one level
+_WIDEST_WITH_NAMES = 1400  # pixels of boxes on a layer; names in a wider drawing would be too small to read
 _LONGEST_NAME = 28
 _LONGEST_TITLE = 70
 _MARGIN = 28.0
-_TOP = 84.0  # for title and subtitle
-_LINE = 17.0  # a line of the legend
+_TOP = 84.0  # space for title and subtitle
+_LINE = 17.0  # height of a line of the legend
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _STYLE = """
@@ -51,18 +51,19 @@ _STYLE = """
 
 
 class _Look(Struct, frozen=True):
-    """How boxes are drawn: dots without names where there are many, otherwise boxes with names in them."""
+    """How boxes are drawn: as dots if there are many, otherwise as boxes with names."""
 
     dots: bool
     height: float
     gap: float  # between neighbours
-    rise: float  # from one layer to the next, besides their heights
+    rise: float  # free space between one layer and the next
 
 
 def svg_lines(title: str, subtitle: str, picture: Picture) -> Iterator[str]:
-    """The picture, drawn layer by layer from the top."""
+    """The drawing, layer by layer from the top."""
     if len(picture.boxes) > MOST_BOXES:
-        what = f"a picture of {len(picture.boxes):,} {'tasks' if picture.by == 'task' else 'categories'} shows nothing"
+        kind = "tasks" if picture.by == "task" else "categories"
+        what = f"a drawing of {len(picture.boxes):,} {kind} would be unreadable"
         by = "draw it `--by category`, or " if picture.by == "task" else ""
         raise InputError(what, todo=f"{by}write it with `--format dot` for programs that can zoom")
     if any(line.back for line in picture.lines):
@@ -82,7 +83,7 @@ def svg_lines(title: str, subtitle: str, picture: Picture) -> Iterator[str]:
         _MARGIN * 2 + max(_wide(subtitle), _wide(title) * 1.7 + 160),
         360,
     )
-    if left + layout.width + _MARGIN < width:  # a slim graph stands in the middle of what is left
+    if left + layout.width + _MARGIN < width:  # centre a narrow graph
         left += (width - left - _MARGIN - layout.width) / 2
     height = bottom + _MARGIN
     yield (
@@ -125,11 +126,11 @@ def _box_width(box: Box) -> float:
     return max(54.0, 24 + max(_wide(_short(box.label)) * 1.08, _wide(box.caption) * 0.92))
 
 
-# --- the legend: what is on each layer, beside it ---
+# --- the legend beside each layer ---
 
 
 def _legend(picture: Picture, look: _Look) -> dict[int, list[tuple[str, int]]]:
-    """Categories and how many tasks they have, by layer; boxes that say it themselves need none."""
+    """(category, number of tasks) by layer; empty if boxes are labelled with their categories."""
     if picture.by == "category" and not look.dots:
         return {}
     layers: dict[int, Counter[str]] = {}
@@ -148,7 +149,7 @@ def _counted(name: str, tasks: int) -> str:
 
 
 def _heights(picture: Picture, look: _Look, legend: dict[int, list[tuple[str, int]]]) -> tuple[list[float], float]:
-    """The middle of each layer, and where the last one ends."""
+    """The y coordinate of the middle of each layer, and of the end of the last one."""
     y: list[float] = []
     edge = _TOP
     for layer in range(1 + max((box.layer for box in picture.boxes), default=-1)):
@@ -176,7 +177,7 @@ def _draw_legend(legend: dict[int, list[tuple[str, int]]], picture: Picture, y: 
 
 
 def _draw_lines(picture: Picture, look: _Look, layout: Layout, x: list[float], y: list[float]) -> Iterator[str]:
-    """One path for all that leaves a box, so that shared stretches do not darken; the critical path last, on top."""
+    """Draw all edges; those from one box are one path, so that shared segments do not darken. Critical path on top."""
     curves = Curves(
         x,
         [y[layer] for layer in layout.layer],
@@ -209,12 +210,12 @@ def _draw_lines(picture: Picture, look: _Look, layout: Layout, x: list[float], y
 
 
 def _thickness(dependencies: int) -> float:
-    """Of a line that stands for many dependencies: a step thicker for ten times as many."""
+    """The width of a line: one step more for each factor of ten in the number of dependencies."""
     return 1.2 + 0.9 * (len(str(dependencies)) - 1)
 
 
 def _draw_back(picture: Picture, source: int, target: int, x: list[float], y: list[float]) -> str:
-    """Around the right side, dashed: it leads against the flow."""
+    """A dashed edge to an earlier layer, around the right side."""
     start, end = y[picture.boxes[source].layer], y[picture.boxes[target].layer]
     reach = max(x) + 70
     colour = picture.colours[picture.boxes[source].category]
@@ -236,7 +237,7 @@ def _draw_boxes(picture: Picture, look: _Look, widths: list[float], x: list[floa
             continue
         left, top, wide = at - widths[place] / 2, middle - look.height / 2, widths[place]
         size = f'width="{wide:.1f}" height="{look.height:g}" rx="7" fill="{colour}"'
-        if box.tasks > 1:  # a pile
+        if box.tasks > 1:  # drawn as a stack of boxes
             yield f'<rect x="{left + 5:.1f}" y="{top + 5:.1f}" {size} fill-opacity=".35"/>'
         yield f'<rect x="{left:.1f}" y="{top:.1f}" {size}{mark}/>'
         down = middle + 4 - (8 if box.caption else 0)
@@ -248,7 +249,7 @@ def _draw_boxes(picture: Picture, look: _Look, widths: list[float], x: list[floa
 
 
 def _wide(words: str) -> float:
-    """About how wide words are at 12 px, in one of the wider fonts that may be there."""
+    """The approximate width of text at 12 px, in the wider of the usual fonts."""
     narrow = sum(letter in "iljtfrI.,:;'|![]() " for letter in words)
     capital = sum(letter.isupper() or letter in "mwMW@%_" for letter in words) - words.count("I")
     return 7.4 * cell_len(words) - 2.7 * narrow + 1.5 * capital
@@ -259,5 +260,5 @@ def _short(name: str) -> str:
 
 
 def _text(words: str) -> str:
-    """Words that XML can hold and takes for nothing but words."""
+    """Text escaped for XML, without characters that XML forbids."""
     return escape(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", words))

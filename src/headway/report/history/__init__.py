@@ -1,1 +1,1 @@
-"""What earlier runs taught, as tables and documents."""
+"""Reports on the history of earlier runs: tables, JSON documents, and charts of agents."""

@@ -1,4 +1,4 @@
-"""An agent as 003's Figure A.1 draws it, in a terminal: actions, allocations and rewards over time, from kept state."""
+"""An agent's actions, allocations and rewards over time, drawn in the terminal (after Zunker 2021, Figure A.1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARK = "•"
 
 
 class AgentStep(Struct, frozen=True, array_like=True):
-    """What an agent did and got."""
+    """One step: the action, the allocation after it, and the reward."""
 
     action: str
     cores: float
@@ -26,7 +26,7 @@ class AgentStep(Struct, frozen=True, array_like=True):
 
 
 class AgentTrace(Struct, frozen=True):
-    """The newest steps of an agent, and sums over all."""
+    """The newest steps of an agent, and totals over all its steps."""
 
     name: str
     count: int
@@ -35,7 +35,7 @@ class AgentTrace(Struct, frozen=True):
 
 
 def traces_of(state: Mapping[str, Any], category: str) -> list[AgentTrace]:
-    """The agents of a category in a state that the history keeps; none if there is none, or it cannot be read."""
+    """The agents of a category in a stored learner state; empty if there are none or the state is unreadable."""
     try:
         kept = state["learned"]["agents"][category]["traces"]
         return [
@@ -49,14 +49,14 @@ def traces_of(state: Mapping[str, Any], category: str) -> list[AgentTrace]:
 
 
 def agent_lines(trace: AgentTrace, width: int) -> Iterator[Text]:
-    """Four pictures: what it did, what that led to, what it got for it, and all of that together."""
+    """Draw actions, allocated cores and memory, rewards, and cumulative rewards."""
     room = max(_NARROWEST, width - 24)
     steps = trace.steps[-room:]
     yield Text(
         f"{trace.name}: {trace.count} steps, mean reward {trace.reward_sum / max(1, trace.count):.3g}", style="bold"
     )
     if not steps:
-        yield Text("it has not done anything yet", style="dim")
+        yield Text("no steps yet", style="dim")
         return
     first = trace.count - len(steps) + 1
     yield Text(f"steps {first} to {trace.count}", style="dim")
@@ -74,7 +74,7 @@ def agent_lines(trace: AgentTrace, width: int) -> Iterator[Text]:
 
 
 def _actions(actions: Sequence[str]) -> Iterator[Text]:
-    """A line an action, a mark where it was taken."""
+    """One line per action, with a mark at each step that took it."""
     for action in sorted(set(actions), key=_by_number):
         marks = "".join(_MARK if each == action else " " for each in actions)
         yield Text.assemble((f"{action[:20]:>20}  ", ""), (marks, "cyan"), (f"  {actions.count(action)}", "dim"))
@@ -88,7 +88,7 @@ def _by_number(action: str) -> tuple[int, float, str]:
 
 
 def _levels(title: str, values: Sequence[float], words: Callable[[float], str]) -> Iterator[Text]:
-    """A curve of so many lines: the highest value on top, the lowest at the bottom."""
+    """A curve of `_HEIGHT` lines, labelled with the highest and the lowest value."""
     low, high = min(values), max(values)
     if low == high:
         yield Text.assemble((f"{title:>20}  ", ""), ("─" * len(values), "cyan"), (f"  always {words(high)}", "dim"))

@@ -1,4 +1,4 @@
-"""What is known from earlier runs, for programs: figures and observations as JSON and as rows of a table."""
+"""The history for programs: category figures and observations as JSON and as flat rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GIVEN = ("cores", "memory_bytes", "disk_bytes", "gpus", "walltime_s")
 
 
 def figures_document(figures: CategoryFigures) -> dict[str, Any]:
-    """A category's figures."""
+    """A category's figures as JSON."""
     return {
         "site": figures.site,
         "workflow": figures.workflow,
@@ -31,7 +31,7 @@ def _spread(spread: Spread | None) -> dict[str, float] | None:
 
 
 def observation_document(kept: Kept) -> dict[str, Any]:
-    """One observation."""
+    """One observation as JSON."""
     seen = kept.observation
     used = {name: getattr(seen.usage, name) for name in _USED}
     return _about(kept) | {
@@ -43,7 +43,7 @@ def observation_document(kept: Kept) -> dict[str, Any]:
 
 
 def observation_row(kept: Kept) -> dict[str, Any]:
-    """One observation without anything nested: a row of a spreadsheet, the same columns for all."""
+    """One observation as a flat row with the same columns for all observations."""
     seen = kept.observation
     row = _about(kept) | {f"given_{name}": seen.given[name] for name in _GIVEN}
     for name in _USED:

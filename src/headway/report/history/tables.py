@@ -1,4 +1,4 @@
-"""What is known from earlier runs, as tables: a line a category, or a line an attempt."""
+"""Tables of the history for the terminal: by category, or by attempt."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from headway.report.words import NOTHING, amount, moment
 
 
 class _Line(Struct, frozen=True):
-    """A category and its figures, or the name of a workflow above its categories."""
+    """A category with its figures, or a workflow's name above its categories."""
 
     name: str
     figures: CategoryFigures | None
 
 
 def category_table(rows: Sequence[CategoryFigures], width: int) -> list[Text]:
-    """A line a category, below its workflow; the site is named where there are several."""
+    """One line per category, below the name of its workflow; the site is named if there are several."""
     sites = {row.site for row in rows}
     lines: list[_Line] = []
     for (workflow, site), members in groupby(rows, key=lambda row: (row.workflow, row.site)):
@@ -35,7 +35,7 @@ def category_table(rows: Sequence[CategoryFigures], width: int) -> list[Text]:
 
 
 def attempt_table(observations: Iterable[Observation], width: int) -> list[Text]:
-    """A line an attempt."""
+    """One line per attempt."""
     rows = list(observations)
     names = [f"{row.task}, attempt {row.attempt}" if row.attempt > 1 else row.task for row in rows]
     return table_lines("task", names, rows, _ATTEMPT_FIELDS, width, total=False)

@@ -1,1 +1,1 @@
-"""A simulated batch queue, predicted waits and plans: figures, tables and pages."""
+"""Reports on batch queues: a simulated queue, predicted waits, and plans for a workflow."""

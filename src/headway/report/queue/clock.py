@@ -1,4 +1,4 @@
-"""What time it is in a simulated queue: hours of the day and dates, where the log tells them."""
+"""`Clock`: hours of the day and dates of a simulated queue, where its log has them."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _QUARTER_S = 900.0
 class Clock(Struct, frozen=True):
     """Turns seconds since the first submission into hours and dates.
 
-    Where no date is known, `dated` is false, and the first submission counts as midnight of day 0.
+    If no date is known, `dated` is false and the first submission counts as midnight of day 0.
     """
 
-    started_at: float = 0.0  # of the first submission, seconds since the epoch
+    started_at: float = 0.0  # the first submission, in seconds since the epoch
     dated: bool = False
     zone: tzinfo = UTC
     zone_name: str = "UTC"
 
     @property
     def hours_are(self) -> str:
-        """What an hour of the day means here."""
+        """What hours of the day refer to: the name of a time zone, or the first submission."""
         return self.zone_name if self.dated else "since the first submission"
 
     def hours_of_day(self, at_s: Seconds) -> NDArray[np.int64]:
-        """The hour, 0 to 23, of each time."""
+        """The hour of the day, 0 to 23, of each time."""
         epoch_s = at_s + self.started_at
-        # How far local time is ahead is asked once a quarter of an hour: clocks change on one.
+        # One UTC offset per quarter of an hour is enough: clocks only change at full quarters.
         quarters, place = np.unique(np.floor_divide(epoch_s, _QUARTER_S), return_inverse=True)
         ahead_s = np.array([self._ahead_s(float(quarter) * _QUARTER_S) for quarter in quarters])
         hours: NDArray[np.int64] = np.floor_divide(epoch_s + ahead_s[place], 3600.0).astype(np.int64) % 24
@@ -45,33 +45,33 @@ class Clock(Struct, frozen=True):
         return ahead.total_seconds() if ahead else 0.0
 
     def moment(self, at_s: float) -> datetime:
-        """Date and time on the machine's clock; only the time of day means something where nothing is dated."""
+        """Date and time on the machine's clock; without a known date only the time of day is meaningful."""
         return datetime.fromtimestamp(self.started_at + at_s, self.zone)
 
     def at(self, moment: datetime) -> float:
-        """Seconds from the first submission to a date; one without a zone is of the machine's own."""
+        """Seconds from the first submission to `moment`; without a time zone it is in the machine's own."""
         local = moment if moment.tzinfo else moment.replace(tzinfo=self.zone)
         return local.timestamp() - self.started_at
 
     def day_begins(self, at_s: float) -> float:
-        """The midnight before."""
+        """The last midnight at or before `at_s`."""
         return self.at(self.moment(at_s).replace(hour=0, minute=0, second=0, microsecond=0, fold=0))
 
     def day_after(self, at_s: float) -> float:
-        """The midnight after; a day on which clocks change is an hour longer or shorter."""
+        """The next midnight after `at_s`; a day on which clocks change has 23 or 25 hours."""
         return self.day_begins(self.day_begins(at_s) + 1.25 * DAY_S)
 
     def words(self, at_s: float) -> str:
-        """`1996-10-03 14:05`, or `day 12, 14:05` where no date is known; the first day is day 0."""
+        """`1996-10-03 14:05`, or `day 12, 14:05` if no date is known; the first day is day 0."""
         now = self.moment(at_s)
         return f"{now:%Y-%m-%d %H:%M}" if self.dated else f"day {at_s // DAY_S:,.0f}, {now:%H:%M}"
 
 
 def clock_of(started_at: float | None, header: dict[str, str]) -> Clock:
-    """The clock of a log whose header may name its zone, as the Standard Workload Format does.
+    """The clock of a log, with the time zone that its header names (Standard Workload Format).
 
-    `TimeZoneString` is a name that knows of summer time; `TimeZone`, seconds ahead of UTC, is its forerunner. A zone
-    that this machine does not know counts as not told.
+    `TimeZoneString` is the name of a zone with its daylight saving time; the older `TimeZone` is the offset from UTC in
+    seconds. Without a zone that this machine knows, times are in UTC.
     """
     if started_at is None:
         return Clock()

@@ -1,4 +1,4 @@
-"""Curves that go up and down in steps: how many nodes are busy, how many jobs wait."""
+"""`Steps`: a step function of time, such as the number of busy nodes or of waiting jobs."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ Values = NDArray[np.float64]
 
 
 class Steps(Struct, frozen=True):
-    """A value from each time until the next: 0 before the first, and 0 from the last on."""
+    """A value from each time until the next; 0 before the first time and from the last time on."""
 
     at_s: Seconds
     value: Values
 
     def peak(self) -> float:
-        """The highest step, however short."""
+        """The highest value, however short it lasts."""
         return float(self.value.max(initial=0.0))
 
     def total(self, from_s: float, to_s: float) -> float:
-        """Value times seconds between two times."""
+        """The integral (value x seconds) between two times."""
         before, after = self._summed(np.array([from_s, to_s]))
         return float(after - before)
 
     def means(self, borders_s: Seconds) -> Values:
-        """The mean between each border and the next: exact, however many steps there are in between."""
+        """The exact mean between each border and the next."""
         means: Values = np.diff(self._summed(borders_s)) / np.diff(borders_s)
         return means
 
     def peaks(self, borders_s: Seconds) -> Values:
-        """The highest step between each border and the next."""
+        """The highest value between each border and the next."""
         if not len(self.at_s):
             return np.zeros(len(borders_s) - 1)
         at = np.searchsorted(self.at_s, borders_s, side="right")
-        value = np.concatenate([[0.0], self.value])  # value[at]: what holds at a border
+        value = np.concatenate([[0.0], self.value])  # value[at]: the value at a border
         begins, ends = at[:-1], np.searchsorted(self.at_s, borders_s[1:], side="left")
-        # Each piece is value[begin..end]; reduceat takes pairs, of which every second is the gap to the next.
+        # Each piece is value[begin..end]; reduceat also reduces the gaps between pieces, which [::2] drops.
         pairs = np.stack([begins, ends + 1], axis=1).ravel()
         found: Values = np.maximum.reduceat(np.concatenate([value, [0.0]]), pairs)[::2]
         return found
 
     def _summed(self, at_s: Seconds) -> Values:
-        """Value times seconds from the beginning up to each time: linear between steps, so interpolation is exact."""
+        """The integral from the beginning to each time; linear between steps, so interpolation is exact."""
         if not len(self.at_s):
             return np.zeros(len(at_s))
         sums = np.concatenate([[0.0], np.cumsum(self.value[:-1] * np.diff(self.at_s))])
@@ -53,7 +53,7 @@ class Steps(Struct, frozen=True):
 
 
 def steps(begins_s: Seconds, ends_s: Seconds, weights: NDArray[np.int64] | None = None) -> Steps:
-    """The sum of the weights (1 each) of all that has begun and not ended; what ends as it begins is never seen."""
+    """Sum the weights (default: 1 each) of the intervals that have begun and not ended; empty ones do not count."""
     weight = np.ones(len(begins_s), np.int64) if weights is None else weights
     at_s = np.concatenate([begins_s, ends_s])
     change = np.concatenate([weight, -weight])

@@ -1,4 +1,4 @@
-"""Who runs where in a stretch of time: jobs laid out on rows of nodes, and the lanes in which they wait."""
+"""The layout of a Gantt chart: rows of nodes for the jobs that run in a time window, lanes for those that wait."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from headway.model.batch_log import BatchJobs, Seconds
 from headway.report.queue.clock import Clock
 from headway.report.queue.curves import Steps
 
-MOST_JOBS = 20_000  # in a window: more cannot be told apart
+MOST_JOBS = 20_000  # in a window: more cannot be distinguished
 _NEARLY = 0.95
 
 Span = tuple[float, float]
-Rows = tuple[int, int]  # from the first row up to, without, the last
+Rows = tuple[int, int]  # the first row, and the one after the last
 
 
 class Placed(Struct, frozen=True):
-    """A job that runs in the window, and its rows: one piece if there was a gap for it."""
+    """A job that runs in the window and its rows: one piece if a gap was wide enough."""
 
-    job: int  # its place in the log
+    job: int  # its index in the log
     pieces: list[Rows]
 
 
 class Gantt(Struct, frozen=True):
-    """A window of a schedule."""
+    """The layout of a time window of a schedule."""
 
     from_s: float
     to_s: float
     running: list[Placed]
-    waiting: list[tuple[int, int]]  # a job and its lane
+    waiting: list[tuple[int, int]]  # (job, lane)
     lanes: int
 
 
 def busiest_day(jobs: BatchJobs, start_s: Seconds, busy_nodes: Steps, clock: Clock) -> Span:
-    """The day with the most node time in use; of those that are within 5% of it, the one that starts the most jobs.
+    """The day with the most busy node time; among days within 5% of it, the one on which the most jobs start.
 
-    Of the first day and the last there is only what is part of the schedule.
+    The first and last day are cut to the time span of the schedule.
     """
     first_s = float(jobs.submit_s.min())
     end_s = float((start_s + jobs.run_s).max())
@@ -56,16 +56,16 @@ def busiest_day(jobs: BatchJobs, start_s: Seconds, busy_nodes: Steps, clock: Clo
 
 
 def in_window(jobs: BatchJobs, start_s: Seconds, window: Span) -> NDArray[np.bool_]:
-    """Who runs in it."""
+    """A mask of the jobs that run in the window."""
     inside: NDArray[np.bool_] = (start_s < window[1]) & (start_s + jobs.run_s > window[0])
     return inside
 
 
 def gantt_of(jobs: BatchJobs, start_s: Seconds, window: Span) -> Gantt:
-    """Lay the window's jobs out, in the order in which they start.
+    """Lay out the window's jobs in the order in which they start.
 
-    A job gets the lowest gap that holds all of it, and the lowest free rows if there is none. These are rows of a
-    picture: a scheduler that counts nodes does not say which.
+    A job gets the lowest gap that is wide enough, or the lowest free rows if there is none. Rows are not node numbers:
+    a scheduler that only counts nodes does not say which nodes a job has.
     """
     chosen = np.flatnonzero(in_window(jobs, start_s, window))
     chosen = chosen[np.argsort(start_s[chosen], kind="stable")]
@@ -83,7 +83,7 @@ def gantt_of(jobs: BatchJobs, start_s: Seconds, window: Span) -> Gantt:
 
 
 class _Rows:
-    """Free rows as gaps, the lowest first."""
+    """The free rows as gaps, lowest first."""
 
     def __init__(self, machine: int) -> None:
         self._gaps: list[Rows] = [(0, machine)]
@@ -117,7 +117,7 @@ class _Rows:
 
 
 def _lanes(chosen: list[int], submit_s: Seconds, start_s: Seconds) -> tuple[list[tuple[int, int]], int]:
-    """Who waits gets the lowest lane that is free: there are as many lanes as jobs that wait at once."""
+    """Give each waiting job the lowest free lane, so that there are as many lanes as jobs that wait at once."""
     free: list[int] = []
     taken: list[tuple[float, int]] = []
     lanes = 0

@@ -1,4 +1,4 @@
-"""A window of a schedule as SVG: jobs as boxes on rows of nodes, below them who waits, on the same axis of time."""
+"""A Gantt chart as SVG: running jobs as boxes on rows of nodes, waiting jobs as lines below, on one time axis."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from html import escape
 from msgspec import Struct
 
 from headway.model.batch_log import BatchJobs, Seconds
-from headway.report.queue.axis import number_marks
-from headway.report.queue.charts import LEFT, RIGHT, WIDTH, grid, label, svg, time_axis
+from headway.report.charts import LEFT, RIGHT, WIDTH, grid, label, number_marks, svg
 from headway.report.queue.clock import Clock
 from headway.report.queue.gantt import Gantt
+from headway.report.queue.time_axis import time_axis
 from headway.report.queue.words import waited
 from headway.report.words import count
 
@@ -19,10 +19,10 @@ MOST_BOXES = 3_000
 _TOP, _AXIS, _GAP = 8.0, 26.0, 16.0  # pixels
 _LEAST_HEIGHT, _MOST_HEIGHT, _ROW = 160.0, 520.0, 6.0
 _LANE, _LEAST_LANE, _MOST_LANES_HEIGHT = 5.0, 1.0, 260.0
-_EDGED_FROM = 2.0  # an edge would hide a smaller box
-_NAMED_FROM = (46.0, 13.0)  # how wide and high a box must be to have its number in it
+_EDGED_FROM = 2.0  # pixels: an edge would cover a smaller box
+_NAMED_FROM = (46.0, 13.0)  # the least width and height of a box that shows the job's number
 
-# How long a job waited before it ran, up to so many seconds, and its colour: from grey over blue to red.
+# Classes of waits: name, longest wait in seconds, and colour, from grey over blue to red.
 WAITS = (
     ("not at all", 0.0, "#a9b4bf"),
     ("up to 1 h", 3_600.0, "#6cb8d8"),
@@ -30,11 +30,11 @@ WAITS = (
     ("up to a day", 86_400.0, "#7a5cc0"),
     ("longer", float("inf"), "#c2476f"),
 )
-_INK = {colour: "#1b1f24" for _, _, colour in WAITS[:2]}  # of the number in a light box
+_INK = {colour: "#1b1f24" for _, _, colour in WAITS[:2]}  # text colour in light boxes
 
 
 class Drawing(Struct, frozen=True):
-    """The picture, and how much of it could not be drawn."""
+    """The SVG and how many jobs are not in it."""
 
     picture: str
     jobs: int
@@ -43,7 +43,7 @@ class Drawing(Struct, frozen=True):
 
 
 class _Frame(Struct, frozen=True):
-    """From times and rows to pixels."""
+    """Turns times and rows into pixels."""
 
     from_s: float
     to_s: float
@@ -55,29 +55,18 @@ class _Frame(Struct, frozen=True):
         return LEFT + (WIDTH - LEFT - RIGHT) * (inside - self.from_s) / (self.to_s - self.from_s)
 
     def y(self, row: float) -> float:
-        """The first row is at the bottom."""
+        """Pixels from the top; the first row is at the bottom."""
         return _TOP + self.height * (1 - row / self.rows)
 
 
 def draw(gantt: Gantt, jobs: BatchJobs, start_s: Seconds, clock: Clock) -> Drawing:
-    """The whole picture. Where there are too many jobs, those with the least node time in the window are left out."""
+    """The whole chart; if there are too many jobs, those with the least node time in the window are left out."""
     height = min(_MOST_HEIGHT, max(_LEAST_HEIGHT, _ROW * jobs.machine))
     frame = _Frame(gantt.from_s, gantt.to_s, jobs.machine, height)
-
-    def node_s(place: int) -> float:
-        job = gantt.running[place].job
-        begin, end = max(start_s[job], gantt.from_s), min(start_s[job] + jobs.run_s[job], gantt.to_s)
-        return float(jobs.nodes[job] * (end - begin))
-
-    drawn, boxes = [], 0
-    for place in sorted(range(len(gantt.running)), key=node_s, reverse=True):
-        boxes += len(gantt.running[place].pieces)
-        if boxes > MOST_BOXES:
-            break
-        drawn.append(place)
-    words = _words(jobs, start_s, clock)
+    drawn = _largest(gantt, jobs, start_s)
+    words = _tooltip(jobs, start_s, clock)
     parts = [grid([mark for mark in number_marks(jobs.machine, 5) if mark[0] <= jobs.machine], frame.y)]
-    for place in sorted(drawn):
+    for place in drawn:
         parts += _boxes(frame, gantt, place, jobs, start_s, words)
     bottom = _TOP + height
     parts.append(f'<path class="frame" d="M{LEFT:g} {_TOP:g}H{WIDTH - RIGHT:g}"/>')
@@ -101,6 +90,23 @@ def draw(gantt: Gantt, jobs: BatchJobs, start_s: Seconds, clock: Clock) -> Drawi
     return Drawing(picture, len(drawn), len(gantt.running) - len(drawn), waits_left_out)
 
 
+def _largest(gantt: Gantt, jobs: BatchJobs, start_s: Seconds) -> list[int]:
+    """The running jobs with the most node time in the window, as many as can be drawn, in layout order."""
+
+    def node_s(place: int) -> float:
+        job = gantt.running[place].job
+        begin, end = max(start_s[job], gantt.from_s), min(start_s[job] + jobs.run_s[job], gantt.to_s)
+        return float(jobs.nodes[job] * (end - begin))
+
+    drawn, boxes = [], 0
+    for place in sorted(range(len(gantt.running)), key=node_s, reverse=True):
+        boxes += len(gantt.running[place].pieces)
+        if boxes > MOST_BOXES:
+            break
+        drawn.append(place)
+    return sorted(drawn)
+
+
 def _boxes(
     frame: _Frame, gantt: Gantt, place: int, jobs: BatchJobs, start_s: Seconds, words: Callable[[int], str]
 ) -> Iterator[str]:
@@ -120,7 +126,7 @@ def _boxes(
     yield "</g>"
 
 
-def _words(jobs: BatchJobs, start_s: Seconds, clock: Clock) -> Callable[[int], str]:
+def _tooltip(jobs: BatchJobs, start_s: Seconds, clock: Clock) -> Callable[[int], str]:
     def words(job: int) -> str:
         wait_s = float(start_s[job] - jobs.submit_s[job])
         return (

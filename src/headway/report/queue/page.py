@@ -1,4 +1,4 @@
-"""A simulated queue as one HTML page: figures, curves over time, bars by size and hour, a window of the schedule."""
+"""The HTML page of a simulated queue: figures, curves over time, bars by size and hour, and a Gantt chart."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from html import escape
 from msgspec import Struct
 
 from headway.model.batch_log import BatchJobs, Seconds
+from headway.report.charts import duration_marks, number_marks
 from headway.report.page_style import legend, page_of, quiet_paragraph, table
-from headway.report.queue.axis import duration_marks, number_marks
 from headway.report.queue.charts import Bar, Curve, bar_chart, curve_chart
 from headway.report.queue.clock import Clock
 from headway.report.queue.gantt import MOST_JOBS, Span, busiest_day, gantt_of, in_window
@@ -21,16 +21,14 @@ from headway.report.words import count, harmless, share
 _BUSY, _JOBS, _NODES = "#2f7d4f", "#e8762d", "#9b7fd1"
 _WAIT, _SLOWDOWN = "#2f6fb5", "#e8762d"
 
-_ROOM_FOR_NAMES = 9  # bars with a name such as 129-256 below, and their value above
+_ROOM_FOR_NAMES = 9  # bars that have room for a name such as 129-256 below and a value above
 
 _STYLE = """
-  .lead { font-size: 1.1rem }
   .tiles { display: flex; flex-wrap: wrap; gap: .7rem; margin: 1.2rem 0 }
   .tile { flex: 1 1 7rem; border: 1px solid var(--line); border-radius: 8px; padding: .4rem .7rem }
   .tile b { display: block; font-size: 1.3rem; font-weight: 600; white-space: nowrap }
   .tile span { font-size: .82rem; color: var(--quiet) }
   .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 0 1.2rem }
-  figure { margin: .6rem 0 } figcaption { font-size: .9rem; font-weight: 600 }
   svg { width: 100% } .long { min-width: 44rem }
   svg text { font-family: inherit }
   .grid { stroke: #8c959f; stroke-opacity: .28; fill: none }
@@ -40,12 +38,12 @@ _STYLE = """
   .job text { font-weight: 600; pointer-events: none }
   .job:hover rect { stroke: var(--ink); stroke-width: 1.4 }
   path:hover { stroke-opacity: 1 }
-  details { margin: 1rem 0 } summary { cursor: pointer }
+  details { margin: 1rem 0 }
 """
 
 
 class QueuePage(Struct, frozen=True):
-    """What a page is made of."""
+    """The content of the page."""
 
     jobs: BatchJobs
     start_s: Seconds
@@ -53,10 +51,10 @@ class QueuePage(Struct, frozen=True):
     curves: QueueCurves
     clock: Clock
     settings: Sequence[str]  # how it was simulated, in words
-    window: Span | None = None  # for the schedule; by default the busiest day
+    window: Span | None = None  # of the Gantt chart; None: the busiest day
 
     def html(self) -> str:
-        """The whole page."""
+        """The page as HTML."""
         return page_of(f"{harmless(self.summary.name)}: a simulated queue", _STYLE, self._body())
 
     def _body(self) -> Iterator[str]:
@@ -85,7 +83,7 @@ class QueuePage(Struct, frozen=True):
         yield "<h2>Over time</h2>"
         curves, machine = self.curves, self.summary.machine
         percent = Curve(
-            "Nodes in use, of all; the line is a longer mean",
+            "Share of nodes in use; the line is the mean over a longer time",
             curves.busy_nodes,
             _BUSY,
             lambda value: f"{value:.0f}% busy",
@@ -94,14 +92,14 @@ class QueuePage(Struct, frozen=True):
             marks=lambda most: [(value, f"{value:g}%") for value in (0.0, 25.0, 50.0, 75.0, most)],
         )
         waiting = Curve(
-            "Jobs that wait: mean, and fainter the most at once",
+            "Waiting jobs: mean, and in a fainter colour the maximum",
             curves.waiting_jobs,
             _JOBS,
             lambda value: f"{times(value)} jobs",
             peaks=True,
         )
         wanted = Curve(
-            f"Nodes that they want; the machine has {machine:,}",
+            f"Nodes that waiting jobs request; the machine has {machine:,}",
             curves.waiting_nodes,
             _NODES,
             lambda value: f"{value:,.0f} nodes",
@@ -118,7 +116,7 @@ class QueuePage(Struct, frozen=True):
         if len(names) <= _ROOM_FOR_NAMES:
             yield _pair(names, groups, said, values=True)
             return
-        yield quiet_paragraph("Up to so many nodes, and more than the bar before.")
+        yield quiet_paragraph("Labels are the largest number of nodes; each bar begins above the previous label.")
         yield _pair([_thousands(min(it.most_nodes, self.summary.machine)) for it in self.summary.sizes], groups, said)
 
     def _by_hour(self) -> Iterator[str]:
@@ -126,7 +124,7 @@ class QueuePage(Struct, frozen=True):
         yield quiet_paragraph(
             f"Hours of {self.clock.zone_name}."
             if self.clock.dated
-            else "The log has no date: hours are counted from the first submission, not from midnight."
+            else "The log has no date: hours count from the first submission, not from midnight."
         )
         found = {each.hour: each.waits for each in self.summary.hours}
         names = [str(hour) if hour % 2 == 0 else "" for hour in range(24)]
@@ -139,12 +137,12 @@ class QueuePage(Struct, frozen=True):
         yield f"<h2>{title}: {escape(self._from_to(window))}</h2>"
         inside = int(in_window(self.jobs, self.start_s, window).sum())
         if inside > MOST_JOBS:
-            yield quiet_paragraph(f"{inside:,} jobs run in it, too many to be told apart: choose less with --window.")
+            yield quiet_paragraph(f"{inside:,} jobs run in this time, too many to draw: choose less with --window.")
             return
         drawing = draw(gantt_of(self.jobs, self.start_s, window), self.jobs, self.start_s, self.clock)
         yield quiet_paragraph(
-            "Rows are for the picture: a job stands where there was a gap for it, in several pieces if there was none. "
-            "Below, who waits, from submission to start. Colours say how long a job waited; point at it for the rest."
+            "Rows are not node numbers: a job is drawn in the first gap that is wide enough, or in several pieces. "
+            "Lines below are waiting jobs, from submission to start. Colours show how long a job waited; point at one."
         )
         yield legend((name, colour) for name, _, colour in WAITS)
         yield f'<div class="wide">{drawing.picture}</div>'
@@ -157,7 +155,7 @@ class QueuePage(Struct, frozen=True):
             yield quiet_paragraph(f"Not drawn: {', and '.join(left_out)}.")
 
     def _from_to(self, window: Span) -> str:
-        """`Wednesday, 1997-02-12`, or from when to when."""
+        """`Wednesday, 1997-02-12` for a whole day, otherwise begin and end."""
         begin, end = (self.clock.words(at_s) for at_s in window)
         if self.clock.day_begins(window[0]) == window[0] and self.clock.day_after(window[0]) == window[1]:
             day = begin.rpartition(" ")[0].rstrip(",")
@@ -193,7 +191,7 @@ def _tiles(summary: QueueSummary) -> str:
 
 
 def _pair(names: Sequence[str], groups: Sequence[Waits | None], said: Sequence[str], *, values: bool = False) -> str:
-    """Mean waits and mean slowdowns beside each other."""
+    """Two bar charts side by side: mean waits and mean slowdowns."""
     waits, slowdowns = [], []
     for name, group, about in zip(names, groups, said, strict=True):
         if group is None:

@@ -1,4 +1,4 @@
-"""The plans for a workflow side by side, over several futures: how long, how many jobs, at what price."""
+"""Plans for a workflow compared over several simulated futures: makespan, jobs and node-hours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from rich.text import Text
 
 from headway.model.units import format_duration
@@ -17,20 +17,20 @@ from headway.report.words import count, share
 
 
 class Alternative(Struct, frozen=True):
-    """A plan, as it fared in several futures."""
+    """A plan's results over several futures."""
 
     plan: str
-    makespan_s: float  # on average
+    makespan_s: float  # mean
     shortest_s: float
     longest_s: float
     first_wait_s: float
     jobs: float
     node_hours: float
-    on_the_front: bool = False  # whether no other is both sooner through and cheaper
+    on_the_front: bool = False  # the Pareto front: no other plan is both faster and cheaper
 
 
 def alternatives_of(passages: dict[str, list[Passage]]) -> list[Alternative]:
-    """The plans that got the workflow through in every future, the soonest first."""
+    """The plans that finished the workflow in every future, fastest first."""
     found = []
     for plan, its in passages.items():
         if any(passage.status != "succeeded" for passage in its):
@@ -48,21 +48,18 @@ def alternatives_of(passages: dict[str, list[Passage]]) -> list[Alternative]:
             )
         )
     found.sort(key=lambda it: it.makespan_s)
-    front, cheapest = [], math.inf
-    for alternative in found:
-        best_so_far = alternative.node_hours < cheapest
+    cheapest = math.inf
+    for place, alternative in enumerate(found):
+        found[place] = structs.replace(alternative, on_the_front=alternative.node_hours < cheapest)
         cheapest = min(cheapest, alternative.node_hours)
-        front.append(Alternative(**{name: getattr(alternative, name) for name in _FIGURES}, on_the_front=best_so_far))
-    return front
-
-
-_FIGURES = tuple(name for name in Alternative.__struct_fields__ if name != "on_the_front")
+    return found
 
 
 def recommended(alternatives: Sequence[Alternative], thrift: float) -> Alternative:
-    """The best, if `thrift` (0 to 1) is how much a tenth less node-hours is worth against a tenth less time.
+    """The plan with the best trade-off between makespan and node-hours.
 
-    Of those that are about as good, within a hundredth, the cheapest.
+    `thrift` (0 to 1) is the weight of node-hours: the cost is a weighted sum of logarithms, so that equal relative
+    savings count equally. Among plans within 0.01 of the least cost, the one with the fewest node-hours.
     """
 
     def cost(it: Alternative) -> float:
@@ -73,7 +70,7 @@ def recommended(alternatives: Sequence[Alternative], thrift: float) -> Alternati
 
 
 def plan_table(alternatives: Sequence[Alternative], chosen: Alternative, width: int) -> list[Text]:
-    """A line a plan; those on the front, between soonest and cheapest, are marked."""
+    """One line per plan; an asterisk marks plans on the Pareto front of makespan and node-hours."""
     fields = [
         Field("makespan", "expected", lambda row: format_duration(row.makespan_s), 90),
         Field("makespan", "from", lambda row: format_duration(row.shortest_s), 60),
@@ -88,8 +85,8 @@ def plan_table(alternatives: Sequence[Alternative], chosen: Alternative, width: 
 
 
 def advice(alternatives: Sequence[Alternative], chosen: Alternative, futures: int) -> str:
-    """The sentence that says what to do, and why."""
-    words = f"{chosen.plan}: expected to be through after {format_duration(chosen.makespan_s)}"
+    """One sentence: which plan to choose and how it compares with the fastest and the cheapest other plan."""
+    words = f"{chosen.plan}: expected to finish after {format_duration(chosen.makespan_s)}"
     others = [it for it in alternatives if it is not chosen]
     soonest = min(others, key=lambda it: it.makespan_s, default=None)
     cheapest = min(others, key=lambda it: it.node_hours, default=None)

@@ -1,4 +1,4 @@
-"""When each job of a simulated queue started, as a table for programs."""
+"""The start times of a simulated queue's jobs as CSV."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLUMNS = "job,submit,nodes,req,run,start"
 
 
 def starts_lines(jobs: BatchJobs, start_s: Seconds) -> Iterator[str]:
-    """A heading, and a line a job in the order of submission; times in seconds from the first submission."""
+    """The header, then one line per job in the order of submission; times in seconds since the first submission."""
     yield f"{COLUMNS}\n"
     times = (_written(column) for column in (jobs.submit_s, jobs.req_s, jobs.run_s, start_s))
     for number, (nodes, submit, req, run, start) in enumerate(zip(jobs.nodes.tolist(), *times, strict=True), start=1):
@@ -20,7 +20,7 @@ def starts_lines(jobs: BatchJobs, start_s: Seconds) -> Iterator[str]:
 
 
 def _written(seconds: Seconds) -> list[str]:
-    """Whole numbers as such, others with all their digits."""
+    """Whole numbers without a decimal point, others with all their digits."""
     if np.all(seconds == np.floor(seconds)):
         return [str(second) for second in seconds.astype(np.int64).tolist()]
     return [str(int(second)) if second.is_integer() else repr(second) for second in seconds.tolist()]

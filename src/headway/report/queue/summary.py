@@ -1,4 +1,4 @@
-"""The figures of a simulated batch queue: who waited how long, and how busy the machine was."""
+"""The figures of a simulated batch queue: waits, slowdowns, queue lengths and utilisation."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from headway.model.batch_log import BatchJobs, Seconds
 from headway.report.queue.clock import Clock
 from headway.report.queue.curves import Steps, steps
 
-BOUND_S = 10.0  # jobs shorter than this count as so long, or their slowdown would drown all others
+BOUND_S = 10.0  # shorter jobs count as this long, because their slowdowns would dominate the mean
 
 Mask = NDArray[np.bool_]
 
 
 class Spread(Struct, frozen=True):
-    """A figure over some jobs."""
+    """Mean and quantiles of a figure over a group of jobs."""
 
     mean: float
     median: float
-    p90: float  # nine of ten jobs have at most this
+    p90: float  # the 90% quantile
     max: float
 
 
 class Waits(Struct, frozen=True):
-    """How some jobs fared."""
+    """Waits and slowdowns of a group of jobs."""
 
     jobs: int
     wait_s: Spread
     bounded_slowdown: Spread
-    waited: float  # the share that waited at all
-    started_at_once: float
+    waited: float  # share of jobs that waited
+    started_at_once: float  # share of jobs that did not
 
 
 class SizeClass(Struct, frozen=True):
-    """Jobs of about the same size: more than half of `most_nodes`, and no more than it."""
+    """Jobs of similar size: more than half of `most_nodes` and at most `most_nodes`."""
 
     least_nodes: int
     most_nodes: int
@@ -44,14 +44,14 @@ class SizeClass(Struct, frozen=True):
 
 
 class HourOfDay(Struct, frozen=True):
-    """Jobs that were submitted between this hour and the next."""
+    """Jobs submitted within one hour of the day."""
 
     hour: int
     waits: Waits
 
 
 class QueueLength(Struct, frozen=True):
-    """What is waiting, over the whole span and at its worst."""
+    """Mean and maximum of the waiting jobs and of the nodes that they request."""
 
     mean_jobs: float
     peak_jobs: int
@@ -60,25 +60,25 @@ class QueueLength(Struct, frozen=True):
 
 
 class QueueSummary(Struct, frozen=True):
-    """What a queue did with its jobs."""
+    """All figures of a simulated queue."""
 
     name: str
     jobs: int
     machine: int  # nodes
     span_s: float  # from the first submission to the last end
     submissions_s: float  # from the first submission to the last
-    utilisation: float  # busy node-seconds of those that the machine has in the span
-    utilisation_while_submitting: float | None  # the same from the first submission to the last
+    utilisation: float  # busy node-seconds over all node-seconds in the span
+    utilisation_while_submitting: float | None  # the same between the first and the last submission
     waits: Waits
     queue: QueueLength
     sizes: list[SizeClass]
-    hours: list[HourOfDay]  # only those with jobs
-    hours_are: str  # of which zone, or since when they are counted
+    hours: list[HourOfDay]  # only hours with jobs
+    hours_are: str  # the time zone, or what hours are counted from
     left_out: dict[str, int]
 
 
 class QueueCurves(Struct, frozen=True):
-    """The same over time."""
+    """Busy nodes, waiting jobs and the nodes that they request, over time."""
 
     busy_nodes: Steps
     waiting_jobs: Steps
@@ -86,7 +86,7 @@ class QueueCurves(Struct, frozen=True):
 
 
 def curves_of(jobs: BatchJobs, start_s: Seconds) -> QueueCurves:
-    """What is busy and what waits at every moment."""
+    """The curves of jobs that start at `start_s`."""
     return QueueCurves(
         steps(start_s, start_s + jobs.run_s, jobs.nodes),
         steps(jobs.submit_s, start_s),
@@ -95,14 +95,16 @@ def curves_of(jobs: BatchJobs, start_s: Seconds) -> QueueCurves:
 
 
 def bounded_slowdown(wait_s: Seconds, run_s: Seconds) -> Seconds:
-    """How many times longer than it ran each job took: the bounded slowdown of Feitelson, Rudolph, Schwiegelshohn,
-    Sevcik and Wong, *Theory and Practice in Parallel Job Scheduling*, JSSPP 1997, with a bound of 10 s."""
+    """The bounded slowdown of each job: (wait + run time) / max(run time, 10 s), at least 1.
+
+    Feitelson, Rudolph, Schwiegelshohn, Sevcik and Wong, *Theory and Practice in Parallel Job Scheduling*, JSSPP 1997.
+    """
     slowdown: Seconds = np.maximum(1.0, (wait_s + run_s) / np.maximum(run_s, BOUND_S))
     return slowdown
 
 
 def summary_of(jobs: BatchJobs, start_s: Seconds, clock: Clock, curves: QueueCurves | None = None) -> QueueSummary:
-    """All figures of jobs, of which there is at least one, that start at `start_s`."""
+    """All figures of at least one job, given when each job starts."""
     curves = curves or curves_of(jobs, start_s)
     first_s, last_s = float(jobs.submit_s.min()), float(jobs.submit_s.max())
     end_s = float((start_s + jobs.run_s).max())
@@ -149,7 +151,7 @@ def _spread(values: Seconds) -> Spread:
 
 
 def _size_classes(nodes: NDArray[np.int64]) -> list[tuple[int, int, Mask]]:
-    """Least and most nodes of each class, a power of two at its end, and who is in it: 1, 2, 3 to 4, 5 to 8 …"""
+    """The size classes 1, 2, 3 to 4, 5 to 8, …: least nodes, most nodes, and a mask of the class's jobs."""
     powers = 2 ** np.arange(int(nodes.max()).bit_length() + 1)
     place = np.searchsorted(powers, nodes, side="left")
     return [

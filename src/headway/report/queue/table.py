@@ -1,4 +1,4 @@
-"""A simulated queue for people at a terminal: a few sentences, then by size of the jobs, then by hour of the day."""
+"""Tables of a simulated queue for the terminal: by job size and by hour of submission."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 from rich.text import Text
 
 from headway.report.columns import Field, table_lines
-from headway.report.queue.summary import HourOfDay, QueueSummary, Waits
+from headway.report.queue.summary import QueueSummary, SizeClass
 from headway.report.queue.words import between, sizes, times, waited
 from headway.report.words import share
 
@@ -16,15 +16,8 @@ _HOURS_A_ROW = 4
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
-class _Size(Struct, frozen=True):
-    """A row of the table by size."""
-
-    waits: Waits
-    node_share: float
-
-
 class _Hours(Struct, frozen=True):
-    """A row of the table by hour: some hours together."""
+    """Several hours of the day together."""
 
     jobs: int
     mean_wait_s: float
@@ -33,9 +26,8 @@ class _Hours(Struct, frozen=True):
 
 
 def size_table(summary: QueueSummary, width: int) -> list[Text]:
-    """A line a size class, and one of all jobs."""
+    """One line per size class, and one for all jobs."""
     names = [sizes(group, summary.machine) for group in summary.sizes]
-    rows = [_Size(group.waits, group.node_share) for group in summary.sizes]
     fields = [
         Field("", "jobs", lambda row: f"{row.waits.jobs:,}", 80),
         Field("", "node time", lambda row: share(row.node_share), 30),
@@ -46,12 +38,12 @@ def size_table(summary: QueueSummary, width: int) -> list[Text]:
         Field("wait", "longest", lambda row: waited(row.waits.wait_s.max), 52),
         Field("", "mean slowdown", lambda row: times(row.waits.bounded_slowdown.mean), 85),
     ]
-    every = _Size(summary.waits, 1.0)
-    return table_lines("nodes", [*names, "all"], [*rows, every], fields, width, total=True)
+    every = SizeClass(1, summary.machine, summary.waits, 1.0)
+    return table_lines("nodes", [*names, "all"], [*summary.sizes, every], fields, width, total=True)
 
 
 def hour_table(summary: QueueSummary, width: int) -> list[Text]:
-    """Four hours a line, if there are jobs in them."""
+    """One line for each four hours in which jobs were submitted."""
     found = {between(first, _HOURS_A_ROW): _together(summary, first) for first in range(0, 24, _HOURS_A_ROW)}
     names, rows = zip(*((name, row) for name, row in found.items() if row.jobs), strict=True)
     fields = [
@@ -64,14 +56,14 @@ def hour_table(summary: QueueSummary, width: int) -> list[Text]:
 
 
 def hour_line(summary: QueueSummary) -> Text:
-    """The mean wait of every hour as a row of blocks."""
+    """The mean wait of each hour of the day as a sparkline."""
     found = {each.hour: each.waits.wait_s.mean for each in summary.hours}
     line = Text("mean wait, hour by hour: 0 ")
     return line.append(sparkline([found.get(hour) for hour in range(24)]), style="cyan").append(" 24")
 
 
 def sparkline(values: Sequence[float | None]) -> str:
-    """A block a value, the higher the greater; a blank for what is not known.
+    """One block character per value; a blank for None.
 
     >>> sparkline([0, 5, None, 10])
     '▁▅ █'
@@ -82,7 +74,7 @@ def sparkline(values: Sequence[float | None]) -> str:
 
 
 def _together(summary: QueueSummary, first: int) -> _Hours:
-    """The hours from `first` on as one row: means weighted by jobs."""
+    """Four hours from `first` on as one row; means are weighted by the number of jobs."""
     chosen = [each for each in summary.hours if first <= each.hour < first + _HOURS_A_ROW]
     jobs = sum(each.waits.jobs for each in chosen)
 
@@ -94,9 +86,5 @@ def _together(summary: QueueSummary, first: int) -> _Hours:
         jobs,
         mean([each.waits.wait_s.mean for each in chosen]),
         mean([each.waits.started_at_once for each in chosen]),
-        mean([_slowdown(each) for each in chosen]),
+        mean([each.waits.bounded_slowdown.mean for each in chosen]),
     )
-
-
-def _slowdown(each: HourOfDay) -> float:
-    return each.waits.bounded_slowdown.mean

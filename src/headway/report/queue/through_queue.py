@@ -1,4 +1,4 @@
-"""What became of a workflow that went through a batch queue: how long it took, waited, and what it held for that."""
+"""A workflow's simulated run through a batch queue under each plan: makespan, waits and node-hours."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from headway.report.columns import Field, table_lines
 from headway.report.queue.words import waited
 from headway.report.words import count, share
 
-_SAME_S = 1.0  # nobody is a second faster
+_SAME_S = 1.0  # makespans within a second count as equal
 
 
 class Passage(Struct, frozen=True):
-    """A workflow's way through the queue under one plan."""
+    """The figures of one run under one plan."""
 
     plan: str
     status: str
-    makespan_s: float  # from its beginning to the end of its last task
+    makespan_s: float  # from the start of the run to the end of its last task
     jobs: int
     expired: int  # jobs that ended before their tasks did
-    first_wait_s: float  # until the first of its jobs started
-    mean_wait_s: float  # of a job
-    node_hours: float  # that its jobs held
-    busy_share: float  # of them, in which tasks ran
+    first_wait_s: float  # of the job that started first
+    mean_wait_s: float  # over all jobs that started
+    node_hours: float  # held by all jobs
+    busy_share: float  # share of the node-hours in which tasks ran
 
 
 def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
-    """Fold a simulated run's records."""
+    """Compute the figures from a simulated run's records."""
     began = ended = 0.0
     status = "unfinished"
     submitted: dict[str, records.Submit] = {}
@@ -42,7 +42,7 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
     released: set[str] = set()
     cores_of_node = 1.0
     busy_core_s = 0.0
-    holding: dict[tuple[str, int], float] = {}  # cores of attempts under way
+    holding: dict[tuple[str, int], float] = {}  # cores of running attempts
     for record in journal:
         match record:
             case records.RunStarted():
@@ -84,7 +84,7 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
 
 
 def passage_table(passages: Sequence[Passage], width: int) -> list[Text]:
-    """A line a plan, the soonest through first."""
+    """One line per plan, fastest first."""
     rows = sorted(passages, key=lambda passage: (passage.status != "succeeded", passage.makespan_s))
     fields = [
         Field("", "makespan", lambda row: waited(row.makespan_s), 90),
@@ -102,19 +102,19 @@ def passage_table(passages: Sequence[Passage], width: int) -> list[Text]:
 
 
 def verdict(passages: Sequence[Passage]) -> str:
-    """Which plan was through first, and by how much."""
-    through = sorted((it for it in passages if it.status == "succeeded"), key=lambda passage: passage.makespan_s)
-    if not through:
-        return "no plan got the workflow through"
-    best = through[0]
-    equals = [it.plan for it in through if it.makespan_s - best.makespan_s < _SAME_S]
-    after = f"through first, after {waited(best.makespan_s)}"
+    """One sentence: which plan finished first, and how much longer the next one took."""
+    finished = sorted((it for it in passages if it.status == "succeeded"), key=lambda passage: passage.makespan_s)
+    if not finished:
+        return "no plan finished the workflow"
+    best = finished[0]
+    equals = [it.plan for it in finished if it.makespan_s - best.makespan_s < _SAME_S]
+    after = f"first, after {waited(best.makespan_s)}"
     if len(equals) == 1:
-        words = f"{best.plan} is {after}, with {count(best.jobs, 'job')}"
+        words = f"{best.plan} finishes {after}, with {count(best.jobs, 'job')}"
     else:
-        words = f"{', '.join(equals[:-1])} and {equals[-1]} are {after}"
-    if len(through) > len(equals):
-        other = through[len(equals)]
+        words = f"{', '.join(equals[:-1])} and {equals[-1]} finish {after}"
+    if len(finished) > len(equals):
+        other = finished[len(equals)]
         longer = other.makespan_s - best.makespan_s
         more = share(longer / best.makespan_s) if best.makespan_s else waited(longer)
         words += f"; {other.plan} takes {more} longer"

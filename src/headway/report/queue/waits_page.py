@@ -1,4 +1,4 @@
-"""How right models of queue waits were, as one HTML page: figures, and a reliability plot."""
+"""The HTML page on the accuracy of wait models: figures and a reliability diagram."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from html import escape
 from msgspec import Struct
 
 from headway.model.wait_score import WaitScore
+from headway.report.charts import LEFT, label, svg
 from headway.report.page_style import grouped_table, legend, page_of, quiet_paragraph, table
-from headway.report.queue.charts import LEFT, label, svg
 from headway.report.queue.waits_table import ModelScores, lasting, ratio, waits_headline
 from headway.report.words import count, harmless, share
 
 COLOURS = ("#2f6fb5", "#8c959f", "#2f7d4f", "#e8762d", "#9b7fd1", "#c94f7c", "#b08800", "#3aa6a6")
 _SIDE, _TOP, _BOTTOM, _RIGHT = 420.0, 12.0, 44.0, 24.0  # pixels
-_SHOWN = ("0.5", "0.9", "0.95")  # of the quantiles, beside errors
+_SHOWN = ("0.5", "0.9", "0.95")  # quantiles in the table of errors
 
 _STYLE = """
   figure { max-width: 36rem }
@@ -27,7 +27,7 @@ _STYLE = """
 
 
 class WaitsPage(Struct, frozen=True):
-    """What a page is made of."""
+    """The content of the page."""
 
     name: str  # of the log
     machine: int
@@ -35,7 +35,7 @@ class WaitsPage(Struct, frozen=True):
     scored: Sequence[ModelScores]
 
     def html(self) -> str:
-        """The whole page."""
+        """The page as HTML."""
         return page_of(f"{harmless(self.name)}: predicted waits", _STYLE, self._body())
 
     def _body(self) -> Iterator[str]:
@@ -44,34 +44,34 @@ class WaitsPage(Struct, frozen=True):
         jobs = self.scored[0].all.jobs
         yield quiet_paragraph(
             f"{count(jobs, 'job')} on {count(self.machine, 'node')}. Simulated by Headway: {', '.join(self.settings)}. "
-            "Every model is asked when a job is submitted, and knows of jobs that have started by then. "
-            "The command headway policies has a line on each model."
+            "Each model predicts when a job is submitted and knows only the jobs that have started by then. "
+            "The command headway policies describes each model in a line."
         )
         to_wait = [row.to_wait for row in self.scored]
         yield "<h2>Jobs that the plan made wait</h2>"
         yield _table(to_wait)
         yield quiet_paragraph(
-            "The plan is what the scheduler itself expects, and what scheduler-estimate says. Absolute errors "
-            "are of the one figure that a plan would be made with; signed ones above 0 say too long. Waits within: how "
-            "many were not longer than the predicted quantile; as many as the heading says would be right. Pinball: "
-            "the mean loss of all predicted quantiles, the less the better."
+            "The plan is what the scheduler itself expects; scheduler-estimate predicts exactly that. Errors are those "
+            "of the single figure that a planner would use; a signed error above 0 means that predictions are too "
+            "long. Waits within: the share of waits no longer than the predicted quantile; ideally the share in the "
+            "heading. Pinball: the mean pinball loss over all predicted quantiles; lower is better."
         )
         yield "<h2>Reliability</h2>"
         yield quiet_paragraph(
-            "How many waits were within each predicted quantile, of the jobs that the plan made wait. On the dashed "
-            "line as many as promised; above it predictions are too cautious, below it too sure."
+            "The share of waits within each predicted quantile, for the jobs that the plan made wait. On the dashed "
+            "line predictions are calibrated; above it they are too cautious, below it too optimistic."
         )
         names = [each.name for each in to_wait]
         yield legend(zip(names, _colours(names), strict=True))
         yield f'<figure><div class="wide">{reliability_chart(to_wait)}</div></figure>'
         yield f"<details><summary>figures</summary>{_coverage(to_wait)}</details>"
         yield "<h2>All jobs</h2>"
-        yield quiet_paragraph("Also those that could start at once, which is no question to the scheduler's own plan.")
+        yield quiet_paragraph("Includes jobs that could start at once, which the scheduler's own plan knows exactly.")
         yield _table([row.all for row in self.scored])
 
 
 def reliability_chart(scored: Sequence[WaitScore]) -> str:
-    """Promised shares across, shares that came true upwards."""
+    """The reliability diagram: predicted quantiles on the x axis, shares of waits within them on the y axis."""
 
     def x(value: float) -> float:
         return LEFT + _SIDE * value
@@ -85,9 +85,8 @@ def reliability_chart(scored: Sequence[WaitScore]) -> str:
         parts.append(f'<path class="grid" d="M{x(0):.1f} {y(at):.1f}H{x(1):.1f}M{x(at):.1f} {y(0):.1f}V{y(1):.1f}"/>')
         parts.append(label(LEFT - 7, y(at) + 4, share(at), anchor="end"))
         parts.append(label(x(at), y(0) + 17, share(at)))
-    parts.append(label(x(0.5), y(0) + 36, "predicted quantile: so many were promised"))
-    turned = f'transform="rotate(-90 14 {y(0.5):.1f})"'
-    parts.append(f"<g {turned}>{label(14, y(0.5), 'waits that were within it')}</g>")
+    parts.append(label(x(0.5), y(0) + 36, "predicted quantile"))
+    parts.append(label(14, y(0.5), "share of waits within it", turned=True))
     parts.append(f'<path class="right" d="M{x(0):.1f} {y(0):.1f}L{x(1):.1f} {y(1):.1f}"/>')
     for each, colour in zip(scored, _colours([each.name for each in scored]), strict=True):
         points = [(float(at), covered) for at, covered in each.covered.items()]
@@ -128,7 +127,7 @@ def _table(scored: Sequence[WaitScore]) -> str:
 
 
 def _coverage(scored: Sequence[WaitScore]) -> str:
-    """What the reliability plot shows."""
+    """The figures of the reliability diagram."""
     shares = list(scored[0].covered)
     rows = ([escape(each.name), *(share(each.covered[at]) for at in shares)] for each in scored)
     return table(["model", *(_quantile(at) for at in shares)], rows)

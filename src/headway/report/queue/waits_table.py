@@ -1,4 +1,4 @@
-"""How right models of queue waits were, for people at a terminal."""
+"""The accuracy of wait models as a table for the terminal."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from headway.report.words import count, share
 
 
 class ModelScores(Struct, frozen=True):
-    """A model on the jobs that the plan makes wait, and on all jobs."""
+    """A model's scores on the jobs that the scheduler's plan makes wait, and on all jobs."""
 
     to_wait: WaitScore
     all: WaitScore
 
 
 def waits_table(scored: Sequence[ModelScores], width: int) -> list[Text]:
-    """A line a model."""
+    """One line per model."""
     fields = [
         Field("mean error", "absolute", lambda row: lasting(row.to_wait.absolute_error_s), 90),
         Field("mean error", "of plan's", lambda row: ratio(row.to_wait.to_plan), 85),
@@ -37,22 +37,22 @@ def waits_table(scored: Sequence[ModelScores], width: int) -> list[Text]:
 
 
 def waits_headline(scored: Sequence[ModelScores]) -> str:
-    """The answer in one sentence."""
+    """One sentence: the model with the smallest error, and how it compares with the scheduler's own plan."""
     best = min((row.to_wait for row in scored), key=lambda each: each.absolute_error_s)
-    words = f"{best.name} errs least: by {lasting(best.absolute_error_s)} on average"
+    words = f"{best.name} has the smallest error: {lasting(best.absolute_error_s)} on average"
     if best.to_plan is not None and best.to_plan != 1:
-        words += f", {ratio(best.to_plan)} times what the scheduler's own plan errs by"
-    words += f"; {count(best.jobs, 'job')} that the plan made wait did so for {lasting(best.mean_wait_s)} on average"
-    return words
+        words += f", {ratio(best.to_plan)} times the error of the scheduler's own plan"
+    jobs = f"{count(best.jobs, 'job')} that the plan made wait"
+    return f"{words}; {jobs} waited {lasting(best.mean_wait_s)} on average"
 
 
 def lasting(seconds: float) -> str:
-    """`0 s`, `1h 32m`, `-5m 10s`."""
+    """A duration that may be negative: `0 s`, `1h 32m`, `-5m 10s`."""
     if abs(seconds) < 0.05:
         return "0 s"
     return f"-{format_duration(-seconds)}" if seconds < 0 else format_duration(seconds)
 
 
 def ratio(value: float | None) -> str:
-    """`0.48`; nothing to compare with is a dash."""
+    """`0.48`; a dash for None."""
     return "-" if value is None else f"{value:.2f}"

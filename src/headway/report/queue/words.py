@@ -1,4 +1,4 @@
-"""Figures of a simulated queue as people read them."""
+"""Figures of a simulated queue as text."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ def times(slowdown: float) -> str:
 
 
 def sizes(group: SizeClass, machine: int) -> str:
-    """`1`, `5-8`; nobody is larger than the machine."""
+    """The sizes in a class, up to that of the machine: `1`, `5-8`."""
     most = min(group.most_nodes, machine)
     return f"{most:,}" if group.least_nodes == most else f"{group.least_nodes:,}-{most:,}"
 
 
 def between(hour: int, hours: int = 1) -> str:
-    """`08-12`: from eight until twelve."""
+    """A time of day: `08-12` is from eight to twelve."""
     return f"{hour:02d}-{hour + hours:02d}"
 
 
 def headline(summary: QueueSummary) -> str:
-    """The answer in one sentence."""
+    """One sentence: mean wait, share of jobs that start at once, utilisation."""
     waits = summary.waits
     return (
         f"jobs wait {waited(waits.wait_s.mean)} on average, {share(waits.started_at_once)} start at once, and the "
@@ -38,7 +38,7 @@ def headline(summary: QueueSummary) -> str:
 
 
 def telling(summary: QueueSummary) -> dict[str, str]:
-    """The figures behind it, by what they are about."""
+    """More figures in words, by topic."""
     wait, slowdown, queue = summary.waits.wait_s, summary.waits.bounded_slowdown, summary.queue
     said = {
         "wait": f"median {waited(wait.median)}, 90% within {waited(wait.p90)}, longest {waited(wait.max)}",
@@ -54,5 +54,5 @@ def telling(summary: QueueSummary) -> dict[str, str]:
 
 
 def leaving_out(summary: QueueSummary) -> str:
-    """`12 (no processors), 3 (never ran)`; nothing if nothing was."""
+    """`12 (no processors), 3 (never ran)`; empty if no jobs were left out."""
     return ", ".join(f"{number:,} ({why})" for why, number in summary.left_out.items() if number)

@@ -1,1 +1,1 @@
-"""What a run came to: its summary, the table at its end, one task's story."""
+"""Reports on one run: its summary, the closing table, use of resources, and the history of a single task."""

@@ -1,4 +1,4 @@
-"""A run's summary as one JSON document; `docs/command-line.md` lists its keys."""
+"""A run's summary as a JSON document; `docs/command-line.md` lists its keys."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 from headway.journal.folder import RunFolder
 from headway.model.resources import Resources
-from headway.report.run.figures import Figures, Ledger
+from headway.report.run.figures import Figures, ResourceTotals
 from headway.report.run.summary import RunSummary
 from headway.version import __version__
 
 
 def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> dict[str, Any]:
-    """All that a program may want to know of a run."""
+    """The document of `headway status --json` and `headway run --json`."""
     settings = summary.settings
     whole = summary.whole()
     return {
@@ -63,7 +63,7 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
 
 
 def amounts(resources: Resources) -> dict[str, float | None]:
-    """Every amount by name; a time limit of null is none."""
+    """The non-zero amounts by name, and always the walltime: null means no limit."""
     return {name: value for name, value in resources.amounts().items() if value or name == "walltime_s"}
 
 
@@ -81,18 +81,18 @@ def _figures(figures: Figures) -> dict[str, Any]:
         "attempts": figures.attempts,
         "attempts_lost": figures.lost,
         "run_time_s": figures.run_s,
-        "resources": {resource: _ledger(ledger) for resource, ledger in figures.ledgers.items()},
+        "resources": {resource: _totals(totals) for resource, totals in figures.totals.items()},
     }
 
 
-def _ledger(ledger: Ledger) -> dict[str, float | int | None]:
+def _totals(totals: ResourceTotals) -> dict[str, float | int | None]:
     return {
-        "asked_mean": ledger.asked_mean,
-        "used_mean": ledger.used_mean,
-        "used_max": ledger.used_max if ledger.used_count else None,
-        "measured": ledger.used_count,
-        "allocated_s": ledger.allocated,
-        "consumed_s": ledger.consumed,
-        "wasted_s": ledger.wasted,
-        "awe": ledger.awe,
+        "asked_mean": totals.asked_mean,
+        "used_mean": totals.used_mean,
+        "used_max": totals.used_max if totals.used_count else None,
+        "measured": totals.used_count,
+        "allocated_s": totals.allocated,
+        "consumed_s": totals.consumed,
+        "wasted_s": totals.wasted,
+        "awe": totals.awe,
     }

@@ -1,4 +1,4 @@
-"""The last words of a run: what became of it, the table, what failed and where to look."""
+"""The closing report of a run on the terminal: the table, failed tasks with their output, and a headline."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from headway.journal.folder import Project, RunFolder
 from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import SiteError
 from headway.model.units import format_duration
+from headway.report.run.end_table import end_table
 from headway.report.run.summary import Failure, RunSummary
-from headway.report.run.table import end_table
 from headway.report.saying import say, show
 from headway.report.words import count, harmless, share
 
@@ -25,7 +25,7 @@ _TAIL_BYTES = 8192
 
 
 def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> None:
-    """Everything that is worth saying when a run is over."""
+    """Print the closing report."""
     whole = summary.whole()
     if whole.attempts:
         console.print()
@@ -46,12 +46,11 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> No
     if learned:
         show(console, learned)
     directory = summary.settings.directory if summary.settings else str(folder.path.parents[2])
-    places = Text(f"results in {directory}, journal in {shown(folder.path)}", style="dim")
-    show(console, places)
+    show(console, f"results in {directory}, journal in {shown(folder.path)}", "dim")
 
 
 def headline(summary: RunSummary) -> Text:
-    """One sentence: how it ended, how many tasks, how long it took."""
+    """One sentence: how the run ended, how long it took, and its tasks by outcome."""
     whole = summary.whole()
     name = harmless(summary.settings.name) if summary.settings else ""
     run = summary.settings.run if summary.settings else ""
@@ -78,8 +77,8 @@ def headline(summary: RunSummary) -> Text:
 
 
 def compared(summary: RunSummary, folder: RunFolder) -> str:
-    """How well memory was used, beside the run before, where this one began with what was learned; else nothing."""
-    ours = summary.whole().ledgers["memory_bytes"].awe
+    """Memory efficiency of this run and of the previous one; empty unless this run used learned sizes."""
+    ours = summary.whole().totals["memory_bytes"].awe
     earlier = [other for other in Project(folder.directory).runs() if int(other.run) < int(folder.run)]
     if not summary.learned_from or ours is None or not earlier:
         return ""
@@ -87,15 +86,15 @@ def compared(summary: RunSummary, folder: RunFolder) -> str:
         journal = SqliteJournal(earlier[-1].journal, read_only=True)
         before = RunSummary.of(journal)
         journal.close()
-    except SiteError:  # it cannot be read any more
+    except SiteError:  # the earlier journal is unreadable
         return ""
-    theirs = before.whole().ledgers["memory_bytes"].awe
+    theirs = before.whole().totals["memory_bytes"].awe
     same = before.settings and summary.settings and before.settings.name == summary.settings.name
     return f"memory AWE {share(ours)}, in run {earlier[-1].run} it was {share(theirs)}" if same and theirs else ""
 
 
 def _print_reasons(console: Console, summary: RunSummary) -> None:
-    """Where some results stood, why the others were made again."""
+    """Why tasks ran, in a run that reused other results."""
     reasons = summary.reasons.most_common(_MOST_REASONS)
     for (category, because), tasks in reasons:
         say(console, Text.assemble("ran: ", (harmless(category), "bold"), f" ({tasks:,}), {harmless(because)}"))
@@ -119,7 +118,7 @@ def _print_failures(console: Console, summary: RunSummary, folder: RunFolder) ->
 
 
 def last_words(folder: RunFolder, failure: Failure) -> list[str]:
-    """The end of what the failed attempt wrote to its standard error, or else to its standard output."""
+    """The last lines of the failed attempt's standard error, or of its standard output if that is empty."""
     if not failure.attempt:
         return []
     attempt = folder.attempt(failure.task, failure.attempt)
@@ -143,7 +142,7 @@ def _tail(path: Path) -> list[str]:
 
 
 def shown(path: Path) -> str:
-    """A path as short as it can be said from here."""
+    """The path, relative to the working directory if it lies below."""
     try:
         relative = os.path.relpath(path)
     except OSError:
@@ -152,7 +151,7 @@ def shown(path: Path) -> str:
 
 
 def elsewhere(summary: RunSummary) -> str:
-    """The option that a command needs if it is not given in the workflow's own directory."""
+    """The `-C` option that commands need outside of the workflow's directory; empty inside."""
     directory = summary.settings.directory if summary.settings else "."
     try:
         here = os.getcwd()

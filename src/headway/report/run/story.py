@@ -1,4 +1,4 @@
-"""One task's story: why it ran, what each attempt was given and used, and how it came to where it is."""
+"""`Story`: the history of one task in a run: why it ran, its attempts, and its state."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ State = Literal["succeeded", "reused", "failed", "cut-off", "running", "waiting"
 
 
 class Attempt(Struct, frozen=True):
-    """An attempt and how it ended; without an outcome it is under way, or was lost with its node."""
+    """An attempt and its outcome; without an outcome it is running or was lost with its node."""
 
     launch: Launch
     outcome: Outcome | None = None
-    lost: str | None = None  # what is known of the node's end
+    lost: str | None = None  # why the node was lost
 
 
 class Story(Struct, frozen=True):
-    """All that the journal tells of one task."""
+    """Everything in the journal about one task."""
 
     task: Task
     run: str
@@ -53,18 +53,18 @@ class Story(Struct, frozen=True):
 
 
 def tasks_of(journal: Journal) -> dict[str, Task]:
-    """Every task of the run."""
+    """All tasks of the run by id."""
     added = journal.replay(kinds=["tasks-added"])
     return {task.id: task for record in added if isinstance(record, TasksAdded) for task in record.tasks}
 
 
 def settings_of(journal: Journal) -> RunStarted:
-    """What the run was started with."""
+    """The record of the run's start, with its settings."""
     return next(record for record in journal.replay(kinds=["run-started"]) if isinstance(record, RunStarted))
 
 
 def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
-    """The story of `task`, one of `tasks`."""
+    """The story of `task`; `tasks` are all tasks of the run."""
     settings = settings_of(journal)
     attempts: list[Attempt] = []
     reused_from: str | None = None
@@ -87,7 +87,7 @@ def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
                 inputs = record
     attempts = _with_losses(journal, attempts)
     state = _state(attempts, reused_from, given_up)
-    withdrawn = cancelled and state == "waiting"  # one that was running may have come to its end all the same
+    withdrawn = cancelled and state == "waiting"  # an attempt that was running may still have finished
     cut_off_by = _failed_ancestors(journal, task, tasks) if state == "waiting" and not withdrawn else {}
     if withdrawn or cut_off_by:
         state = "cut-off"
@@ -121,7 +121,7 @@ def _state(attempts: list[Attempt], reused_from: str | None, given_up: Why | Non
 
 
 def _with_losses(journal: Journal, attempts: list[Attempt]) -> list[Attempt]:
-    """Attempts without an end: lost, if there was another one after them or their node was lost since."""
+    """Mark attempts without an outcome as lost if a later attempt exists or their node was lost since."""
     if all(attempt.outcome for attempt in attempts):
         return attempts
     losses = [record for record in journal.replay(kinds=["node-lost"]) if isinstance(record, NodeLost)]
@@ -135,7 +135,7 @@ def _with_losses(journal: Journal, attempts: list[Attempt]) -> list[Attempt]:
 
 
 def _failed_ancestors(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> dict[str, Why]:
-    """The tasks above that failed for good, nearest first."""
+    """The ancestors that failed for good, nearest first."""
     failed = {record.task: record.why for record in journal.replay(kinds=["give-up"]) if isinstance(record, GiveUp)}
     if not failed:
         return {}

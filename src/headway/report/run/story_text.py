@@ -1,4 +1,4 @@
-"""A task's story, told to people."""
+"""A task's story as text for the terminal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STATES = {
 
 
 def tell(console: Console, story: Story) -> None:
-    """The whole story: where the task is, why it ran, and each attempt."""
+    """Print the story: the task's state, why it ran, and each attempt."""
     title = Text.assemble(
         (harmless(story.task.id), "bold"),
         f", run {story.run} of {harmless(story.workflow)}: ",
@@ -43,17 +43,17 @@ def tell(console: Console, story: Story) -> None:
 
 
 def _reasons(story: Story) -> list[str]:
-    """Why it ran, or why it did not."""
+    """Why the task ran, or why it did not."""
     lines = []
     if story.attempts:
         lines.append(f"it ran because: {harmless(story.attempts[0].launch.because)}")
     if story.reused_from is not None:
         lines.append(
-            f"it was not run: the result of run {story.reused_from} stands, since neither the task nor its inputs "
-            f"changed (headway why {shlex.quote(story.task.id)} --run {story.reused_from} tells more)"
+            f"it was not run: the result of run {story.reused_from} was reused, since neither the task nor its inputs "
+            f"changed (for details: headway why {shlex.quote(story.task.id)} --run {story.reused_from})"
         )
     if story.withdrawn:
-        lines.append("nobody wanted its result any more (it was cancelled)")
+        lines.append("it was cancelled before it had a result")
     for task, why in list(story.cut_off_by.items())[:5]:
         lines.append(f"it cannot run: {harmless(task)}, which it depends on, failed: {harmless(why.text)}")
     if story.state == "waiting":
@@ -70,8 +70,8 @@ def _waiting(story: Story) -> str:
         more = f" and {len(story.waits_for) - 3:,} more" if len(story.waits_for) > 3 else ""
         return f"it waits for {', '.join(harmless(task) for task in story.waits_for[:3])}{more}"
     if story.attempts:
-        return "it waits for room for another attempt, or for the run to be resumed"
-    return "nothing it depends on is missing: it waits for room, or for the run to be resumed"
+        return "it waits for free resources for another attempt, or for the run to be resumed"
+    return "all its dependencies are finished: it waits for free resources, or for the run to be resumed"
 
 
 def _tell_attempt(console: Console, attempt: Attempt) -> None:
@@ -85,15 +85,15 @@ def _tell_attempt(console: Console, attempt: Attempt) -> None:
     elif attempt.lost is not None:
         line.append(f": lost, {harmless(attempt.lost)}", style="yellow")
     else:
-        line.append(": no end is known yet", style="cyan")
+        line.append(": running", style="cyan")
     say(console, line)
     if launch.overtook:
-        say(console, f"  it went ahead of {harmless(launch.overtook)}, which did not fit then")
+        say(console, f"  it started before {harmless(launch.overtook)}, which did not fit at that time")
     console.print(_figures_table(attempt))
 
 
 def _figures_table(attempt: Attempt) -> Table:
-    """Given against used, resource by resource, and why that much."""
+    """For each resource: the amount given, the amount used, and why that amount was chosen."""
     launch, usage = attempt.launch, attempt.outcome.usage if attempt.outcome else Usage()
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
@@ -119,7 +119,7 @@ def _figures_table(attempt: Attempt) -> Table:
 
 
 def used_words(resource: str, measured: Measured | None) -> str:
-    """What was used, with a mark for how far that can be trusted; nothing where nothing was measured."""
+    """The amount used with a mark for its precision (`≈`, `≥`, `≤`); empty if not measured."""
     return f"{_MARKS[measured.quality]}{amount(resource, measured.value)}" if measured else ""
 
 
@@ -133,7 +133,7 @@ def _figures(why: Why) -> str:
 
 
 def _figure(value: Figure) -> str:
-    """A figure short enough to read; `--json` has all digits."""
+    """A figure in short form; `--json` has all digits."""
     if value is None:
         return "none"
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""`RunSummary`: a run's records folded into the figures that people ask for."""
+"""`RunSummary`: the figures of a run, updated with each of its records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headway.report.run.figures import Figures
 
 
 class Failure(Struct, frozen=True):
-    """A task that failed for good: why, and its last attempt (0 if there was none)."""
+    """A task that failed for good: why, and the number of its last attempt (0 if it had none)."""
 
     task: str
     category: str
@@ -26,33 +26,33 @@ class Failure(Struct, frozen=True):
 
 
 class RunSummary:
-    """Fold records with `apply`, in order; every figure is up to date at any time.
+    """Give it the run's records in order with `apply`; every figure is up to date after each record.
 
-    The live display, the end table, `status` and `run --json` all read the same summary. It holds a few words a task
-    (category, parents) and more only for those that are running, failed, or waiting for another attempt; outcomes are
-    added up and let go.
+    The live display, the end table, `status` and `run --json` all read this summary. Memory per task is small: category
+    and parents, and more only for tasks that are running, failed, or waiting for another attempt. Outcomes are added to
+    the totals and not kept.
     """
 
     def __init__(self) -> None:
         self.settings: RunStarted | None = None
         self.categories: dict[str, Figures] = {}
         self.limits = Resources()
-        self.learned_from = 0  # attempts of earlier runs
-        self.capacity: dict[str, tuple[str, Resources]] = {}  # by node, with the job's tag
+        self.learned_from = 0  # number of attempts of earlier runs in the history
+        self.capacity: dict[str, tuple[str, Resources]] = {}  # by node: the job's tag and the node's resources
         self.running: dict[str, Launch] = {}
-        self.troubles: dict[str, Outcome] = {}  # the last attempt of tasks that wait for another one
+        self.troubles: dict[str, Outcome] = {}  # the failed last attempt of tasks that wait for another one
         self.failures: dict[str, Failure] = {}
-        self.reasons: Counter[tuple[str, str]] = Counter()  # how many tasks of a category ran for which reason
-        self.jobs = 0  # that were asked for
-        self.calls: Counter[str] = Counter()  # of the batch system's commands
+        self.reasons: Counter[tuple[str, str]] = Counter()  # number of tasks by (category, reason for running)
+        self.jobs = 0  # submitted
+        self.calls: Counter[str] = Counter()  # calls of each batch system command
         self.stopping: str | None = None
         self.finished: str | None = None
         self.last_at = 0.0
         self._category_of: dict[str, Figures] = {}
         self._parents: dict[str, tuple[str, ...]] = {}
-        self._children: dict[str, list[str]] | None = None  # made when the first task fails
+        self._children: dict[str, list[str]] | None = None  # built when the first task fails
         self._cut_off: set[str] = set()
-        self._withdrawn: set[str] = set()  # tasks whose result nobody wants
+        self._withdrawn: set[str] = set()  # tasks that the user cancelled
         self._session_from = 0.0
         self._earlier_sessions_s = 0.0
         self._handlers: dict[type[records.Record], Callable[[Any], None]] = {
@@ -77,24 +77,24 @@ class RunSummary:
 
     @classmethod
     def of(cls, journal: Journal) -> Self:
-        """The summary of all that a journal holds so far."""
+        """The summary of all records in the journal."""
         summary = cls()
-        kinds = [str(each.__struct_config__.tag) for each in summary._handlers]  # the others need not even be read
+        kinds = [str(each.__struct_config__.tag) for each in summary._handlers]  # skip decoding the others
         for record in journal.replay(kinds=kinds):
             summary.apply(record)
         return summary
 
     def apply(self, record: Event | Decision) -> None:
-        """Take note of a record; one that tells nothing of interest here is passed over."""
+        """Update the figures; records of other kinds only move the time forward."""
         handler = self._handlers.get(type(record))
         if handler is not None:
             handler(record)
         self.last_at = record.at
 
-    # --- what it came to ---
+    # --- figures ---
 
     def whole(self) -> Figures:
-        """The figures of all categories together."""
+        """The sum of all categories' figures."""
         whole = Figures("all")
         for figures in self.categories.values():
             whole.add(figures)
@@ -105,25 +105,25 @@ class RunSummary:
         return self._category_of[task].name
 
     def is_cut_off(self, task: str) -> bool:
-        """Whether something that the task depends on failed."""
+        """Whether a task that this task depends on failed."""
         return task in self._cut_off
 
     def elapsed_s(self, now: float | None = None) -> float:
-        """How long managers have been at work on the run, without the breaks between stopping and resuming."""
+        """Seconds in which a manager worked on the run, without the breaks between stopping and resuming."""
         end = now if now is not None and self.finished is None else self.last_at
         return self._earlier_sessions_s + max(0.0, end - self._session_from)
 
     def available(self) -> Resources:
-        """What the run's nodes have; before there is a node, what one could have."""
+        """The resources of all the run's nodes; before the first node is up, the limits of one."""
         nodes = [capacity for _, capacity in self.capacity.values()]
         return sum(nodes[1:], nodes[0]) if nodes else self.limits
 
     def in_use(self) -> Resources:
-        """What running tasks hold."""
+        """The resources that running tasks hold."""
         held = (launch.resources for launch in self.running.values() for _ in (launch.node, *launch.also))
         return sum(held, Resources())
 
-    # --- how records change it ---
+    # --- handlers of records ---
 
     def _run_started(self, record: records.RunStarted) -> None:
         self.settings = record
@@ -187,7 +187,7 @@ class RunSummary:
         outcome = record.outcome
         launch = self.running.get(outcome.task)
         if launch is None or launch.attempt != outcome.attempt:
-            return  # late news of an attempt that was given up for lost
+            return  # a late result of an attempt that counts as lost
         del self.running[outcome.task]
         figures = self._category_of[outcome.task]
         figures.running -= 1
@@ -216,7 +216,7 @@ class RunSummary:
             self._cut_all([task])
 
     def _cut_all(self, tasks: Iterable[str]) -> None:
-        """Count tasks and all that depends on them as cut off."""
+        """Count tasks and all their descendants as cut off."""
         children = self._children_of_all()
         below = deque(tasks)
         while below:
@@ -231,7 +231,7 @@ class RunSummary:
         self.finished = record.status
 
     def _cut(self, task: str) -> bool:
-        """Count a task as cut off; False if it was already."""
+        """Count a task as cut off; return False if it was already counted."""
         if task in self._cut_off or task in self.failures:
             return False
         self._cut_off.add(task)

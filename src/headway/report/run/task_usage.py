@@ -1,4 +1,4 @@
-"""What was asked for and what was used, by category or by task: a run's summary with a few more books."""
+"""Resources given and used, by category or by task: a `RunSummary` that also sums CPU time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ By = Literal["category", "task"]
 
 
 class Last(Struct):
-    """A task's last attempt: what it was given; how it ended and what it used, once that is known."""
+    """A task's last attempt: the resources given and, once it has ended, the outcome."""
 
     attempt: int
     given: Resources
@@ -24,27 +24,27 @@ class Last(Struct):
 
     @property
     def usage(self) -> Usage:
-        """What it used; nothing is known of one that is under way or was lost."""
+        """What it used; empty while the attempt runs or if it was lost."""
         return self.outcome.usage if self.outcome else Usage()
 
 
 class Row(Struct):
-    """A line of the answer: a category or a task.
+    """The usage of a category or of a task.
 
-    Asked and used of a category are means, as in the table at a run's end; those of a task are its last attempt's.
-    Attempts, run time, waste and AWE are always those of all attempts.
+    Asked and used are means over a category's attempts, as in the table at a run's end, or those of a task's last
+    attempt. Attempts, run time, waste and AWE always cover all attempts.
     """
 
     name: str
     category: str
     figures: Figures
     cpu_s: float = 0.0
-    core_s: float = 0.0  # cores given times run time, of attempts whose CPU time is known
+    core_s: float = 0.0  # cores given x run time, over attempts whose CPU time is known
     last: Last | None = None
 
     @property
     def state(self) -> str:
-        """Where the task is; of a category, what is most worth knowing."""
+        """The task's state; for a category, the state of its tasks that needs most attention."""
         figures = self.figures
         counts = {
             "failed": figures.failed,
@@ -58,39 +58,39 @@ class Row(Struct):
 
     @property
     def busy(self) -> float | None:
-        """CPU time over cores times run time: the share of the given cores that did something."""
+        """CPU time over (cores x run time): the share of the given cores that was busy."""
         return self.cpu_s / self.core_s if self.core_s > 0 else None
 
     def asked(self, resource: str) -> float | None:
-        """What was given."""
-        return self.last.given[resource] if self.last else self.figures.ledgers[resource].asked_mean
+        """The amount given."""
+        return self.last.given[resource] if self.last else self.figures.totals[resource].asked_mean
 
     def used(self, resource: str) -> float | None:
-        """What was used at the peak."""
+        """The peak use."""
         if self.last:
             peak = self.peak(resource)
             return peak.value if peak else None
-        return self.figures.ledgers[resource].used_mean
+        return self.figures.totals[resource].used_mean
 
     def peak(self, resource: str) -> Measured | None:
-        """What the last attempt used, and how far that can be trusted."""
+        """The peak use of the last attempt, with its precision."""
         return self.last.usage.peak(resource) if self.last else None
 
     def add(self, other: Row) -> None:
-        """Take over another row's figures."""
+        """Add another row's figures."""
         self.figures.add(other.figures)
         self.cpu_s += other.cpu_s
         self.core_s += other.core_s
 
 
 class CategoryUsage(RunSummary):
-    """A summary that also knows CPU times."""
+    """A summary that also sums CPU time by category."""
 
     by: By = "category"
 
     def __init__(self) -> None:
         super().__init__()
-        self._busy: dict[str, tuple[float, float]] = {}  # CPU and core seconds
+        self._busy: dict[str, tuple[float, float]] = {}  # (CPU seconds, core seconds)
 
     def apply(self, record: Event | Decision) -> None:
         if isinstance(record, TaskEnded):
@@ -100,7 +100,7 @@ class CategoryUsage(RunSummary):
         super().apply(record)
 
     def rows(self) -> list[Row]:
-        """A row a category, or a task, in the order of the workflow."""
+        """One row per category, or per task, in the order of the workflow."""
         return [self._row(figures) for figures in self.categories.values()]
 
     def _row(self, figures: Figures) -> Row:
@@ -117,7 +117,7 @@ class CategoryUsage(RunSummary):
 
 
 class TaskUsage(CategoryUsage):
-    """The same books with every task in a category of its own, and the last attempt of each."""
+    """The same by task: every task is a category of its own, with its last attempt."""
 
     by: By = "task"
 
@@ -142,11 +142,11 @@ class TaskUsage(CategoryUsage):
 
     def _ended(self, launch: Launch, outcome: Outcome) -> None:
         super()._ended(launch, outcome)
-        self._last[outcome.task].outcome = structs.replace(outcome, outputs={})  # of no use here, and large
+        self._last[outcome.task].outcome = structs.replace(outcome, outputs={})  # large, and not needed here
 
 
 def total_of(rows: list[Row]) -> Row:
-    """All rows together; asked and used are means."""
+    """The sum of all rows; asked and used are means."""
     total = Row("all", "", Figures("all"))
     for row in rows:
         total.add(row)
@@ -154,7 +154,7 @@ def total_of(rows: list[Row]) -> Row:
 
 
 def flat(row: Row, by: By) -> dict[str, Any]:
-    """A row for programs: every figure in full, under a name with its unit; None where it is not known."""
+    """A row for JSON and CSV: every figure under a name with its unit; None if unknown."""
     figures, last = row.figures, row.last
     names: dict[str, Any] = {"category": row.category}
     if by == "task":
@@ -182,12 +182,12 @@ def flat(row: Row, by: By) -> dict[str, Any]:
     for resource in MEASURED:
         short = resource.removesuffix("_bytes")
         unit = resource.removeprefix(short)
-        ledger = figures.ledgers[resource]
+        totals = figures.totals[resource]
         answer |= {
             f"{short}_asked{unit}": row.asked(resource),
             f"{short}_used{unit}": row.used(resource),
-            f"{short}_most{unit}": ledger.used_max if ledger.used_count else None,
-            f"{short}_wasted_{'byte' if unit else 'core'}_s": ledger.wasted,
-            f"{short}_awe": ledger.awe,
+            f"{short}_most{unit}": totals.used_max if totals.used_count else None,
+            f"{short}_wasted_{'byte' if unit else 'core'}_s": totals.wasted,
+            f"{short}_awe": totals.awe,
         }
     return answer

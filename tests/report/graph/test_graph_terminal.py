@@ -1,4 +1,4 @@
-"""A graph in the terminal, small and large, on narrow screens and with names that want to be more."""
+"""Graphs in the terminal: small and large, on narrow screens, with names that need escaping."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headway.model.workflow import Workflow
 from headway.report.graph import names as graph_names
 from headway.report.graph.names import shared_prefix, shortened
 from headway.report.graph.shape import shape_of
-from headway.report.graph.tree import category_lines, headline, path_line, task_lines
+from headway.report.graph.terminal import category_lines, headline, path_line, task_lines
 from tests.report.graphs import diamond, graph, hostile
 
 
@@ -26,7 +26,7 @@ def tasks(instance: Instance, width: int = 100) -> list[str]:
     return [line.plain for line in task_lines(instance, shape_of(instance), width)]
 
 
-def test_a_glance() -> None:
+def test_the_overview() -> None:
     assert glance(diamond(recorded=True)) == [
         "flow: 6 tasks of 4 categories, 8 dependencies",
         "4 levels, at most 3 side by side (level 1)",
@@ -47,15 +47,15 @@ def test_a_single_task() -> None:
     assert found[2] == "critical path: 1 task; parallelism 1"
 
 
-def test_nothing() -> None:
+def test_an_empty_workflow() -> None:
     assert glance(Instance(Workflow("empty")))[0] == "empty: 0 tasks of 0 categories, 0 dependencies"
     assert tasks(Instance(Workflow("empty"))) == ["● on the critical path"]
 
 
-def test_run_times_that_are_missing_are_said() -> None:
+def test_missing_run_times_are_mentioned() -> None:
     instance = diamond(recorded=True)
     del instance.recorded["c"]
-    assert "run times are recorded for 5 of them; the others count nothing" in glance(instance)
+    assert "run times are recorded for 5 of the tasks; others count as 0" in glance(instance)
 
 
 def test_a_tree_of_tasks() -> None:
@@ -70,7 +70,7 @@ def test_a_tree_of_tasks() -> None:
     ]
 
 
-def test_many_tasks_are_a_list_with_every_one_of_them() -> None:
+def test_many_tasks_are_listed_completely() -> None:
     edges = {f"a.{place}": "" for place in range(300)} | {"end": " ".join(f"a.{place}" for place in range(300))}
     found = tasks(graph(edges))
     assert len(found) == 302
@@ -84,12 +84,12 @@ def test_a_deep_chain_is_not_indented_off_the_screen() -> None:
     assert glance(graph(edges))[3] == "  s \N{MULTIPLICATION SIGN} 100"
 
 
-def test_a_long_critical_path_is_told_in_part() -> None:
+def test_a_long_critical_path_is_abbreviated() -> None:
     edges = {f"s{place}": f"s{place - 1}" if place else "" for place in range(1000)}
     assert glance(graph(edges))[3].endswith("s8 → … 989 more … → s998 → s999")
 
 
-def test_categories_without_number_are_cut_at_a_hundred() -> None:
+def test_at_most_a_hundred_categories_are_listed() -> None:
     edges = {f"c{place}": "" for place in range(5000)} | {"large.1": "", "large.2": ""}
     found = glance(graph(edges))
     assert len(found) < 110
@@ -105,13 +105,13 @@ def test_it_fits_the_screen(width: int) -> None:
     assert max(map(cell_len, lines)) <= max(width, 62), "below sixty columns something has to stay"
 
 
-def test_names_stay_words() -> None:
+def test_names_are_escaped() -> None:
     for line in glance(hostile()) + tasks(hostile()):
         assert "\x1b" not in line
         assert "\n" not in line
 
 
-def test_what_all_names_share_is_said_once() -> None:
+def test_a_common_prefix_is_mentioned_once() -> None:
     edges = {"flow:sub:sort": "", "flow:sub:index": "flow:sub:sort"}
     found = glance(graph(edges))
     assert found[3] == "  sort → index"
@@ -122,11 +122,11 @@ def test_what_all_names_share_is_said_once() -> None:
     ("names", "shared"),
     [([], ""), (["a:b"], ""), (["a:b", "a:c"], "a:"), (["ab", "ac"], ""), (["a.b.c", "a.b.d", "a.x"], "a.")],
 )
-def test_shared_beginnings(names: list[str], shared: str) -> None:
+def test_common_prefixes(names: list[str], shared: str) -> None:
     assert shared_prefix(names) == shared
 
 
-def test_the_examples_of_names_are_true() -> None:
+def test_docstring_examples_of_names() -> None:
     result = doctest.testmod(graph_names)
     assert result.attempted > 1
     assert result.failed == 0

@@ -1,22 +1,31 @@
-"""Where the marks of an axis stand and what they say: dates or days, round numbers, round times."""
+"""The time axis of charts of a queue: marks at months, days or hours, with dates where the log has them."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from math import ceil, floor, log10
+from math import ceil, floor
 
+from headway.report.charts import LEFT, RIGHT, WIDTH, Mark, label, round_up
 from headway.report.queue.clock import DAY_S, Clock
 
-Mark = tuple[float, str]
-
-_MONTHS_FROM_S = 70 * DAY_S  # shorter stretches are marked by days,
-_DAYS_FROM_S = 2.5 * DAY_S  # and still shorter ones by hours
+_MONTHS_FROM_S = 70 * DAY_S  # a shorter time span has a mark for days,
+_DAYS_FROM_S = 2.5 * DAY_S  # and an even shorter one for hours
 _CLOCK_S = (1, 5, 15, 30, 60, 120, 300, 900, 1800, 3600, 7200, 10800, 21600, 43200)
-_ROUND_S = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10800, 21600, 43200)
+
+
+def time_axis(clock: Clock, from_s: float, to_s: float, top: float, bottom: float) -> str:
+    """Vertical grid lines between the pixels `top` and `bottom`, labelled below."""
+    lines = []
+    for at_s, words in time_marks(clock, from_s, to_s):
+        at = LEFT + (WIDTH - LEFT - RIGHT) * (at_s - from_s) / (to_s - from_s)
+        lines.append(f'<path class="grid" d="M{at:.1f} {top:g}V{bottom + 4:g}"/>')
+        anchor = "middle" if LEFT + 20 < at < WIDTH - 30 else "start" if at < WIDTH / 2 else "end"
+        lines.append(label(at, bottom + 17, words, anchor=anchor))
+    return "".join(lines)
 
 
 def time_marks(clock: Clock, from_s: float, to_s: float, most: int = 12) -> list[Mark]:
-    """At most about so many, on midnights and firsts of months where dates are known."""
+    """Marks between two times, about `most` at most; at midnights and first days of months where dates are known."""
     span_s = to_s - from_s
     if span_s <= _DAYS_FROM_S:
         return _hour_marks(clock, from_s, to_s, most)
@@ -42,7 +51,7 @@ def _hour_marks(clock: Clock, from_s: float, to_s: float, most: int) -> list[Mar
 
 def _day_marks(clock: Clock, from_s: float, to_s: float, most: int) -> list[Mark]:
     wanted = (to_s - from_s) / DAY_S / most
-    every = next((days for days in (1, 2, 7, 14) if days >= wanted), 0) or round(_round_up(wanted))
+    every = next((days for days in (1, 2, 7, 14) if days >= wanted), 0) or round(round_up(wanted))
     marks, at_s = [], clock.day_begins(from_s)
     for number in range(ceil((to_s - at_s) / DAY_S) + 2):
         if from_s <= at_s <= to_s and number % every == 0:
@@ -66,30 +75,3 @@ def _month_marks(clock: Clock, from_s: float, to_s: float, most: int) -> list[Ma
             new_year = not marks or month.month == 1 or every >= 12
             marks.append((at_s, f"{month:%b %Y}" if new_year else f"{month:%b}"))
     return marks
-
-
-def number_marks(most: float, about: int = 4) -> list[Mark]:
-    """From 0 to the first round number that is no less than `most`."""
-    step = _round_up(max(most, 1e-9) / about)
-    return [(step * place, f"{step * place:,.10g}") for place in range(ceil(most / step - 1e-9) + 1)]
-
-
-def duration_marks(most_s: float, about: int = 4) -> list[Mark]:
-    """The same for a time: `30 min`, `2 h`, `1 d`."""
-    wanted = max(most_s, 1.0) / about
-    step = next((float(step) for step in _ROUND_S if step >= wanted), 0.0)
-    step = step or DAY_S * _round_up(wanted / DAY_S)
-    return [(step * place, _short(step * place)) for place in range(ceil(most_s / step - 1e-9) + 1)]
-
-
-def _short(seconds: float) -> str:
-    for size, unit in ((DAY_S, "d"), (3_600.0, "h"), (60.0, "min")):
-        if seconds >= size:
-            return f"{seconds / size:,.3g} {unit}" if seconds < 1000 * size else f"{seconds / size:,.0f} {unit}"
-    return f"{seconds:.3g} s" if seconds else "0"
-
-
-def _round_up(value: float) -> float:
-    """The first of 1, 2, 5, 10, 20, 50 …, and of 0.5, 0.2 …, that is no less."""
-    power = 10.0 ** floor(log10(value))
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= value * (1 - 1e-9))

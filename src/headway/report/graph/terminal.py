@@ -1,4 +1,4 @@
-"""A graph in the terminal: categories along the flow, or single tasks."""
+"""A workflow's graph as text for the terminal: categories in workflow order, or single tasks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from headway.report.graph.shape import CategoryShape, GraphShape, Spread
 from headway.report.words import count
 
 _MOST_CATEGORIES = 100
-_MOST_STEPS = 12  # of the critical path that are spelled out
-_MOST_IN_TREE = 200  # tasks; beyond that, and beyond that depth, a list says more
+_MOST_STEPS = 12  # of the critical path that are listed
+_MOST_IN_TREE = 200  # tasks; with more tasks or levels a list is clearer
 _DEEPEST_TREE = 25
 _MOST_PARENTS = 3
 _NAME_AT_MOST = 40
@@ -28,7 +28,7 @@ _ON_PATH = "●"
 
 
 def headline(shape: GraphShape) -> list[Text]:
-    """Two or three lines: how large it is, and what it takes at best."""
+    """Two to four lines: the size of the graph, its levels and its critical path."""
     kinds = f"{len(shape.categories):,} categor{'y' if len(shape.categories) == 1 else 'ies'}"
     needs = f"{shape.dependencies:,} dependenc{'y' if shape.dependencies == 1 else 'ies'}"
     wide = f", at most {max(shape.widths):,} side by side (level {shape.widest})" if shape.widths else ""
@@ -38,12 +38,12 @@ def headline(shape: GraphShape) -> list[Text]:
         Text(f"critical path: {_critical(shape)}"),
     ]
     if shape.timed and shape.timed < shape.tasks:
-        lines.append(Text(f"run times are recorded for {shape.timed:,} of them; the others count nothing", "yellow"))
+        lines.append(Text(f"run times are recorded for {shape.timed:,} of the tasks; others count as 0", "yellow"))
     return lines
 
 
 def subtitle(shape: GraphShape) -> str:
-    """The same in one line."""
+    """The headline in one line, for drawings."""
     wide = f", at most {max(shape.widths):,} side by side" if shape.widths else ""
     return (
         f"{count(shape.tasks, 'task')} on {count(len(shape.widths), 'level')}{wide}; critical path: {_critical(shape)}"
@@ -51,7 +51,7 @@ def subtitle(shape: GraphShape) -> str:
 
 
 def category_lines(shape: GraphShape, width: int) -> list[Text]:
-    """A line a category, in the order of the flow: level, how many tasks, what they took, and whom they feed."""
+    """One line per category in workflow order: level, number of tasks, run time, memory, and categories it feeds."""
     shown = shape.categories
     if len(shown) > _MOST_CATEGORIES:
         large = sorted(shown, key=lambda each: -each.tasks)[:_MOST_CATEGORIES]
@@ -92,14 +92,14 @@ def category_lines(shape: GraphShape, width: int) -> list[Text]:
 
 
 def task_lines(instance: Instance, shape: GraphShape, width: int) -> Iterator[Text]:
-    """Every task: a tree of the small, a list of the large."""
+    """All tasks: a tree for a small workflow, a list for a large one."""
     if shape.tasks <= _MOST_IN_TREE and len(shape.widths) <= _DEEPEST_TREE:
         return _task_tree(instance, shape)
     return _task_list(instance, shape, width)
 
 
 def _task_tree(instance: Instance, shape: GraphShape) -> Iterator[Text]:
-    """Each task below the parent that comes last in the flow, with the number of its other parents."""
+    """Each task below its parent on the latest level, with the number of its other parents."""
     tasks, critical = instance.workflow.tasks, set(shape.critical_path)
     below: dict[str, list[str]] = {}
     roots = []
@@ -144,11 +144,11 @@ def _task_list(instance: Instance, shape: GraphShape, width: int) -> Iterator[Te
         yield line
 
 
-# --- words and bars ---
+# --- text and bars ---
 
 
 def _critical(shape: GraphShape) -> str:
-    """How long the longest path is, what that means, and which way it goes."""
+    """The length of the critical path, the total work, and the parallelism."""
     steps = count(len(shape.critical_path), "task")
     average = shape.parallelism or 0.0
     parallel = f"; parallelism {average:.3g}" if average < 1000 else f"; parallelism {average:,.0f}"
@@ -159,7 +159,7 @@ def _critical(shape: GraphShape) -> str:
 
 
 def path_line(instance: Instance, shape: GraphShape) -> Text:
-    """The critical path as categories; a category that comes several times in a row stands once."""
+    """The critical path as a chain of categories; repeats in a row are counted."""
     tasks = instance.workflow.tasks
     cut = len(shared_prefix([each.name for each in shape.categories]))
     steps = []
@@ -176,14 +176,14 @@ def _levels(each: CategoryShape) -> str:
 
 
 def _bar(tasks: int, most: int, cells: int) -> str:
-    """A bar in eighths of a cell; whoever is there is seen."""
+    """A bar in eighths of a cell, at least one eighth long."""
     eighths = max(1, round(8 * cells * tasks / most))
     whole, rest = divmod(eighths, 8)
     return ("█" * whole + (_BLOCKS[rest] if rest else "")).ljust(cells)
 
 
 def _feeds(each: CategoryShape, cut: int, room: int) -> str:
-    """The categories that it feeds, as many as there is room for."""
+    """The categories that it feeds, as many as fit into `room` cells."""
     longest = max(12, room - 7)
     names = [shortened(name[cut:], longest) if name != each.name else "itself" for name in each.feeds]
     text = ""
