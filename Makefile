@@ -1,6 +1,8 @@
 # Everything runs in .venv, which these targets make; `make run` and `make test` need nothing but Python and make.
 PYTHON ?= python3
 VENV := .venv
+# More than two cores' worth: the tests with a Slurm mostly wait.
+WORKERS ?= 4
 BIN := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 
@@ -12,7 +14,7 @@ run: $(VENV)/.run
 
 test: $(VENV)/.dev lint
 	@tests/packages.sh
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=25
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=25
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

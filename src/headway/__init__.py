@@ -18,21 +18,30 @@ if TYPE_CHECKING:  # `as` says that a name is offered to users
 
     from headway.api.bundle import bundle as bundle
     from headway.api.cancel import cancel as cancel
+    from headway.api.compare import compare as compare
+    from headway.api.convert import convert as convert
     from headway.api.detach import detach as detach
     from headway.api.doctor import doctor as doctor
     from headway.api.follow import follow as follow
+    from headway.api.generate import generate as generate
     from headway.api.history import explain_agents as explain_agents
     from headway.api.history import export_history as export_history
     from headway.api.history import prune_history as prune_history
     from headway.api.history import show_history as show_history
     from headway.api.init import init as init
     from headway.api.logs import logs as logs
+    from headway.api.plan import plan as plan
+    from headway.api.policies import policies as policies
     from headway.api.preview import preview as preview
+    from headway.api.replay import replay as replay
     from headway.api.resume import resume as resume
     from headway.api.settings import RunSettings as RunSettings
+    from headway.api.show import show as show
+    from headway.api.simulate import simulate as simulate
     from headway.api.start import start as start
     from headway.api.status import status as status
     from headway.api.usage import usage as usage
+    from headway.api.waits import waits as waits
     from headway.api.why import why as why
     from headway.integrations.executor import Executor as Executor
     from headway.integrations.nested_executor import current_executor as current_executor

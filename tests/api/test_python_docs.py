@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
-
-import pytest
 
 TEXT = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
 ABOUT_RUNS, _, STUDIES = TEXT.partition("\n## Studies\n")
@@ -33,7 +30,6 @@ def test_examples_about_runs(tmp_path: Path) -> None:
     assert printed.splitlines()[-1] == "succeeded"
 
 
-@pytest.mark.skipif(find_spec("headway.api.replay") is None, reason="the functions of the studies are being written")
 def test_examples_about_studies(tmp_path: Path) -> None:
     printed = run_examples("```python\nimport headway\nfrom pathlib import Path\n```\n" + STUDIES, tmp_path)
     assert "('ladder'" in printed

@@ -1,6 +1,7 @@
-"""Real Slurms for the tests of this folder, which are one group: one worker of pytest-xdist runs them all.
+"""Real Slurms for the tests of this folder.
 
-Where the group is not heeded (pytest 9.2 with pytest-xdist 3.8: its issue 1386) each worker has Slurms of its own.
+The tests form two groups; one worker of pytest-xdist runs all tests of a group, so that at most two workers start Slurms.
+These tests mostly wait, so both groups can run beside other tests on a machine with two cores.
 """
 
 from __future__ import annotations
@@ -14,13 +15,29 @@ import pytest
 from tests.slurm.configuration import Configuration, cgroup_obstacle
 from tests.slurm.lab import SlurmLab, missing_commands
 
+# The files of the first group; together they take about as long as the others.
+OF_CLUSTERS = {
+    "test_cluster.py",
+    "test_cluster_parsing.py",
+    "test_cluster_plan.py",
+    "test_enforcement.py",
+    "test_fast.py",
+    "test_lab.py",
+    "test_lies.py",
+    "test_login_node.py",
+    "test_plan.py",
+    "test_spanning.py",
+    "test_strangers.py",
+}
+
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.pluginmanager.hasplugin("xdist"):
         for item in items:
             if item.path.is_relative_to(Path(__file__).parent):
-                item.add_marker(pytest.mark.xdist_group("slurm"))
+                group = "slurm clusters" if item.path.name in OF_CLUSTERS else "slurm runs"
+                item.add_marker(pytest.mark.xdist_group(group))
 
 
 def require_slurm(*, with_accounting: bool = False, with_fast_clock: bool = False) -> None:
