@@ -1,6 +1,6 @@
 """Real Slurms for the tests of this folder.
 
-The tests form two groups; one worker of pytest-xdist runs all tests of a group, so that at most two workers start Slurms.
+The tests form two groups. One worker of pytest-xdist runs all tests of a group, so at most two workers start Slurms.
 These tests mostly wait, so both groups can run beside other tests on a machine with two cores.
 """
 
