@@ -15,9 +15,9 @@ HOPELESS = 2.0
 class Zhang(Grouper):
     """Adds levels while the ratio of wait to run time does not grow (Zhang, Koelbel and Cooper 2009).
 
-    As described in the GLUME thesis, §5.1. All remaining levels are tried first, then the first level, the first two, and
-    so on, until a group is worse than the one before it, which is then chosen. Of equal ratios the one with the most
-    levels wins. If everything as one job is chosen and waits for more than twice its run time: a job for each task.
+    As described in the GLUME thesis, §5.1. All remaining levels are tried first, then the first level, the first two,
+    and so on, until a group is worse than the one before it, which is then chosen. Of equal ratios the one with the
+    most levels wins. If everything as one job is chosen and waits for more than twice its run time: a job per task.
 
     The thesis's enhancements (§5.3): `everywhere` tries every group and takes the best; `best_nodes` requests the
     number of nodes that ends first instead of the most that can be used (the default, as in the thesis);
