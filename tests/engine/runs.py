@@ -1,4 +1,4 @@
-"""A run without a world: an engine, a clock that ticks when asked, and a script of how attempts end."""
+"""An engine with a clock that the test moves and a script of how attempts end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Ends = Callable[[records.Launch], Ending]
 
 
 class PretendRun:
-    """Carries records between an engine and a world in which every attempt ends as `ends` says."""
+    """Drives an engine; every attempt ends as `ends` says."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The engine alone: what follows from what."""
+"""The engine alone: decisions that follow from facts."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_task_that_kills_every_node_is_stopped_and_named() -> None:
     assert any(isinstance(r, records.GiveUp) and r.why.rule == "kills-nodes" for r in run.log)
 
 
-def test_its_innocent_neighbour_is_not() -> None:
+def test_a_neighbour_of_a_task_that_kills_nodes_is_not_given_up() -> None:
     run = PretendRun([Task("killer", "k", "true"), Task("neighbour", "n", "true")], keep_going=True)
     run.decide()
     for _ in range(40):
@@ -372,7 +372,7 @@ def test_a_withdrawn_task_is_not_tried_again_when_its_node_is_lost() -> None:
     assert (run.engine.finished, len(run.launches())) == ("succeeded", 1)
 
 
-def test_a_task_that_waits_lends_its_place_and_takes_it_back() -> None:
+def test_a_waiting_task_lends_its_resources_and_takes_them_back() -> None:
     whole = {"cores": 2.0, "memory_bytes": 8e9}
     run = PretendRun([task("outer", hints=whole), task("inner", hints=whole)])
     run.decide()
@@ -404,7 +404,7 @@ def test_a_task_that_ends_while_it_waits_gives_nothing_back_twice() -> None:
     assert node.free == node.capacity
 
 
-def test_whoever_resumes_a_growing_run_brings_it_to_its_end() -> None:
+def test_a_resumed_growing_run_comes_to_its_end() -> None:
     run = PretendRun([task("a")], growing=True)
     run.decide()
     run.record(records.Resumed(5.0, "0"))
@@ -422,7 +422,7 @@ def test_tasks_of_one_category_that_are_given_less_go_past_one_that_finds_no_roo
     assert run.held[1].overtook == "t0"
 
 
-def test_a_task_that_waited_when_its_manager_died_has_its_place_back() -> None:
+def test_a_task_that_waited_when_its_manager_died_has_its_resources_back() -> None:
     run = PretendRun([task("a")], growing=True)
     run.decide()
     node = run.engine.nodes["here"]

@@ -63,7 +63,7 @@ class Site:
         return {name: node.free.cores for name, node in self.engine.nodes.items()}
 
 
-def test_it_has_its_nodes_whole_and_gives_them_back() -> None:
+def test_a_spanning_task_has_whole_nodes_and_frees_them() -> None:
     site = Site(wide("w", 2), *(small(f"s{number}") for number in range(6)))
     placed = site.launches()
     assert placed["w"] == ("a#1", "b#1")
@@ -76,7 +76,7 @@ def test_it_has_its_nodes_whole_and_gives_them_back() -> None:
     assert site.launches().keys() == {"s4", "s5"}
 
 
-def test_it_waits_for_whole_nodes() -> None:
+def test_a_spanning_task_waits_for_whole_nodes() -> None:
     site = Site(small("s"), wide("w", 3))
     assert site.launches().keys() == {"s"}
     site.end("s")
@@ -102,7 +102,7 @@ def test_a_failure_after_the_loss_of_another_of_its_nodes_is_not_its_own() -> No
     assert [made.status for made in site.decide() if isinstance(made, records.Finish)] == ["failed"]
 
 
-def test_a_job_that_has_become_too_narrow_is_given_back_and_another_asked_for() -> None:
+def test_a_job_that_has_become_too_narrow_is_released_and_replaced() -> None:
     site = Site(wide("w", 3))
     site.launches()
     site.lose("a#1")

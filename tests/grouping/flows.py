@@ -1,4 +1,4 @@
-"""Small workflows and made-up queues that groupers are tried on."""
+"""Small workflows and made-up queues for tests of groupers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def two_levels(first_s: float, second_s: float) -> Levels:
 
 
 def listed(waits_s: Mapping[tuple[int, float], float]) -> Waits:
-    """A queue that answers for the listed shapes (nodes, seconds) only: who asks for another fails."""
+    """A queue that answers for the listed shapes (nodes, seconds) only; any other shape fails the test."""
 
     def waits(nodes: Sequence[int], run_s: Floats) -> Floats:
         return np.array([waits_s[shape] for shape in zip(nodes, run_s.tolist(), strict=True)])
@@ -57,7 +57,7 @@ def listed(waits_s: Mapping[tuple[int, float], float]) -> Waits:
 
 
 def by_nodes(steps: Mapping[int, Sequence[tuple[float, float]]]) -> Waits:
-    """A queue in which jobs of so many nodes that take up to so many seconds wait for so many."""
+    """A queue with a wait for each pair of nodes and longest seconds."""
 
     def wait(nodes: int, run_s: float) -> float:
         return next((wait_s for up_to_s, wait_s in steps[nodes] if run_s <= up_to_s), math.inf)

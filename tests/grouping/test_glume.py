@@ -39,7 +39,7 @@ def test_a_split_has_to_be_shorter_by_a_share(beat: float, last: int) -> None:
     assert chosen == (Group(0, 0, 1, 1000.0) if last == 0 else Group(0, 3, 4, 4000.0, wait_s=6000.0))
 
 
-def test_the_default_wants_a_twentieth() -> None:
+def test_by_default_a_split_must_be_five_percent_shorter() -> None:
     def last(wait_s: float) -> int:
         waits = listed({(1, 2000.0): wait_s, (1, 1000.0): 1000.0})
         return Glume().next_group(two_levels(1000.0, 1000.0), waits, 0.0).last
@@ -49,7 +49,7 @@ def test_the_default_wants_a_twentieth() -> None:
     assert last(1158.0) == 0
 
 
-def test_one_job_of_equals() -> None:
+def test_of_equal_makespans_one_job_wins() -> None:
     waits = listed({(1, 2000.0): 1000.0, (1, 1000.0): 1000.0})
     assert Glume(beat=0.0).next_group(two_levels(1000.0, 1000.0), waits, 0.0) == Group(0, 1, 1, 2000.0, wait_s=1000.0)
 

@@ -1,4 +1,4 @@
-"""What holds for every grouper, whatever the queue says."""
+"""Properties of every grouper, with any queue."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ every_grouper = pytest.mark.parametrize("make", VARIANTS.values(), ids=VARIANTS)
 
 
 class Queue:
-    """A queue that was made up, and that loses patience with who never stops asking."""
+    """A made-up queue that fails the test after too many questions."""
 
     def __init__(self, name: str, wait_s: Waits) -> None:
         self.name = name
@@ -66,7 +66,7 @@ def growing(a_node_s: float, a_second_s: float) -> Queue:
 
 
 def limited(most_s: float) -> Queue:
-    """Nobody waits, and nobody gets more than so many seconds."""
+    """No job waits, and no job may be longer than a limit."""
     return Queue(f"limited({most_s})", lambda nodes, run_s: np.where(run_s > most_s, math.inf, 0.0))
 
 
@@ -112,7 +112,7 @@ DELAYS = st.just(0.0) | st.floats(0, 100000)
 @every_grouper
 @PACE
 @given(flow=FLOWS, most_nodes=st.integers(1, 6), queue=QUEUES, delay_s=DELAYS)
-def test_a_group_is_what_it_says(
+def test_a_group_has_the_run_time_and_wait_that_it_states(
     make: Callable[[], Grouper],
     flow: tuple[list[Task], dict[str, float]],
     most_nodes: int,
@@ -135,7 +135,7 @@ def test_a_group_is_what_it_says(
 @every_grouper
 @PACE
 @given(flow=FLOWS, queue=GROWING, delay_s=DELAYS)
-def test_nobody_is_held_open_for_longer_than_the_delay(
+def test_no_leeway_exceeds_the_delay(
     make: Callable[[], Grouper], flow: tuple[list[Task], dict[str, float]], queue: Queue, delay_s: float
 ) -> None:
     tasks, run_s = flow
@@ -146,7 +146,7 @@ def test_nobody_is_held_open_for_longer_than_the_delay(
 @pytest.mark.parametrize("name", PATIENT)
 @PACE
 @given(flow=FLOWS, queue=QUEUES, delay_s=DELAYS)
-def test_by_the_text_a_job_lasts_until_it_can_work(
+def test_with_the_searches_of_the_text_no_job_expires_before_its_tasks_can_run(
     name: str, flow: tuple[list[Task], dict[str, float]], queue: Queue, delay_s: float
 ) -> None:
     tasks, run_s = flow
@@ -157,7 +157,7 @@ def test_by_the_text_a_job_lasts_until_it_can_work(
 @every_grouper
 @PACE
 @given(flow=FLOWS, queue=QUEUES)
-def test_group_after_group_everything_gets_its_turn(
+def test_the_groups_together_cover_all_tasks(
     make: Callable[[], Grouper], flow: tuple[list[Task], dict[str, float]], queue: Queue
 ) -> None:
     tasks, run_s = flow

@@ -1,4 +1,4 @@
-"""How much leeway each way of searching finds, by hand."""
+"""The leeway that each search finds, worked out by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALL = (one_way, smallest, smallest_up_to_delay, coarse, halving)
 
 
 def steps(*steps_s: tuple[float, float]) -> WaitWith:
-    """From so much leeway on the job waits for so long."""
+    """A wait for each range of leeways."""
 
     def wait_with(leeway_s: float) -> float:
         return next(wait_s for from_s, wait_s in reversed(steps_s) if leeway_s >= from_s)
@@ -82,7 +82,7 @@ def test_a_queue_that_is_either_early_or_late(search: Search, leeway_s: float, w
         (halving, 800),
     ],
 )
-def test_a_queue_that_does_not_mind(search: Search, leeway_s: float) -> None:
+def test_a_wait_that_does_not_depend_on_the_leeway(search: Search, leeway_s: float) -> None:
     assert search(steps((0, 200)), 200.0, 1000.0) == leeway_s
 
 
@@ -116,12 +116,12 @@ def test_steps_are_seconds() -> None:
     assert one_way(steps((0, 5)), 5.0, 6.5) == 2
 
 
-def test_a_queue_that_rewards_asking_for_more() -> None:
+def test_a_queue_in_which_longer_jobs_wait_less() -> None:
     # 1000 is missing, but with 1000 more the job starts at once. Only as much as the delay is surely enough.
     assert smallest(steps((0, 2000), (900, 0)), 2000.0, 3000.0) == 3000
 
 
-def test_who_waits_long_enough_needs_none() -> None:
+def test_a_job_that_waits_long_enough_needs_no_leeway() -> None:
     group = Group(0, 0, 1, 500.0, wait_s=1000.0)
     for search in ALL:
         assert with_leeway(group, by_nodes({}), 1000.0, search) == group
@@ -154,7 +154,7 @@ def test_a_job_is_held_open_for_long_enough(waits_s: list[float], width_s: float
     width_s=st.floats(1, 1e6),
     delay_s=st.floats(0, 1e7),
 )
-def test_never_more_than_is_missing(waits_s: list[float], width_s: float, delay_s: float) -> None:
+def test_the_leeway_never_exceeds_the_naive_one(waits_s: list[float], width_s: float, delay_s: float) -> None:
     def wait_with(leeway_s: float) -> float:
         return waits_s[min(int(leeway_s // width_s), len(waits_s) - 1)]
 

@@ -22,12 +22,12 @@ def flows(draw: st.DrawFn) -> tuple[list[Task], dict[str, float]]:
 
 
 def depth(task: Task, among: dict[str, Task]) -> int:
-    """How many tasks stand above it, on the longest way up."""
+    """The length of the longest path from an entry to the task."""
     return max((1 + depth(among[parent], among) for parent in task.parents if parent in among), default=0)
 
 
 def slow_makespan(tasks: list[Task], run_s: dict[str, float], nodes: int) -> float:
-    """Second by second: whoever is ready and shortest takes a free node; of equals the first listed."""
+    """Second by second: the shortest ready task takes a free node; of equals the first listed."""
     ids = {task.id for task in tasks}
     ends_s: dict[str, float] = {}
     waiting = sorted(tasks, key=lambda task: run_s[task.id])

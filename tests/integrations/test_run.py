@@ -65,7 +65,7 @@ def test_failures_are_raised_or_returned(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("mistake", "words"),
     [
-        (lambda flow: flow.task("a", "true", outputs=["../x"]), "not a place inside"),
+        (lambda flow: flow.task("a", "true", outputs=["../x"]), "not inside"),
         (lambda flow: flow.task("a", "true", after=["nobody"]), "does not exist"),
         (lambda flow: flow.task("a", "true", resources={"memory": "lots"}), "not an amount"),
         (lambda flow: flow.task("a", "true", resources={"cores": "two"}), "not a number"),

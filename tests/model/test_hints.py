@@ -1,4 +1,4 @@
-"""Wishes as programs state them."""
+"""Resource hints as programs pass them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_amounts_with_units_and_without() -> None:
         ("memory_bytes", 0),
     ],
 )
-def test_nothing_is_no_wish(name: str, nothing: float | str) -> None:
+def test_a_hint_of_zero_is_refused(name: str, nothing: float | str) -> None:
     with pytest.raises(InputError) as caught:
         hints({name: nothing})
     assert str(caught.value) == f"{name} is {nothing!r}, which is nothing; write more, or leave it out"
@@ -44,6 +44,6 @@ def test_nothing_is_no_wish(name: str, nothing: float | str) -> None:
 
 @pytest.mark.parametrize("name", ["memory", "disk", "time", "cores"])
 @pytest.mark.parametrize("amount", [math.nan, math.inf, -math.inf, -1])
-def test_amounts_that_nobody_has(name: str, amount: float) -> None:
+def test_impossible_amounts_are_refused(name: str, amount: float) -> None:
     with pytest.raises(InputError, match="not a number of at least 0"):
         hints({name: amount})

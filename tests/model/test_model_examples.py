@@ -1,4 +1,4 @@
-"""The examples in the model's docstrings are true."""
+"""The examples in the docstrings of the model and of the planning policies are true."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import pkgutil
 
 import pytest
 
-import headway.model
+import headway
 
-MODULES = [f"headway.model.{module.name}" for module in pkgutil.iter_modules(headway.model.__path__)]
+ROOMS = ("model", "grouping", "planning", "waiting")
+MODULES = [
+    module.name
+    for room in ROOMS
+    for module in pkgutil.iter_modules([f"{headway.__path__[0]}/{room}"], f"headway.{room}.")
+]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -19,4 +24,4 @@ def test_examples(name: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert sum(doctest.testmod(importlib.import_module(name)).attempted for name in MODULES) >= 5
+    assert sum(doctest.testmod(importlib.import_module(name)).attempted for name in MODULES) >= 20

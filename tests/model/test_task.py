@@ -1,4 +1,4 @@
-"""What makes a task's result its own."""
+"""Fingerprints of tasks: which changes make a result invalid."""
 
 from __future__ import annotations
 

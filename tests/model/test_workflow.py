@@ -89,7 +89,7 @@ PLACES = st.sampled_from(["d", "d/x", "d/y", "d/e", "d/e/x", "dd", "x"])
 
 
 @given(st.lists(st.sets(PLACES, min_size=1, max_size=3), min_size=2, max_size=4), st.integers(0, 4))
-def test_no_place_has_two_producers_however_they_are_added(made: list[set[str]], cut: int) -> None:
+def test_no_path_has_two_producers_however_they_are_added(made: list[set[str]], cut: int) -> None:
     tasks = [makes(f"t{n}", *sorted(paths)) for n, paths in enumerate(made)]
     clash = any(
         f"{one}/".startswith(f"{other}/")
@@ -199,7 +199,7 @@ def test_stated_parents_come_first_and_once() -> None:
     assert flow.children["b"] == ["c"]
 
 
-def test_growing_is_waiting_for_what_was_there() -> None:
+def test_added_tasks_wait_for_producers_that_were_there_before() -> None:
     flow = Workflow("w", [makes("a", "x1"), makes("b", "x2")])
     (added,) = flow.add([task("c", "a", inputs=("x*",), outputs=("x3",))])
     assert added.parents == ("a", "b")

@@ -49,7 +49,7 @@ def test_fillers_use_the_gap_while_the_anchor_waits() -> None:
     assert (ours.ended_at(), one.ended_at()) == (6_500 + 600, 6_500 + 1_200)
 
 
-def test_no_task_is_begun_that_would_not_end_in_its_job() -> None:
+def test_no_task_starts_that_would_not_end_in_its_job() -> None:
     background = {"submit": [0, 1], "nodes": [3, 4], "req": [500, 4_000], "run": [500, 4_000]}
     run = passed(BatchQueue(4, CONSERVATIVE, **background), 300.0, 300.0, width=3)
     ends = {}
@@ -62,7 +62,7 @@ def test_no_task_is_begun_that_would_not_end_in_its_job() -> None:
     assert len(of(run, records.TaskEnded)) == 6  # none was lost with its job
 
 
-def test_jobs_that_nobody_needs_any_more_are_given_back() -> None:
+def test_jobs_that_are_no_longer_needed_are_released() -> None:
     background = {"submit": [0], "nodes": [6], "req": [20_000], "run": [20_000]}
     run = passed(BatchQueue(8, CONSERVATIVE, **background), 1000.0, 10.0, width=8)
     given_back = {release.tag for release in of(run, records.Release)}
@@ -110,7 +110,7 @@ def through(queue: BatchQueue, instance: Instance, plan: str = "headway") -> Sim
     return run
 
 
-def test_where_the_queue_keeps_places_the_anchor_is_a_line_of_jobs_as_wide_as_their_levels() -> None:
+def test_where_the_queue_reserves_nodes_for_dependent_jobs_the_anchor_is_a_chain() -> None:
     # All is taken until 5,000. One job of 4 nodes would hold 3 of them for nothing while the second level runs.
     background = {"submit": [0], "nodes": [8], "req": [5_000], "run": [5_000]}
     run = through(BatchQueue(8, RESERVED, **background), narrowing(4, 1, 4))
@@ -126,7 +126,7 @@ def test_where_the_queue_keeps_places_the_anchor_is_a_line_of_jobs_as_wide_as_th
     assert held_node_s(whole) == 3 * 4 * 600
 
 
-def test_a_line_of_which_one_expires_is_planned_again() -> None:
+def test_a_chain_of_which_one_job_expires_is_planned_again() -> None:
     instance = narrowing(4, 1, 4)
     run = run_through(instance, Through(lambda estimate: Headway(lambda task: 60.0)))
     simulate(BatchQueue(8, RESERVED), [run])
@@ -136,22 +136,22 @@ def test_a_line_of_which_one_expires_is_planned_again() -> None:
     assert sorted(succeeded) == sorted(task.id for task in instance.workflow)
 
 
-def test_a_task_is_begun_once_though_a_line_and_fillers_would_both_have_it() -> None:
-    # One node is free for an hour, three from 2,000 on: fillers take what they can, the line's first job has the rest.
+def test_a_task_starts_once_though_chain_and_fillers_could_both_run_it() -> None:
+    # One node is free for an hour, three from 2,000 on: fillers take what they can, the chain's first job the rest.
     background = {"submit": [0, 0, 1], "nodes": [3, 1, 4], "req": [2_000, 9_000, 60], "run": [2_000, 1, 60]}
     run = through(BatchQueue(4, RESERVED, **background), narrowing(4, 1, 4))
     assert {"small-filler", "anchor"} == {role for role, _ in roles(run)}
     assert sorted(it.task for it in of(run, records.Launch)) == sorted(task.id for task in run.tasks)
 
 
-def test_a_small_filler_is_given_back_as_soon_as_it_is_idle() -> None:
+def test_a_small_filler_is_released_as_soon_as_it_is_idle() -> None:
     background = {"submit": [0], "nodes": [6], "req": [20_000], "run": [20_000]}
     run = through(BatchQueue(8, CONSERVATIVE, **background), narrowing(6, 1, 6))
     assert held_node_s(run) <= 1.2 * 13 * 600
     assert run.ended_at() < 20_000
 
 
-def test_waits_of_others_change_what_is_expected() -> None:
+def test_waits_of_other_users_change_the_expected_wait() -> None:
     planner = Headway(lambda task: 60.0)
     before = planner._expected_wait_s(4, 3600.0, 7200.0)
     planner.learn([SeenWait(4, 3600.0, 7200.0, 720.0)] * 200)

@@ -12,12 +12,12 @@ FIVE_WORK = QueueRead(0.0, [0.0, 600.0], [2.0, 5.0])
 
 
 @pytest.mark.parametrize("plan", sorted(set(PLANS) - {"one-job-per-task"}))
-def test_as_many_as_work(plan: str) -> None:
+def test_a_job_requests_only_nodes_that_are_up(plan: str) -> None:
     planner = PLANS[plan](lambda task: 3600.0)
     [submit, *_] = [made for made in planner.plan(view(fan(30), [], FIVE_WORK), 0.0) if isinstance(made, Submit)]
     assert submit.request.per_node.nodes <= 5 < SITE.nodes
 
 
-def test_where_no_node_works_one_is_asked_for() -> None:
+def test_with_all_nodes_down_one_node_is_requested() -> None:
     assert view(fan(3), [], QueueRead(0.0, [0.0], [0.0])).most_nodes == 1
     assert view(fan(3), []).most_nodes == SITE.nodes

@@ -35,7 +35,7 @@ def test_each_task_that_could_run_gets_a_node() -> None:
     assert (first.at, first.why.figures) == (5.0, {"expected_s": 100.0, "expired": 0})
 
 
-def test_who_has_a_job_gets_no_other() -> None:
+def test_a_task_with_a_job_gets_no_other() -> None:
     jobs = [job(1, JobPhase.PENDING, ["w0"]), job(2, JobPhase.RUNNING, ["w1"])]
     assert submits(PLANNER.plan(view(fan(3), jobs=jobs), 5.0)) == {"headway-u-3": ("w2",)}
 
@@ -46,12 +46,12 @@ def test_no_more_than_the_site_allows(most: int | None, live: int, asked: int) -
     assert len(submits(PLANNER.plan(view(fan(8 + live), jobs=jobs, most_jobs=most), 5.0))) == asked
 
 
-def test_those_who_came_first_go_first() -> None:
+def test_tasks_that_were_ready_first_go_first() -> None:
     seen = view(fan(4), placeable=["w2", "w0", "w3", "w1"], most_jobs=2)
     assert list(submits(PLANNER.plan(seen, 5.0)).values()) == [("w2",), ("w0",)]
 
 
-def test_a_job_whose_task_is_over_is_given_back() -> None:
+def test_a_job_whose_task_is_over_is_released() -> None:
     jobs = [job(1, JobPhase.RUNNING, ["w0"]), job(2, JobPhase.RUNNING, ["w1"]), job(3, JobPhase.ENDED, ["w2"])]
     decided = PLANNER.plan(view(fan(3), jobs=jobs, over=["w0", "w2"], placeable=[]), 5.0)
     assert releases(decided) == ["headway-u-1"]

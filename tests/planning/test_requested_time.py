@@ -1,4 +1,4 @@
-"""How much time is asked for."""
+"""The walltime that jobs request."""
 
 from __future__ import annotations
 

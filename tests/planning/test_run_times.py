@@ -1,4 +1,4 @@
-"""How long tasks are thought to take, as more of them end."""
+"""Estimated run times, as more tasks end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_what_the_user_says_is_believed_until_some_have_run() -> None:
     assert times(silent) == 40.0  # as others took
 
 
-def test_four_in_five_take_no_longer() -> None:
+def test_the_estimate_is_the_80_percent_quantile() -> None:
     times = RunTimes()
     task = Task("a", "kind", "-")
     for number in range(1, 101):
@@ -30,7 +30,7 @@ def test_four_in_five_take_no_longer() -> None:
     assert 70.0 < times(task) < 95.0
 
 
-def test_a_failure_says_only_that_it_takes_longer() -> None:
+def test_a_failed_attempt_is_only_a_lower_bound() -> None:
     times, task = RunTimes(), Task("a", "kind", "-")
     for _ in range(10):
         times.observe(task, outcome(task, 100.0))

@@ -88,14 +88,14 @@ class WithLeeway(Grouper):
         return Group(0, 0, len(run_s), float(run_s[-1]), leeway_s=delay_s)
 
 
-def test_leeway_carries_a_job_over_the_time_in_which_it_can_do_nothing() -> None:
+def test_a_job_with_leeway_does_not_expire_before_its_tasks_can_run() -> None:
     run = passed(BatchQueue(4, CONSERVATIVE), stages(1000.0, 50.0), planned(WithLeeway(), OnStart()))
     _, second = of(run, records.Submit)
     assert second.request.per_node.walltime_s == 1.1 * (50.0 + 1160.0) + 60.0  # the first asks for 1160 s
     assert run.ended_at() == 1050.0
 
 
-def test_an_expired_job_takes_its_successor_with_it_and_what_is_done_stays_done() -> None:
+def test_the_successor_of_an_expired_job_is_cancelled_and_finished_tasks_stay_finished() -> None:
     instance = stages(100.0, 100.0, 100.0, width=1)
     optimist = lambda estimate: StagedPlanner("p", WithLeeway(), OnStart(), lambda task: 30.0)  # noqa: E731
     run = passed(BatchQueue(2, CONSERVATIVE), instance, optimist)
@@ -125,7 +125,7 @@ def test_ahead_submits_a_predicted_wait_before_the_end_and_the_scheduler_holds_i
     assert run.ended_at() == 1050.0  # nodes were free all the time, but it was not let in
 
 
-def test_a_job_that_comes_too_early_is_given_back_and_asked_for_again() -> None:
+def test_a_job_that_starts_too_early_is_cancelled_and_submitted_again() -> None:
     run = passed(BatchQueue(4, CONSERVATIVE), stages(1000.0, 50.0), planned(Pessimist(), Ahead(depends=False)))
     # At 600 it starts at once, with nothing to do. Such a job does not wait, so the next is asked for at 1000.
     assert [submit.at for submit in of(run, records.Submit)] == [0.0, 600.0, 1000.0]
@@ -139,8 +139,8 @@ def test_where_one_job_is_allowed_the_next_has_to_wait(timing: Timing) -> None:
     assert [submit.at for submit in of(run, records.Submit)] == [0.0, 100.0]
 
 
-def test_what_runs_in_a_job_that_is_given_back_runs_again() -> None:
-    """A job behind one that expired is cancelled while it is busy: what it was doing does not count."""
+def test_tasks_of_a_released_job_run_again() -> None:
+    """A job behind an expired one is cancelled while it is busy; the attempt does not count against its task."""
     run = run_through(stages(100.0, width=1), Through(PLANS["one-job"]))
     run.engine.apply(run.engine.settings)
     run.engine.apply(records.LimitsRead(0.0, Resources(cores=1, memory_bytes=10**9, disk_bytes=10**9, nodes=1)))

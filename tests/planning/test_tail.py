@@ -1,4 +1,4 @@
-"""Which jobs are given back towards the end of a run."""
+"""Which jobs are released towards the end of a run."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def fan(width: int, **more: dict[str, float]) -> list[Task]:
     ],
     ids=["line", "fan", "two", "ends", "narrow", "wide", "many"],
 )
-def test_what_is_not_needed_is_given_back(
+def test_jobs_that_are_not_needed_are_released(
     tasks: list[Task], busy: JobStatus, idle: list[JobStatus], given_back: list[str]
 ) -> None:
     found = unneeded(view(tasks, [busy, *idle]), idle, lambda task: 50.0, 0.0)
     assert [status.tag for status in found] == given_back
 
 
-def test_somebody_stays_at_work() -> None:
+def test_at_least_one_job_is_kept() -> None:
     idle = [job("a", 1), job("b", 1)]
     assert unneeded(view(line(3), idle), idle, lambda task: 50.0, 0.0) == []

@@ -28,7 +28,7 @@ def job(
     walltime_s: float = 100.0,
     released: bool = False,
 ) -> JobStatus:
-    """A job that was asked for at 0."""
+    """A job that was submitted at 0."""
     request = JobRequest(NODE.replace(nodes=nodes, walltime_s=walltime_s))
     status = JobStatus(Submit(0.0, f"headway-u-{number}", request, Why("test", "test"), tuple(tasks)))
     status.phase = phase
@@ -46,7 +46,7 @@ def view(
     nodes: int = 8,
     most_jobs: int | None = None,
 ) -> View:
-    """Tasks that are `over` have ended; of the others those can be placed whose parents have, unless it is said."""
+    """A view in which the tasks `over` have ended. Placeable by default: tasks whose parents have ended."""
     left = [task for task in workflow if task.id not in over]
     ready = [task.id for task in left if all(parent in over for parent in task.parents)]
     listed: Mapping[str, JobStatus] = {status.tag: status for status in jobs}

@@ -13,8 +13,6 @@ from headway.waiting.base import WaitModel
 
 MODELS = {
     **WAITS,
-    "asa, graded": lambda: Asa(loss="graded"),
-    "asa, seeded": lambda: Asa(seeded=True),
     "asa, slowing down": lambda: Asa("default", slowing=0.25),
 }
 HISTORIES = st.lists(

@@ -54,14 +54,14 @@ def test_before_anything_is_known_the_plan_is_right() -> None:
     assert told().predict(Shape(nodes=4, asked_s=3600.0)).wait_s == 0.0
 
 
-def test_four_records_and_one_above_all() -> None:
+def test_four_records_and_the_added_one() -> None:
     """Each is a fifth; the one above all is the plan itself, since none was later."""
     model = told(440.0, 140.0, 240.0, 340.0)
     found = model.quantiles(JOB, [0.2, 0.21, 0.4, 0.6, 0.8, 0.81])
     assert np.allclose(found, [140, 240, 240, 340, 440, 940])
 
 
-def test_the_one_above_all_is_as_late_as_any() -> None:
+def test_the_added_record_has_the_greatest_ratio() -> None:
     assert np.allclose(told(440.0, 5000.0).quantiles(JOB, [0.3, 0.6, 0.9]), [440, 5000, 5000])
 
 
@@ -96,7 +96,7 @@ def test_kaplan_meier_by_hand() -> None:
     assert quantiles([1, 2, 3], [1, 0, 1], [0.25, 0.26, 0.625, 0.63], top=7.0) == [1, 3, 3, 7]
 
 
-def test_a_wait_that_was_cut_short_pushes_upwards() -> None:
+def test_a_censored_wait_raises_the_quantiles() -> None:
     model, other = told(*[440.0] * 20), told(*[440.0] * 20)
     for _ in range(25):
         model.observe(JOB, {}, 600.0, censored=True)
@@ -115,7 +115,7 @@ def test_an_exact_plan_stays_exact() -> None:
         assert found == pytest.approx([estimate_s] * 3, abs=1e-6)
 
 
-def test_plans_that_say_at_once_are_learned_apart() -> None:
+def test_estimates_of_zero_are_learned_apart() -> None:
     model = told(*[440.0] * 50)
     now = Shape(nodes=4, asked_s=3600.0, estimate_s=0.0)
     assert model.predict(now).wait_s == 0.0
@@ -125,13 +125,13 @@ def test_plans_that_say_at_once_are_learned_apart() -> None:
     assert model.predict(JOB).wait_s == pytest.approx(440.0)
 
 
-def test_an_estimate_of_never_is_none() -> None:
+def test_an_infinite_estimate_counts_as_none() -> None:
     model = told(*[440.0] * 50, shape=Shape(nodes=4, asked_s=3600.0))
     for estimate_s in (float("inf"), float("nan")):
         assert model.predict(Shape(nodes=4, asked_s=3600.0, estimate_s=estimate_s)).wait_s == pytest.approx(440.0)
 
 
-def test_a_flood_of_one_kind_does_not_drown_the_others() -> None:
+def test_many_records_of_one_geometry_do_not_crowd_out_the_others() -> None:
     model = CorrectedEstimate()
     other = Shape(nodes=1, asked_s=60.0, estimate_s=940.0)
     for _ in range(20):

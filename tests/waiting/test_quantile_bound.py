@@ -57,7 +57,7 @@ def test_the_bound_holds_as_often_as_it_says() -> None:
     assert (np.sort(draw.exponential(size=(4000, 100)), axis=1)[:, rank - 2] < np.log(10)).mean() > 0.05
 
 
-def test_with_too_few_waits_the_longest_has_to_do() -> None:
+def test_with_too_few_waits_the_longest_is_the_bound() -> None:
     assert QuantileBound().quantiles(JOB, [0.5, 0.95]) == [0.0, 0.0]
     assert told([5.0, 9.0, 7.0]).quantiles(JOB, [0.5, 0.95]) == [9.0, 9.0]
 
@@ -79,14 +79,14 @@ def test_three_in_a_row_beyond_the_bound_are_a_change() -> None:
     assert told([*calm, 90.0, 91.0, 92.0]).quantiles(JOB, [0.95]) == [92.0]
 
 
-def test_waits_that_follow_one_another_need_more() -> None:
+def test_correlated_waits_need_more_in_a_row() -> None:
     steady = np.sin(np.arange(300) / 20) + 2
     assert too_many(steady.tolist()) == 38
     assert too_many([5.0] * 100) == 3 and too_many([]) == 3
 
 
 @pytest.mark.parametrize(("before_s", "after_s"), [(1000.0, 10.0), (10.0, 1000.0)])
-def test_it_gets_over_a_change(before_s: float, after_s: float) -> None:
+def test_the_bound_recovers_after_a_change(before_s: float, after_s: float) -> None:
     draw = np.random.default_rng(2)
     before = (before_s * draw.uniform(0.9, 1.1, 300)).tolist()
     after = (after_s * draw.uniform(0.9, 1.1, 150)).tolist()
@@ -94,7 +94,7 @@ def test_it_gets_over_a_change(before_s: float, after_s: float) -> None:
     assert all(0.9 * after_s <= each <= 1.1 * after_s for each in found)
 
 
-def test_a_wait_that_was_cut_short_counts_only_beyond_the_bound() -> None:
+def test_a_censored_wait_counts_only_beyond_the_bound() -> None:
     model = told([float(number * 37 % 100) for number in range(100)])
     before = model.state()
     model.observe(JOB, {}, 50.0, censored=True)

@@ -31,8 +31,8 @@ class Glume(Grouper):
     >>> from headway.model.task import Task
     >>> tasks = [Task("a", "a", "-"), Task("b", "b", "-", parents=("a",))]
     >>> levels = Levels(tasks, lambda task: 1000.0, most_nodes=4)
-    >>> Glume().next_group(levels, lambda nodes, seconds: np.where(seconds > 1500.0, 9000.0, 0.0), delay_s=0.0)
-    Group(first=0, last=0, nodes=1, run_s=1000.0, leeway_s=0.0, wait_s=0.0)
+    >>> Glume().next_group(levels, lambda nodes, seconds: np.where(seconds > 1500.0, 9000.0, 1000.0), delay_s=0.0)
+    Group(first=0, last=0, nodes=1, run_s=1000.0, leeway_s=0.0, wait_s=1000.0)
     """
 
     name = "glume"

@@ -1,4 +1,4 @@
-"""`BatchLog`: what a batch system wrote down of its jobs. `BatchJobs`: the jobs of it that are simulated."""
+"""`BatchLog`: the job log of a batch system. `BatchJobs`: the jobs of a log, prepared for simulation."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ UNKNOWN = -1  # in any column, as in the Standard Workload Format
 
 
 class BatchLog(Struct):
-    """A table with a row a job, in the order of submission, and -1 for what is not known.
+    """A table with one row per job, in the order of submission, and -1 for unknown values.
 
     Times are seconds since `started_at`. Processors are what the log counts: cores on most machines, whole nodes on
-    some. Whoever simulates it has to decide what it leaves open: see `simulation.batch_jobs`.
+    some. `simulation.batch_jobs` decides what the log leaves open.
     """
 
     name: str
-    processors: int  # that the machine has
-    number: Whole  # the job's own
+    processors: int  # of the machine
+    number: Whole  # the job's number in the log
     submit_s: Seconds
     wait_s: Seconds
     run_s: Seconds
@@ -33,7 +33,7 @@ class BatchLog(Struct):
     line: Whole  # of the file, for messages
     started_at: float | None = None  # seconds since the epoch
     header: dict[str, str] = field(default_factory=dict)
-    left_out: dict[str, int] = field(default_factory=dict)  # lines that are not used, by reason
+    left_out: dict[str, int] = field(default_factory=dict)  # lines that were skipped, by reason
 
     def __len__(self) -> int:
         return len(self.number)
@@ -42,7 +42,7 @@ class BatchLog(Struct):
 class BatchJobs(Struct):
     """Jobs to be simulated, in the order of submission; the first is submitted at 0.
 
-    Every job runs for at least a second and no longer than it asked for, and fits on the machine.
+    Every job runs for at least a second and at most its walltime, and fits on the machine.
     """
 
     name: str
@@ -58,6 +58,6 @@ class BatchJobs(Struct):
         return len(self.submit_s)
 
     def load(self) -> float:
-        """The share of the machine that the jobs ask for between the first and the last submission."""
+        """The jobs' node-seconds over those of the machine between the first and the last submission."""
         span_s = float(self.submit_s[-1]) if len(self) else 0.0
         return float(self.nodes @ self.run_s) / (self.machine * span_s) if span_s else 0.0

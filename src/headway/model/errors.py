@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class HeadwayError(Exception):
-    """Something the user can mend. The command line prints it without a traceback and exits with `exit_code`."""
+    """An error that the user can fix. The command line prints it without a traceback and exits with `exit_code`."""
 
     exit_code = 2
 
@@ -23,11 +23,11 @@ class HeadwayError(Exception):
 
 
 class InputError(HeadwayError):
-    """A file, option or value that cannot be used as it is."""
+    """A file, option or value that cannot be used."""
 
 
 class WorkflowError(InputError):
-    """Tasks that do not make a workflow. `tasks` names the culprits, so that a reader can add file and line."""
+    """Tasks that do not form a workflow. `tasks` names them, so that a file reader can add file and line."""
 
     def __init__(self, what: str, *, tasks: Sequence[str] = (), where: str = "", todo: str = "") -> None:
         super().__init__(what, where=where, todo=todo)
@@ -41,6 +41,6 @@ class SiteError(HeadwayError):
 
 
 class BusyError(HeadwayError):
-    """Somebody else is at work in this directory."""
+    """Another Headway process works in this directory."""
 
     exit_code = 4

@@ -1,4 +1,4 @@
-"""Wishes as people write them in code: `memory="2 GB"` becomes `memory_bytes` 2e9."""
+"""Resource hints as users write them in code: `memory="2 GB"` becomes `memory_bytes` 2e9."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from headway.model.errors import InputError
 from headway.model.resources import check_amount
 from headway.model.units import parse_bytes, parse_duration
 
-# What people call it, its name in the model, and the reader of an amount with a unit.
+# The user's name of a resource, its name in the model, and the parser of an amount with a unit.
 WITH_UNITS: dict[str, tuple[str, Callable[[str], float]]] = {
     "memory": ("memory_bytes", parse_bytes),
     "disk": ("disk_bytes", parse_bytes),
     "time": ("walltime_s", parse_duration),
 }
-# Without any of these no task runs; without GPUs, or an extra, it does.
+# No task runs with none of these; with no GPUs or extras it does.
 _NEVER_NOTHING = ("cores", "memory_bytes", "disk_bytes", "walltime_s")
 
 
 def hints(resources: Mapping[str, float | str]) -> dict[str, float]:
-    """Amounts by the model's names. Texts have a unit; numbers are bytes and seconds; unknown names are extras.
+    """Amounts by the model's names. Strings have a unit; numbers are bytes or seconds; unknown names are extras.
 
     >>> hints({"memory": "2 GB", "cores": 2, "time": 90})
     {'memory_bytes': 2000000000, 'cores': 2, 'walltime_s': 90}

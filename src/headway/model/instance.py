@@ -1,4 +1,4 @@
-"""`Instance`: a workflow, and what one execution of it took."""
+"""`Instance`: a workflow with the measurements of one execution."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from headway.model.workflow import Workflow
 
 
 class Recorded(Struct, frozen=True, omit_defaults=True, gc=False):
-    """What one execution of a task took; None where nobody measured it."""
+    """What one execution of a task used; None where it was not measured."""
 
     run_s: float | None = None
-    cores: float | None = None  # that it was given
+    cores: float | None = None  # that the task was given
     cores_used: float | None = None  # busy on average: 0.5 is one core, half of the time
     memory_bytes: int | None = None  # at its peak
     read_bytes: int | None = None
@@ -21,7 +21,7 @@ class Recorded(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Machine(Struct, frozen=True, omit_defaults=True):
-    """A machine that took part."""
+    """A machine that executed tasks of the workflow."""
 
     name: str
     cores: int | None = None
@@ -30,10 +30,10 @@ class Machine(Struct, frozen=True, omit_defaults=True):
 
 
 class Instance(Struct):
-    """What the field exchanges: a workflow with the figures of one execution, real or generated.
+    """A workflow with the measurements of one execution, real or generated.
 
-    Tasks of an instance may have no command: then it can be simulated, and run with stand-ins that take what is
-    `recorded`. Sizes of files are known by path; a file that nobody makes is an input of the whole workflow.
+    Tasks of an instance may have no command: then it can be simulated, or run with stand-ins that use what is
+    `recorded`. `file_bytes` has file sizes by path; a file that no task makes is an input of the whole workflow.
     """
 
     workflow: Workflow

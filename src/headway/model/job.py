@@ -1,4 +1,4 @@
-"""A batch job: a request for nodes, and what the queue says of it."""
+"""A batch job: its request for nodes, and its phase."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from headway.model.resources import Resources
 
 
 class JobRequest(Struct, frozen=True):
-    """An allocation to ask for: `per_node.nodes` nodes with that much on each, for `per_node.walltime_s`."""
+    """A request for `per_node.nodes` nodes with these resources on each, for `per_node.walltime_s`."""
 
     per_node: Resources
 
 
 class JobPhase(StrEnum):
-    """Where a job is. UNKNOWN is not an end: the scheduler could not say."""
+    """The phase of a job. UNKNOWN does not mean ended: the scheduler gave no answer."""
 
     PENDING = "pending"
     RUNNING = "running"

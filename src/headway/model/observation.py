@@ -1,4 +1,4 @@
-"""`Observation`: one attempt as later runs remember it."""
+"""`Observation`: one attempt as the history keeps it for later runs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from headway.model.task import Task
 
 
 class Observation(Struct, frozen=True, array_like=True, gc=False):
-    """What an attempt was given, what it used and how it ended: enough for any sizer to learn from.
+    """What an attempt was given, what it used and how it ended: all that a sizer learns from.
 
-    `run` is the uid of the run that made it; run, task and attempt together name one observation for ever.
+    `run` is the uid of the run; run, task and attempt together identify an observation.
     """
 
     category: str
@@ -28,9 +28,9 @@ class Observation(Struct, frozen=True, array_like=True, gc=False):
     hints: dict[str, float] = {}
 
     def as_task(self) -> Task:
-        """The task, as far as anybody learns from it."""
+        """A task with the fields that policies learn from."""
         return Task(self.task, self.category, "", hints=self.hints, input_bytes=self.input_bytes)
 
     def as_outcome(self) -> Outcome:
-        """How it ended."""
+        """The outcome of the attempt."""
         return Outcome(self.task, self.attempt, self.ending, self.started_at, self.ended_at, self.usage)

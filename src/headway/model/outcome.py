@@ -11,9 +11,9 @@ class Quality(StrEnum):
     """How far a measured figure can be trusted."""
 
     EXACT = "exact"
-    SAMPLED = "sampled"  # seen by polling: a short peak between two looks may have been higher
+    SAMPLED = "sampled"  # by polling: a short peak between two samples may have been higher
     LOWER_BOUND = "lower-bound"  # the attempt was stopped; it would have used more
-    UPPER_BOUND = "upper-bound"  # counts something that need not be held, such as page cache
+    UPPER_BOUND = "upper-bound"  # includes memory that need not be held, such as page cache
 
 
 class Measured(Struct, frozen=True, array_like=True, gc=False):
@@ -26,7 +26,7 @@ class Measured(Struct, frozen=True, array_like=True, gc=False):
 class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
     """What an attempt used; None where nothing could be measured.
 
-    Memory is anonymous and shared memory of the whole process tree, what would get it killed, without page cache.
+    Memory is anonymous and shared memory of the whole process tree, without page cache: what counts towards its limit.
     """
 
     wall_s: Measured | None = None
@@ -38,7 +38,7 @@ class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
     method: str = ""  # how it was measured: cgroup-v1, cgroup-v2 or polling
 
     def peak(self, resource: str) -> Measured | None:
-        """The figure that compares with an allocation of `resource`."""
+        """The peak to compare with the allocated amount of `resource`."""
         names = {"walltime_s": "wall_s", "cores": "cores_peak"}
         found = getattr(self, names.get(resource, resource), None)
         return found if isinstance(found, Measured) else None
@@ -51,7 +51,7 @@ class Ending(StrEnum):
     MEMORY = "memory"
     TIME = "time"
     DISK = "disk"
-    CORES = "cores"  # where a site ends what keeps more cores busy than it was given
+    CORES = "cores"  # at sites that kill processes which use more cores than they were given
     EXIT_CODE = "exit-code"
     SIGNAL = "signal"
     MISSING_INPUT = "missing-input"
@@ -59,7 +59,7 @@ class Ending(StrEnum):
     LAUNCH_FAILED = "launch-failed"
     NODE_LOST = "node-lost"
     PREEMPTED = "preempted"
-    SAVED = "saved"  # after the notice it had asked for: it goes on from what it saved, when it runs again
+    SAVED = "saved"  # after the notice that the task asked for: its next attempt continues from its checkpoint
     CANCELLED = "cancelled"
 
     @property
@@ -69,7 +69,7 @@ class Ending(StrEnum):
 
     @property
     def blameless(self) -> bool:
-        """Whether the task had no part in it: such an end never counts against the task."""
+        """Whether the task did not cause it: such an ending never counts against the task."""
         return self in (Ending.NODE_LOST, Ending.PREEMPTED, Ending.CANCELLED, Ending.SAVED)
 
 
@@ -82,7 +82,7 @@ _EXHAUSTED = {
 
 
 class Stamp(Struct, frozen=True, array_like=True, gc=False):
-    """What a file looked like; a directory's size is the sum of its files', its time the newest of theirs."""
+    """Size and time of a file; for a directory, the sum of its files' sizes and their newest time."""
 
     size_bytes: int
     modified_ns: int
@@ -100,4 +100,4 @@ class Outcome(Struct, frozen=True, omit_defaults=True, gc=False):
     exit_code: int | None = None
     signal: int | None = None
     message: str = ""  # one sentence for people
-    outputs: dict[str, Stamp] = {}  # what each declared output looked like after a success
+    outputs: dict[str, Stamp] = {}  # size and time of each declared output after a success

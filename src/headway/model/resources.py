@@ -18,9 +18,9 @@ NAMES = (*HELD, "walltime_s", "nodes")
 class Resources(Struct, frozen=True, omit_defaults=True):
     """An amount of each resource. `walltime_s` None means no limit.
 
-    Cores, memory, disk, GPUs and extras add up when tasks run side by side. A walltime does not: of two, the sum
-    has the longer one (None, no limit, is the longest), and a difference keeps the left one. Nodes count machines
-    on which everything else is held once each; sums and differences keep the left side's.
+    Cores, memory, disk, GPUs and extras add up when tasks run side by side. The walltime of a sum is the longer of the
+    two (None, no limit, is the longest); a difference keeps the left one. `nodes` is the number of machines on which
+    the other amounts are held, once on each; sums and differences keep the left one.
 
     >>> str(Resources(cores=2, memory_bytes=1_500_000_000) + Resources(cores=1, walltime_s=90))
     '3 cores, 1.5 GB memory'
@@ -36,14 +36,14 @@ class Resources(Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, amounts: Mapping[str, float | None]) -> Resources:
-        """From amounts by name; a name that is not built in becomes an extra."""
+        """Resources from amounts by name; a name that is not built in becomes an extra."""
         own = {name: amounts[name] for name in NAMES if amounts.get(name) is not None}
         extras = {name: value for name, value in amounts.items() if name not in NAMES and value is not None}
         whole = {name: int(value) for name, value in own.items() if name not in ("cores", "walltime_s") and value}
         return cls(**(own | whole), extras=extras)  # type: ignore[arg-type]
 
     def amounts(self) -> dict[str, float | None]:
-        """Every amount by name, extras among them."""
+        """Every amount by name, extras included."""
         return {name: getattr(self, name) for name in NAMES} | dict(self.extras)
 
     def __getitem__(self, name: str) -> float | None:
@@ -82,7 +82,7 @@ class Resources(Struct, frozen=True, omit_defaults=True):
         return not self.excess(room)
 
     def excess(self, room: Resources) -> list[str]:
-        """The names of the resources of which this needs more than `room` has."""
+        """The names of the resources of which this has more than `room`."""
         over = [name for name in (*HELD, "nodes") if getattr(self, name) > getattr(room, name)]
         extras = sorted(self.extras.keys() | room.extras.keys())
         over += [name for name in extras if self.extras.get(name, 0) > room.extras.get(name, 0)]
@@ -123,7 +123,7 @@ def describe(name: str, value: float) -> str:
 
 
 def check_amount(name: str, value: float, *, where: str = "") -> float:
-    """`value` if it can be an amount of that resource; an InputError otherwise."""
+    """Return `value` if it is a possible amount of that resource; raise InputError otherwise."""
     whole = name in ("gpus", "nodes")
     lowest = 1 if name == "nodes" else 0
     if not lowest <= value < 2**62 or (whole and value != int(value)):

@@ -1,4 +1,4 @@
-"""`Task`: one command of a workflow, and what makes its result its own."""
+"""`Task`: one command of a workflow, and the fingerprint of its result."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from msgspec import Struct, field
 class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     """One command to run.
 
-    `category` is the abstract task: tasks of one category do the same work on other data, so what one needed
-    says what the next will need. `inputs` may hold patterns (`count_*`), outputs may not. `parents` are the ids
-    of the tasks that must succeed first; `Workflow.add` completes them with those that files imply. `hints` are
-    the user's wishes by resource name (`memory_bytes`, `walltime_s`, …). A `malleable` task uses as many cores as it
-    is given (`HEADWAY_CORES`), so that they can be chosen for it. One that wants notice gets a signal so long before
-    its time, or its job's, is up, and may go on later from what it then saves. `input_bytes` is None until the inputs
-    exist and somebody has looked.
+    Tasks of one `category` do the same work on other data, so that the needs of one predict those of the next. `inputs`
+    may hold patterns (`count_*`), outputs may not. `parents` are the ids of the tasks that must succeed first;
+    `Workflow.add` adds those that files imply. `hints` are the user's requests by resource name (`memory_bytes`,
+    `walltime_s`, …). A `malleable` task uses as many cores as it is given (`HEADWAY_CORES`). A task with `notice_s`
+    gets a signal that many seconds before its walltime or its job ends, and may continue from its checkpoint later.
+    `input_bytes` is None until the inputs exist and have been read.
     """
 
     id: str
@@ -40,16 +39,16 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def nodes(self) -> int:
-        """How many whole nodes of one job it spans; with 1 it shares its node with others."""
+        """The number of whole nodes of one job that the task spans; with 1 it shares its node with others."""
         return int(self.hints.get("nodes", 1))
 
     @property
     def isolated(self) -> bool:
-        """Whether it runs in a directory of its own: it says what it makes, and nobody asked otherwise."""
+        """Whether the task runs in a directory of its own: it declares outputs and has not turned that off."""
         return bool(self.outputs) and self.sandbox
 
     def recipe(self) -> Recipe:
-        """What of the task itself decides its result. The caller's environment is not part of it."""
+        """Digests of the parts of the task that decide its result. The caller's environment is not among them."""
         return Recipe(
             command=_digest([self.command]),
             environment=_digest(f"{name}={value}" for name, value in sorted(self.environment.items())),
@@ -60,7 +59,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Recipe(Struct, frozen=True, gc=False):
-    """Short digests of the parts of a task that decide its result, kept apart so that a change can be named."""
+    """Digests of the parts of a task that decide its result, one each, so that a change can be named."""
 
     command: str
     environment: str

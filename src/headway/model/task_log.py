@@ -10,10 +10,10 @@ from headway.model.resources import Resources
 
 
 class LoggedTask(Struct, frozen=True, omit_defaults=True, gc=False):
-    """One task that succeeded: its peaks and its requests by resource name.
+    """A successful task: its peaks and its requests by resource name.
 
-    `input_bytes` is only ever what was known before the task ran. `profile` is its memory over time: the maximum in
-    each of equally long parts of its run time.
+    `input_bytes` is the input size if it was known before the task ran. `profile` is its memory over time: the maximum
+    in each of equally long parts of its run time.
     """
 
     id: str
@@ -27,12 +27,12 @@ class LoggedTask(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class TaskLog(Struct):
-    """A log, and what is known of where it comes from."""
+    """A log of tasks, and the machine that they ran on."""
 
     name: str
     tasks: list[LoggedTask]  # in start order
-    resources: tuple[str, ...]  # that it has figures of
+    resources: tuple[str, ...]  # for which it has measurements
     machine: Resources  # on which such tasks ran, or commonly run
     kills: tuple[str, ...]  # resources that ended an attempt which used more than it was given
     failed_after_s: dict[str, float] = field(default_factory=dict)  # as observed, by the resource that ran out
-    left_out: int = 0  # rows that are no task with figures
+    left_out: int = 0  # rows that were skipped: no task, or no measurements

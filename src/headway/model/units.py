@@ -1,4 +1,4 @@
-"""Amounts as people write them: `2 GB`, `1.5GiB`, `90m`, `1-02:00:00`; and back."""
+"""Parse and format amounts: `2 GB`, `1.5GiB`, `90m`, `1-02:00:00`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _span_seconds(text: str) -> float | None:
 
 
 def _short(text: str) -> str:
-    """What may be an amount: nobody needs a hundred characters for one, and a pattern must not be made to work hard."""
+    """The stripped text; empty if it is longer than any amount, so that the patterns cannot be made slow."""
     return text.strip() if len(text) <= _LONGEST_TEXT else ""
 
 

@@ -20,12 +20,12 @@ from headway.model.hints import hints
 from headway.model.task import Task, is_pattern
 
 _MOST_SHOWN = 10  # names in an error's sentence
-# Most paths are in their only spelling and inside the directory at first sight; the others are looked at closely.
+# Paths that are normalised and inside the directory at first sight, as most are; all others are checked in detail.
 _ORDINARY = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)*[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 
 
 class Workflow:
-    """Tasks and who waits for whom. Tasks are only ever added; every addition leaves a valid graph or nothing.
+    """Tasks and their dependencies. Tasks can only be added; an addition that is not valid changes nothing.
 
     A task waits for the parents it names and for the producers of its inputs: of a file by name, of all files
     that match a pattern, of a directory's files, or of the directory that a file lies in.
@@ -41,7 +41,7 @@ class Workflow:
         self.children: dict[str, list[str]] = {}
         self.producer: dict[str, str] = {}
         self._ordered_outputs: list[str] = []
-        self._makers_inside: dict[str, str] = {}  # who makes something inside a directory
+        self._makers_inside: dict[str, str] = {}  # a task that makes something inside a directory, by directory
         self._in_order: list[str] | None = None
         self.add(tasks)
 
@@ -52,7 +52,7 @@ class Workflow:
         return iter(self.tasks.values())
 
     def add(self, tasks: Iterable[Task]) -> list[Task]:
-        """Add tasks, with the parents that their files imply; returns them completed. All or none are added."""
+        """Add tasks, all or none; return them with the parents that their files imply."""
         new: dict[str, Task] = {}
         for task in map(_normalised, tasks):
             if task.id in self.tasks or task.id in new:
@@ -99,9 +99,11 @@ class Workflow:
         malleable: bool = False,
         notice_s: float = 0,
     ) -> Task:
-        """Add one task, as a workflow file would: `resources={"memory": "2 GB", "time": "5m"}` are hints, and the
-        category is by default the name up to a bracket (`count[3]` is of category `count`). A `malleable` one uses as
-        many cores as `HEADWAY_CORES` says; one with notice gets a signal so long before its end."""
+        """Add one task, with the fields of a workflow file.
+
+        `resources={"memory": "2 GB", "time": "5m"}` are hints. The category is by default the name up to a bracket
+        (`count[3]` is of category `count`). `malleable` and `notice_s`: see `Task`.
+        """
         where = f"task {name!r}"
         check_priority_and_retries(priority, retries, where=where)
         for field, value in {"inputs": inputs, "outputs": outputs, "setup": setup, "after": after}.items():
@@ -130,12 +132,12 @@ class Workflow:
         return added
 
     def implied_parents(self, task: Task) -> tuple[str, ...]:
-        """The producers of the task's inputs: whom it waits for without naming them."""
+        """The producers of the task's inputs: its parents besides those that it names."""
         outputs = _Outputs(self.producer, self._makers_inside, self._ordered_outputs)
         return _all_parents(structs.replace(task, parents=()), outputs)
 
     def _check_producers(self, new: Iterable[Task]) -> None:
-        """No path is made by two tasks, nor a directory by one and something inside it by another."""
+        """Raise WorkflowError if two tasks make the same path, or one a directory and another a file inside it."""
         made: dict[str, str] = {}
         inside: dict[str, str] = {}
         for task in new:
@@ -174,7 +176,7 @@ class Workflow:
         return level
 
     def widths(self) -> list[int]:
-        """How many tasks each level has."""
+        """The number of tasks of each level."""
         levels = self.levels()
         widths = [0] * (1 + max(levels.values(), default=-1))
         for level in levels.values():
@@ -182,7 +184,7 @@ class Workflow:
         return widths
 
     def topological(self) -> list[str]:
-        """All ids, parents before children, otherwise in the order they were added."""
+        """All ids, parents before children, otherwise in the order in which they were added."""
         if self._in_order is None:
             self._in_order = _topological(self.tasks, self.children)
         return self._in_order
@@ -207,7 +209,7 @@ class Workflow:
 
 
 def _normalised(task: Task) -> Task:
-    """Paths in one spelling; outputs that would leave the workflow's directory are refused."""
+    """The task with normalised paths; raise WorkflowError for outputs outside the workflow's directory."""
     if not task.id or not task.category:
         raise WorkflowError("a task needs an id and a category", tasks=[task.id])
     paths = (*task.inputs, *task.outputs)
@@ -224,7 +226,7 @@ def _normalised(task: Task) -> Task:
             )
         if path.startswith("/") or path == "." or path.split("/")[0] in ("..", ".headway"):
             raise WorkflowError(
-                f"output {path!r} of task {task.id!r} is not a place inside the workflow's directory",
+                f"output {path!r} of task {task.id!r} is not inside the workflow's directory",
                 tasks=[task.id],
                 todo="name a path inside it",
             )
@@ -240,7 +242,7 @@ def _normalised(task: Task) -> Task:
 
 
 class _Outputs(NamedTuple):
-    """All that tasks make: by whom, the directories in which something is made, and in order."""
+    """All outputs: the producer of each, the directories that contain outputs, and the sorted paths."""
 
     producer: Mapping[str, str]
     directories: Container[str]
@@ -276,7 +278,7 @@ def _directories_above(path: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=10_000)  # most paths share a few directories
 def _and_above(directory: str) -> tuple[str, ...]:
-    """The directory and those that it lies in, outermost first."""
+    """The directory and its parent directories, outermost first."""
     parts = directory.split("/")
     return tuple("/".join(parts[:depth]) for depth in range(1, 1 + len(parts)) if parts[:depth] != [""])
 
@@ -289,8 +291,10 @@ def _starting_with(prefix: str, ordered: Sequence[str]) -> Iterator[str]:
 
 
 def matching(pattern: str, ordered: Sequence[str]) -> Iterator[str]:
-    """The outputs that a pattern reaches, as in the shell: a star stays within one directory and passes over hidden
-    files. Reached are what it matches, what lies in a directory that it matches, and directories in which it looks."""
+    """The outputs that a pattern reaches: those that match, those inside a matching directory, and directories above.
+
+    As in the shell, a star stays within one directory and does not match hidden files.
+    """
     literal = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
     candidates = [above for above in _directories_above(literal) if _contains(ordered, above)]
     segments = [re.compile(fnmatch.translate(segment)) for segment in pattern.split("/")]
@@ -307,7 +311,7 @@ def _contains(ordered: Sequence[str], path: str) -> bool:
 
 
 def _check_acyclic(new: dict[str, Task]) -> None:
-    """Only new tasks can close a circle: an old task's parents are older still."""
+    """Raise WorkflowError if the new tasks form a cycle. Older tasks cannot: their parents were added before them."""
     if _is_in_order(new):
         return
     children: dict[str, list[str]] = {task_id: [] for task_id in new}
@@ -320,7 +324,7 @@ def _check_acyclic(new: dict[str, Task]) -> None:
         return
     seen: dict[str, None] = {}
     task_id = min(left)
-    while task_id not in seen:  # whoever is left waits for somebody who is left: this walks into the circle
+    while task_id not in seen:  # every task that is left has a parent that is left: this walk enters the cycle
         seen[task_id] = None
         task_id = next(parent for parent in new[task_id].parents if parent in left)
     trail = list(seen)
@@ -334,7 +338,7 @@ def _check_acyclic(new: dict[str, Task]) -> None:
 
 
 def _is_in_order(tasks: Mapping[str, Task]) -> bool:
-    """Whether all stand behind their parents, as most files list them: then there is no circle."""
+    """Whether every task is listed after its parents, as in most files: then there is no cycle."""
     seen: set[str] = set()
     for task in tasks.values():
         if not seen.issuperset(task.parents) and any(parent not in seen and parent in tasks for parent in task.parents):
@@ -344,7 +348,7 @@ def _is_in_order(tasks: Mapping[str, Task]) -> bool:
 
 
 def _topological(tasks: Mapping[str, Task], children: Mapping[str, list[str]]) -> list[str]:
-    """Parents before children, otherwise as listed; tasks in or below a circle are left out."""
+    """Ids with parents before children, otherwise as listed; tasks in or below a cycle are left out."""
     waiting = {task.id: sum(parent in tasks for parent in task.parents) for task in tasks.values()}
     ids = list(waiting)
     place = {task_id: index for index, task_id in enumerate(ids)}

@@ -25,11 +25,9 @@ ALTERNATIVES_S = (
 )
 REPETITIONS = 50  # of the tuned policy (§4.5)
 _NO_DRAWS = np.empty(0)
-_EVEN_S = 60.0  # the graded loss measures distances to waits below this as shares of it
 _SURE = 1e-9  # tolerance for rounding in cumulated probabilities
 
 Policy = Literal["tuned", "default", "greedy"]
-Loss = Literal["0/1", "graded"]
 
 
 class Learned(Struct):
@@ -53,9 +51,8 @@ class Asa(WaitModel):
 
     `policy`: "default" is Algorithm 1. "tuned" (§4.4, §4.5), which the paper evaluates, samples and charges 50 more
     times after each observed wait. "greedy" (§4.4) always predicts the alternative with the least loss so far, of equal
-    ones the shortest. `loss="graded"`, which is ours, charges by the distance to the actual wait, as a share of the
-    longer of the two. `seeded` starts with half of the probability on the scheduler's estimate (an option in §3.2). A
-    censored wait charges only alternatives that are shorter than it.
+    ones the shortest. A censored wait charges only alternatives that are shorter than it. Unlike the paper's option in
+    §3.2, the scheduler's estimate is not used.
 
     >>> model, shape = Asa(), Shape(nodes=4, asked_s=3600)
     >>> for number in range(30):
@@ -70,8 +67,6 @@ class Asa(WaitModel):
         self,
         policy: Policy = "tuned",
         *,
-        loss: Loss = "0/1",
-        seeded: bool = False,
         repetitions: int = REPETITIONS,
         alternatives_s: Sequence[float] = ALTERNATIVES_S,
         gamma: float = 1.0,
@@ -79,8 +74,6 @@ class Asa(WaitModel):
         seed: int = 0,
     ) -> None:
         self.policy = policy
-        self.loss = loss
-        self.seeded = seeded
         self.repetitions = repetitions if policy == "tuned" else 0
         self.gamma, self.slowing, self.seed = gamma, slowing, seed
         self._alternatives_s = np.array(alternatives_s, np.float64)
@@ -88,7 +81,7 @@ class Asa(WaitModel):
 
     def learned(self, shape: Shape) -> Learned:
         """What was learned about jobs of this shape."""
-        return self._learned.get(geometry(shape)) or self._new(shape)
+        return self._learned.get(geometry(shape)) or self._new()
 
     def predict(self, shape: Shape, draw: Draw = (0, "", "", 0)) -> Wait:
         """An alternative, sampled by its probability."""
@@ -133,23 +126,15 @@ class Asa(WaitModel):
         """The loss of each alternative, if it was sampled."""
         away_s = np.abs(self._alternatives_s - waited_s)
         best = int(away_s.argmin())
-        if self.loss == "0/1":
-            losses = np.ones(away_s.size)
-            losses[best] = 0.0
-        else:
-            graded = away_s / np.maximum(np.maximum(self._alternatives_s, waited_s), _EVEN_S)
-            losses = np.minimum(1.0, graded - graded[best]).clip(min=0.0)
+        losses = np.ones(away_s.size)
+        losses[best] = 0.0
         if censored:
             losses[best:] = 0.0
         return losses
 
-    def _new(self, shape: Shape) -> Learned:
+    def _new(self) -> Learned:
         count = self._alternatives_s.size
-        chances = np.full(count, 1.0 / count)
-        if self.seeded and shape.estimate_s is not None:
-            chances *= 0.5
-            chances[int(np.abs(self._alternatives_s - shape.estimate_s).argmin())] += 0.5
-        return Learned(chances, np.zeros(count), np.zeros(count))
+        return Learned(np.full(count, 1.0 / count), np.zeros(count), np.zeros(count))
 
     def state(self) -> dict[str, Any]:
         """The alternatives, and all that was learned about each geometry."""

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 class QueueTwin:
-    """Predicts queue waits from a snapshot, if every job uses its whole walltime and no further job is submitted."""
+    """Predicts queue waits from a snapshot of the queue's plan (see `QueueRead` for what that assumes)."""
 
     def __init__(self, read: QueueRead) -> None:
         self.read = read
