@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import headway
 from tests.studies.small_study import write_trace, write_workflow
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -20,8 +19,6 @@ TASKS = [f"{number},align,{number},3600000,{2 * 1024**3},8 GB" for number in ran
 @pytest.mark.parametrize("page", ["batch-logs", "compare", "replay", "simulate", "workload-model"])
 def test_examples_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for verb in VERBS:
-        monkeypatch.setattr(headway, verb, getattr(import_module(f"headway.api.{verb}"), verb), raising=False)
     write_trace(tmp_path / "log.swf")
     write_workflow(tmp_path / "montage.json")
     (tmp_path / "trace.csv").write_text("\n".join(["task_id,process,start,realtime,peak_rss,memory", *TASKS]) + "\n")

@@ -56,7 +56,7 @@ def test_table_and_files(study: Bench) -> None:
     assert (reference["mean_log_ratio"], reference["ties"], reference["runs"]) == (0.0, 6, 6)
 
 
-def test_what_is_there_is_not_run_again(study: Bench) -> None:
+def test_finished_runs_are_not_simulated_again(study: Bench) -> None:
     compare(study, "--starts", "2")
     first = (study.directory / "out" / "runs.csv").read_text()
     compare(study, "--starts", "2")
@@ -74,7 +74,7 @@ def test_what_is_there_is_not_run_again(study: Bench) -> None:
     assert len(rows(study)) == 36
 
 
-def test_ctrl_c_and_the_same_command_goes_on(study: Bench) -> None:
+def test_after_ctrl_c_the_same_command_continues(study: Bench) -> None:
     asked = ("compare", "--traces", "made.swf", "--workflows", "m.json", *PLANS, "--warm-up", "1d", "--out", "out")
     process = study.start(*asked, "--every", "1h", "--processes", "2")
     study.wait_for_file("out/runs.csv")

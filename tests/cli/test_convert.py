@@ -45,7 +45,7 @@ def test_there_and_back_loses_nothing(words: Bench) -> None:
     assert list(there) == list(back)
 
 
-def test_packed(words: Bench) -> None:
+def test_a_gz_target_is_compressed(words: Bench) -> None:
     words.succeeds("convert", "workflow.yaml", "w.json.gz")
     words.succeeds("convert", "workflow.yaml", "w.json")
     packed, plain = words.directory / "w.json.gz", words.directory / "w.json"
@@ -60,7 +60,7 @@ def test_to_standard_output(words: Bench) -> None:
     assert "4 tasks" in done.stderr
 
 
-def test_a_run_with_what_it_took(finished: Bench, tmp_path: Path) -> None:
+def test_a_run_is_written_with_its_measurements(finished: Bench, tmp_path: Path) -> None:
     target = tmp_path / "run.json"
     answer = finished.json("convert", ".", str(target))
     assert (answer["tasks"], answer["recorded"], answer["left_out"]["recorded"]) == (5, 3, 0)
@@ -113,13 +113,13 @@ def test_what_is_written_has_the_users_permissions(words: Bench) -> None:
         (["folder.json/..", "w.json", "--run", "7"], "nothing has been run here"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_sentence(words: Bench, args: list[str], words_said: str) -> None:
+def test_a_mistake_is_reported_in_one_sentence(words: Bench, args: list[str], words_said: str) -> None:
     (words.directory / "folder.json").mkdir()
     assert words_said in words.fails(2, "convert", *args)
     assert not (words.directory / "w.json").exists()
 
 
-def test_what_is_wrong_in_the_source_leaves_the_target_alone(words: Bench) -> None:
+def test_an_invalid_source_leaves_the_target_unchanged(words: Bench) -> None:
     words.write("{", "broken.json")
     words.write("mine", "w.yaml")
     assert "broken.json:1: this is not JSON" in words.fails(2, "convert", "broken.json", "w.yaml", "--force")

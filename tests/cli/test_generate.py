@@ -71,7 +71,7 @@ def test_without_a_family_it_lists_them(bench: Bench) -> None:
     assert not list(bench.directory.iterdir())
 
 
-def test_nothing_is_overwritten_unasked(bench: Bench) -> None:
+def test_nothing_is_overwritten_without_force(bench: Bench) -> None:
     bench.write("mine", "w.json")
     assert "this file exists; --force" in bench.fails(2, "generate", "ligo", "-o", "w.json")
     assert (bench.directory / "w.json").read_text() == "mine"
@@ -100,7 +100,7 @@ def test_mistakes(bench: Bench, words: list[str], complaint: str) -> None:
     assert not list(bench.directory.iterdir())
 
 
-def test_a_place_that_cannot_be_written_to(bench: Bench) -> None:
+def test_an_output_that_cannot_be_written(bench: Bench) -> None:
     assert "cannot write this" in bench.fails(3, "generate", "montage", "-o", "nowhere/w.json")
 
 

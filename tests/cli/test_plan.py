@@ -30,7 +30,7 @@ def test_the_same_seed_the_same_answer(made: Bench) -> None:
     assert made.json(*words) == made.json(*words)
 
 
-def test_people_get_a_table_and_a_sentence(made: Bench) -> None:
+def test_without_json_it_prints_a_table_and_a_sentence(made: Bench) -> None:
     plans = ("--plan", "one-job", "--plan", "one-job-per-task")
     out = made.succeeds("plan", "flow.json", "--on", "lublin", *plans, "--futures", "1")
     assert "node-hours" in out
@@ -47,12 +47,12 @@ def test_people_get_a_table_and_a_sentence(made: Bench) -> None:
         (("--on", "nowhere.swf"), "does not exist"),
     ],
 )
-def test_what_is_wrong_is_said(made: Bench, words: tuple[str, ...], said: str) -> None:
+def test_a_mistake_is_reported(made: Bench, words: tuple[str, ...], said: str) -> None:
     error = made.fails(2, "plan", "flow.json", "--on", "lublin", *words)
     assert said in error
 
 
-def test_thrift_moves_the_choice_along_the_front() -> None:
+def test_preferring_node_hours_changes_the_recommendation() -> None:
     fast = Alternative("fast", 100.0, 90.0, 110.0, 0.0, 5, 50.0, True)
     cheap = Alternative("cheap", 400.0, 300.0, 500.0, 0.0, 1, 10.0, True)
     same = Alternative("same", 100.5, 90.0, 110.0, 0.0, 5, 40.0, True)

@@ -144,7 +144,7 @@ def test_mistakes(bench: Bench, args: list[str], error: str) -> None:
     assert bench.fails(2, "replay", trace(bench), *args).startswith(f"headway: {error}")
 
 
-def test_names_that_a_terminal_would_obey(bench: Bench) -> None:
+def test_escape_sequences_in_names_are_removed(bench: Bench) -> None:
     name = trace(bench, name="a\x1b[31mb.csv")
     assert "\x1b" not in bench.succeeds("replay", name, "--sizers", "user")
 
@@ -186,7 +186,7 @@ real = pytest.mark.skipif(not DATA, reason="HEADWAY_DATA does not say where the 
 
 
 @real
-def test_failures_as_observed_by_the_neighbours(bench: Bench) -> None:
+def test_failures_observed_in_files_beside_the_log(bench: Bench) -> None:
     log = Path(DATA or "", "ipdps2024-bucketing", "synthetic_bimodal_whole.csv.gz")
     assert "as observed (memory after 5.13 s, disk after " in bench.succeeds(
         "replay", str(log), "--ttf", "observed", "--sizers", "max-seen"
@@ -195,7 +195,7 @@ def test_failures_as_observed_by_the_neighbours(bench: Bench) -> None:
 
 @real
 def test_a_whole_machine_on_a_real_log(bench: Bench) -> None:
-    """Figure 5 of paper 001: `whole` uses 0.126, 0.128 and 0.334 of memory, disk, cores on Bimodal."""
+    """Phung and Thain 2024, Figure 5: `whole` uses 0.126, 0.128 and 0.334 of memory, disk, cores on Bimodal."""
     import csv
     import gzip
 

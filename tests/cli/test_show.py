@@ -36,7 +36,7 @@ def words(bench: Bench) -> Bench:
     return bench
 
 
-def test_a_glance(words: Bench) -> None:
+def test_the_categories_of_a_workflow(words: Bench) -> None:
     assert words.succeeds("show").splitlines() == [
         "words: 5 tasks of 3 categories, 6 dependencies",
         "3 levels, at most 3 side by side (level 1)",
@@ -95,7 +95,7 @@ def test_an_existing_file_is_not_overwritten_unless_forced(words: Bench) -> None
     assert (words.directory / "g.svg").read_text().startswith("<svg")
 
 
-def test_what_cannot_be_drawn_leaves_the_file_as_it_was(bench: Bench) -> None:
+def test_an_invalid_workflow_leaves_the_file_unchanged(bench: Bench) -> None:
     numbers = ", ".join(map(str, range(1600)))
     bench.write(f"name: many\ntasks:\n  t:\n    each: {{n: [{numbers}]}}\n    run: echo {{n}}\n")
     bench.write("precious", "g.svg")

@@ -41,7 +41,7 @@ def starts(bench: Bench, *args: str) -> list[int]:
     return [int(line.rpartition(",")[2]) for line in lines[1:]]
 
 
-def test_each_way_by_hand(bench: Bench) -> None:
+def test_each_kind_of_backfilling_by_hand(bench: Bench) -> None:
     """Job 2 needs the whole machine at 100. Jobs 3 and 4 are over by then and may overtake it."""
     assert starts(bench, "--backfill", "fcfs") == [0, 100, 150, 150, 180]
     assert starts(bench) == [0, 100, 20, 50, 150]
@@ -108,7 +108,7 @@ def test_the_document(bench: Bench) -> None:
     assert document["left_out"] == {}
 
 
-def test_jobs_made_up(bench: Bench) -> None:
+def test_generated_jobs(bench: Bench) -> None:
     asked = ("simulate", "lublin", "--machine", "32", "--jobs", "300", "--load", "0.7", "--seed", "3")
     document = bench.json(*asked)
     assert (document["jobs"], document["machine"], document["started_at"]) == (300, 32, None)
@@ -179,13 +179,13 @@ def test_mistakes(bench: Bench, args: list[str], error: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["--processors=allocated", "--cancelled=drop", "--overrun=kill", "--skip-bad"])
-def test_choices_that_are_for_logs(bench: Bench, option: str) -> None:
+def test_options_that_only_logs_have(bench: Bench, option: str) -> None:
     name = option.partition("=")[0]
     error = bench.fails(2, "simulate", "lublin", option)
     assert error == f"headway: {name}: this is for logs, and lublin is none; leave it out\n"
 
 
-def test_files_that_are_none(bench: Bench) -> None:
+def test_files_that_are_not_batch_logs(bench: Bench) -> None:
     assert "missing.swf: this file does not exist" in bench.fails(2, "simulate", "missing.swf")
     bench.write("task,hash\n", "other.csv")
     assert "this is not a batch log in a known format" in bench.fails(2, "simulate", "other.csv")
@@ -194,7 +194,7 @@ def test_files_that_are_none(bench: Bench) -> None:
     assert "no jobs make a load of 0" in bench.fails(2, "simulate", "lublin", "--load", "0")
 
 
-def test_names_that_a_terminal_would_obey(bench: Bench) -> None:
+def test_escape_sequences_in_names_are_removed(bench: Bench) -> None:
     name = trace(bench, "a\x1b[31mb.swf")
     assert "\x1b" not in bench.succeeds("simulate", name)
 
@@ -220,7 +220,7 @@ def test_ctrl_c_while_writing_leaves_what_was_there(tmp_path: Path, name: str) -
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_link_stays_one_and_trouble_is_told(tmp_path: Path) -> None:
+def test_a_symbolic_link_stays_one_and_errors_are_reported(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
     write_whole(tmp_path / "link", ["text\n"])
     assert (tmp_path / "link").is_symlink()
@@ -282,7 +282,7 @@ real = pytest.mark.skipif(not DATA, reason="HEADWAY_DATA does not say where the 
         ),
     ],
 )
-def test_every_start_is_that_of_another_simulator(
+def test_every_start_equals_that_of_a_reference_simulator(
     bench: Bench, requests: str, accurate: list[str], reference: str, args: list[str]
 ) -> None:
     """28,475 jobs; the others give a second to the eight that never ran."""

@@ -43,7 +43,7 @@ def pair(bench: Bench) -> Bench:
     return bench
 
 
-def test_by_hand(pair: Bench) -> None:
+def test_makespans_computed_by_hand(pair: Bench) -> None:
     found = pair.json("simulate", "idle.swf", "--workflow", "pair.dax", "--start", "100s", *BOTH)
     assert (found["trace"], found["workflow"], found["start_s"]) == ("idle.swf", "pair.dax", 100)
     assert found["policy"] == {"backfill": "easy", "nodes": "counts", "rules": "pyss", "depth": 1}
@@ -54,7 +54,7 @@ def test_by_hand(pair: Bench) -> None:
     assert each == same | {"plan": "one-job-per-task", "jobs": 2}
 
 
-def test_it_waits_for_who_was_there_before(pair: Bench) -> None:
+def test_it_waits_for_jobs_submitted_earlier(pair: Bench) -> None:
     found = pair.json("simulate", "idle.swf", "--workflow", "pair.dax", "--start", "4s", "--plan", "one-job")
     (one,) = found["plans"]
     assert (one["first_wait_s"], one["makespan_s"]) == (6, 156)
@@ -87,7 +87,7 @@ def test_every_plan_gets_a_generated_workflow_through_made_up_jobs(made: Bench) 
     assert all(plan["makespan_s"] > plan["first_wait_s"] for plan in found["plans"])
 
 
-def test_the_plans_in_the_order_that_was_asked_for_and_once(made: Bench) -> None:
+def test_each_plan_once_in_the_order_given(made: Bench) -> None:
     asked = ("--plan", "one-job-per-task", "--plan", "one-job", "--plan", "one-job-per-task")
     found = made.json("simulate", *QUEUE, "--workflow", "montage.json", *asked)
     assert [plan["plan"] for plan in found["plans"]] == ["one-job-per-task", "one-job"]
@@ -166,7 +166,7 @@ def test_mistakes(pair: Bench, args: list[str], error: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["--plan=one-job", "--start=1s", "--most-jobs=2", "--journal=j"])
-def test_options_that_are_for_a_workflow(pair: Bench, option: str) -> None:
+def test_options_that_need_a_workflow(pair: Bench, option: str) -> None:
     name = option.partition("=")[0]
     error = pair.fails(2, "simulate", "idle.swf", option)
     assert error == f"headway: {name}: this is for a workflow; add --workflow W\n"

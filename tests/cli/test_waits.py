@@ -34,7 +34,7 @@ def test_the_document(bench: Bench) -> None:
     assert corrected["to_wait"]["pinball_s"]["0.9"] < plan["to_wait"]["pinball_s"]["0.9"]
 
 
-def test_the_same_seed_says_the_same_and_another_does_not(bench: Bench) -> None:
+def test_the_seed_determines_the_scores(bench: Bench) -> None:
     log = trace(bench)
     asked = ("waits", log, "--models", "asa", "--json")
     assert bench.succeeds(*asked) == bench.succeeds(*asked, "--seed", "0")
@@ -92,7 +92,7 @@ def test_one_sentence_for_every_mistake(bench: Bench, args: tuple[str, ...], wor
     assert len(said.strip().splitlines()) == 1
 
 
-def test_a_log_is_not_made_up_and_not_overwritten(bench: Bench) -> None:
+def test_a_log_refuses_generator_options_and_is_not_overwritten(bench: Bench) -> None:
     log = trace(bench)
     assert "this is a log" in bench.fails(2, "waits", log, "--load", "0.5")
     assert "this is the log itself" in bench.fails(2, "waits", log, "--html", log, "--force")

@@ -24,7 +24,7 @@ def jobs(*rows: tuple[float, int, float, float], machine: int = 4) -> BatchJobs:
         ("conservative", [0, 10, 20, 3]),
     ],
 )
-def test_who_overtakes_whom(backfill: str, starts: list[float]) -> None:
+def test_which_jobs_may_overtake(backfill: str, starts: list[float]) -> None:
     log = jobs((0, 3, 10, 10), (1, 4, 10, 10), (2, 3, 4, 4), (3, 1, 7, 7))
     assert schedule(log, Scheduling(backfill)).tolist() == starts  # type: ignore[arg-type]
 
@@ -70,7 +70,7 @@ def test_progress_and_starts() -> None:
     np.testing.assert_array_equal(start_s, schedule(log, Scheduling("easy")))
 
 
-def test_others_may_have_so_many_each() -> None:
+def test_each_outside_user_has_a_limit_of_jobs() -> None:
     queue = queue_of(jobs((0, 4, 5, 5)), Scheduling("easy"), most_jobs=1)
     queue.submit(1, 1, owner=7)
     queue.submit(1, 1, owner=8)

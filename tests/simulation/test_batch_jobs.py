@@ -143,7 +143,7 @@ def test_run_and_request_are_two_tables() -> None:
     assert jobs.run_s[0] == 50
 
 
-def test_nothing_that_remains() -> None:
+def test_a_log_without_usable_jobs_is_an_error() -> None:
     with pytest.raises(
         InputError, match=r"^a\.swf: no job of this log can be simulated: 2 never ran; choose otherwise"
     ):
@@ -179,7 +179,7 @@ rows = st.lists(st.tuples(st.floats(0, 1e6), amounts, widths, widths, amounts), 
 
 
 @given(rows.map(sorted), st.sampled_from(every_choice(machine=8, skip_bad=True)))
-def test_laws(rows: list[Row], choices: Choices) -> None:
+def test_invariants_of_simulated_jobs(rows: list[Row], choices: Choices) -> None:
     log = log_of(*rows, started_at=5.0)
     try:
         jobs = jobs_of(log, choices)

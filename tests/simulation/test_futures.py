@@ -83,7 +83,7 @@ def test_jobs_from_outside_have_no_other_future() -> None:
         queue.with_future(np.empty((4, 0)), lambda req, elapsed: req)
 
 
-def test_seen_waits_are_of_those_who_started_and_say_what_the_plan_had_said() -> None:
+def test_seen_waits_hold_started_jobs_and_their_planned_waits() -> None:
     known = jobs()
     queue = at(known)
     seen = seen_waits(queue, known, most=50)

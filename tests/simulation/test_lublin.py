@@ -145,7 +145,7 @@ def test_the_gamma_distribution_of_shape_one_is_exponential() -> None:
 
 
 @given(gaps=st.lists(st.floats(1, 400_000), min_size=1, max_size=30), hours=st.sampled_from(list(HOURS.values())))
-def test_the_real_clock_is_paid_half_hour_by_half_hour(gaps: list[float], hours: tuple[float, float]) -> None:
+def test_the_real_clock_spends_each_half_hours_weight(gaps: list[float], hours: tuple[float, float]) -> None:
     """The published way, one job after the other: each half hour costs its weight, what is left stays for the next."""
     cycle = DailyCycle(*hours)
     half_hour, left_s = 0, 0.0
@@ -281,7 +281,7 @@ def test_requests_are_round_or_were_used_up() -> None:
 
 
 @given(run_s=st.lists(st.integers(1, 10**7), max_size=50), seed=st.integers(0, 100))
-def test_nobody_asks_for_less_than_the_run(run_s: list[int], seed: int) -> None:
+def test_no_request_is_shorter_than_the_run(run_s: list[int], seed: int) -> None:
     runs = np.array(run_s, dtype=np.float64)
     assert np.all(estimated(runs, np.random.default_rng(seed)) >= runs)
 
@@ -300,7 +300,7 @@ def test_nobody_asks_for_less_than_the_run(run_s: list[int], seed: int) -> None:
         ({"requests": "guessed"}, "choose from estimated, accurate"),
     ],
 )
-def test_what_cannot_be_made_is_refused(wrong: dict[str, Any], says: str) -> None:
+def test_invalid_arguments_are_refused(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError) as refused:
         lublin(**({"machine": 16, "jobs": 10, "load": 0.7, "seed": 1} | wrong))
     assert says in str(refused.value)

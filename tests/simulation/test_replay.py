@@ -86,7 +86,7 @@ def test_a_success_and_a_failure_worked_out_by_hand() -> None:
     ]
 
 
-def test_what_is_told_of_each() -> None:
+def test_the_outcomes_that_the_allocator_observes() -> None:
     allocator = Doubling()
     replay(log_of(task(1, memory=5, disk=3, cores=0.5)), allocator, World(MACHINE))
     failed, succeeded = allocator.told
@@ -104,7 +104,7 @@ def test_what_is_told_of_each() -> None:
     }
 
 
-def test_the_question() -> None:
+def test_the_context_that_the_allocator_is_given() -> None:
     allocator = Doubling()
     logged = task(1, memory=5, asked={"memory_bytes": 9.0}, input_bytes=77)
     replay(log_of(logged, kills=["memory_bytes"]), allocator, World(MACHINE, seed=3))
@@ -124,7 +124,7 @@ def test_the_question() -> None:
         (9, ["ask t1", "ask t2", "ask t2", "ask t3", "ask t4"]),
     ],
 )
-def test_with_a_lag_outcomes_come_so_many_tasks_later(lag: int, story: list[str]) -> None:
+def test_with_a_lag_outcomes_are_observed_later(lag: int, story: list[str]) -> None:
     allocator = Doubling()
     log = log_of(task(1, 3), task(2, 5), task(3, 3), task(4, 3))
     result = replay(log, allocator, World(MACHINE, lag=lag))
@@ -209,7 +209,7 @@ def test_a_task_that_no_machine_can_finish() -> None:
     assert [outcome.ending for outcome in allocator.told] == [Ending.MEMORY] * 5 + [Ending.SUCCESS]
 
 
-def test_cores_that_kill_nobody() -> None:
+def test_cores_that_are_not_enforced() -> None:
     """What it uses beyond its share it takes from others: its own core was used all the time, and no more than that."""
     log = log_of(task(1, memory=3, cores=5), kills=["memory_bytes", "disk_bytes"])
     result = replay(log, Doubling(), World(MACHINE))
@@ -265,7 +265,7 @@ def test_as_asked() -> None:
     assert (asked.tasks, asked.attempts) == (2, 2)
 
 
-def test_some_asked_and_nobody_asked() -> None:
+def test_logs_with_few_or_no_requests() -> None:
     some = as_asked(log_of(task(1, 3, asked={"memory_bytes": 10.0}), task(2, 5)))
     assert some is not None
     assert (some.tasks, some.costs) == (1, {"memory_bytes": Cost(used=30, fragmentation=70)})
@@ -353,7 +353,7 @@ def test_everything_given_is_booked_once(tasks: list[LoggedTask], world: World, 
 
 
 @given(SOME_TASKS, WORLDS, st.sampled_from(sorted(sizers())))
-def test_nobody_knows_the_future(tasks: list[LoggedTask], world: World, sizer: str) -> None:
+def test_no_allocation_depends_on_later_tasks(tasks: list[LoggedTask], world: World, sizer: str) -> None:
     """When a task is sized, what is known is how those ended that started more than `lag` tasks before it."""
     log = log_of(*tasks, failed_after_s={"memory_bytes": 7.0})
     audited = Audited(PerResource(sizers()[sizer], world.seed))
@@ -365,7 +365,7 @@ def test_nobody_knows_the_future(tasks: list[LoggedTask], world: World, sizer: s
 
 
 @given(SOME_TASKS, WORLDS, st.sampled_from(sorted(sizers())))
-def test_the_same_again(tasks: list[LoggedTask], world: World, sizer: str) -> None:
+def test_a_replay_is_deterministic(tasks: list[LoggedTask], world: World, sizer: str) -> None:
     log = log_of(*tasks, failed_after_s={"memory_bytes": 7.0})
     first = replay(log, PerResource(sizers()[sizer], world.seed), world)
     assert replay(log, PerResource(sizers()[sizer], world.seed), world) == first

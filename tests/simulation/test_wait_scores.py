@@ -71,7 +71,7 @@ def test_scores_by_hand() -> None:
     assert found.pinball_s["0.9"] == pytest.approx(4.0) and found.pinball_s["0.05"] == pytest.approx(38.0)
 
 
-def test_a_quantile_below_costs_its_share() -> None:
+def test_pinball_loss_of_a_low_quantile() -> None:
     waits = waits_of(FOUR, Scheduling("conservative"))
     low = Answers(np.zeros(4), np.full((4, len(SHARES)), 10.0))
     found = score("low", low, waits, those_to_wait(waits))
@@ -82,14 +82,14 @@ def test_a_quantile_below_costs_its_share() -> None:
     assert both is not None and both.covered["0.9"] == 0.5 and both.jobs == 4
 
 
-def test_an_exact_plan_is_nothing_to_compare_with() -> None:
+def test_an_exact_plan_gives_no_ratio() -> None:
     exact = Waits(FOUR, np.array([0.0, 5.0, 0.0, 6.0]), np.array([0.0, 5.0, 0.0, 6.0]))
     found = scored(SchedulerEstimate(), exact)
     assert found is not None
     assert found.to_plan is None and found.absolute_error_s == 0.0
 
 
-def test_who_comes_during_the_warm_up_does_not_count() -> None:
+def test_jobs_of_the_warm_up_are_not_scored() -> None:
     waits = waits_of(FOUR, Scheduling("conservative"))
     assert those_to_wait(waits).tolist() == [False, True, False, True]
     assert those_to_wait(waits, 20.0).tolist() == [False, False, False, True]

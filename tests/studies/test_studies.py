@@ -41,7 +41,7 @@ def without_time(rows: list[Row]) -> list[Row]:
 # --- carrying out ---
 
 
-def test_the_same_whoever_carries_it_out(tmp_path: Path) -> None:
+def test_results_do_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:
     """One process or two, all at once or each run from a queue of its own."""
     runs = small_runs(tmp_path)
     alone = study(runs, Ledger(None), processes=1)
@@ -109,7 +109,7 @@ class _StoppedError(Exception):
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_interrupted_and_gone_on_with(tmp_path: Path, processes: int) -> None:
+def test_an_interrupted_study_continues(tmp_path: Path, processes: int) -> None:
     runs = small_runs(tmp_path)
     path = tmp_path / "runs.csv"
 
@@ -136,7 +136,7 @@ def test_interrupted_and_gone_on_with(tmp_path: Path, processes: int) -> None:
     assert again == []
 
 
-def test_a_failing_run_is_told_of(tmp_path: Path) -> None:
+def test_a_failing_run_is_reported(tmp_path: Path) -> None:
     runs = small_runs(tmp_path)
     bad = [msgspec.structs.replace(run, plan="no-such") for run in runs[:1]]
     with pytest.raises((RuntimeError, KeyError), match="no-such"):
@@ -235,7 +235,7 @@ def test_a_queue_that_begins_later_is_empty_then(tmp_path: Path) -> None:
     assert (queue.waiting, queue.running) == (0, 0)
 
 
-def test_names() -> None:
+def test_names_of_files_lose_their_suffixes() -> None:
     assert named("/a/b/KTH-SP2-1996-2.1-cln.swf.gz") == "KTH-SP2-1996-2.1-cln"
     assert named("MONTAGE_50.dax.gz") == "MONTAGE_50"
 
@@ -248,7 +248,7 @@ def test_more_starts_are_the_same_and_more(count: int, seed: int, first_s: float
     assert spread("other", first_s, last_s, 1, seed) != starts[:1]
 
 
-def test_every_so_often() -> None:
+def test_starts_at_fixed_intervals() -> None:
     assert every(600.0, 1800.0, 600.0) == [600.0, 1200.0]
     assert bounds("log", 10 * DAY_S, 2 * DAY_S) == (2 * DAY_S, 8 * DAY_S)
     with pytest.raises(InputError, match="too little"):
@@ -258,7 +258,7 @@ def test_every_so_often() -> None:
 # --- figures ---
 
 
-def test_pairs_are_of_the_same_place_and_both_through() -> None:
+def test_pairs_share_all_but_the_plan_and_both_completed() -> None:
     rows = [
         row("a", 90.0),
         row("b", 100.0),

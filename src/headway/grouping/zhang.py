@@ -15,24 +15,24 @@ HOPELESS = 2.0
 class Zhang(Grouper):
     """Adds levels while the ratio of wait to run time does not grow (Zhang, Koelbel and Cooper 2009).
 
-        As described in the GLUME thesis, §5.1. All remaining levels are tried first, then the first level, the first two,
-        and so on, until a group is worse than the one before it, which is then chosen. Of equal ratios the one with the
-            most levels wins. If everything as one job is chosen and waits for more than twice its run time: a job per task.
-    
-        The thesis's enhancements (§5.3): `everywhere` tries every group and takes the best; `best_nodes` requests the
-        number of nodes that ends first instead of the most that can be used (the default, as in the thesis);
-        `leeway=smallest` finds the leeway by binary search.
+    As described in the GLUME thesis, §5.1. All remaining levels are tried first, then the first level, the first two,
+    and so on, until a group is worse than the one before it, which is then chosen. Of equal ratios the one with the
+    most levels wins. If everything as one job is chosen and waits for more than twice its run time: a job per task.
 
-        Where the thesis's simulator differs from its text: `from_first` tries everything as one job last, not first;
-        `skip_waits` ignores groups that wait longer than they run until one does not; `judge_full_width` compares groups on
-        the most nodes that they can use, and picks the best number for the chosen group only.
+    The thesis's enhancements (§5.3): `everywhere` tries every group and takes the best; `best_nodes` requests the
+    number of nodes that ends first instead of the most that can be used (the default, as in the thesis);
+    `leeway=smallest` finds the leeway by binary search.
 
-        >>> import numpy as np
-        >>> from headway.model.task import Task
-        >>> tasks = [Task("a", "a", "-"), Task("b", "b", "-", parents=("a",))]
-        >>> levels = Levels(tasks, lambda task: 1000.0, most_nodes=4)
-        >>> Zhang().next_group(levels, lambda nodes, seconds: np.where(seconds > 1500.0, 9000.0, 0.0), delay_s=0.0)
-        Group(first=0, last=0, nodes=1, run_s=1000.0, leeway_s=0.0, wait_s=0.0)
+    Where the thesis's simulator differs from its text: `from_first` tries everything as one job last, not first;
+    `skip_waits` ignores groups that wait longer than they run until one does not; `judge_full_width` compares groups on
+    the most nodes that they can use, and picks the best number for the chosen group only.
+
+    >>> import numpy as np
+    >>> from headway.model.task import Task
+    >>> tasks = [Task("a", "a", "-"), Task("b", "b", "-", parents=("a",))]
+    >>> levels = Levels(tasks, lambda task: 1000.0, most_nodes=4)
+    >>> Zhang().next_group(levels, lambda nodes, seconds: np.where(seconds > 1500.0, 9000.0, 0.0), delay_s=0.0)
+    Group(first=0, last=0, nodes=1, run_s=1000.0, leeway_s=0.0, wait_s=0.0)
     """
 
     name = "zhang"
