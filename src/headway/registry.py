@@ -21,6 +21,11 @@ def with_plugins(group: str, built_in: Mapping[str, Thing]) -> dict[str, Thing]:
     return {**built_in, **added}
 
 
+def added_names(group: str) -> list[str]:
+    """Return the names that plugins add to a group, without loading the plugins."""
+    return sorted(entry.name for entry in entry_points(group=group))
+
+
 def _load(entry: EntryPoint) -> Any:
     try:
         return entry.load()

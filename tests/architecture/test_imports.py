@@ -49,6 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     "testing": {"model", "kernels", "formats", "journal", "clusters", "drivers", *POLICIES},
     **{module: set() for module in SMALL},
     "registry": {"model"},
+    "plugins": {"model", "formats", "clusters", *POLICIES},
     "cli": {"version", "log_setup", "model", "report", "api"},
     "integrations": {"version", "log_setup", "model", "report", "api"},
     "__init__": {"version", "model", "integrations", "api"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from headway.registry import added_names
+
 METHODS = ("auto", "polling", "cgroup-v1", "cgroup-v2")  # of measuring tasks
-CLUSTERS = ("local", "slurm")
+CLUSTERS = ("local", "slurm", *added_names("headway.clusters"))
 DEFAULT_PLAN = "headway"  # on a batch system

@@ -5,6 +5,7 @@ Both follow from the run's settings alone, so that a resumed run finds its jobs 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct, convert
@@ -14,12 +15,16 @@ from headway.clusters.local import LocalMachine, RunJobs
 from headway.journal.folder import RunFolder
 from headway.model.errors import InputError
 from headway.model.records import RunStarted
+from headway.registry import with_plugins
 from headway.workers.connection import Connections
 from headway.workers.socket_connection import SocketConnections
 
 LOCAL, SLURM = "local", "slurm"
-CLUSTERS = (LOCAL, SLURM)
 _CONNECTIONS = ("files", "dask")
+
+# Makes the cluster of a plugin from the run's job folders, the options for the batch system, and a function that
+# returns the command that a job with some tag has to run on each of its nodes.
+MakeCluster = Callable[[RunJobs, Mapping[str, str], Callable[[str], Sequence[str]]], Cluster]
 
 
 class Supervision(Struct, frozen=True):
@@ -56,12 +61,18 @@ def target_of(settings: RunStarted, folder: RunFolder, supervision: Supervision,
     )
     if settings.cluster == LOCAL:
         return Target(LocalMachine(jobs, settings.stated, lenient=lenient), SocketConnections(folder.jobs), jobs)
+    from headway.workers.file_connection import FileConnections
+
     if settings.cluster != SLURM:
-        raise InputError(f"there is no cluster called {settings.cluster!r}", todo=f"choose {' or '.join(CLUSTERS)}")
+        plugins: dict[str, MakeCluster] = with_plugins("headway.clusters", {})
+        if settings.cluster not in plugins:
+            todo = f"choose one of {', '.join([LOCAL, SLURM, *plugins])}"
+            raise InputError(f"there is no cluster called {settings.cluster!r}", todo=todo)
+        files = FileConnections(folder.jobs)
+        return Target(plugins[settings.cluster](jobs, settings.batch, files.node_command), files, jobs)
 
     from headway.clusters.slurm.cluster import SlurmCluster
     from headway.clusters.slurm.options import SlurmOptions
-    from headway.workers.file_connection import FileConnections
 
     batch = dict(settings.batch)
     kind = batch.pop("lines", _CONNECTIONS[0])

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from headway.formats.base import WorkflowFormat
 from headway.model.errors import InputError
 from headway.model.instance import Instance
+from headway.registry import with_plugins
 
 KNOWN = ".yaml or .yml (Headway), .json (WfFormat), .dax or .xml (Pegasus); the last three also with .gz"
 
@@ -30,7 +32,12 @@ def read_instance(path: Path) -> Instance:
             from headway.formats.pegasus_dax import parse_dax
 
             return parse_dax(*_content(path))
-    raise InputError("the file's name does not tell its format", where=str(path), todo=f"known are {KNOWN}")
+        plugins: dict[str, WorkflowFormat] = with_plugins("headway.formats", {})
+        for added in plugins.values():
+            if ending in added.endings:
+                return added.read(*_content(path))
+    known = "; ".join([KNOWN, *(added.words for added in plugins.values())])
+    raise InputError("the file's name does not tell its format", where=str(path), todo=f"known are {known}")
 
 
 def _content(path: Path) -> tuple[bytes, str]:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from statistics import median
 
 from headway.formats import ccl_records, ksegments, nextflow_trace, work_queue_csv, work_queue_log
+from headway.formats.base import TaskLogFormat
 from headway.formats.safe_yaml import shown
 from headway.formats.unpacked import stem
 from headway.formats.unpacked_lines import unpacked_lines
 from headway.model.errors import InputError
 from headway.model.task_log import TaskLog
+from headway.registry import with_plugins
 
-KNOWN = "Work Queue's transaction log or its attempts as CSV, Nextflow's trace, k-Segments' tasks.csv, CCL's records"
-
-Recognises = Callable[[str], bool]
-Reads = Callable[[Iterable[str], str, str], TaskLog]
-
-_FORMATS: tuple[tuple[Recognises, Reads], ...] = (
-    (work_queue_log.recognises, work_queue_log.read),
-    (work_queue_csv.recognises, work_queue_csv.read),
-    (nextflow_trace.recognises, nextflow_trace.read),
-    (ccl_records.recognises, ccl_records.read),
-)
+FORMATS = {
+    "work-queue-log": TaskLogFormat("Work Queue's transaction log", work_queue_log.recognises, work_queue_log.read),
+    "work-queue-csv": TaskLogFormat("or its attempts as CSV", work_queue_csv.recognises, work_queue_csv.read),
+    "nextflow": TaskLogFormat("Nextflow's trace", nextflow_trace.recognises, nextflow_trace.read),
+    "ccl": TaskLogFormat("CCL's records", ccl_records.recognises, ccl_records.read),
+}
 
 
 def read_task_log(path: Path) -> TaskLog:
@@ -34,10 +31,12 @@ def read_task_log(path: Path) -> TaskLog:
     if ksegments.recognises(first):
         log = ksegments.read(lines, where, _series_beside(path))
     else:
-        read = next((read for recognises, read in _FORMATS if recognises(first)), None)
-        if read is None:
-            raise InputError("this is not a task log in a known format", where=where, todo=f"known are {KNOWN}")
-        log = read(lines, where, stem(path, ".gz", ".csv", ".tsv", ".txt", ".log", ".txn"))
+        formats = with_plugins("headway.task_logs", FORMATS)
+        found = next((each for each in formats.values() if each.recognises(first)), None)
+        if found is None:
+            known = ", ".join([*(each.words for each in formats.values()), "k-Segments' tasks.csv"])
+            raise InputError("this is not a task log in a known format", where=where, todo=f"known are {known}")
+        log = found.read(lines, where, stem(path, ".gz", ".csv", ".tsv", ".txt", ".log", ".txn"))
     if not log.tasks:
         raise InputError("no task in this log succeeded and has a memory measurement", where=where)
     return log
