@@ -27,7 +27,7 @@ def as_published(name: str) -> Callable[[str], Sizer]:
 
 
 class AsPublished(EstimatedSizer):
-    """A sizer with 004's rule for guesses that failed."""
+    """A sizer with the rule of Witt et al. for guesses that failed."""
 
     def predict(self, task: Task, failures: Sequence[float], context: Context) -> Prediction | CannotFit:
         if failures and _were_guesses(task.hints.get(self.resource), failures):
