@@ -396,9 +396,8 @@ def test_the_queue_twin_agrees_with_slurms_planned_starts(here: SlurmLab, tmp_pa
     plan = slurm.snapshot()
     assert plan.free[0] == 2
     assert plan.free[-1] == 8
-    assert (
-        slurm.calls.get("sbatch", 0) == 0
-    )  # no probes: with visible waiting jobs, the twin knows more than --test-only
+    # No probes: with visible waiting jobs, the twin knows more than --test-only.
+    assert slurm.calls.get("sbatch", 0) == 0
 
 
 def test_the_queue_twin_is_corrected_by_at_most_five_probes(here: SlurmLab, tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ def test_a_task_that_kills_five_supervisors_is_given_up_and_named(
     given_up = [record for record in flow.records() if isinstance(record, GiveUp)]
     assert [record.task for record in given_up] == ["killer"]
     assert given_up[0].why.rule == "kills-nodes"
-    # At the first deaths, other tasks may have run on the same node; after that, the task runs alone.
+    # At the first death, other tasks may have run on the same node; from the second attempt on, the task runs alone.
     assert len([record for record in flow.records() if isinstance(record, NodeLost)]) in (5, 6, 7)
     assert "killer: 5 nodes died while it alone was running there" in " ".join(flow.output().split())
     assert flow.successes() == {"other[1]": 1, "other[2]": 1}
