@@ -1,4 +1,4 @@
-"""A workflow to be tormented: 60 short tasks, most with outputs, some in place, and how to run it in pieces."""
+"""A workflow of 60 short tasks, most of them with outputs, whose manager can be killed and resumed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headway.model.records import Finish, TaskEnded
 WIDTH = 18
 TASKS = 3 * WIDTH + 6  # 60
 
-# Every execution leaves a line in a log outside the workflow's directory, so that a second one would show.
+# Every execution appends a line to a log outside the workflow's directory, so that a repeated one would be noticed.
 WORKFLOW = f"""
 name: tormented
 tasks:
@@ -58,24 +58,24 @@ tasks:
 
 
 class Torment:
-    """One run of the workflow, in a directory of its own, that can be killed and resumed."""
+    """One run of the workflow, in its own directory, that can be killed and resumed."""
 
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        self.directory = place / "flow"
+    def __init__(self, parent: Path) -> None:
+        self.parent = parent
+        self.directory = parent / "flow"
         self.directory.mkdir(parents=True)
         (self.directory / "workflow.yaml").write_text(WORKFLOW)
-        self.executions = place / "executions"
-        self.flag = place / "crashed"
+        self.executions = parent / "executions"
+        self.flag = parent / "crashed"
         self.started = False
 
     def launch(self, crash: str = "") -> subprocess.Popen[bytes]:
-        """Start a manager: the first runs, the others resume."""
+        """Start a manager: the first call starts the run, later calls resume it."""
         verb = ["resume"] if Project(self.directory).runs() else ["run", "workflow.yaml"]
         environment = os.environ | {"EXECUTIONS": str(self.executions)}
         if crash:
             environment["HEADWAY_CRASH"] = f"{crash}:{self.flag}"
-        with (self.place / "output").open("ab") as output:
+        with (self.parent / "output").open("ab") as output:
             return subprocess.Popen(
                 [sys.executable, "-m", "headway", *verb],
                 cwd=self.directory,
@@ -86,7 +86,7 @@ class Torment:
             )
 
     def kill_after(self, seconds: float) -> bool:
-        """Kill a manager after so many seconds; False if it was faster."""
+        """Start a manager and kill it after `seconds`; return False if it ended before."""
         manager = self.launch()
         try:
             manager.wait(seconds)
@@ -97,42 +97,45 @@ class Torment:
         return False
 
     def finish(self) -> None:
-        """Resume until the end."""
+        """Start or resume the run and assert that it succeeds."""
         manager = self.launch()
         assert manager.wait(120) == 0, self.output()
 
     def output(self) -> str:
-        return (self.place / "output").read_text()[-3000:]
+        return (self.parent / "output").read_text()[-3000:]
 
     def finished(self) -> bool:
-        """Whether the newest run is over."""
+        """Return whether the newest run has succeeded."""
         runs = Project(self.directory).runs()
         records = list(SqliteJournal(runs[-1].journal, read_only=True).replay()) if runs else []
         return bool(records) and isinstance(records[-1], Finish) and records[-1].status == "succeeded"
 
     def supervisors(self) -> list[int]:
-        """Process ids of the supervisors that live."""
+        """Return the process ids of live supervisors."""
         locks = self.directory.glob(".headway/runs/*/jobs/*/lock")
         pids = [int(lock.read_text() or 0) for lock in locks]
         return [pid for pid in pids if pid and os.path.exists(f"/proc/{pid}")]
 
     def successes(self) -> Counter[str]:
-        """How often each task's success is in the journal."""
+        """Count the successes of each task in the journal."""
         journal = SqliteJournal(Project(self.directory).run().journal, read_only=True)
         ends = (record.outcome for record in journal.replay() if isinstance(record, TaskEnded))
         return Counter(outcome.task for outcome in ends if outcome.ending is Ending.SUCCESS)
 
     def executed(self) -> Counter[str]:
-        """How often each task's command began."""
+        """Count how often each task's command started."""
         return Counter(self.executions.read_text().split("\n")[:-1])
 
     def results(self) -> dict[str, str]:
-        """All outputs."""
+        """Return the contents of all files in the workflow's directory, by path."""
         files = (path for path in self.directory.rglob("*") if path.is_file() and ".headway" not in path.parts)
         return {str(path.relative_to(self.directory)): path.read_text() for path in files}
 
     def check(self, undisturbed: dict[str, str], *, once: bool) -> None:
-        """Every success exactly once, outputs as they should be, nothing left running."""
+        """Assert that every task succeeded exactly once, outputs are correct, and no supervisor still runs.
+
+        With `once`, also assert that every command started only once.
+        """
         assert self.finished(), self.output()
         successes = self.successes()
         assert len(successes) == TASKS, f"{TASKS - len(successes)} tasks are missing"
@@ -146,19 +149,19 @@ class Torment:
             time.sleep(0.05)
 
 
-def undisturbed(place: Path) -> dict[str, str]:
-    """What the workflow makes when nobody disturbs it."""
-    torment = Torment(place)
+def undisturbed(parent: Path) -> dict[str, str]:
+    """Run the workflow without any kill and return its outputs."""
+    torment = Torment(parent)
     torment.finish()
     results = torment.results()
     torment.check(results, once=True)
     return results
 
 
-def torment_managers(place: Path, expected: dict[str, str], kills: int, seed: int) -> int:
-    """Kill managers at random moments of one run, at most `kills` of them; returns how many died."""
+def torment_managers(parent: Path, expected: dict[str, str], kills: int, seed: int) -> int:
+    """Kill at most `kills` managers of one run at random moments, and return how many were killed."""
     draw = random.Random(seed)
-    torment = Torment(place)
+    torment = Torment(parent)
     died = 0
     while died < kills and not torment.finished():
         died += torment.kill_after(draw.uniform(0.15, 1.0))

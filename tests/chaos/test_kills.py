@@ -1,4 +1,4 @@
-"""Killed at any moment, resumed, and nothing is lost and nothing succeeds twice."""
+"""Runs whose managers or supervisors are killed: after a resume, no task is lost and no task succeeds twice."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.mark.parametrize("seed", range(SOME))
 def test_managers_killed_at_random_points(tmp_path: Path, expected: dict[str, str], seed: int) -> None:
     died = 0
-    for part in range(6):  # a fast machine finishes before ten managers have died
+    for part in range(6):  # on a fast machine, one run ends before ten managers are killed
         died += torment_managers(tmp_path / str(part), expected, kills=10 - died, seed=100 * seed + part)
         if died >= 10:
             break
@@ -52,7 +52,7 @@ def test_supervisor_killed_at_a_named_point(tmp_path: Path, expected: dict[str, 
     torment = Torment(tmp_path)
     manager = torment.launch(crash=f"{point}:{count}")
     assert manager.wait(120) == 0, torment.output()
-    assert torment.flag.exists(), "the point was never reached"
+    assert torment.flag.exists(), "the supervisor never reached the crash point"
     torment.check(expected, once=False)
 
 

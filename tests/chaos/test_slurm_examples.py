@@ -1,4 +1,4 @@
-"""All three examples through a real Slurm under all seven plans: `make chaos`."""
+"""All three examples on a real Slurm under all seven plans, run by `make chaos`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lab() -> Iterator[SlurmLab]:
 
 @pytest.fixture(scope="module")
 def first(lab: SlurmLab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes]]:
-    """What each computes when all of it is in one job."""
+    """Run each example in a single job and return its results."""
     found = {}
     for name in sorted(RESULTS):
         flow = example_flow(lab, tmp_path_factory.mktemp(name), name)
@@ -35,7 +35,7 @@ def first(lab: SlurmLab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 @pytest.mark.chaos
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("name", sorted(RESULTS))
-def test_examples_under_every_plan(
+def test_an_example_computes_the_same_results_under_every_plan(
     lab: SlurmLab, first: dict[str, dict[str, bytes]], tmp_path: Path, name: str, plan: str
 ) -> None:
     lab.tidy()

@@ -1,4 +1,4 @@
-"""Managers killed on a real Slurm: every job is found again by its tag, and none is asked for twice."""
+"""Managers killed on a real Slurm: every job is found again by its tag, and no job is submitted twice."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tests.slurm.flows import PATIENCE_S, STAGES_TOTAL, SlurmFlow
 from tests.slurm.lab import SlurmLab
 
 SEEDS = 10
-KILLS = 10  # a seed
-AT_ONCE = 4  # runs, which mostly wait
+KILLS = 10  # per seed
+AT_ONCE = 4  # parallel runs, which mostly wait
 PLANS = ("headway", "per-stage", "big-job")
 
 
 @pytest.mark.chaos
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_managers_killed_on_slurm(tmp_path: Path, seed: int) -> None:
+def test_a_run_survives_kills_of_its_managers_on_slurm(tmp_path: Path, seed: int) -> None:
     require_slurm()
     died = 0
     with SlurmLab(Configuration(nodes=4, min_job_age_s=3600)) as lab:
-        for part in range(10):  # a run that ends soon has seen few of its managers die
+        for part in range(10):  # a run that ends early has had few managers killed
             names = [f"{part}-{one}" for one in range(AT_ONCE)]
             flows = [SlurmFlow(lab, _made(tmp_path / name)) for name in names]
             draws = [random.Random(f"{seed}/{name}") for name in names]
@@ -45,7 +45,7 @@ def test_managers_killed_on_slurm(tmp_path: Path, seed: int) -> None:
 
 
 def torment(flow: SlurmFlow, draw: random.Random) -> int:
-    """Kill some managers of a run, each at a named point or at any moment, and let it end; how many died."""
+    """Kill some managers of a run, at a crash point or a random moment, finish it, and return how many were killed."""
     plan = draw.choice(PLANS)
     died = 0
     for turn in range(4):
@@ -61,14 +61,16 @@ def torment(flow: SlurmFlow, draw: random.Random) -> int:
             manager.wait()
         assert manager.returncode in (0, -signal.SIGKILL), flow.output()
         died += manager.returncode != 0
-        if any(isinstance(record, Finish) for record in flow.records()):  # it died when all was said and done
+        if any(
+            isinstance(record, Finish) for record in flow.records()
+        ):  # the last manager died after the run had finished
             return died
     flow.await_end(go_on(flow, plan))
     return died
 
 
 def go_on(flow: SlurmFlow, plan: str, **environment: str) -> subprocess.Popen[bytes]:
-    """Another manager."""
+    """Start another manager."""
     if Project(flow.directory).runs():
         return flow.start("resume", **environment)
     return flow.begin("--plan", plan, **environment)
@@ -78,9 +80,9 @@ def check(flow: SlurmFlow) -> None:
     assert flow.total() == STAGES_TOTAL
     flow.check()
     assert set(flow.executed().values()) == {1}
-    assert sorted(flow.jobs_ever()) == sorted(flow.submitted())  # each once, and none besides
+    assert sorted(flow.jobs_ever()) == sorted(flow.submitted())  # each job was submitted exactly once
 
 
-def _made(place: Path) -> Path:
-    place.mkdir()
-    return place
+def _made(directory: Path) -> Path:
+    directory.mkdir()
+    return directory

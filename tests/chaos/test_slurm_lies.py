@@ -1,5 +1,7 @@
-"""Runs on a Slurm that lies: each lie by several seeds, with commands that hang for longer than anybody waits for them,
-and jobs that turn up after they were asked for again."""
+"""Runs on a Slurm that lies, with several seeds for each lie.
+
+Commands hang for longer than Headway's timeout, and late jobs appear after Headway has submitted them again.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ PLANS = ("headway", "per-stage", "big-job")
 
 @pytest.mark.chaos
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_every_lie(tmp_path: Path, seed: int) -> None:
-    """The first Slurm keeps accounts, the others do not."""
+def test_a_run_survives_each_lie(tmp_path: Path, seed: int) -> None:
+    """The Slurm of the first seed has accounting, the others do not."""
     require_slurm(with_accounting=seed == 0)
     with SlurmLab(Configuration(nodes=4, accounting=seed == 0, min_job_age_s=3600)) as lab:
         told = {}

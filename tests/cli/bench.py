@@ -1,4 +1,4 @@
-"""A directory with a workflow in it, and the command line to try there."""
+"""A test bench for the command line: a directory with a workflow, and methods to run `headway` there."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from headway.cli.main import cli
 
 Done = subprocess.CompletedProcess[str]
 
-# The first command that needs the batch queue compiles it, which on a busy machine takes a minute.
+# The first command that needs the batch queue compiles its kernels, which takes a minute on a busy machine.
 PATIENCE_S = 300
-# A machine of a stated size: what a test expects must not depend on where it runs.
+# Options for a machine of a fixed size, so that expected results do not depend on the real machine.
 SMALL = ("--cores", "2", "--memory", "1GB", "--disk", "1GB")
 
 
 class Bench:
-    """Runs `headway` as users do, with nothing of this process's settings.
+    """Runs `headway` as users do, without the Headway settings of this process.
 
-    What runs tasks gets a process of its own; what only looks is called in this one, which is ten times faster.
+    Commands that run tasks get a separate process. Other commands are called in this process: this is ten times faster.
     """
 
     def __init__(self, directory: Path, home: Path) -> None:
@@ -74,7 +74,7 @@ class Bench:
         return done.stdout
 
     def fails(self, code: int, *args: str, **environment: str) -> str:
-        """The one line on standard error."""
+        """Assert that the command fails with `code` and prints one line on standard error; return that line."""
         done = self(*args, **environment)
         assert done.returncode == code, done.stderr + done.stdout
         assert done.stderr.count("\n") == 1, done.stderr
@@ -98,7 +98,7 @@ class Bench:
     def wait_for(self, condition: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + PATIENCE_S
         while not condition():
-            assert time.monotonic() < deadline, f"waited in vain for {what}"
+            assert time.monotonic() < deadline, f"timed out waiting for {what}"
             time.sleep(0.02)
 
     def wait_for_file(self, name: str) -> None:
@@ -106,5 +106,5 @@ class Bench:
 
 
 def interrupt(process: subprocess.Popen[str]) -> None:
-    """Ctrl-C."""
+    """Send SIGINT, as Ctrl-C does."""
     process.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""A workflow's directory and the command line, as a user has them."""
+"""A workflow's directory, and the command line as a user calls it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Flow:
         (self.directory / "workflow.yaml").write_text(workflow)
 
     def headway(self, *words: str, code: int | None = 0, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end; `code` is what it must exit with, None anything."""
+        """Run a Headway command to its end and assert that it exits with `code` (None: any code)."""
         done = subprocess.run(
             [sys.executable, "-m", "headway", *words],
             cwd=self.directory,
@@ -42,7 +42,7 @@ class Flow:
         return done
 
     def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:
-        """Begin a command."""
+        """Start a Headway command."""
         return subprocess.Popen(
             [sys.executable, "-m", "headway", *words],
             cwd=self.directory,
@@ -65,7 +65,7 @@ class Flow:
         return [record.task for record in self.records(run) if isinstance(record, Reuse)]
 
     def supervisor(self) -> int | None:
-        """The process id of a supervisor that lives."""
+        """Return the process id of a live supervisor, or None."""
         for lock in self.directory.glob(".headway/runs/*/jobs/*/lock"):
             pid = int(lock.read_text() or 0)
             if pid and Path(f"/proc/{pid}").exists():
@@ -74,8 +74,8 @@ class Flow:
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
-    """Wait for something that must come soon."""
+    """Poll until the condition is true; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.02)

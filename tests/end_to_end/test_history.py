@@ -1,4 +1,4 @@
-"""What one run learned, the next one knows: also after a kill, beside others, and not if the file is broken."""
+"""The history: later runs use what earlier runs learned, also after kills, in parallel, and with a broken file."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ tasks:
 """
 
 
-def kept(place: Path) -> list[Observation]:
-    return [each.observation for each in SqliteHistory(place, read_only=True).all()]
+def kept(location: Path) -> list[Observation]:
+    return [each.observation for each in SqliteHistory(location, read_only=True).all()]
 
 
 def memory_rules(flow: Flow, run: str) -> set[str]:
     return {launch.why["memory_bytes"].rule for launch in flow.launches(run)}
 
 
-def test_the_second_run_begins_with_what_the_first_one_learned(tmp_path: Path, own_history: Path) -> None:
+def test_the_second_run_uses_what_the_first_run_learned(tmp_path: Path, own_history: Path) -> None:
     flow = Flow(tmp_path, HOGS)
     flow.headway("run", *MACHINE)
     assert {"hint", "share-of-machine"} <= memory_rules(flow, "1")
@@ -61,12 +61,14 @@ def test_the_second_run_begins_with_what_the_first_one_learned(tmp_path: Path, o
 
     assert "earlier" not in flow.headway("run", "--again", "--fresh", *MACHINE).stdout
     assert "hint" in memory_rules(flow, "3")
-    assert len(kept(own_history)) == sum(len(flow.launches(run)) for run in "123"), "it still teaches"
+    assert len(kept(own_history)) == sum(len(flow.launches(run)) for run in "123"), (
+        "a run with --fresh still adds to the history"
+    )
     (site,) = {each.site for each in SqliteHistory(own_history).all()}
     assert site == socket.gethostname()
 
 
-def test_the_sizer_that_everybody_uses_learns_from_it_too(tmp_path: Path) -> None:
+def test_the_default_sizer_learns_from_earlier_runs(tmp_path: Path) -> None:
     flow = Flow(tmp_path, HOGS)
     flow.headway("run", *MACHINE[:-2])
     flow.headway("run", "--again", *MACHINE[:-2])
@@ -75,7 +77,7 @@ def test_the_sizer_that_everybody_uses_learns_from_it_too(tmp_path: Path) -> Non
     assert not memory_rules(flow, "2") & unlearned
 
 
-def test_without_a_place_nothing_is_kept(tmp_path: Path, own_history: Path) -> None:
+def test_history_none_keeps_no_history(tmp_path: Path, own_history: Path) -> None:
     flow = Flow(tmp_path, HOGS)
     flow.headway("run", "--history", "none", *MACHINE)
     assert not own_history.exists()
@@ -96,14 +98,16 @@ tasks:
 
 
 @pytest.mark.parametrize("verb", ["resume", "run", "cancel"])
-def test_what_a_killed_manager_had_not_written_is_added_once(tmp_path: Path, own_history: Path, verb: str) -> None:
+def test_observations_that_a_killed_manager_did_not_write_are_added_once(
+    tmp_path: Path, own_history: Path, verb: str
+) -> None:
     flow = Flow(tmp_path, SLOW)
     manager = flow.start("run", "--cores", "2")
     wait_until((tmp_path / "begun").exists)
     manager.send_signal(signal.SIGKILL)
     manager.wait()
     before = len(kept(own_history))
-    assert before < 4, "the batch was still waiting"
+    assert before < 4, "the last observations were not yet written"
     if verb == "run":
         supervisor = flow.supervisor()
         assert supervisor is not None
@@ -118,7 +122,7 @@ def test_what_a_killed_manager_had_not_written_is_added_once(tmp_path: Path, own
         assert [seen.task for seen in found if seen.category == "slow"] == ["slow"]
 
 
-def test_a_resumed_run_knows_what_it_began_with(tmp_path: Path, own_history: Path) -> None:
+def test_a_resumed_run_keeps_the_history_it_started_with(tmp_path: Path, own_history: Path) -> None:
     flow = Flow(tmp_path, SLOW)
     (tmp_path / "go").touch()
     flow.headway("run")
@@ -135,11 +139,13 @@ def test_a_resumed_run_knows_what_it_began_with(tmp_path: Path, own_history: Pat
     (read,) = [record for record in records if isinstance(record, HistoryRead)]
     assert len(read.observations) == 5
     assert any(isinstance(record, Resumed) for record in records)
-    assert {seen.run for seen in kept(own_history)} == {records[0].uid}, "a new history, with all of this run in it"
+    assert {seen.run for seen in kept(own_history)} == {records[0].uid}, (
+        "the new history holds all observations of this run"
+    )
     assert len(kept(own_history)) == 5
 
 
-def test_runs_side_by_side_add_up(tmp_path: Path, own_history: Path) -> None:
+def test_parallel_runs_share_one_history(tmp_path: Path, own_history: Path) -> None:
     flows = []
     for name in ("one", "two", "three"):
         (tmp_path / name).mkdir()
@@ -154,22 +160,24 @@ def test_runs_side_by_side_add_up(tmp_path: Path, own_history: Path) -> None:
     assert len({seen.run for seen in read.observations}) == 3
 
 
-def broken(place: Path) -> None:
-    place.write_bytes(b"not a database " * 1000)
+def broken(location: Path) -> None:
+    location.write_bytes(b"not a database " * 1000)
 
 
-def newer(place: Path) -> None:
-    SqliteHistory(place).close()
-    with sqlite3.connect(place) as database:
+def newer(location: Path) -> None:
+    SqliteHistory(location).close()
+    with sqlite3.connect(location) as database:
         database.execute("PRAGMA user_version=99")
 
 
-def a_directory(place: Path) -> None:
-    place.mkdir()
+def a_directory(location: Path) -> None:
+    location.mkdir()
 
 
 @pytest.mark.parametrize("spoil", [broken, newer, a_directory])
-def test_a_history_that_cannot_be_used_is_one_line_and_no_more(tmp_path: Path, own_history: Path, spoil) -> None:
+def test_an_unusable_history_costs_one_line_of_warning_and_the_run_succeeds(
+    tmp_path: Path, own_history: Path, spoil
+) -> None:
     spoil(own_history)
     flow = Flow(tmp_path, HOGS)
     done = flow.headway("run", *MACHINE)
@@ -178,14 +186,14 @@ def test_a_history_that_cannot_be_used_is_one_line_and_no_more(tmp_path: Path, o
     assert [record.status for record in flow.records() if isinstance(record, Finish)] == ["succeeded"]
 
 
-def test_a_directory_that_cannot_be_written_to(tmp_path: Path, small_disk: Path) -> None:
+def test_a_history_in_a_read_only_directory_costs_one_line_of_warning(tmp_path: Path, small_disk: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     flow = Flow(tmp_path, HOGS)
     done = flow.headway("run", *MACHINE, HEADWAY_HISTORY=str(small_disk / "headway" / "history.db"))
     assert done.stderr.count("\n") == 1 and "Read-only file system" in done.stderr
 
 
-def test_programs_learn_too(tmp_path: Path, own_history: Path) -> None:
+def test_runs_started_from_python_learn_from_earlier_runs(tmp_path: Path, own_history: Path) -> None:
     script = tmp_path / "fit.py"
     script.write_text(
         textwrap.dedent("""
@@ -219,7 +227,7 @@ def test_programs_learn_too(tmp_path: Path, own_history: Path) -> None:
         assert launch.why["memory_bytes"].rule == rule
 
 
-def test_a_program_is_warned(tmp_path: Path, own_history: Path) -> None:
+def test_an_unusable_history_warns_a_python_program(tmp_path: Path, own_history: Path) -> None:
     broken(own_history)
     flow = headway.Workflow("built")
     flow.task("hello", "true")

@@ -1,4 +1,4 @@
-"""A task that is told when its time is nearly up goes on, in its next attempt, from what it has saved."""
+"""A task that gets a notice before its time limit saves its state, and its next attempt continues from there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ signal.signal(signal.SIGUSR1, lambda *_: told.append(1))
 state = pathlib.Path(os.environ["HEADWAY_KEEP"]) / "state"
 step = int(state.read_text()) if state.exists() else 0
 while step < 3:
-    while not told:  # a step takes as long as there is
+    while not told:  # each step takes until the notice
         time.sleep(0.05)
     told.clear()
     step += 1
@@ -31,7 +31,7 @@ name: count
 tasks:
   count:
     run: |
-      echo begun  # so that a shell stands between, which would die of the signal
+      echo begun  # keeps a shell as the parent, which the signal would kill
       {sys.executable} count.py
       echo ended
     inputs: [count.py]
@@ -41,7 +41,7 @@ tasks:
 """
 
 
-def test_it_goes_on_from_what_it_saved(tmp_path: Path) -> None:
+def test_a_retry_continues_from_what_the_task_saved_at_the_notice(tmp_path: Path) -> None:
     flow = Flow(tmp_path, WORKFLOW)
     (tmp_path / "count.py").write_text(COUNT)
     flow.headway("run")

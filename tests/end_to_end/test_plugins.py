@@ -1,4 +1,4 @@
-"""A sizer that somebody else wrote, found by its entry point."""
+"""A sizer from another package, found by its entry point."""
 
 from __future__ import annotations
 

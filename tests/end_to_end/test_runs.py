@@ -1,4 +1,4 @@
-"""What a scientist does in the first hour."""
+"""Runs on one machine, as a scientist uses them in the first hour."""
 
 from __future__ import annotations
 
@@ -41,16 +41,18 @@ def words(tmp_path: Path) -> Flow:
     return Flow(tmp_path, WORDS)
 
 
-def test_the_first_workflow(words: Flow) -> None:
+def test_a_first_workflow_runs(words: Flow) -> None:
     words.headway("run")
     assert (words.directory / "total").read_text() == "1000\n"
     assert sorted(launch.task for launch in words.launches()) == [
         "count[aa]", "count[ab]", "count[ac]", "count[ad]", "split", "total",
     ]  # fmt: skip
-    assert not (words.directory / ".headway/runs/1/tasks/total/1/work").exists(), "tidied up"
+    assert not (words.directory / ".headway/runs/1/tasks/total/1/work").exists(), (
+        "the working directory is removed after success"
+    )
 
 
-def test_a_second_run_does_nothing_and_an_edit_runs_what_it_touches(words: Flow) -> None:
+def test_a_second_run_reuses_all_results_and_an_edit_reruns_only_affected_tasks(words: Flow) -> None:
     words.headway("run")
     words.headway("run")
     assert words.launches("2") == []
@@ -60,10 +62,10 @@ def test_a_second_run_does_nothing_and_an_edit_runs_what_it_touches(words: Flow)
     assert "ran: count (4), its command changed" in output
     assert [launch.task for launch in words.launches("3")] == ["count[aa]", "count[ab]", "count[ac]", "count[ad]"]
     assert {launch.because for launch in words.launches("3")} == {"its command changed"}
-    assert words.reused("3") == ["split", "total"], "the counts came out the same, so the total stands"
+    assert words.reused("3") == ["split", "total"], "the counts did not change, so the total is reused"
 
 
-def test_content_counts_and_not_time(words: Flow) -> None:
+def test_inputs_are_compared_by_content_not_by_time(words: Flow) -> None:
     words.headway("run")
     os.utime(words.directory / "words.txt")
     words.headway("run")
@@ -90,7 +92,7 @@ def test_again_runs_everything(words: Flow) -> None:
     assert len(words.launches()) == 6
 
 
-def test_the_caller_s_environment_is_not_part_of_a_result_and_the_task_s_own_is(tmp_path: Path) -> None:
+def test_a_change_of_the_tasks_env_reruns_it_but_the_callers_environment_does_not(tmp_path: Path) -> None:
     flow = Flow(tmp_path, "name: e\ntasks:\n  a:\n    run: echo $A $B > out\n    env: {A: 1}\n    outputs: [out]\n")
     flow.headway("run", B="first")
     assert (tmp_path / "out").read_text() == "1 first\n"
@@ -102,7 +104,7 @@ def test_the_caller_s_environment_is_not_part_of_a_result_and_the_task_s_own_is(
     assert [launch.because for launch in flow.launches()] == ["its environment changed"]
 
 
-def test_results_are_remembered_over_runs_that_did_not_get_that_far(words: Flow) -> None:
+def test_results_are_reused_after_a_run_that_failed_earlier(words: Flow) -> None:
     words.headway("run")
     words.write(WORDS.replace("split -n l/4 words.txt part_", "exit 3"))
     words.headway("run", code=1)
@@ -122,7 +124,7 @@ def test_a_half_written_output_is_never_taken_for_a_result(tmp_path: Path) -> No
     assert flow.json("why", "a")["state"] == "failed"
 
 
-def test_sandbox_false_and_tasks_without_outputs_run_in_place(tmp_path: Path) -> None:
+def test_sandbox_false_and_tasks_without_outputs_run_in_the_workflow_directory(tmp_path: Path) -> None:
     flow = Flow(
         tmp_path,
         "name: p\ntasks:\n"
@@ -136,7 +138,7 @@ def test_sandbox_false_and_tasks_without_outputs_run_in_place(tmp_path: Path) ->
     assert "/.headway/runs/1/tasks/c/1/work" in (tmp_path / "where_c").read_text()
 
 
-def test_memory_time_and_disk_are_retried_with_more_of_that_alone(tmp_path: Path) -> None:
+def test_retries_get_more_only_of_the_resource_that_ran_out(tmp_path: Path) -> None:
     eat = 'python3 -c \\"x = bytearray(300_000_000); import time; time.sleep(0.3)\\"'
     flow = Flow(
         tmp_path,
@@ -181,16 +183,16 @@ def test_hostile_names_do_nothing(tmp_path: Path) -> None:
     assert "t[*]" in flow.headway("why", "t[*]").stdout
 
 
-def test_nothing_of_a_run_is_open_to_others(words: Flow) -> None:
+def test_the_files_of_a_run_are_private(words: Flow) -> None:
     words.headway("run")
     home = words.directory / ".headway"
-    for place in (home, *home.glob("runs/*"), *home.glob("runs/*/*/"), *home.glob("runs/*/*/*/")):
-        assert not place.is_dir() or place.stat().st_mode & 0o077 == 0, place
+    for folder in (home, *home.glob("runs/*"), *home.glob("runs/*/*/"), *home.glob("runs/*/*/*/")):
+        assert not folder.is_dir() or folder.stat().st_mode & 0o077 == 0, folder
     for file in (*home.glob("runs/*/journal.db"), *home.glob("runs/*/jobs/*/lock"), home / "lock"):
         assert file.stat().st_mode & 0o077 == 0, file
 
 
-def test_a_large_input_is_read_beside(tmp_path: Path) -> None:
+def test_a_large_input_with_a_new_time_is_recognised_as_unchanged(tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(os.urandom(20_000_000))
     flow = Flow(
         tmp_path, "name: l\ntasks:\n  a:\n    run: wc -c < large > out\n    inputs: [large]\n    outputs: [out]\n"
@@ -203,7 +205,7 @@ def test_a_large_input_is_read_beside(tmp_path: Path) -> None:
     assert flow.launches() == []
 
 
-def test_outputs_have_the_permissions_that_the_user_s_umask_gives(tmp_path: Path) -> None:
+def test_outputs_have_the_permissions_of_the_users_umask(tmp_path: Path) -> None:
     flow = Flow(tmp_path, "name: u\ntasks:\n  a:\n    run: mkdir d; touch d/x y\n    outputs: [d, y]\n")
     before = os.umask(0o027)
     try:
@@ -214,7 +216,7 @@ def test_outputs_have_the_permissions_that_the_user_s_umask_gives(tmp_path: Path
     assert modes == [0o750, 0o640, 0o640]
 
 
-def test_a_pattern_that_matches_the_task_s_own_output(tmp_path: Path) -> None:
+def test_a_tasks_own_output_is_not_its_input_even_if_the_pattern_matches(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("1\n")
     (tmp_path / "y.txt").write_text("2\n")
     text = (
@@ -223,13 +225,13 @@ def test_a_pattern_that_matches_the_task_s_own_output(tmp_path: Path) -> None:
     flow = Flow(tmp_path, text)
     flow.headway("run")
     flow.headway("run")
-    assert flow.launches() == [], "its own output is no input of it"
+    assert flow.launches() == [], "a task's own output does not count as its input"
     flow.write(text.replace("cat x.txt", "cat y.txt"))
     flow.headway("run")
     assert (tmp_path / "all.txt").read_text() == "2\n2\n"
 
 
-def test_an_output_that_somebody_else_overwrote_is_made_again(tmp_path: Path) -> None:
+def test_an_output_that_another_program_overwrote_is_made_again(tmp_path: Path) -> None:
     for name in "AB":
         (tmp_path / f"{name}.yaml").write_text(
             f"name: w\ntasks:\n  {name}:\n    run: echo {name} > out\n    outputs: [out]\n"
@@ -241,7 +243,7 @@ def test_an_output_that_somebody_else_overwrote_is_made_again(tmp_path: Path) ->
     assert flow.launches()[0].because == "output out was changed by another program"
 
 
-def test_sources_beside_a_declared_input_can_be_read(tmp_path: Path) -> None:
+def test_undeclared_files_beside_a_declared_input_can_be_read(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a").write_text("a")
     (tmp_path / "data" / "b").write_text("b")
@@ -250,7 +252,7 @@ def test_sources_beside_a_declared_input_can_be_read(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text() == "ab"
 
 
-def test_what_is_up_to_date_needs_no_room(tmp_path: Path) -> None:
+def test_a_task_that_is_up_to_date_needs_no_resources(tmp_path: Path) -> None:
     flow = Flow(tmp_path, "name: r\ntasks:\n  t:\n    run: 'true'\n    resources: {cores: 2}\n")
     flow.headway("run")
     flow.headway("run", "--cores", "1")
@@ -258,7 +260,7 @@ def test_what_is_up_to_date_needs_no_room(tmp_path: Path) -> None:
     assert "needs 2 cores" in flow.headway("run", "--cores", "1", "--again", code=1).stdout
 
 
-def test_links_and_names_that_cannot_be_read_are_the_task_s_trouble(tmp_path: Path) -> None:
+def test_broken_links_are_skipped_and_undecodable_names_fail_the_task(tmp_path: Path) -> None:
     (tmp_path / "good.txt").write_text("x")
     (tmp_path / "gone.txt").symlink_to("nowhere")
     flow = Flow(tmp_path, 'name: l\ntasks:\n  t:\n    run: cat good.txt > o\n    inputs: ["*.txt"]\n    outputs: [o]\n')
@@ -269,7 +271,7 @@ def test_links_and_names_that_cannot_be_read_are_the_task_s_trouble(tmp_path: Pa
     assert "does not exist" in done.stdout + done.stderr
 
 
-def test_a_file_here_with_the_name_of_a_module_does_no_harm(tmp_path: Path) -> None:
+def test_a_local_file_named_like_a_module_does_not_break_headway(tmp_path: Path) -> None:
     (tmp_path / "socket.py").write_text("raise SystemExit('mine')\n")
     flow = Flow(tmp_path, "name: m\ntasks:\n  t:\n    run: 'true'\n")
     command = [str(Path(sys.executable).parent / "headway"), "run"]
@@ -277,7 +279,7 @@ def test_a_file_here_with_the_name_of_a_module_does_no_harm(tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
 
 
-def test_a_task_that_removes_its_own_folder_fails_alone(tmp_path: Path) -> None:
+def test_a_task_that_removes_its_own_folder_does_not_fail_other_tasks(tmp_path: Path) -> None:
     flow = Flow(
         tmp_path,
         'name: d\ntasks:\n  bad:\n    run: \'here=$(dirname "$PWD"); cd /; rm -rf "$here"\'\n    outputs: [x]\n'
@@ -288,7 +290,7 @@ def test_a_task_that_removes_its_own_folder_fails_alone(tmp_path: Path) -> None:
     assert flow.json("why", "bad")["state"] == "failed"
 
 
-def test_an_input_that_changes_while_the_task_runs_makes_its_result_doubtful(tmp_path: Path) -> None:
+def test_a_result_is_not_reused_if_an_input_changed_while_the_task_ran(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("good")
     flow = Flow(tmp_path, "name: m\ntasks:\n  a:\n    run: sleep 1; cat x > y\n    inputs: [x]\n    outputs: [y]\n")
     run = flow.start("run")

@@ -1,4 +1,4 @@
-"""Stand-ins for the tasks of real and of made-up instances, run to the end by the real command."""
+"""Synthetic runs: `headway run --synthetic` on recorded and on generated instances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headway.model.task import Task
 from headway.model.workflow import Workflow
 from tests.end_to_end.project import Flow
 
-REAL = {  # the smallest of ten families, from three workflow systems and one generator
+REAL = {  # the smallest instance of each of ten families, from three workflow systems and one generator
     "1000genome": "wfinstances/pegasus/1000genome-chameleon-2ch-100k-001.json.gz",
     "bacass": "wfinstances/nextflow/bacass-dirt02-001.json.gz",
     "blast": "wfinstances/makeflow/blast-chameleon-small-001.json.gz",
@@ -29,7 +29,7 @@ REAL = {  # the smallest of ten families, from three workflow systems and one ge
     "sipht": "glume-dax/SIPHT_50_360000.dax.gz",
     "srasearch": "wfinstances/pegasus/srasearch-chameleon-10a-001.json.gz",
 }
-RUN_S, MEMORY_BYTES, FILE_BYTES = 2.0, 60e6, 20e6  # all tasks' run time; the largest task; all files
+RUN_S, MEMORY_BYTES, FILE_BYTES = 2.0, 60e6, 20e6  # targets: sum over all tasks; the largest task; sum over all files
 
 
 def write(directory: Path, instance: Instance, name: str = "w.json") -> Flow:
@@ -44,7 +44,7 @@ def down_to(wanted: float, found: float) -> float:
 
 
 def run_scaled(directory: Path, name: str) -> None:
-    """Run an instance so small that it takes seconds, and look whether all is there."""
+    """Run an instance, scaled down to some seconds, and check that all tasks succeed and all files have their sizes."""
     instance = read_instance(directory / name)
     recorded = instance.recorded.values()
     scale = {
@@ -64,7 +64,7 @@ def run_scaled(directory: Path, name: str) -> None:
             assert size_bytes == (max(1, round(expected)) if expected else 0), path
     assert sorted(entry.name for entry in directory.iterdir()) == sorted(
         [".headway", name, folder.name, "workflow.yaml"]
-    ), "nothing lies about"
+    ), "no other files are left"
 
 
 @pytest.mark.skipif(not os.environ.get("HEADWAY_DATA"), reason="HEADWAY_DATA does not say where the real instances are")
@@ -76,12 +76,12 @@ def test_real_instances(family: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", ["cybershake", "epigenomics", "ligo", "montage", "sipht"])
-def test_made_up_instances(family: str, tmp_path: Path) -> None:
+def test_generated_instances(family: str, tmp_path: Path) -> None:
     write(tmp_path, generate(family, 21, 1))
     run_scaled(tmp_path, "w.json")
 
 
-def test_what_headway_measures_is_what_was_recorded(tmp_path: Path) -> None:
+def test_stand_ins_use_the_recorded_resources(tmp_path: Path) -> None:
     recorded = Recorded(run_s=100.0, cores_used=0.5, memory_bytes=2_000_000_000, written_bytes=50_000_000)
     flow = write(tmp_path, Instance(Workflow("w", [Task("a", "a", "", outputs=("x", "y"))]), {"a": recorded}))
     options = ("--scale-time", "0.01", "--scale", "0.1", "--cores", "1", "--quiet")
@@ -93,7 +93,7 @@ def test_what_headway_measures_is_what_was_recorded(tmp_path: Path) -> None:
     assert used["disk_bytes"]["value"] == pytest.approx(5e6, rel=0.1)
 
 
-def test_more_outputs_than_a_command_line_takes(tmp_path: Path) -> None:
+def test_a_task_may_have_more_outputs_than_fit_on_a_command_line(tmp_path: Path) -> None:
     outputs = tuple(f"parts/{'long-name-' * 3}{number}" for number in range(10_000))
     recorded = {"a": Recorded(run_s=0.1, written_bytes=20_000)}
     flow = write(tmp_path, Instance(Workflow("w", [Task("a", "a", "", outputs=outputs)]), recorded))
@@ -102,7 +102,7 @@ def test_more_outputs_than_a_command_line_takes(tmp_path: Path) -> None:
     assert sizes == {2}
 
 
-def test_results_stand_until_the_scale_changes(tmp_path: Path) -> None:
+def test_results_are_reused_until_the_scale_changes(tmp_path: Path) -> None:
     flow = write(tmp_path, generate("sipht", 13, 1))
     options = ("--synthetic", "--scale", "0.0001")
     assert flow.json("run", "w.json", *options)["tasks"]["succeeded"] == 13
@@ -111,36 +111,36 @@ def test_results_stand_until_the_scale_changes(tmp_path: Path) -> None:
     assert {verdict["verdict"] for verdict in verdicts} == {"runs"}
 
 
-def test_a_dry_run_leaves_no_trace(tmp_path: Path) -> None:
+def test_a_dry_run_writes_no_files(tmp_path: Path) -> None:
     flow = write(tmp_path, generate("ligo", 12, 1))
     verdicts = flow.json("run", "w.json", "--synthetic", "--dry-run")["tasks"]
     assert [verdict["verdict"] for verdict in verdicts] == ["runs"] * 12
     assert [entry.name for entry in tmp_path.iterdir()] == ["w.json"]
 
 
-def test_inputs_are_not_changed_under_a_run(tmp_path: Path) -> None:
-    """Whoever comes second with another scale is told so, and touches nothing."""
+def test_a_second_run_with_another_scale_does_not_change_the_inputs_of_the_first(tmp_path: Path) -> None:
+    """The second run is refused while the first one is running."""
     task = Task("a", "a", "", inputs=("big",), outputs=("x",))
     flow = write(tmp_path, Instance(Workflow("w", [task]), {"a": Recorded(run_s=30.0)}, {"big": 1000}))
     first = flow.start("run", "w.json", "--synthetic")
-    place = tmp_path / "w.files" / "in" / "0" / "0-big"
+    input_file = tmp_path / "w.files" / "in" / "0" / "0-big"
     try:
         deadline = time.monotonic() + 30
         while not list(tmp_path.glob(".headway/runs/1/**/stdout")):
-            assert time.monotonic() < deadline, "waited in vain"
+            assert time.monotonic() < deadline, "timed out"
             time.sleep(0.02)
         second = flow.headway("run", "w.json", "--synthetic", "--scale", "0.5", code=4)
         assert "at work" in second.stderr or "is managed" in second.stderr or "another" in second.stderr
-        assert place.stat().st_size == 1000
+        assert input_file.stat().st_size == 1000
     finally:
         flow.headway("cancel", code=None)
         first.communicate(timeout=60)
 
 
-# --- mistakes ---
+# --- wrong options and files ---
 
 
-def test_scales_are_for_stand_ins(tmp_path: Path) -> None:
+def test_scale_options_need_synthetic(tmp_path: Path) -> None:
     flow = Flow(tmp_path, "{name: w, tasks: {a: {run: 'true'}}}")
     for option in ("--scale", "--scale-time", "--scale-memory", "--scale-bytes"):
         assert f"{option} is about stand-ins" in flow.headway("run", option, "0.5", code=2).stderr
@@ -148,20 +148,20 @@ def test_scales_are_for_stand_ins(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("factor", ["0", "-1", "inf", "nan", "much"])
-def test_scales_are_positive_numbers(factor: str, tmp_path: Path) -> None:
+def test_scales_must_be_positive_numbers(factor: str, tmp_path: Path) -> None:
     flow = write(tmp_path, generate("ligo", 6, 1))
     complaint = flow.headway("run", "w.json", "--synthetic", "--scale", factor, code=2).stderr
     assert "--scale" in complaint
     assert complaint.count("\n") == 1
 
 
-def test_a_workflow_file_has_nothing_to_stand_in_for(tmp_path: Path) -> None:
+def test_a_workflow_file_without_records_cannot_be_run_synthetically(tmp_path: Path) -> None:
     flow = Flow(tmp_path, "{name: w, tasks: {a: {run: 'true'}}}")
     complaint = flow.headway("run", "--synthetic", code=2).stderr
     assert "workflow.yaml: nothing is recorded" in complaint
 
 
-def test_tasks_without_a_command(tmp_path: Path) -> None:
+def test_tasks_without_a_command_are_refused(tmp_path: Path) -> None:
     flow = write(tmp_path, generate("ligo", 6, 1))
     complaint = flow.headway("run", "w.json", code=2).stderr
     assert "6 of 6 tasks have no command" in complaint
@@ -179,7 +179,7 @@ def test_an_instance_with_commands_runs_them(tmp_path: Path) -> None:
     assert (tmp_path / "y").read_text() == "hello\n"
 
 
-def test_generated_here_and_run_there(tmp_path: Path) -> None:
+def test_a_generated_workflow_can_be_run_synthetically(tmp_path: Path) -> None:
     """The two commands of docs/synthetic.md, on a smaller scale."""
     flow = Flow(tmp_path, "")
     flow.headway("generate", "montage", "--tasks", "20", "--memory-mean", "10MB:20MB", "--seed", "1")
@@ -187,7 +187,7 @@ def test_generated_here_and_run_there(tmp_path: Path) -> None:
     assert answer["tasks"]["succeeded"] == 20
 
 
-def test_an_instance_whose_inputs_are_not_here_is_told_of_stand_ins(tmp_path: Path) -> None:
+def test_missing_inputs_of_an_instance_are_reported_with_a_hint_at_synthetic(tmp_path: Path) -> None:
     task = Task("a", "a", "cat given > made", inputs=("given",), outputs=("made",))
     flow = write(tmp_path, Instance(Workflow("w", [task]), {"a": Recorded(run_s=1.0)}))
     complaint = flow.headway("run", "w.json", code=2).stderr

@@ -1,4 +1,4 @@
-"""What faults get: one clear sentence, an exit code, and nothing lost."""
+"""Faults: each gives one clear sentence and an exit code, and no result is lost."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SLOW = "name: slow\ntasks:\n  a:\n    run: sleep 4; echo done > out\n    outputs
 
 
 def until_told(directory: Path) -> str:
-    """A workflow whose task ends when there is a file `go`."""
+    """Return a workflow whose task runs until a file `go` exists."""
     return SLOW.replace("sleep 4", f"until [ -e {directory}/go ]; do sleep 0.1; done")
 
 
-def test_two_runs_in_one_directory(tmp_path: Path) -> None:
+def test_a_second_run_in_the_same_directory_is_refused(tmp_path: Path) -> None:
     flow = Flow(tmp_path, until_told(tmp_path))
     first = flow.start("run")
     wait_until(flow.supervisor)
@@ -35,7 +35,7 @@ def test_two_runs_in_one_directory(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text() == "done\n"
 
 
-def test_tasks_outlive_their_manager_and_a_new_run_waits_for_a_word_from_the_user(tmp_path: Path) -> None:
+def test_tasks_survive_their_manager_and_a_new_run_is_refused_until_resume_or_cancel(tmp_path: Path) -> None:
     flow = Flow(tmp_path, until_told(tmp_path))
     manager = flow.start("run")
     wait_until(lambda: flow.supervisor() and list(tmp_path.glob(".headway/runs/1/tasks/a/1")))
@@ -47,10 +47,10 @@ def test_tasks_outlive_their_manager_and_a_new_run_waits_for_a_word_from_the_use
     (tmp_path / "go").touch()
     flow.headway("resume")
     assert (tmp_path / "out").read_text() == "done\n"
-    assert len(flow.launches()) == 1, "the attempt that was under way counts"
+    assert len(flow.launches()) == 1, "the running attempt is kept"
 
 
-def test_what_ended_while_nobody_looked_is_found(tmp_path: Path) -> None:
+def test_a_task_that_ended_without_a_manager_is_reused(tmp_path: Path) -> None:
     flow = Flow(tmp_path, SLOW)
     manager = flow.start("run")
     wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1")))
@@ -61,12 +61,12 @@ def test_what_ended_while_nobody_looked_is_found(tmp_path: Path) -> None:
     assert supervisor is not None
     os.kill(supervisor, signal.SIGKILL)
     wait_until(lambda: flow.supervisor() is None)
-    flow.headway("run")  # not resume: the new run finds the result, too
+    flow.headway("run")  # not only resume: a new run finds the result too
     assert flow.launches("2") == []
     assert flow.reused("2") == ["a"]
 
 
-def test_cancel_ends_what_lost_its_manager(tmp_path: Path) -> None:
+def test_cancel_ends_a_run_that_lost_its_manager(tmp_path: Path) -> None:
     flow = Flow(tmp_path, SLOW.replace("sleep 4", "sleep 600"))
     manager = flow.start("run", "--grace", "0.2s")
     wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1/stdout")))
@@ -78,7 +78,7 @@ def test_cancel_ends_what_lost_its_manager(tmp_path: Path) -> None:
     assert flow.json("status")["state"] == "stopped"
 
 
-def test_cancel_stops_a_run_that_is_managed(tmp_path: Path) -> None:
+def test_cancel_stops_a_run_with_a_live_manager(tmp_path: Path) -> None:
     flow = Flow(tmp_path, SLOW.replace("sleep 4", "sleep 600"))
     manager = flow.start("run", "--grace", "0.2s")
     wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1/stdout")))
@@ -87,7 +87,7 @@ def test_cancel_stops_a_run_that_is_managed(tmp_path: Path) -> None:
     wait_until(lambda: not _processes_of(tmp_path))
 
 
-def test_strays_of_a_dead_supervisor_are_gone_before_the_task_runs_again(tmp_path: Path) -> None:
+def test_processes_of_a_dead_supervisor_end_before_the_task_runs_again(tmp_path: Path) -> None:
     flow = Flow(tmp_path, "name: s\ntasks:\n  a:\n    run: echo begin >> log; sleep 2; echo end >> log\n")
     manager = flow.start("run")
     wait_until((tmp_path / "log").exists)
@@ -95,10 +95,10 @@ def test_strays_of_a_dead_supervisor_are_gone_before_the_task_runs_again(tmp_pat
     assert supervisor is not None
     os.kill(supervisor, signal.SIGKILL)
     assert manager.wait(60) == 0
-    assert (tmp_path / "log").read_text().split() == ["begin", "begin", "end"], "the first attempt did not go on"
+    assert (tmp_path / "log").read_text().split() == ["begin", "begin", "end"], "the first attempt was ended"
 
 
-def test_the_workflow_file_vanishes(tmp_path: Path) -> None:
+def test_a_run_can_be_resumed_without_its_workflow_file(tmp_path: Path) -> None:
     flow = Flow(tmp_path, SLOW)
     manager = flow.start("run")
     wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1")))
@@ -106,12 +106,12 @@ def test_the_workflow_file_vanishes(tmp_path: Path) -> None:
     manager.kill()
     manager.wait()
     flow.headway("resume")
-    assert (tmp_path / "out").exists(), "the journal knows the tasks"
+    assert (tmp_path / "out").exists(), "resume reads the tasks from the journal"
     gone = flow.headway("run", code=2)
     assert "workflow.yaml" in gone.stderr and len(gone.stderr.splitlines()) == 1
 
 
-def test_a_journal_from_a_newer_version(tmp_path: Path) -> None:
+def test_a_journal_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     flow = Flow(tmp_path, SLOW.replace("sleep 4; ", ""))
     flow.headway("run")
     with sqlite3.connect(tmp_path / ".headway/runs/1/journal.db") as database:
@@ -120,7 +120,7 @@ def test_a_journal_from_a_newer_version(tmp_path: Path) -> None:
         assert "newer Headway" in flow.headway(verb, code=3).stderr
 
 
-def as_somebody_else(flow: Flow, *words: str) -> subprocess.CompletedProcess[str]:
+def as_another_user(flow: Flow, *words: str) -> subprocess.CompletedProcess[str]:
     """Run Headway without root's right to read and write everything."""
     for folder in (flow.directory, *list(flow.directory.parents)[:-2]):
         folder.chmod(0o755)
@@ -133,21 +133,21 @@ def as_somebody_else(flow: Flow, *words: str) -> subprocess.CompletedProcess[str
     return subprocess.run(command, cwd=flow.directory, env=home, capture_output=True, text=True, check=False)
 
 
-def test_an_unwritable_directory(tmp_path: Path) -> None:
-    done = as_somebody_else(Flow(tmp_path, SLOW), "run")
+def test_an_unwritable_directory_is_reported_in_one_line(tmp_path: Path) -> None:
+    done = as_another_user(Flow(tmp_path, SLOW), "run")
     assert done.returncode == 3, done.stderr
     assert "cannot write here" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
-def test_an_unreadable_workflow_file(tmp_path: Path) -> None:
+def test_an_unreadable_workflow_file_is_reported_in_one_line(tmp_path: Path) -> None:
     flow = Flow(tmp_path, SLOW)
     (tmp_path / "workflow.yaml").chmod(0)
-    done = as_somebody_else(flow, "run")
+    done = as_another_user(flow, "run")
     assert done.returncode == 2, done.stderr
     assert "workflow.yaml" in done.stderr and "cannot be read" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
-def test_a_full_disk_stops_the_run_and_resume_goes_on(small_disk: Path) -> None:
+def test_a_full_disk_stops_the_run_and_resume_continues_it(small_disk: Path) -> None:
     numbers = ", ".join(map(str, range(40)))
     flow = Flow(
         small_disk,
@@ -167,7 +167,7 @@ def test_a_full_disk_stops_the_run_and_resume_goes_on(small_disk: Path) -> None:
     assert (small_disk / "out").read_text() == "end\n"
 
 
-def test_a_long_path_is_no_trouble(tmp_path: Path) -> None:
+def test_a_long_path_with_spaces_works(tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 120) / ("e" * 120) / "with space"
     deep.mkdir(parents=True)
     flow = Flow(deep, SLOW.replace("sleep 4; ", ""))
@@ -175,7 +175,7 @@ def test_a_long_path_is_no_trouble(tmp_path: Path) -> None:
     assert (deep / "out").exists()
 
 
-def test_a_moved_directory_is_a_new_place(tmp_path: Path) -> None:
+def test_results_are_reused_after_the_directory_was_moved(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     flow = Flow(tmp_path / "one", SLOW.replace("sleep 4; ", ""))
     flow.headway("run")
@@ -185,15 +185,15 @@ def test_a_moved_directory_is_a_new_place(tmp_path: Path) -> None:
     assert moved.launches() == []
 
 
-def test_a_container_without_a_runtime_is_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_container_runtime_is_reported_in_one_sentence(tmp_path: Path) -> None:
     flow = Flow(tmp_path, "name: c\ntasks:\n  a:\n    run: 'true'\n    container: alpine\n")
-    path = str(Path(sys.executable).parent)  # neither docker nor the others
+    path = str(Path(sys.executable).parent)  # without any container runtime
     done = flow.headway("run", code=1, PATH=path)
     assert "none of apptainer, singularity, podman, docker" in done.stdout + done.stderr
 
 
 def _processes_of(directory: Path) -> list[str]:
-    """Processes that work in that directory."""
+    """Return the command lines of processes that work in the directory."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -204,7 +204,7 @@ def _processes_of(directory: Path) -> list[str]:
     return found
 
 
-def test_a_supervisor_that_cannot_start_is_one_sentence(tmp_path: Path) -> None:
+def test_a_supervisor_that_cannot_start_is_reported_in_one_sentence(tmp_path: Path) -> None:
     flow = Flow(tmp_path, SLOW)
     done = flow.headway("run", "--measure", "cgroup-v2", code=None)
     if done.returncode == 0:
@@ -213,7 +213,7 @@ def test_a_supervisor_that_cannot_start_is_one_sentence(tmp_path: Path) -> None:
     assert "the node supervisor ended at once" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
-def test_strays_are_gone_when_both_manager_and_supervisor_died(tmp_path: Path) -> None:
+def test_cancel_ends_tasks_whose_manager_and_supervisor_died(tmp_path: Path) -> None:
     flow = Flow(tmp_path, "name: s\ntasks:\n  a:\n    run: echo begin >> log; sleep 600\n")
     manager = flow.start("run")
     wait_until((tmp_path / "log").exists)
@@ -226,7 +226,7 @@ def test_strays_are_gone_when_both_manager_and_supervisor_died(tmp_path: Path) -
     wait_until(lambda: not _processes_of(tmp_path), 5)
 
 
-def test_a_stopped_supervisor_does_not_hold_up_cancel_or_resume(tmp_path: Path) -> None:
+def test_a_stopped_supervisor_does_not_block_cancel_or_resume(tmp_path: Path) -> None:
     flow = Flow(tmp_path, SLOW.replace("sleep 4", "sleep 600"))
     manager = flow.start("run", "--grace", "0.2s")
     wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1/stdout")))
@@ -245,19 +245,19 @@ def test_a_stopped_supervisor_does_not_hold_up_cancel_or_resume(tmp_path: Path) 
 
 def test_an_early_ctrl_c_leaves_no_supervisor(tmp_path: Path) -> None:
     for number in range(6):
-        place = tmp_path / str(number)
-        place.mkdir()
-        flow = Flow(place, SLOW)
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        flow = Flow(directory, SLOW)
         manager = flow.start("run")
-        wait_until(lambda: manager.poll() is not None or list(place.glob(".headway/runs/1/jobs/*")))  # noqa: B023
+        wait_until(lambda: manager.poll() is not None or list(directory.glob(".headway/runs/1/jobs/*")))  # noqa: B023
         time.sleep(number * 0.03)
         manager.send_signal(signal.SIGINT)
         manager.send_signal(signal.SIGINT)
         manager.wait(60)
-        wait_until(lambda: not _processes_of(place))  # noqa: B023
+        wait_until(lambda: not _processes_of(directory))  # noqa: B023
 
 
-def test_a_moved_directory_can_be_resumed_where_it_is(tmp_path: Path) -> None:
+def test_a_run_can_be_resumed_after_its_directory_was_moved(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     flow = Flow(tmp_path / "one", SLOW.replace("sleep 4", "sleep 600"))
     manager = flow.start("run", "--grace", "0.2s")
@@ -273,7 +273,7 @@ def test_a_moved_directory_can_be_resumed_where_it_is(tmp_path: Path) -> None:
     assert not (tmp_path / "one").exists()
 
 
-def test_a_damaged_journal_does_not_stop_a_fresh_start(tmp_path: Path) -> None:
+def test_again_starts_afresh_despite_a_damaged_journal(tmp_path: Path) -> None:
     flow = Flow(tmp_path, SLOW.replace("sleep 4; ", ""))
     flow.headway("run")
     with sqlite3.connect(tmp_path / ".headway/runs/1/journal.db") as database:
@@ -282,7 +282,7 @@ def test_a_damaged_journal_does_not_stop_a_fresh_start(tmp_path: Path) -> None:
     flow.headway("run", "--again")
 
 
-def test_outputs_that_would_leave_through_a_link_are_refused_before_anything_runs(tmp_path: Path) -> None:
+def test_outputs_that_leave_the_directory_through_a_link_are_refused_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "flow").mkdir()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "flow" / "results").symlink_to(tmp_path / "elsewhere")

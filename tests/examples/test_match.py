@@ -1,4 +1,4 @@
-"""The science of examples/match: each step against the plain definition, then a small search whose answer is known."""
+"""The science of examples/match: each step is compared with its definition, then a small search with known answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WORKFLOW = yaml.safe_load((EXAMPLE / "workflow.yaml").read_text())
 SETTINGS = WORKFLOW["tasks"]["volume"]["env"]
 
 few_bases = st.lists(st.integers(0, 3), min_size=1, max_size=12)
-# Two letters only, so that longer equal stretches happen.
+# Only two letters, so that long exact matches occur.
 repetitive = st.lists(st.integers(0, 1), min_size=1, max_size=60)
 
 
@@ -45,12 +45,12 @@ def bases(values: list[int]) -> Array:
 # The workflow
 
 
-def test_the_workflow_lists_as_many_parts_as_it_says_there_are() -> None:
+def test_the_workflow_lists_all_parts() -> None:
     parts = [int(part) for part in WORKFLOW["tasks"]["search"]["each"]["part"]]
     assert parts == list(range(1, SETTINGS["MATCH_PARTS"] + 1))
 
 
-def test_all_tasks_have_the_same_settings_and_they_are_the_programs_own() -> None:
+def test_all_tasks_have_the_default_settings_of_the_program() -> None:
     assert all(task["env"] == SETTINGS for task in WORKFLOW["tasks"].values())
     assert Settings() == Settings(
         volume_bases=SETTINGS["MATCH_VOLUME_MB"] * 1_000_000,
@@ -63,7 +63,7 @@ def test_all_tasks_have_the_same_settings_and_they_are_the_programs_own() -> Non
     ("given_by_headway", "asked_for", "expected"),
     [(None, None, 1), ("0.5", None, 1), ("2", None, 2), ("3.5", None, 3), ("4", "2", 2), ("4", "", 4)],
 )
-def test_a_search_uses_the_cores_it_was_given(
+def test_a_search_uses_its_allocated_cores(
     monkeypatch: pytest.MonkeyPatch, given_by_headway: str | None, asked_for: str | None, expected: int
 ) -> None:
     for name, value in (("HEADWAY_CORES", given_by_headway), ("MATCH_CORES", asked_for)):
@@ -82,7 +82,7 @@ def points(left: int, right: int) -> int:
 
 
 def oracle(query: list[int], target: list[int], local: bool) -> int:
-    """Smith and Waterman's (or, from end to end, Needleman and Wunsch's) definition, a gap of any length at a time."""
+    """Compute the score by definition: Smith and Waterman 1981 (local) or Needleman and Wunsch 1970 (global)."""
     table: dict[tuple[int, int], int] = {}
     for i, j in itertools.product(range(len(query) + 1), range(len(target) + 1)):
         ways = [0] if local or i == j == 0 else []
@@ -95,14 +95,14 @@ def oracle(query: list[int], target: list[int], local: bool) -> int:
 
 
 def in_whole_matrix(query: list[int], target: list[int]) -> align.Aligned:
-    """A band wide enough to hold every cell; target base j stands at column j + len(query) - 1 of row 0."""
+    """Align with a band that holds every cell; target base j is at column j + len(query) - 1 of row 0."""
     around = [DATABASE_GAP] * (len(query) - 1)
     return align.align(bases(query)[None], bases([*around, *target, *around])[None])
 
 
 @given(query=few_bases, target=few_bases)
 @settings(max_examples=150, deadline=None)
-def test_alignment_finds_the_best_score_and_ends_that_have_it(query: list[int], target: list[int]) -> None:
+def test_alignment_finds_the_best_score_and_its_end_points(query: list[int], target: list[int]) -> None:
     found = in_whole_matrix(query, target)
     assert found.score[0] == oracle(query, target, local=True)
     if found.score[0]:
@@ -139,12 +139,12 @@ def test_pairs_are_aligned_independently_of_their_neighbours() -> None:
             assert getattr(together, name)[i] == getattr(alone, name)[0]
 
 
-# The index, and what is found with it
+# The index and the seeds
 
 
 @given(entries=st.lists(repetitive, min_size=1, max_size=5), chunk=st.sampled_from([7, 64, 4_000_000]))
 @settings(max_examples=25, deadline=None)
-def test_the_index_knows_every_place_of_every_word(entries: list[list[int]], chunk: int) -> None:
+def test_the_index_holds_every_position_of_every_word(entries: list[list[int]], chunk: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(database, "CHUNK", chunk)
         made_of = Database.of({str(i): bases(entry) for i, entry in enumerate(entries)})
@@ -157,11 +157,11 @@ def test_the_index_knows_every_place_of_every_word(entries: list[list[int]], chu
             word = int("".join(map(str, entry[i : i + WORD])), 4)
             expected.setdefault(word, []).append(int(made_of.starts[number]) + i)
     assert len(made_of.positions) == sum(map(len, expected.values()))
-    for word, places in expected.items():
-        assert made_of.positions[made_of.first[word] : made_of.first[word + 1]].tolist() == places
+    for word, positions in expected.items():
+        assert made_of.positions[made_of.first[word] : made_of.first[word + 1]].tolist() == positions
 
 
-def test_a_database_survives_its_file(tmp_path: Path) -> None:
+def test_a_database_can_be_saved_and_loaded(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     before = Database.of({"one": random_bases(rng, 500), "two": random_bases(rng, 30)})
     before.save(tmp_path / "database.npz")
@@ -174,7 +174,7 @@ def test_a_database_survives_its_file(tmp_path: Path) -> None:
 
 @given(query=repetitive, entries=st.lists(repetitive, min_size=1, max_size=3))
 @settings(max_examples=40, deadline=None)
-def test_seeds_are_all_runs_of_eleven_and_their_extensions_follow_the_definition(
+def test_seeds_are_all_exact_matches_of_eleven_bases_and_extensions_follow_the_definition(
     query: list[int], entries: list[list[int]]
 ) -> None:
     known = Database.of({str(i): bases(entry) for i, entry in enumerate(entries)})
@@ -191,10 +191,10 @@ def test_seeds_are_all_runs_of_eleven_and_their_extensions_follow_the_definition
             best, i, j = max(best, score), i + step, j + step
         return best
 
-    places = itertools.product(range(1, len(left) - 1), range(1, len(right) - 1))
+    pairs = itertools.product(range(1, len(left) - 1), range(1, len(right) - 1))
     expected = {
         (i, j): extended(i, j, 1) + extended(i - 1, j - 1, -1)
-        for i, j in places
+        for i, j in pairs
         if left[i - 1] != right[j - 1] and run_from(i, j) >= WORD
     }
     in_query, in_database, score = seeds.segments(padded, known)
@@ -202,26 +202,28 @@ def test_seeds_are_all_runs_of_eleven_and_their_extensions_follow_the_definition
     assert dict(found) == expected
 
 
-# What scores are worth
+# Statistics of scores
 
 
 def test_statistics_without_gaps_are_the_published_ones() -> None:
     even = np.full(4, 0.25)
-    ours = karlin.ungapped(even)  # blastn reports these for +2/-3, and the next for +1/-2
+    ours = karlin.ungapped(even)  # blastn reports these values for +2/-3, and those below for +1/-2
     assert (round(ours.decay, 3), round(ours.k, 3)) == (0.634, 0.408)
     other = karlin.ungapped(probability=np.array([0.75, 0, 0, 0.25]), lowest=-2)
     assert (round(other.decay, 2), round(other.k, 3)) == (1.33, 0.621)
-    walk = karlin.ungapped(probability=np.array([0.75, 0, 0.25]), lowest=-1)  # known in closed form
+    walk = karlin.ungapped(
+        probability=np.array([0.75, 0, 0.25]), lowest=-1
+    )  # a random walk with a solution in closed form
     assert walk.decay == pytest.approx(math.log(3))
     assert walk.k == pytest.approx(1 / 3)
 
 
-def test_scores_that_win_on_the_whole_have_no_statistics() -> None:
+def test_scores_with_a_positive_mean_have_no_statistics() -> None:
     with pytest.raises(ValueError, match="lose on the whole"):
         karlin.ungapped(probability=np.array([0.2, 0, 0, 0, 0, 0.8]), lowest=-3)
 
 
-def test_space_is_what_is_left_when_ends_have_no_room() -> None:
+def test_the_search_space_excludes_the_ends_of_sequences() -> None:
     statistics = karlin.ungapped()
     room = statistics.space(600, 1_000_000, 500)
     shorter = math.log(statistics.k * room) / statistics.entropy
@@ -229,7 +231,7 @@ def test_space_is_what_is_left_when_ends_have_no_room() -> None:
     assert statistics.expected(statistics.score_expected(7, room), room) == pytest.approx(7)
 
 
-def test_islands_without_gaps_lead_to_the_statistics_that_theory_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_islands_without_gaps_agree_with_the_theory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(align, "GAP_OPEN", 10_000)
     fitted, _ = islands.gapped(pairs=4, length=8_000)
     theory = karlin.ungapped()
@@ -242,8 +244,8 @@ def gapped() -> karlin.Statistics:
     return islands.gapped(pairs=4, length=12_000)[0]
 
 
-def test_random_sequences_have_as_many_good_alignments_as_the_fit_promises(gapped: karlin.Statistics) -> None:
-    rng = np.random.default_rng(20)  # not those that were fitted
+def test_random_sequences_have_as_many_good_alignments_as_the_fit_predicts(gapped: karlin.Statistics) -> None:
+    rng = np.random.default_rng(20)  # other sequences than those of the fit
     query, target = random_bases(rng, 4 * 8_000), random_bases(rng, 4 * 9_999)
     found = islands.peaks(query.reshape(4, -1), target.reshape(4, -1), 16)
     for score in (16, 18, 20, 22):
@@ -252,10 +254,10 @@ def test_random_sequences_have_as_many_good_alignments_as_the_fit_promises(gappe
         assert abs((found >= score).sum() - promised) < 0.1 * promised + 4 * math.sqrt(promised)
 
 
-# The made data
+# The generated data
 
 
-def test_what_is_not_changed_stays_and_what_is_changed_is_counted() -> None:
+def test_mutate_returns_a_copy_with_the_requested_similarity() -> None:
     rng = np.random.default_rng(4)
     original = random_bases(rng, 20_000)
     copy, similarity = made.mutate(rng, original, 1.0)
@@ -268,7 +270,7 @@ def test_what_is_not_changed_stays_and_what_is_changed_is_counted() -> None:
         assert copy.max() < 4
 
 
-def test_the_stated_similarity_is_that_of_the_alignment() -> None:
+def test_the_similarity_that_mutate_returns_agrees_with_the_alignment() -> None:
     rng = np.random.default_rng(5)
     for _ in range(20):
         original = random_bases(rng, 300)
@@ -276,12 +278,12 @@ def test_the_stated_similarity_is_that_of_the_alignment() -> None:
         window = np.full(len(copy) + 2 * 24, DATABASE_GAP, np.uint8)
         window[24 : 24 + 300] = original[: len(window) - 24]
         score = align.align(copy[None], window[None]).score[0]
-        # All unchanged bases count and every other column costs; the best alignment can only be better than this one.
+        # Lower bound: the true alignment gains for unchanged bases and loses elsewhere; the best alignment is no worse.
         changed = (1 - similarity) * 320
         assert MATCH * 300 * similarity - 7 * changed <= score <= MATCH * min(300, len(copy))
 
 
-def test_the_data_are_the_same_at_every_call() -> None:
+def test_the_generated_data_are_the_same_at_every_call() -> None:
     first, second = (made.volume("a", 50_000) for _ in range(2))
     assert first.keys() == second.keys()
     assert all(np.array_equal(first[name], second[name]) for name in first)
@@ -289,7 +291,7 @@ def test_the_data_are_the_same_at_every_call() -> None:
     assert not np.array_equal(first["a000000"][:500], made.volume("b", 50_000)["b000000"][:500])
 
 
-def test_fasta_survives_its_file_and_refuses_what_is_not_dna(tmp_path: Path) -> None:
+def test_fasta_can_be_written_and_read_and_other_letters_are_refused(tmp_path: Path) -> None:
     sequences = {"one": bases([0, 1, 2, 3]), "none": bases([]), "two": bases([3, 3])}
     write_fasta(tmp_path / "some.fa", sequences)
     assert (tmp_path / "some.fa").read_text() == ">one\nACGT\n>none\n\n>two\nTT\n"
@@ -303,7 +305,7 @@ def test_fasta_survives_its_file_and_refuses_what_is_not_dna(tmp_path: Path) -> 
 
 
 class World:
-    """A database of 400,000 bases, 150 queries, and what a search finds."""
+    """A database of 400,000 bases, 150 queries, and the hits of a search."""
 
     def __init__(self, gapped: karlin.Statistics) -> None:
         self.database = Database.of(made.volume("a", 400_000))
@@ -328,12 +330,12 @@ def test_the_check_passes_on_what_the_search_finds(world: World) -> None:
     assert report.found > 40
 
 
-def test_the_same_is_found_on_one_core_and_on_two(world: World) -> None:
+def test_one_core_and_two_cores_find_the_same_hits(world: World) -> None:
     some = dict(list(world.queries.items())[:40])
     assert world.search.run(some, cores=2) == world.search.run(some, cores=1)
 
 
-def test_what_is_found_does_not_depend_on_the_batch(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hits_do_not_depend_on_the_batch_size(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     some = dict(list(world.queries.items())[:20])
     expected = world.search.run(some)
     monkeypatch.setattr(search, "BATCH", 3)
@@ -341,8 +343,8 @@ def test_what_is_found_does_not_depend_on_the_batch(world: World, monkeypatch: p
     assert world.search.run({}) == []
 
 
-def test_a_hit_says_where_its_score_is(world: World) -> None:
-    for hit in world.hits[-40:]:  # the weakest are short enough for the oracle
+def test_the_positions_of_a_hit_give_its_score(world: World) -> None:
+    for hit in world.hits[-40:]:  # the weakest hits are short enough for the slow definition
         query = world.queries[hit.query][hit.query_start : hit.query_end]
         entry = world.database.entry(world.database.names.index(hit.entry))[hit.entry_start : hit.entry_end]
         assert oracle(query.tolist(), entry.tolist(), local=False) == hit.score
@@ -385,7 +387,7 @@ def test_check_fails_when_e_values_are_too_good_or_too_bad(world: World) -> None
         assert complaint in world.faults(scaled)
 
 
-def test_check_wants_the_right_entry_to_be_the_best() -> None:
+def test_check_requires_the_right_entry_at_about_the_right_position() -> None:
     origin = Planted("q", "right", 100, 600, 0.9)
     hit = Hit(1e-50, 200.0, 300, "q", 0, 500, "right", 100, 600)
     assert check.is_found(origin, hit)
@@ -417,14 +419,14 @@ def test_merging_does_not_depend_on_the_order_of_parts(world: World, parts: list
         assert merge(shuffled, world.queries) == expected
 
 
-def test_merging_refuses_a_missing_and_a_doubled_part(world: World, parts: list[Path]) -> None:
+def test_merging_refuses_a_missing_and_a_duplicate_part(world: World, parts: list[Path]) -> None:
     with pytest.raises(ValueError, match=r"30 queries, the first is q000002 \(0 times\)"):
         merge(parts[:2] + parts[3:], world.queries)
     with pytest.raises(ValueError, match=r"30 queries, the first is q000001 \(2 times\)"):
         merge([*parts, parts[1]], world.queries)
 
 
-def test_hits_survive_their_file(tmp_path: Path) -> None:
+def test_hits_can_be_written_and_read(tmp_path: Path) -> None:
     hits = [Hit(1.5e-200, 712.3, 1178, "q1", 3, 600, "a000001", 0, 599), Hit(0.0, 9999.9, 9, "q2", 0, 1, "b", 2, 3)]
     write_hits(tmp_path / "hits.tsv", hits)
     assert read_hits(tmp_path / "hits.tsv") == hits
@@ -434,7 +436,7 @@ def test_hits_survive_their_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
-def test_chance_of_a_run_is_that_of_all_ways_to_change(share: float) -> None:
+def test_chance_of_a_run_agrees_with_the_sum_over_all_sequences(share: float) -> None:
     expected = 0.0
     for kept in itertools.product([True, False], repeat=10):
         if "111" in "".join(str(int(each)) for each in kept):
@@ -442,7 +444,7 @@ def test_chance_of_a_run_is_that_of_all_ways_to_change(share: float) -> None:
     assert picture.chance_of_run(share, 10, run=3) == pytest.approx(expected)
 
 
-def test_a_pen_covers_what_it_should() -> None:
+def test_a_line_covers_the_expected_pixels() -> None:
     canvas = Canvas(40, 30, (0, 0, 0))
     canvas.line([(10, 15), (30, 15)], (1, 0.5, 0), pen=6)
     assert canvas.pixels[15, 20].tolist() == [1, 0.5, 0]
@@ -450,7 +452,7 @@ def test_a_pen_covers_what_it_should() -> None:
     assert canvas.pixels[..., 0].sum() == pytest.approx(20 * 6 + math.pi * 9, rel=0.03)
     canvas.box(0, 0, 5, 5, (0, 0, 1), 0.5)
     assert canvas.pixels[4, 4].tolist() == [0, 0, 0.5]
-    canvas.line([(-20, -20), (60, 50)], (1, 1, 1))  # beyond the edges is no error
+    canvas.line([(-20, -20), (60, 50)], (1, 1, 1))  # a line beyond the edges is allowed
 
 
 def test_the_picture_is_a_png_with_all_its_letters(
@@ -492,7 +494,7 @@ def stage(folder: Path, *arguments: str, **environment: str) -> subprocess.Compl
     return subprocess.run(command, cwd=folder, env=env | environment, capture_output=True, text=True, check=False)
 
 
-def test_the_stages_work_together_and_a_lost_part_is_noticed(gapped: karlin.Statistics, tmp_path: Path) -> None:
+def test_the_stages_work_together_and_a_lost_part_is_detected(gapped: karlin.Statistics, tmp_path: Path) -> None:
     (tmp_path / "volumes").mkdir()
     (tmp_path / "hits").mkdir()
     statistics = '{"ungapped": %s, "gapped": %s}'

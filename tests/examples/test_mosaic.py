@@ -1,4 +1,4 @@
-"""The science of examples/mosaic: each stage on a problem whose answer is known, then all on a small sky."""
+"""The science of examples/mosaic: each stage on a problem with a known answer, then all stages on a small sky."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_workflow_names_every_tile_and_every_pair_that_shares_an_edge() -> N
     assert len(PAIRS) == len(set(PAIRS))
 
 
-def test_coordinates_there_and_back() -> None:
+def test_coordinates_convert_to_the_sky_and_back() -> None:
     wcs = Wcs.centred((310.0, 200.0), 101, 0.98, 0.3)
     assert np.allclose(wcs.to_sky(np.array(50), np.array(50)), (310.0, 200.0))
     column, row = np.array([0.0, 17.5, 99.0]), np.array([3.0, -4.0, 60.0])
@@ -91,7 +91,7 @@ def test_coordinates_there_and_back() -> None:
     assert np.allclose(wcs.every(4).to_sky(column, row), wcs.to_sky(4 * column, 4 * row))
 
 
-def test_an_image_survives_its_file(tmp_path: Path) -> None:
+def test_an_image_can_be_saved_and_loaded(tmp_path: Path) -> None:
     image = Image(np.arange(24, dtype=np.float32).reshape(2, 4, 3), Wcs.centred((7.0, 9.0), 4, 1.01, -0.2))
     image.save(tmp_path / "image.npz")
     again = Image.load(tmp_path / "image.npz")
@@ -104,7 +104,7 @@ def test_reprojection_of_a_constant_is_that_constant() -> None:
     result = resample.project(tile, SMALL)
     seen = np.isfinite(result.pixels)
     assert np.allclose(result.pixels[seen], 42.0, rtol=1e-6)
-    # All of the tile but its outermost pixels, which lack neighbours, and nothing beyond it.
+    # The result covers the tile except its outermost pixels, which lack neighbours, and nothing outside the tile.
     assert seen.mean() * result.pixels[..., 0].size == pytest.approx((137 * 1.01) ** 2, rel=0.01)
 
 
@@ -129,7 +129,7 @@ def test_plane_fit_recovers_a_known_plane_under_noise_and_stars() -> None:
     fitted, moments, rms = background.fit_plane(basis, values)
     assert np.allclose(fitted, plane, atol=0.02)
     assert rms == pytest.approx(0.1, rel=0.1)
-    assert moments[0, 0] == pytest.approx(3920, abs=80)  # the number of points it rests on
+    assert moments[0, 0] == pytest.approx(3920, abs=80)  # the number of points in the fit
 
 
 def test_difference_of_two_tiles_is_the_difference_of_their_planes() -> None:
@@ -153,10 +153,10 @@ def test_background_model_solves_a_known_problem_up_to_one_common_plane() -> Non
     found = background.model(fits)
     errors = np.array([found[tile] - truth[tile] for tile in tiles()])
     assert np.allclose(errors, errors[0], atol=1e-6)
-    assert np.allclose(sum(found.values()), 0, atol=1e-6)  # the smallest solution favours no plane
+    assert np.allclose(sum(found.values()), 0, atol=1e-6)  # the solution of least norm has a mean of zero
 
 
-def test_background_model_believes_the_larger_overlap_more() -> None:
+def test_background_model_weights_overlaps_by_their_size() -> None:
     unit = np.eye(3)
     fits = [
         background.Fit("a1-b1", np.full((3, 3), 0.0), unit, 0.0),
@@ -166,7 +166,7 @@ def test_background_model_believes_the_larger_overlap_more() -> None:
     assert np.allclose(found["a1"] - found["b1"], 6.0)
 
 
-def test_adding_takes_the_mean_of_what_was_seen(tmp_path: Path) -> None:
+def test_adding_takes_the_mean_of_overlapping_tiles(tmp_path: Path) -> None:
     constant(2.0, 50, 60, Wcs((0, 0))).save(tmp_path / "a.npz")
     constant(4.0, 50, 60, Wcs((30, 0))).save(tmp_path / "b.npz")
     result = stitch(tmp_path).pixels
@@ -175,7 +175,7 @@ def test_adding_takes_the_mean_of_what_was_seen(tmp_path: Path) -> None:
     assert np.isnan(result[60:]).all()
 
 
-def test_shrinking_averages_squares() -> None:
+def test_shrinking_averages_square_blocks_of_pixels() -> None:
     image = Image(np.arange(7 * 6 * 3, dtype=np.float32).reshape(7, 6, 3), Wcs((0, 0)))
     small = picture.shrink(image, 3)
     assert small.pixels.shape == (2, 2, 3)
@@ -208,7 +208,7 @@ def test_png_decodes_to_the_same_pixels(tmp_path: Path) -> None:
     assert list(chunks) == [b"IHDR", b"IDAT", b"IEND"]
     assert struct.unpack(">IIBBBBB", chunks[b"IHDR"]) == (17, 13, 8, 2, 0, 0, 0)
     lines = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(13, 1 + 17 * 3)
-    assert (lines[:, 0] == 2).all()  # every line holds differences to the one above
+    assert (lines[:, 0] == 2).all()  # PNG filter 2: every line holds differences to the line above
     pixels = np.cumsum(lines[:, 1:], axis=0, dtype=np.uint8).reshape(13, 17, 3)
     assert np.array_equal(pixels, np.round(255 * colours))
 
@@ -246,7 +246,7 @@ def test_check_fails_on_a_hole(mosaic: Image, sky: Sky) -> None:
 
 
 @pytest.mark.parametrize(("which", "status"), [("mosaic", 0), ("uncorrected_mosaic", 1)])
-def test_check_says_so_by_its_exit_status(
+def test_check_reports_by_its_exit_status(
     which: str, status: int, sky: Sky, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     request.getfixturevalue(which).save(tmp_path / "mosaic.npz")

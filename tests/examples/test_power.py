@@ -1,4 +1,4 @@
-"""The science of examples/power: each stage on a problem whose answer is known, then all on a short year."""
+"""The science of examples/power: each stage on a problem with a known answer, then all stages on a short year."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ numbers = st.lists(st.floats(-1e6, 1e6), min_size=0, max_size=40)
 
 
 class Run:
-    """The stages one after the other in memory; a test may meddle between them."""
+    """All stages one after the other in memory, so that a test can change the data between them."""
 
     def __init__(self, period: Period) -> None:
         self.period, self.flaws, self.counts = period, flaws.plan(period), clean.Counts()
@@ -131,7 +131,7 @@ def test_the_neighbourhood_holds_a_day_on_either_side() -> None:
         assert len(wanted) == len(SHORT.chunk(name)) + DAY_MINUTES * (len(near) - 1)
 
 
-def test_a_size_that_makes_no_sense_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_number_of_days_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for days in ("7", "-48", "a year"):
         monkeypatch.setenv("POWER_DAYS", days)
         with pytest.raises(SystemExit, match="whole number of days"):
@@ -148,12 +148,12 @@ def test_chunks_are_whole_days_and_cover_the_period_once(days: int) -> None:
     assert all(chunk.start % DAY_MINUTES == 0 and len(chunk) >= DAY_MINUTES for chunk in chunks)
 
 
-# Laws of what merges.
+# Merging of partial results.
 
 
 @settings(max_examples=60, deadline=None)
 @given(numbers, numbers, numbers)
-def test_moments_merge_in_any_order_to_those_of_one_pass(a: list[float], b: list[float], c: list[float]) -> None:
+def test_moments_merge_in_any_order_to_the_moments_of_one_pass(a: list[float], b: list[float], c: list[float]) -> None:
     def of(values: list[float]) -> Moments:
         return Moments.of(np.array([values, [v * v / 1e6 for v in values]]))
 
@@ -165,7 +165,7 @@ def test_moments_merge_in_any_order_to_those_of_one_pass(a: list[float], b: list
         assert np.allclose(merged.products, whole.products, atol=1e-12 * size**2 * max(whole.count, 1))
 
 
-def test_moments_keep_the_deviation_where_the_mean_is_huge() -> None:
+def test_moments_keep_a_small_deviation_around_a_huge_mean() -> None:
     noise = np.random.default_rng(1).normal(0, 0.1, 10_000)
     halves = [Moments.of(part[None] + 1e8) for part in (noise[:3000], noise[3000:])]
     assert (halves[0] + halves[1]).covariance[0, 0] == pytest.approx(noise.var(ddof=1), rel=1e-6)
@@ -191,7 +191,7 @@ def test_the_valley_lies_half_way_between_two_levels_of_unequal_weight() -> None
 # Estimators on known cases.
 
 
-def test_the_response_is_found_exactly_without_noise_and_within_its_errors_with() -> None:
+def test_the_response_is_exact_without_noise_and_within_its_errors_with_noise() -> None:
     rng = np.random.default_rng(3)
     outdoor_c, true = rng.uniform(-8, 28, 60_000), response.Response(150.0, 95.0, 15.5)
     found = response.fit(response.sums(outdoor_c, true.at(outdoor_c)))
@@ -203,7 +203,7 @@ def test_the_response_is_found_exactly_without_noise_and_within_its_errors_with(
     assert response.noise_w(merged, found) == pytest.approx(28, rel=0.02)
 
 
-def test_fourier_sums_are_the_plain_definition_and_ignore_gaps() -> None:
+def test_fourier_sums_follow_the_definition_and_ignore_gaps() -> None:
     rng = np.random.default_rng(4)
     watts = rng.normal(100, 10, 2 * DAY_MINUTES)
     watts[rng.random(len(watts)) < 0.1] = np.nan
@@ -215,7 +215,7 @@ def test_fourier_sums_are_the_plain_definition_and_ignore_gaps() -> None:
     assert np.allclose(sums[1], waves @ watts[there], atol=1e-5)
 
 
-def test_a_frequency_between_two_of_the_grid_is_found_from_phases() -> None:
+def test_a_frequency_between_grid_points_is_found_from_phases() -> None:
     minute = np.arange(48 * DAY_MINUTES)
     wave = np.cos(2 * np.pi * 14.8033 * minute / DAY_MINUTES + 1.0)
     parts = wave.reshape(12, -1)
@@ -225,7 +225,7 @@ def test_a_frequency_between_two_of_the_grid_is_found_from_phases() -> None:
     assert found == pytest.approx(14.8033, abs=1e-5)  # the grid's step is 1e-2
 
 
-def test_the_timer_runs_its_share_of_time_and_its_fold_says_so() -> None:
+def test_the_timer_is_on_for_its_duty_cycle_and_folding_recovers_it() -> None:
     minute = np.arange(200 * DAY_MINUTES)
     on = pump.share_on(minute, 97.3, 0.25, 0.31)
     assert on.min() == 0
@@ -246,25 +246,25 @@ def test_switching_counts_only_pairs_of_minutes_that_were_both_read() -> None:
     assert switching.levels(values, 5.0).tolist() == [[4, 0], [3, 27]]
 
 
-def test_the_fridge_is_the_markov_chain_it_should_be() -> None:
+def test_the_fridge_has_the_mean_and_correlation_of_its_markov_chain() -> None:
     fridge, minutes = Fridge(), 300_000
     on = household.fridge_on(fridge, minutes, np.random.default_rng(5)).astype(float)
     share = fridge.on_per_minute / (fridge.on_per_minute + fridge.off_per_minute)
     stays = 1 - fridge.on_per_minute - fridge.off_per_minute
-    # A chain's mean has the variance of independent draws times (1 + stays) / (1 - stays).
+    # The variance of a Markov chain's mean is that of independent draws times (1 + stays) / (1 - stays).
     error = np.sqrt(share * (1 - share) / minutes * (1 + stays) / (1 - stays))
     assert on.mean() == pytest.approx(share, abs=4 * error)
     assert np.corrcoef(on[:-10], on[10:])[0, 1] == pytest.approx(stays**10, abs=0.02)
 
 
-def test_crossings_of_the_right_level_tell_the_chance_to_switch_off() -> None:
+def test_crossings_of_the_threshold_give_the_chance_to_switch_off() -> None:
     scale, fridge = Scale(0.0, 0.1), Fridge()
     on = household.fridge_on(fridge, 100_000, np.random.default_rng(6))
     chance, falls = switching.off_chance(switching.crossings(60 + 110.0 * on, scale), scale, 115.0)
     assert chance == pytest.approx(fridge.off_per_minute, rel=4 / np.sqrt(falls))
 
 
-def test_runs_longer_than_chance_allows_are_reported_and_no_others() -> None:
+def test_only_runs_longer_than_chance_allows_are_reported() -> None:
     longest = switching.longest_by_chance(1 / 14, 12_000, 0.002)
     assert 12_000 * (1 - 1 / 14) ** longest <= 0.002 < 12_000 * (1 - 1 / 14) ** (longest - 1)
     on = household.fridge_on(Fridge(), 200_000, np.random.default_rng(7))
@@ -306,9 +306,9 @@ def test_the_scan_finds_a_lamp_below_the_noise_and_raises_no_alarm_without_it() 
     assert abs(found.start + found.minutes - 2420) < 30
 
 
-def test_a_correction_takes_off_its_functions_even_where_they_cannot_be_told_apart() -> None:
+def test_a_correction_removes_its_functions_even_if_they_are_nearly_collinear() -> None:
     minute = np.arange(3 * DAY_MINUTES)
-    functions = profile.basis(minute, Period(365))  # three days do not tell a season from a constant
+    functions = profile.basis(minute, Period(365))  # within three days, a season looks like a constant
     series = np.linspace(-2, 3, len(functions)) @ functions
     series[100:200] = np.nan
     left = without_fit(series, functions)
@@ -326,7 +326,7 @@ def test_a_log_looks_like_the_public_data_set_and_reads_back(run: Run) -> None:
     assert all(line.count(";") == 8 for line in lines[:-1])
     read = run.readings.values
     there = np.isfinite(read[0])
-    steps = np.array([1.0, 1.0, 0.01, 0.01, 0.6, 0.6, 0.6])  # the last digit that is written
+    steps = np.array([1.0, 1.0, 0.01, 0.01, 0.6, 0.6, 0.6])  # the value of the last written digit
     assert (np.abs(read - run.values)[:, there].max(axis=1) <= 0.5001 * steps).all()
     gone = run.flaws.missing.copy()
     gone[run.flaws.impossible] = True
@@ -347,19 +347,19 @@ def test_short_gaps_are_bridged_and_long_ones_are_not() -> None:
     assert np.isnan(filled[:, 100:161]).all()
 
 
-def test_cleaning_counts_exactly_what_was_wrong(run: Run) -> None:
+def test_cleaning_counts_exactly_the_planted_flaws(run: Run) -> None:
     assert check.cleaning_complaints(run.counts, run.flaws, SHORT) == []
     off_by_one = replace(run.counts, repeated=run.counts.repeated + 1)
     assert len(check.cleaning_complaints(off_by_one, run.flaws, SHORT)) == 1
 
 
-# All of it.
+# All stages together.
 
 
-def test_the_merged_statistics_are_those_of_one_pass(run: Run, summaries: list[Summary]) -> None:
+def test_the_merged_statistics_equal_those_of_one_pass(run: Run, summaries: list[Summary]) -> None:
     apart = one_pass.differences(combine.merge(summaries), run.readings, SHORT)
     assert max(apart.values()) < one_pass.ROUNDING
-    twice = combine.merge([summaries[0], *summaries[:-1]])  # a chunk read twice and one not at all
+    twice = combine.merge([summaries[0], *summaries[:-1]])  # one chunk is counted twice and one is missing
     assert min(one_pass.differences(twice, run.readings, SHORT)[name] for name in ("mean", "profile")) > 1e-4
 
 
@@ -367,14 +367,16 @@ def test_two_cores_give_the_same_result_to_the_last_bit(run: Run, model: dict[st
     (one,), (two,) = run.describe(1, ["01"]), run.describe(2, ["01"])
     assert np.array_equal(one.moments.products, two.moments.products)
     assert all(np.array_equal(one.sums[name], two.sums[name]) for name in one.sums)
-    assert one.sums["fourier"].shape[1] > 2 * spectrum.BLOCK  # there was something to share
+    assert one.sums["fourier"].shape[1] > 2 * spectrum.BLOCK  # more than one block, so the cores share the work
     ((first,), found_1), ((second,), found_2) = (run.explain(model, cores, ["01"]) for cores in (1, 2))
     assert len(found_1) == 1
     assert found_1 == found_2
     assert all(np.array_equal(first.sums[name], second.sums[name]) for name in first.sums)
 
 
-def test_the_truth_is_found(explained: tuple[list[Summary], list[Finding]], model: dict[str, object]) -> None:
+def test_the_true_parameters_and_faults_are_found(
+    explained: tuple[list[Summary], list[Finding]], model: dict[str, object]
+) -> None:
     parts, found = explained
     assert complaints(parts, model) == []
     assert check.fault_complaints(found, faults(SHORT)) == []
@@ -422,7 +424,7 @@ def test_check_names_a_missed_fault_and_a_false_alarm() -> None:
     assert len(check.fault_complaints([], planted)) == 1
 
 
-def test_a_number_that_is_none_is_wrong(
+def test_check_refuses_a_parameter_that_is_nan(
     explained: tuple[list[Summary], list[Finding]], model: dict[str, object]
 ) -> None:
     whole = combine.merge(explained[0])
@@ -447,7 +449,7 @@ def results(
     explained: tuple[list[Summary], list[Finding]],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """What a run leaves, up to the second parallel stage."""
+    """Write the files of a run up to the second parallel stage."""
     folder = tmp_path_factory.mktemp("results")
     for name in ("clean", "explained"):
         (folder / name).mkdir()
@@ -485,7 +487,7 @@ def test_report_check_and_picture_by_their_commands(results: Path) -> None:
     assert (results / "power.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_check_fails_if_a_chunk_is_taken_for_another(results: Path, tmp_path: Path) -> None:
+def test_check_fails_if_one_chunk_replaces_another(results: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     shutil.copytree(results, broken)
     (broken / "check.json").unlink(missing_ok=True)
@@ -497,7 +499,7 @@ def test_check_fails_if_a_chunk_is_taken_for_another(results: Path, tmp_path: Pa
     assert not (broken / "check.json").exists()
 
 
-def test_text_is_drawn_where_it_should_be() -> None:
+def test_text_is_drawn_at_the_given_position() -> None:
     canvas = Canvas(40, 12, (0.0, 0.0, 0.0))
     canvas.text(39, 1, "I", (1.0, 1.0, 1.0), scale=1, align=1.0)
     lit = np.argwhere(canvas.pixels[..., 0] == 1)

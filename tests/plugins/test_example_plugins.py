@@ -42,7 +42,7 @@ TASKS = """
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install both plugins into a folder of their own."""
+    """Install both plugins into a separate folder."""
     site = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     folders = [str(EXAMPLES / "median_sizer"), str(EXAMPLES / "process_cluster")]
@@ -50,7 +50,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-def test_the_sizer_is_listed_and_sizes_tasks(installed: Path, tmp_path: Path) -> None:
+def test_the_example_sizer_is_listed_and_sizes_tasks(installed: Path, tmp_path: Path) -> None:
     flow = Flow(tmp_path, TASKS)
     listed = flow.headway("policies", PYTHONPATH=str(installed)).stdout
     assert "median-and-a-half" in listed
@@ -60,7 +60,7 @@ def test_the_sizer_is_listed_and_sizes_tasks(installed: Path, tmp_path: Path) ->
     assert "no sizer called 'median-and-a-half'" in flow.headway("run", "--sizer", "median-and-a-half", code=2).stderr
 
 
-def test_the_cluster_runs_a_workflow(installed: Path, tmp_path: Path) -> None:
+def test_the_example_cluster_runs_a_workflow(installed: Path, tmp_path: Path) -> None:
     flow = Flow(tmp_path, TASKS)
     flow.headway("run", "--on", "processes", "--plan", "one-job-per-task", PYTHONPATH=str(installed))
     assert (tmp_path / "total").read_text().strip() == "55"
@@ -83,17 +83,17 @@ class TestProcessCluster(ClusterContract):
 
 
 @pytest.mark.parametrize("name", ["median_sizer", "process_cluster"])
-def test_the_page_shows_the_files_as_they_are(name: str) -> None:
+def test_the_docs_page_shows_the_current_source_files(name: str) -> None:
     shown = re.findall(r"^```(?:python|toml)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert (EXAMPLES / name / f"{name}.py").read_text() in shown
 
 
-def test_the_page_names_every_entry_point() -> None:
+def test_the_docs_page_names_every_entry_point() -> None:
     for group in plugins.ENTRY_POINTS:
         assert f"`{group}`" in PAGE
 
 
-def test_a_plugin_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
+def test_a_plugin_that_fails_to_load_is_named(tmp_path: Path) -> None:
     info = tmp_path / "site" / "broken-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
@@ -104,5 +104,5 @@ def test_a_plugin_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     assert error.count("\n") == 1
 
 
-def test_the_papers_add_their_command_by_an_entry_point() -> None:
+def test_the_papers_package_adds_its_command_by_an_entry_point() -> None:
     assert "reproduce" in entry_points(group="headway.verbs").names

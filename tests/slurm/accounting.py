@@ -1,4 +1,4 @@
-"""The accounting of a test's Slurm: slurmdbd, on a MariaDB of its own that listens to one socket in its folder."""
+"""Accounting for a test's Slurm: slurmdbd with a private MariaDB that listens on one socket in the Slurm's folder."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Client = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def start_database(root: Path) -> subprocess.Popen[bytes]:
-    """An empty MariaDB, as the user mysql where we are root (it refuses to be root)."""
+    """Start an empty MariaDB. As root, run it as the user mysql: MariaDB refuses to run as root."""
     user = "mysql" if os.geteuid() == 0 else our_name()
-    place = root / "database"
-    place.mkdir()
+    directory = root / "database"
+    directory.mkdir()
     if os.geteuid() == 0:
-        shutil.chown(place, user)
-    plain = ["--no-defaults", f"--user={user}", f"--datadir={place}/data"]
+        shutil.chown(directory, user)
+    plain = ["--no-defaults", f"--user={user}", f"--datadir={directory}/data"]
     with (root / "log/mariadb-install.log").open("wb") as log:
         install = ["mariadb-install-db", *plain, "--auth-root-authentication-method=normal", "--skip-test-db"]
         subprocess.run(install, stdout=log, stderr=log, check=True, timeout=300)
-    listen = [f"--socket={place}/socket", "--skip-networking", f"--pid-file={place}/pid", "--skip-grant-tables"]
+    listen = [f"--socket={directory}/socket", "--skip-networking", f"--pid-file={directory}/pid", "--skip-grant-tables"]
     small = ["--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M", "--innodb-lock-wait-timeout=900"]
     hasty = ["--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync"]
     database = start_daemon(["mariadbd", *plain, *listen, *small, *hasty], root / "log/mariadbd.log")
-    ping = ["mariadb-admin", "--no-defaults", f"--socket={place}/socket", "ping"]
+    ping = ["mariadb-admin", "--no-defaults", f"--socket={directory}/socket", "ping"]
     wait_until(
         lambda: subprocess.run(ping, capture_output=True, check=False, timeout=60).returncode == 0, "MariaDB to answer"
     )
@@ -38,7 +38,7 @@ def start_database(root: Path) -> subprocess.Popen[bytes]:
 
 def start_slurmdbd(root: Path, ports: Ports, run: Client) -> subprocess.Popen[bytes]:
     conf = root / "etc/slurmdbd.conf"
-    conf.touch(mode=0o600)  # slurmdbd refuses one that others can read
+    conf.touch(mode=0o600)  # slurmdbd refuses a file that other users can read
     conf.write_text(slurmdbd_conf(root, ports))
     environment = {"SLURM_CONF": f"{root}/etc/slurm.conf", "MYSQL_UNIX_PORT": f"{root}/database/socket"}
     daemon = start_daemon(["slurmdbd", "-D"], root / "log/slurmdbd.out", environment)
@@ -47,7 +47,7 @@ def start_slurmdbd(root: Path, ports: Ports, run: Client) -> subprocess.Popen[by
 
 
 def register(run: Client) -> None:
-    """The cluster, one account, and us as its user."""
+    """Add the cluster, one account, and the current user to slurmdbd."""
     run("sacctmgr", "-i", "add", "cluster", "lab")
     run("sacctmgr", "-i", "add", "account", "lab", "description=lab", "organization=lab")
     run("sacctmgr", "-i", "add", "user", our_name(), "account=lab", "defaultaccount=lab", check=False)
@@ -55,7 +55,7 @@ def register(run: Client) -> None:
 
 
 def limit_user(run: Client, running: int | None, submitted: int | None) -> None:
-    """So many jobs may we have at once; as many as we like where nothing is said."""
+    """Limit how many jobs the current user may have running and submitted at once; None means no limit."""
     said = {"MaxJobs": running, "MaxSubmitJobs": submitted}
     limits = [f"{name}={-1 if value is None else value}" for name, value in said.items()]
     run("sacctmgr", "-i", "modify", "user", our_name(), "account=lab", "set", *limits, check=False)

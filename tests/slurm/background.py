@@ -1,4 +1,4 @@
-"""Other people's jobs, which keep a test's Slurm busy: seeded, endless, at a load that one chooses."""
+"""Background jobs of other users that keep a test's Slurm busy: an endless, seeded stream with a chosen load."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import Self
 from tests.slurm.lab import SlurmLab
 
 NAME = "background"
-SIZES = {1: 5, 2: 3, 4: 2}  # nodes, and how often
-SPREAD = 0.8  # of the logarithm of the run time
-MOST_TYPICAL_RUNS = 6  # longer ones would decide a short experiment alone
+SIZES = {1: 5, 2: 3, 4: 2}  # number of nodes: relative frequency
+SPREAD = 0.8  # standard deviation of the logarithm of the run time
+MOST_TYPICAL_RUNS = 6  # cap on run times: a single longer job would dominate a short experiment
 
 
 @dataclass(frozen=True)
 class BackgroundJob:
-    """A job of whole nodes that comes so long after the start and asks for more time than it takes, as people do."""
+    """A whole-node job, submitted `after_s` after the start; as real users do, it requests more time than it uses."""
 
     after_s: float
     nodes: int
@@ -33,9 +33,9 @@ class BackgroundJob:
 def background_jobs(
     nodes: int, load: float, seed: int, *, typical_run_s: float, backlog_s: float = 0.0
 ) -> Iterator[BackgroundJob]:
-    """Jobs that come at random and take, on the average, a share `load` of so many nodes; the same for the same seed.
+    """Yield jobs with random arrival times whose mean work is a share `load` of the nodes; one seed, one sequence.
 
-    First of all, at once, come jobs that would keep all nodes busy for `backlog_s`.
+    The first jobs all arrive at time 0 and are enough to keep all nodes busy for `backlog_s`.
     """
     draw = random.Random(seed)
     sizes = {size: weight for size, weight in SIZES.items() if size <= nodes}
@@ -47,12 +47,12 @@ def background_jobs(
         if backlog_node_s > 0:
             backlog_node_s -= size * run_s
         else:
-            # Work comes at the rate `load * nodes`, so what this job brings lasts so long on the average.
+            # Work arrives at a mean rate of `load * nodes`, so the mean gap after a job is its work over that rate.
             after_s += size * run_s / (load * nodes) * draw.expovariate(1.0)
 
 
 class BackgroundLoad:
-    """Submits background jobs as time goes by, from entering to leaving; then it takes them away."""
+    """Context manager that submits background jobs from entry to exit, and cancels them on exit."""
 
     def __init__(
         self, lab: SlurmLab, load: float, seed: int, *, typical_run_s: float = 1200.0, backlog_s: float = 1800.0
@@ -82,8 +82,8 @@ class BackgroundLoad:
             self.submitted.append(job)
 
     def _submit(self, job: BackgroundJob) -> None:
-        """As somebody else where we may."""
+        """Submit a background job, as the user nobody if we are root."""
         whose = ("--uid=nobody", "--gid=nogroup") if os.geteuid() == 0 else ()
         what = ("--exclusive", f"--nodes={job.nodes}", f"--time={job.walltime_min}", f"--job-name={NAME}")
-        with contextlib.suppress(RuntimeError):  # a controller that is down gets no background load
+        with contextlib.suppress(RuntimeError):  # while the controller is down, jobs are skipped
             self._lab.submit(f"exec sleep {self._lab.real_s(job.run_s):.2f}", "--chdir=/", *whose, *what)

@@ -1,4 +1,4 @@
-"""What a test's Slurm is like, and the files that tell Slurm so."""
+"""Settings of a test's Slurm, and the text of the configuration files made from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Enforcement = Literal["cgroup", "over-memory-kill", "none"]
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition on the first so many nodes (on all where none is said) and its limits."""
+    """A partition on the first `nodes` nodes (None: on all nodes), with its limits."""
 
     name: str
     nodes: int | None = None
@@ -26,7 +26,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Configuration:
-    """One Slurm. The first partition is the default one; limits on a user's jobs need accounting."""
+    """Settings of one Slurm. The first partition is the default one; limits on a user's jobs need accounting."""
 
     nodes: int = 8
     cpus: int = 8
@@ -39,7 +39,7 @@ class Configuration:
     priority: Literal["multifactor", "basic"] = "multifactor"
     max_running_per_user: int | None = None
     max_submitted_per_user: int | None = None
-    message_timeout_s: int = 5  # a dead node is noticed after about twice this and 5 s
+    message_timeout_s: int = 5  # Slurm notices a dead node after about twice this time plus 5 s
     speed: int = 1
 
     def __post_init__(self) -> None:
@@ -49,7 +49,7 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Ports:
-    """The loopback ports of a Slurm: the controller's, slurmdbd's, and one a node."""
+    """The loopback ports of a Slurm: one for the controller, one for slurmdbd, and one per node."""
 
     controller: int
     database: int
@@ -57,12 +57,12 @@ class Ports:
 
 
 def our_name() -> str:
-    """The user that we are, whatever the environment says."""
+    """Return the name of the current user, regardless of the environment variables."""
     return pwd.getpwuid(os.geteuid()).pw_name
 
 
 def cgroup_obstacle() -> str | None:
-    """Why jobs cannot be limited by cgroups on this machine; None where they can."""
+    """Return why cgroups cannot limit jobs on this machine, or None if they can."""
     if os.geteuid() != 0:
         return "limiting jobs by cgroups needs root"
     if not os.access("/sys/fs/cgroup/memory/memory.limit_in_bytes", os.W_OK):
@@ -71,13 +71,19 @@ def cgroup_obstacle() -> str | None:
 
 
 def node_names(configuration: Configuration, ports: Ports) -> tuple[str, ...]:
-    """n1, n2, …; with cgroups names of this Slurm alone, since groups are named for nodes and all lie in one place."""
+    """Return n1, n2, …, or with cgroups names that are unique to this Slurm.
+
+    Slurm names cgroups after nodes, and the cgroups of all Slurms on the machine share one directory.
+    """
     prefix = f"c{ports.controller}n" if configuration.enforcement == "cgroup" else "n"
     return tuple(f"{prefix}{number}" for number in range(1, configuration.nodes + 1))
 
 
 def slurm_conf(configuration: Configuration, root: Path, ports: Ports) -> str:
-    """The text of slurm.conf. On a fast clock seconds are short: what waits for a machine takes more of them."""
+    """Return the text of slurm.conf.
+
+    With a fast clock, Slurm's seconds are short, so timeouts for real work on the machine are multiplied by the speed.
+    """
     c, fast = configuration, configuration.speed > 1
     lines = {
         "ClusterName": "lab",
@@ -86,7 +92,7 @@ def slurm_conf(configuration: Configuration, root: Path, ports: Ports) -> str:
         "SlurmUser": our_name(),
         "SlurmdUser": our_name(),
         "AuthType": "auth/munge",
-        # A job of a lost node waits for its old credential to expire before it is queued again: 2 minutes by default.
+        # Slurm requeues a job of a lost node only after its old credential has expired, by default after 2 minutes.
         "AuthInfo": f"socket={root}/run/munge.socket,cred_expire={30 * c.speed}",
         "CredType": "cred/munge",
         "StateSaveLocation": f"{root}/state",
@@ -100,7 +106,7 @@ def slurm_conf(configuration: Configuration, root: Path, ports: Ports) -> str:
         **_enforcement(c),
         "SlurmctldTimeout": 30 * c.speed if fast else 10,
         "SlurmdTimeout": 30 * c.speed if fast else 10,
-        "MessageTimeout": min(99, c.message_timeout_s * c.speed),  # Slurm takes no more
+        "MessageTimeout": min(99, c.message_timeout_s * c.speed),  # 99 is the most that Slurm accepts
         "TCPTimeout": 2 * c.speed,
         "BatchStartTimeout": 20 * c.speed,
         "InactiveLimit": 0,
@@ -118,14 +124,14 @@ def slurm_conf(configuration: Configuration, root: Path, ports: Ports) -> str:
         "MaxJobCount": 20_000,
         "JobAcctGatherFrequency": f"task={c.speed}",
         **_accounting(c, root, ports),
-        "SlurmdParameters": "config_overrides",  # nodes have the CPUs and the memory that we say
+        "SlurmdParameters": "config_overrides",  # use the configured CPUs and memory, not the machine's
         "DefMemPerCPU": c.default_memory_per_cpu_mb,
     }
     names = node_names(c, ports)
     return "\n".join(
         [f"{key}={value}" for key, value in lines.items()]
         + [_node(name, port, c) for name, port in zip(names, ports.nodes, strict=True)]
-        + [_partition(one, names, default=not place) for place, one in enumerate(c.partitions)]
+        + [_partition(one, names, default=index == 0) for index, one in enumerate(c.partitions)]
         + [""]
     )
 

@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def require_slurm(*, with_accounting: bool = False, with_fast_clock: bool = False) -> None:
-    """Slurm's packages are there, or the test fails; it is skipped only for users who could not install them."""
+    """Fail the test if Slurm's packages are missing; skip it instead for users who cannot install them (not root)."""
     missing = missing_commands(with_accounting=with_accounting, with_fast_clock=with_fast_clock)
     if missing:
         said = f"the tests with a real Slurm need the commands {', '.join(missing)}: run tests/packages.sh as root"
@@ -75,20 +75,20 @@ def cgroup_slurm_of_session() -> Iterator[SlurmLab]:
 
 @pytest.fixture
 def slurm(slurm_of_session: SlurmLab) -> SlurmLab:
-    """A Slurm without slurmdbd, 8 idle nodes of 8 CPUs and 16 GB, with OverMemoryKill; no job is left in it."""
+    """A Slurm with an empty queue and 8 idle nodes of 8 CPUs and 16 GB, with OverMemoryKill and without slurmdbd."""
     slurm_of_session.tidy()
     return slurm_of_session
 
 
 @pytest.fixture
 def slurm_with_accounting(accounting_slurm_of_session: SlurmLab) -> SlurmLab:
-    """The same with slurmdbd and MariaDB."""
+    """The same Slurm with slurmdbd and MariaDB."""
     accounting_slurm_of_session.tidy()
     return accounting_slurm_of_session
 
 
 @pytest.fixture
 def slurm_with_cgroups(cgroup_slurm_of_session: SlurmLab) -> SlurmLab:
-    """The same without slurmdbd, memory limited by cgroups; skipped where the machine does not allow it."""
+    """The same Slurm without slurmdbd, with memory limited by cgroups; skips the test if cgroups are not available."""
     cgroup_slurm_of_session.tidy()
     return cgroup_slurm_of_session

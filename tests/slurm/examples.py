@@ -1,4 +1,4 @@
-"""The project's examples, made small, as runs on a test's Slurm; each checks its own results."""
+"""Small versions of the project's examples, run on a test's Slurm; each example checks its own results."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ RESULTS = {
 TASKS = {"mosaic": 62, "match": 14, "power": 42}
 
 
-def example_flow(lab: SlurmLab, place: Path, name: str) -> SlurmFlow:
-    """A small copy of an example in a directory of its own."""
+def example_flow(lab: SlurmLab, parent: Path, name: str) -> SlurmFlow:
+    """Copy an example, scaled down, into its own directory."""
     text = (EXAMPLES / name / "workflow.yaml").read_text()
     for full, small in SMALL[name].items():
         assert full in text
         text = text.replace(full, small)
     ours = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), lab.environment()["PATH"]])}
-    flow = SlurmFlow(lab, place, text, ours)
+    flow = SlurmFlow(lab, parent, text, ours)
     shutil.copytree(EXAMPLES / name / name, flow.directory / name, ignore=shutil.ignore_patterns("__pycache__"))
     return flow
 
 
 def check_results(flow: SlurmFlow, name: str) -> dict[str, bytes]:
-    """All tasks succeeded, among them the example's own check of what it computed; the results, as they are."""
+    """Assert that all tasks succeeded, including the example's own check; return the contents of the result files."""
     flow.check(tasks=TASKS[name])
     checked: dict[str, Any] = json.loads((flow.directory / "check.json").read_text())
     assert checked

@@ -1,9 +1,9 @@
-"""The same Slurm with a clock that runs faster (Debian's faketime): hours of queueing in minutes.
+"""A test's Slurm with a clock that runs faster (Debian's faketime): hours of queueing in minutes.
 
-The daemons and the clients that show times live in fast time, and so does `date`, by which Headway's jobs leave their
-marks. sbatch, srun, scancel and the jobs do not, nor does whoever uses this Slurm: Python's own `time.sleep` fails
-under faketime. So a job that is to take an hour by its clock sleeps for `lab.real_s(3600)`, and whoever reads Slurm's
-times compares them with `lab.now()`. A manager that lives in its time: `FastFlow`.
+Fast time applies to the daemons, to the clients that print times, and to `date`, which writes the time stamps of
+Headway's jobs. Machine time applies to sbatch, srun, scancel, the jobs and the test itself, because Python's
+`time.sleep` fails under faketime. A job that should take an hour by Slurm's clock must therefore sleep for
+`lab.real_s(3600)`, and a test must compare Slurm's times with `lab.now()`. `FastFlow` runs a manager in fast time.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ CLOCK = ("LD_PRELOAD", "FAKETIME", "FAKETIME_SHARED")
 
 
 class FastSlurmLab(SlurmLab):
-    """A Slurm whose clock runs `speed` times as fast as the machine's, from the time of its start on."""
+    """A Slurm whose clock equals the machine's at its start and then runs `speed` times as fast."""
 
     def __init__(self, speed: int, configuration: Configuration | None = None) -> None:
         if speed < 2:
             raise ValueError("a fast clock runs at least twice as fast as the machine's")
         configuration = dataclasses.replace(configuration or Configuration(), speed=speed)
         if configuration.accounting:
-            raise ValueError("a Slurm with a fast clock keeps no accounts")
+            raise ValueError("a Slurm with a fast clock cannot have accounting")
         super().__init__(configuration)
         self._clock: dict[str, str] = {}
         self._keeper: subprocess.Popen[bytes] | None = None
@@ -60,26 +60,30 @@ class FastSlurmLab(SlurmLab):
         return self._started_at + (time.time() - self._started_at) * self.configuration.speed
 
     def clock(self) -> dict[str, float]:
-        """When fast time started, by the machine's clock, and how fast it is."""
+        """Return the machine time at which fast time started, and its speed."""
         return {"started_at": self._started_at, "speed": self.configuration.speed}
 
     def _start_clock(self) -> None:
-        """One start of fast time for all processes. faketime keeps it while its command runs: until its input ends."""
-        place = self.root / "clock"
-        tell = f"env -0 > {place}.new; mv {place}.new {place}; cat"
+        """Start one fast clock that all processes share.
+
+        faketime keeps the clock while its command runs. The command here ends with `cat`, which runs until its input is
+        closed.
+        """
+        file = self.root / "clock"
+        tell = f"env -0 > {file}.new; mv {file}.new {file}; cat"
         self._keeper = subprocess.Popen(
             ["faketime", "-f", f"+0 x{self.configuration.speed}", "sh", "-c", tell],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
         )
-        wait_until(place.exists, "faketime to start")
-        variables = dict(line.split("=", 1) for line in place.read_text().split("\0") if "=" in line)
+        wait_until(file.exists, "faketime to start")
+        variables = dict(line.split("=", 1) for line in file.read_text().split("\0") if "=" in line)
         self._clock = {name: variables[name] for name in CLOCK}
         self._started_at = min(self._look_at_clock() for _ in range(5))[1]
 
     def _look_at_clock(self) -> tuple[float, float]:
-        """When the fast time started, by what the clock shows now: up to how many seconds wrong, and when."""
+        """Compute the start of fast time from one reading of the clock; return the possible error and the start."""
         before = time.time()
         shown = subprocess.run(
             ["date", "+%s.%N"], env={**os.environ, **self._clock}, capture_output=True, check=True, timeout=120

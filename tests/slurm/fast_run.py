@@ -1,8 +1,8 @@
-"""A run on a Slurm with a fast clock, whose manager lives in that Slurm's time.
+"""Run a workflow on a Slurm with a fast clock, with a manager that uses the fast time.
 
-`python -m tests.slurm.fast_run CLOCK OPTIONS`, two JSON documents, in the directory of a workflow. Headway has its time
-from `time.time`, so that is what goes faster here; what waits for a moment waits as long as ever. Supervisors and tasks
-live in the machine's time: what they measured is put into Slurm's on its way in, and their limits on the way out.
+Usage: `python -m tests.slurm.fast_run CLOCK OPTIONS`, both JSON documents, in the workflow's directory. Headway reads
+the time from `time.time`, so this program replaces that function; sleeps and waits still take machine time. Supervisors
+and tasks use machine time: their measurements are converted to fast time, and their limits to machine time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _machine_time = time.time
 
 
 def in_fast_time(at: float) -> float:
-    """What the fast clock shows when the machine's shows `at`."""
+    """Convert the machine time `at` to fast time."""
     return float(CLOCK["started_at"] + (at - CLOCK["started_at"]) * CLOCK["speed"])
 
 
-time.time = lambda: in_fast_time(_machine_time())  # before anybody takes the other one
+time.time = lambda: in_fast_time(_machine_time())  # before any other module imports the original
 
 from msgspec import convert, structs  # noqa: E402
 
@@ -33,7 +33,7 @@ from headway.workers import file_connection, protocol  # noqa: E402
 
 
 def translated(outcome: Outcome) -> Outcome:
-    """What a supervisor said, in fast time."""
+    """Convert the times in a supervisor's outcome to fast time."""
     wall = outcome.usage.wall_s
     longer = None if wall is None else structs.replace(wall, value=wall.value * CLOCK["speed"])
     return structs.replace(
@@ -45,7 +45,7 @@ def translated(outcome: Outcome) -> Outcome:
 
 
 class FastFileConnection(file_connection.FileConnection):
-    """The line to a supervisor that lives in the machine's time."""
+    """A connection to a supervisor that uses machine time."""
 
     def send(self, message: protocol.Message) -> None:
         if isinstance(message, protocol.Start) and message.limits.walltime_s is not None:

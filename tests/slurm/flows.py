@@ -1,4 +1,4 @@
-"""Runs on a test's Slurm, as a user has them: a workflow's directory, and the command line."""
+"""Runs on a test's Slurm, started as a user does: from a workflow's directory, by the command line."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ STAGES_TOTAL = "11\n12\n13\n"
 
 
 class SlurmFlow:
-    """A directory with a workflow file in it, whose runs go to a Slurm."""
+    """A directory with a workflow file whose runs use a test's Slurm."""
 
     def __init__(
-        self, lab: SlurmLab, place: Path, workflow: str = STAGES, environment: Mapping[str, str] | None = None
+        self, lab: SlurmLab, parent: Path, workflow: str = STAGES, environment: Mapping[str, str] | None = None
     ) -> None:
         self.lab = lab
-        self.directory = place / "flow"
+        self.directory = parent / "flow"
         self.directory.mkdir()
         (self.directory / "workflow.yaml").write_text(workflow)
-        self._executions = place / "executions"
-        self._output = place / "output"
+        self._executions = parent / "executions"
+        self._output = parent / "output"
         self._environment = {**lab.environment(), **(environment or {}), "EXECUTIONS": str(self._executions)}
 
     def start(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
-        """Begin a command of Headway's; what it says is in `output`."""
+        """Start a Headway command; `output` returns what it prints."""
         return self.run([sys.executable, "-m", "headway", *words], **environment)
 
     def run(self, argv: Sequence[str], **environment: str) -> subprocess.Popen[bytes]:
-        """Begin a command in the workflow's directory, as a user of this Slurm."""
+        """Start a command in the workflow's directory, as a user of this Slurm."""
         with self._output.open("ab") as output:
             return subprocess.Popen(
                 argv,
@@ -70,11 +70,11 @@ class SlurmFlow:
             )
 
     def begin(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
-        """Begin a run."""
+        """Start a run on Slurm."""
         return self.start("run", "workflow.yaml", "--on", "slurm", *words, **environment)
 
     def headway(self, *words: str, code: int = 0) -> None:
-        """A command to its end, which must exit with `code`."""
+        """Run a Headway command to its end and assert that it exits with `code`."""
         self.await_end(self.start(*words), code)
 
     def await_end(self, command: subprocess.Popen[bytes], code: int = 0, patience_s: float = PATIENCE_S) -> None:
@@ -90,10 +90,10 @@ class SlurmFlow:
     def output(self) -> str:
         return self._output.read_text()[-4000:] if self._output.exists() else ""
 
-    # --- what the journal says ---
+    # --- from the journal ---
 
     def records(self) -> list[Event | Decision]:
-        """All that the newest run's journal has by now."""
+        """Return all records so far in the newest run's journal."""
         runs = Project(self.directory).runs()
         if not runs or not runs[-1].journal.exists():
             return []
@@ -106,11 +106,11 @@ class SlurmFlow:
         return [record for record in self.records() if isinstance(record, Launch)]
 
     def successes(self) -> Counter[str]:
-        """How often each task's success is in the journal."""
+        """Count the successes of each task in the journal."""
         return Counter(outcome.task for outcome in self.outcomes() if outcome.ending is Ending.SUCCESS)
 
     def submitted(self) -> list[str]:
-        """The tags of the jobs that were decided on."""
+        """Return the tags of all jobs that the run decided to submit."""
         return [record.tag for record in self.records() if isinstance(record, Submit)]
 
     def nodes(self) -> list[NodeUp]:
@@ -120,31 +120,31 @@ class SlurmFlow:
         return [record for record in self.records() if isinstance(record, JobState)]
 
     def executed(self) -> Counter[str]:
-        """How often each task's command began."""
+        """Count how often each task's command started."""
         return Counter(self._executions.read_text().splitlines()) if self._executions.exists() else Counter()
 
-    # --- what Slurm says ---
+    # --- from Slurm ---
 
     def jobs(self) -> dict[int, str]:
-        """The names of this directory's jobs in the queue, by number."""
+        """Return the names of this directory's jobs in the queue, by job id."""
         return self._listed()
 
     def jobs_ever(self) -> list[str]:
-        """The names of all its jobs that Slurm remembers."""
+        """Return the names of all jobs of this directory that Slurm still lists, including ended ones."""
         return list(self._listed("-t", "all").values())
 
     def _listed(self, *which: str) -> dict[int, str]:
         rows = self.lab.run("squeue", "-h", "-a", *which, "-o", "%A %j %Z").stdout.splitlines()
         jobs = [row.split(maxsplit=2) for row in rows]
-        return {int(number): name for number, name, place in jobs if place.startswith(str(self.directory))}
+        return {int(number): name for number, name, directory in jobs if directory.startswith(str(self.directory))}
 
     def job_number(self, tag: str) -> int:
         return next(number for number, name in self.jobs().items() if name == tag)
 
-    # --- what must be so ---
+    # --- waits and assertions ---
 
     def wait(self, command: subprocess.Popen[bytes], successes: int) -> None:
-        """Until so many tasks have succeeded, while the command runs."""
+        """Wait until `successes` tasks have succeeded; fail if the command ends before."""
 
         def there() -> bool:
             assert command.poll() is None, self.output()
@@ -153,7 +153,7 @@ class SlurmFlow:
         wait_until(there, f"{successes} tasks", patience_s=PATIENCE_S)
 
     def check(self, tasks: int = STAGES_TASKS) -> None:
-        """Every task has succeeded once, and no job is left."""
+        """Assert that every task has succeeded exactly once and no job is left."""
         records = self.records()
         finish = records[-1]
         assert isinstance(finish, Finish) and finish.status == "succeeded", self.output()
@@ -163,7 +163,7 @@ class SlurmFlow:
         self.check_queue()
 
     def check_queue(self) -> None:
-        """Nothing is left in the queue, and nothing of the run's is running."""
+        """Wait until the queue is empty and all supervisors of the run have ended."""
         wait_until(lambda: not self.jobs(), "the queue to be empty")
         for lock in self.directory.glob(".headway/runs/*/jobs/*/nodes/*/lock"):
             pid = lock.read_text().strip()

@@ -1,4 +1,7 @@
-"""Ends a lab whose user died without stopping it: `python -m tests.slurm.guard FOLDER`, waiting at the user's pipe."""
+"""Clean up a lab whose test process died without stopping it.
+
+Usage: `python -m tests.slurm.guard FOLDER`, with a pipe from the test process as standard input.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from tests.slurm.processes import configured_by, is_alive, kill_all, kill_jobs, 
 
 def main() -> None:
     root = Path(sys.argv[1])
-    sys.stdin.buffer.read()  # ends when nobody holds the other end any more
+    sys.stdin.buffer.read()  # returns when the test process has closed the pipe or died
 
     def gone() -> bool:
         alive = {pid for pid in configured_by(root) | mentioning(root) if is_alive(pid)} - {os.getpid()}

@@ -1,7 +1,7 @@
-"""A private, real Slurm for tests: munged, slurmctld and emulated nodes on loopback, in a folder of its own.
+"""A private, real Slurm for tests: munged, slurmctld and emulated nodes on loopback, in its own folder.
 
-It needs no systemd and no root (but its packages, see tests/packages.sh), and leaves nothing behind. Several can
-run side by side: each has its own ports, key, state and configuration, and clients find theirs by SLURM_CONF.
+It needs Slurm's packages (see tests/packages.sh) but neither systemd nor root, and leaves no files or processes behind.
+Several can run side by side: each has its own ports, key, state and configuration, which clients find by SLURM_CONF.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ ACCOUNTING_COMMANDS = ("slurmdbd", "mariadbd", "mariadb-install-db")
 
 
 def missing_commands(*, with_accounting: bool = False, with_fast_clock: bool = False) -> list[str]:
-    """What a lab needs and this machine has not."""
+    """Return the commands that a lab needs and that are not installed."""
     needed = COMMANDS + (ACCOUNTING_COMMANDS if with_accounting else ()) + (("faketime",) if with_fast_clock else ())
     return [command for command in needed if shutil.which(command, path=_daemons_path()) is None]
 
 
 class SlurmLab:
-    """One Slurm, up from `start` to `stop`."""
+    """One Slurm that runs from `start` to `stop`."""
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         self.configuration = configuration or Configuration()
         if self.configuration.enforcement == "cgroup" and (obstacle := cgroup_obstacle()):
             raise RuntimeError(obstacle)
-        # Short, since a socket's path has at most 107 bytes; open to all, since other users may submit jobs.
+        # The path is short, since a socket's path has at most 107 bytes. Other users may read it to submit jobs.
         self.root = Path(tempfile.mkdtemp(prefix="slurm-lab-"))
         self.root.chmod(0o755)
         self.ports = _free_ports(self.configuration.nodes)
         self.nodes = node_names(self.configuration, self.ports)
-        self._path = _daemons_path()  # as it is now: a test may put lying commands before it
+        self._path = _daemons_path()  # saved now, because a test may put lying commands in front later
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         self._guard: subprocess.Popen[bytes] | None = None
 
@@ -62,7 +62,7 @@ class SlurmLab:
         self.stop()
 
     def start(self) -> None:
-        """Up, with all nodes idle, when this returns."""
+        """Start all daemons and wait until all nodes are idle."""
         self._guard = subprocess.Popen(
             [sys.executable, "-m", "tests.slurm.guard", str(self.root)],
             stdin=subprocess.PIPE,
@@ -85,11 +85,11 @@ class SlurmLab:
         self._wait_for_nodes(self.nodes)
 
     def stop(self) -> None:
-        """Nothing runs and no file is left when this returns. It is hasty: nobody needs the state any more."""
+        """Kill all processes of this Slurm and delete its files. Daemons get SIGKILL: their state is not needed."""
         for daemon in ("slurmctld", *self.nodes, "slurmdbd", "mariadbd", "munged"):
             self._end(daemon, signal.SIGKILL)
         kill_jobs(self.root)
-        kill_all(mentioning(self.root))  # clients that hang or wait to act, and the guard
+        kill_all(mentioning(self.root))  # clients that hang, late submissions, and the guard
         if self._guard is not None:
             self._guard.communicate()
             self._guard = None
@@ -97,14 +97,14 @@ class SlurmLab:
         shutil.rmtree(self.root, ignore_errors=True)
 
     def tidy(self) -> None:
-        """What an earlier test left: daemons that are down are started, all jobs end, all nodes are idle."""
+        """Undo what an earlier test left: start daemons that are down, end all jobs, and wait for idle nodes."""
         if "slurmctld" not in self._daemons:
             self.start_controller()
         for node in self.nodes:
             if node not in self._daemons:
                 self._start(node, "slurmd", "-D", "-N", node)
         if jobs := self.run("squeue", "-h", "-a", "-o", "%A").stdout.split():
-            self.run("scancel", *jobs, check=False)  # one may have ended by itself
+            self.run("scancel", *jobs, check=False)  # a job may have ended meanwhile
         wait_until(lambda: not self.run("squeue", "-h", "-a").stdout, "all jobs to end")
         for node in self.run("sinfo", "-h", "-N", "-t", "drain", "-o", "%N").stdout.split():
             self.run("scontrol", "update", f"nodename={node}", "state=resume", check=False)
@@ -113,11 +113,11 @@ class SlurmLab:
         self._wait_for_nodes(self.nodes)
 
     def environment(self) -> dict[str, str]:
-        """The variables that a client of this Slurm needs, to be laid over its others."""
+        """Return the variables that a client of this Slurm needs in addition to its own."""
         return {"SLURM_CONF": f"{self.root}/etc/slurm.conf", "PATH": self._path}
 
     def run(self, *argv: str, check: bool = True, timeout_s: float = 120.0) -> subprocess.CompletedProcess[str]:
-        """Run a client to its end; where it must not fail, an error shows what it said."""
+        """Run a client to its end; with `check`, a failure raises an error with its standard error."""
         done = subprocess.run(
             argv,
             env={**os.environ, **self.environment()},
@@ -132,17 +132,17 @@ class SlurmLab:
         return done
 
     def submit(self, script: str, *options: str) -> int:
-        """Submit a shell script, given as text; its job id. Its output goes nowhere unless the options say where."""
+        """Submit the text of a shell script and return the job id; discard its output unless `options` has --output."""
         out = ("--output=/dev/null",) if not any(one.startswith("--output") for one in options) else ()
         return int(self.run("sbatch", "--parsable", *out, *options, f"--wrap={script}").stdout.split(";")[0])
 
     def job_state(self, job: int) -> str:
-        """The state as the controller knows it; empty when it knows the job no more."""
+        """Return the job's state in squeue, or an empty string if squeue does not list it."""
         shown = self.run("squeue", "-h", "-t", "all", "-j", str(job), "-o", "%T", check=False).stdout.split()
         return shown[0] if shown else ""
 
     def wait_for_job(self, job: int, *states: str, patience_s: float = 120.0) -> str:
-        """Wait until a job is in one of these states (ended in any way, where none is said); which one."""
+        """Wait until a job is in one of `states` (default: any state of an ended job) and return its state."""
         wanted = states or ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "DEADLINE")
         seen = ""
 
@@ -158,42 +158,42 @@ class SlurmLab:
         return self.run("sinfo", "-h", "-n", node, "-o", "%T").stdout.split()[0].rstrip("*")
 
     def kill_node(self, node: str) -> None:
-        """The sudden death of a node and of all that ran on it. Slurm takes note of it some time later."""
+        """Kill a node and all processes on it at once. Slurm notices this some time later."""
         self._end(node, signal.SIGKILL)
         kill_jobs(self.root, node)
 
     def revive_node(self, node: str) -> None:
-        """A dead node is back, and idle when this returns."""
+        """Restart a dead node and wait until it is up."""
         self._start(node, "slurmd", "-D", "-N", node)
         self._wait_for_nodes((node,))
 
     def kill_controller(self) -> None:
-        """slurmctld dies on the spot; what it did in the last seconds may be lost."""
+        """Kill slurmctld; it may lose what it did in the last seconds."""
         self._end("slurmctld", signal.SIGKILL)
 
     def stop_controller(self) -> None:
-        """slurmctld goes down in order, its state saved."""
+        """Shut slurmctld down cleanly, with its state saved."""
         self._end("slurmctld", signal.SIGTERM)
 
     def start_controller(self) -> None:
-        """slurmctld is back and answers when this returns."""
+        """Start slurmctld again and wait until it answers."""
         self._start("slurmctld", "slurmctld", "-D")
         wait_until(self._controller_answers, "slurmctld to answer")
 
     def limit_user(self, running: int | None = None, submitted: int | None = None) -> None:
-        """Set our limits, of which slurmdbd keeps a record and which slurmctld holds us to."""
+        """Set the current user's job limits; slurmdbd stores them and slurmctld enforces them."""
         accounting.limit_user(self.run, running, submitted)
 
     def now(self) -> float:
-        """The time that this Slurm's clock shows."""
+        """Return the time of this Slurm's clock."""
         return time.time()
 
     def real_s(self, slurm_s: float) -> float:
-        """How long so many seconds of this Slurm's clock take."""
+        """Convert seconds of this Slurm's clock to real seconds."""
         return slurm_s / self.configuration.speed
 
     def daemon_environment(self) -> dict[str, str]:
-        """The variables of slurmctld and slurmd beyond our own."""
+        """Return extra environment variables for slurmctld and slurmd."""
         return {}
 
     def _start_munged(self) -> None:
@@ -224,13 +224,13 @@ class SlurmLab:
 
     def _wait_for_nodes(self, nodes: tuple[str, ...]) -> None:
         def all_up() -> bool:
-            self._say_what_died()
+            self._raise_if_a_daemon_ended()
             shown = self.run("sinfo", "-h", "-N", "-n", ",".join(nodes), "-o", "%N %T", check=False).stdout.split("\n")
             return {line.split()[0] for line in shown if line.endswith((" idle", " mixed", " allocated"))} == set(nodes)
 
         wait_until(all_up, f"the nodes {', '.join(nodes)} to be up")
 
-    def _say_what_died(self) -> None:
+    def _raise_if_a_daemon_ended(self) -> None:
         for name, daemon in self._daemons.items():
             if daemon.poll() is not None:
                 last_words = (self.root / f"log/{name}.out").read_text(errors="replace")[-500:]
@@ -241,7 +241,7 @@ class SlurmLab:
             groups = [group for node in self.nodes for group in Path("/sys/fs/cgroup").glob(f"*/slurm_{node}")]
             for group in groups:
                 for folder, _, _ in os.walk(group, topdown=False):
-                    with contextlib.suppress(OSError):  # the kernel may not yet have seen the end of what was in it
+                    with contextlib.suppress(OSError):  # the kernel may still count ended processes in it
                         os.rmdir(folder)
             return not groups
 
@@ -250,12 +250,12 @@ class SlurmLab:
 
 
 def _daemons_path() -> str:
-    """Where commands are looked for, the administrator's too."""
+    """Return PATH with the administrator's directories, which hold the daemons."""
     return os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
 
 def _free_ports(nodes: int) -> Ports:
-    """Neighbouring loopback ports on which nobody listens, below those that the kernel hands out to clients."""
+    """Find consecutive free loopback ports below the range that the kernel assigns to clients."""
     for _ in range(100):
         first = random.SystemRandom().randrange(10_000, 32_000 - nodes - 2)
         if all(map(_is_free, range(first, first + nodes + 2))):

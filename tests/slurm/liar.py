@@ -1,8 +1,8 @@
-"""Stands in front of one of Slurm's commands and, now and then, lies: `python -IS liar.py PLAN COMMAND ARGUMENTS…`.
+"""Wrapper around one of Slurm's commands that sometimes lies: `python -IS liar.py PLAN COMMAND ARGUMENTS…`.
 
-It runs alone, without the project, so that it starts fast. What it does at a command's n-th call depends on the plan,
-its seed, the command and n (`sbatch --test-only` counts as a command of its own). Whatever is not lied about is the
-real command. See tests/slurm/lies.py for the lies.
+It imports nothing of the project, so that it starts fast. What the n-th call of a command does depends only on the
+plan, its seed, the command and n (`sbatch --test-only` counts as a separate command). A call without a lie runs the
+real command. tests/slurm/lies.py describes the lies.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ OUT_OF_TOUCH = {
 }
 ABOUT_JOBS = ("forgotten-jobs", "duplicate-states", "out-of-order-states")
 BANNER = b"*** The system is going down for maintenance at 18:00. ***\nWelcome! 3 updates can be applied.\n"
-Rows = list[tuple[str, Any]]  # each row with its job's id, empty for rows of no job
+Rows = list[tuple[str, Any]]  # (job id, row); the id is empty for a row without a job
 
 
 class Call:
-    """One call of one command."""
+    """One call of a command."""
 
     def __init__(self, plan: dict[str, Any], command: str, arguments: list[str]) -> None:
         self.plan, self.command, self.arguments = plan, command, arguments
@@ -43,16 +43,16 @@ class Call:
         self.folder = Path(plan["folder"])
         self.real: str = plan["commands"][command]
         self.environment = {**os.environ, **plan["environment"]}
-        # Probes are counted apart: how many there are depends on who else is in the queue.
+        # Probes are counted separately: their number depends on other users' jobs in the queue.
         self.counted = "probe" if "--test-only" in arguments else command
-        with (self.folder / f"{self.counted}.calls").open("a+") as counted:  # one byte a call
+        with (self.folder / f"{self.counted}.calls").open("a+") as counted:  # one byte per call
             fcntl.flock(counted, fcntl.LOCK_EX)
             counted.write(".")
             counted.flush()
             self.number = counted.tell()
 
     def draw(self, *about: object) -> float:
-        """A number in [0, 1) that is the same whenever the same is asked."""
+        """Return a pseudo-random number in [0, 1) that depends only on the seed, the command and `about`."""
         key = "/".join(map(str, (self.plan["seed"], self.lie, self.counted, *about)))
         return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big") / 2**64
 
@@ -79,7 +79,7 @@ class Call:
         os.execve(self.real, [self.command, *self.arguments], self.environment)
 
     def ask(self) -> subprocess.CompletedProcess[bytes]:
-        """What the real command says."""
+        """Run the real command and return its result."""
         return subprocess.run([self.real, *self.arguments], env=self.environment, capture_output=True, check=False)
 
     def fail(self, why: str) -> NoReturn:
@@ -110,7 +110,7 @@ def error(call: Call) -> NoReturn:
 
 
 def garbage(call: Call) -> NoReturn:
-    """Noise, somebody else's words, or the first half of the truth (nothing of a truth of one line)."""
+    """Print noise, a login banner, or the first half of the real output (nothing if that has only one line)."""
     truth = call.ask()
     lines = truth.stdout.splitlines(keepends=True)
     half = b"".join(lines)[: len(truth.stdout) // 2] if len(lines) > 1 else b""
@@ -126,10 +126,10 @@ def accept_but_report_failure(call: Call) -> NoReturn:
 
 
 def accept_late(call: Call) -> NoReturn:
-    """Report an error, and submit some seconds later what was to be submitted: the script as it is now."""
+    """Report an error, but submit the job some seconds later, with the script as it is now."""
     kept = call.folder / "late" / str(call.number)
     kept.mkdir(parents=True)
-    script = next((place for place, one in enumerate(call.arguments) if os.path.isfile(one)), None)
+    script = next((index for index, one in enumerate(call.arguments) if os.path.isfile(one)), None)
     (kept / "stdin").touch()
     if script is not None:
         call.arguments[script] = shutil.copy(call.arguments[script], str(kept))
@@ -148,7 +148,7 @@ def accept_late(call: Call) -> NoReturn:
 
 
 def forget_jobs(call: Call) -> NoReturn:
-    """Leave out jobs, each for some calls in a row. It is drawn for each of them, not for the call."""
+    """Leave jobs out, each for several calls in a row. The choice is made per job, not per call."""
     truth = call.ask()
     stretch = (call.number - 1) // call.plan["calls_in_a_row"]
     rows, write = read_rows(truth.stdout)
@@ -160,7 +160,7 @@ def forget_jobs(call: Call) -> NoReturn:
 
 
 def repeat_states(call: Call) -> NoReturn:
-    """Show each job twice: as it is, and as it was at an earlier call (or the same again)."""
+    """Show each job twice: in its current state, and as an earlier call showed it (or the current state again)."""
     truth = call.ask()
     rows, write = read_rows(truth.stdout)
     earlier = remember(call, rows)
@@ -174,7 +174,7 @@ def repeat_states(call: Call) -> NoReturn:
 
 
 def go_back(call: Call) -> NoReturn:
-    """Show some jobs as they were at an earlier call."""
+    """Show jobs as earlier calls showed them."""
     truth = call.ask()
     rows, write = read_rows(truth.stdout)
     earlier = remember(call, rows)
@@ -187,21 +187,21 @@ def go_back(call: Call) -> NoReturn:
 
 
 def look_honestly(call: Call) -> NoReturn:
-    """The truth; but remember what it was, for a lie to come."""
+    """Print the real output and remember it for later lies."""
     truth = call.ask()
     remember(call, read_rows(truth.stdout)[0])
     say(truth, truth.stdout)
 
 
 def asks_for_jobs(call: Call) -> bool:
-    """Whether it names the jobs that it wants to know about."""
+    """Return whether the call names the jobs that it asks about."""
     if call.command == "scontrol":
         return len(call.arguments) > 2
     return any(one.startswith(("-j", "--job")) for one in call.arguments)
 
 
 def read_rows(output: bytes) -> tuple[Rows, Any]:
-    """Rows and their jobs, and how to write such rows again: of JSON, of paragraphs (scontrol), or of lines."""
+    """Split JSON, paragraphs (scontrol) or lines into rows with job ids; also return a function to join rows again."""
     if output.lstrip().startswith(b"{"):
         document = json.loads(output)
         rows = [(str(job.get("job_id", "")), job) for job in document.get("jobs", [])]
@@ -213,7 +213,7 @@ def read_rows(output: bytes) -> tuple[Rows, Any]:
 
 
 def job_of(text: str) -> str:
-    """The id of the job that a row is about: its JobId=, or its first field that looks like one."""
+    """Return the job id of a row: the value of JobId=, or the first field that looks like a job id."""
     named = re.match(r"JobId=(\d+)", text)
     if named:
         return named[1]
@@ -222,7 +222,7 @@ def job_of(text: str) -> str:
 
 
 def by_job(rows: Rows) -> list[tuple[str, Rows]]:
-    """Neighbouring rows of one job together (a job and its steps)."""
+    """Group neighbouring rows of the same job (a job and its steps)."""
     groups: list[tuple[str, Rows]] = []
     for job, row in rows:
         if job and groups and groups[-1][0] == job:
@@ -233,7 +233,7 @@ def by_job(rows: Rows) -> list[tuple[str, Rows]]:
 
 
 def remember(call: Call, rows: Rows) -> dict[str, list[list[Any]]]:
-    """How each job was shown at earlier calls that asked the same (about whichever jobs)."""
+    """Store how this call shows each job, and return how earlier calls with the same options showed it."""
     question = re.sub(r"\d+(,\d+)*", "#", " ".join(call.arguments))
     name = hashlib.blake2b(f"{call.command} {question}".encode(), digest_size=8).hexdigest()
     with (call.folder / f"{name}.seen").open("a+") as file:

@@ -1,12 +1,12 @@
-"""A Slurm that lies: commands put in front of the real ones that fail, hang, forget and contradict themselves.
+"""A Slurm that lies: wrappers around the real commands that fail, hang, forget and contradict themselves.
 
 What each lie does, and to which commands:
 
-- hangs: nothing happens and no answer comes, for longer than anybody waits (all)
-- hangs-after-acting: it is done, but no answer comes (all)
-- errors: the controller cannot be reached, it says, and nothing was done (all)
-- garbage: it is done, but the answer is noise, a banner, or cut off; the exit code is 0 (all)
-- accepted-but-reported-failed: it is done, but the exit code is 1 and nothing is said (sbatch, scancel)
+- hangs: the command does nothing and hangs for longer than any caller waits (all)
+- hangs-after-acting: the command acts, then hangs without an answer (all)
+- errors: the command does nothing and reports that the controller cannot be reached (all)
+- garbage: the command acts, but prints noise, a banner or truncated output; the exit code is 0 (all)
+- accepted-but-reported-failed: the command acts, but exits with code 1 and prints nothing (sbatch, scancel)
 - accepted-late: sbatch reports an error now, and the job is submitted seconds later
 - forgotten-jobs: squeue, sacct and scontrol leave out jobs, each for some calls in a row
 - duplicate-states: squeue, sacct and scontrol show each job twice, also in an earlier state
@@ -45,7 +45,7 @@ LIES = tuple(LIED_ABOUT)
 
 @dataclass(frozen=True)
 class Call:
-    """One call that a client made, and whether it was lied to."""
+    """One call by a client, and the lie it was told, if any."""
 
     at: float
     command: str
@@ -56,7 +56,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Liar:
-    """A lab's clients, as somebody sees them who is lied to."""
+    """A lab's commands with wrappers that lie."""
 
     lab: SlurmLab
     folder: Path
@@ -67,14 +67,14 @@ class Liar:
         return {**honest, "PATH": os.pathsep.join([f"{self.folder}/bin", honest["PATH"]])}
 
     def calls(self, command: str | None = None) -> list[Call]:
-        """All calls so far, or those of one command."""
+        """Return all calls so far, or only those of one command."""
         log = self.folder / "calls.jsonl"
         lines = log.read_text().splitlines() if log.exists() else []
         every = [Call(**json.loads(line)) for line in lines]
         return [call for call in every if command in (None, call.command)]
 
     def wait_for_late_jobs(self) -> list[int]:
-        """Wait until everything that was to be submitted late has been; the ids of the jobs."""
+        """Wait for all late submissions and return their job ids."""
         late = [file.parent for file in (self.folder / "late").glob("*/pid")]
         pids = [int((one / "pid").read_text()) for one in late]
         wait_until(lambda: not any(map(is_alive, pids)), "late submissions")
@@ -92,10 +92,10 @@ def lying(
     late_s: float = 3.0,
     calls_in_a_row: int = 3,
 ) -> Liar:
-    """Let a lab's commands lie in a share of their calls; its own `lab.run` still hears the truth.
+    """Make a lab's commands lie in a share `rate` of their calls; `lab.run` still uses the real commands.
 
-    `hang_s` is how long a hanging command hangs, `late_s` how late a job is submitted, and `calls_in_a_row` for how
-    many calls of a command a job stays forgotten.
+    `hang_s` is how long a command hangs, `late_s` is the delay of a late submission, and `calls_in_a_row` is the
+    number of consecutive calls that leave out a forgotten job.
     """
     folder = Path(tempfile.mkdtemp(prefix="lies-", dir=lab.root))
     path = lab.environment()["PATH"]
@@ -106,7 +106,7 @@ def lying(
         "folder": str(folder),
         "lied_about": LIED_ABOUT[lie],
         "commands": {command: shutil.which(command, path=path) for command in COMMANDS},
-        "environment": {"SLURM_CONF": lab.environment()["SLURM_CONF"]},  # for clients that take SLURM_* away
+        "environment": {"SLURM_CONF": lab.environment()["SLURM_CONF"]},  # for clients that remove SLURM_*
         "hang_s": hang_s,
         "late_s": late_s,
         "calls_in_a_row": calls_in_a_row,

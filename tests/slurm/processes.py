@@ -16,7 +16,7 @@ PATIENCE_S = 120.0
 
 
 def start_daemon(argv: list[str], log: Path, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
-    """Start a daemon in the foreground, in a session of its own."""
+    """Start a daemon in foreground mode, in its own session."""
     with log.open("ab") as out:
         return subprocess.Popen(
             argv,
@@ -30,12 +30,12 @@ def start_daemon(argv: list[str], log: Path, environment: Mapping[str, str] | No
 
 
 def _without_mark() -> dict[str, str]:
-    """Our environment without the test's mark: a daemon serves many tests and survives one that fails."""
+    """Return our environment without the test's mark: a daemon serves many tests and must survive a failed one."""
     return {name: value for name, value in os.environ.items() if name != VARIABLE}
 
 
 def wait_until(happened: Callable[[], bool], what: str, *, patience_s: float = PATIENCE_S) -> None:
-    """Look again and again until something is so; say what it was when it never is."""
+    """Poll until `happened` returns true; raise TimeoutError with `what` after `patience_s`."""
     deadline = time.monotonic() + patience_s
     while not happened():
         if time.monotonic() > deadline:
@@ -44,10 +44,10 @@ def wait_until(happened: Callable[[], bool], what: str, *, patience_s: float = P
 
 
 def of_jobs(root: Path, node: str | None = None) -> set[int]:
-    """The processes of a Slurm's jobs (on one node, or on all): its slurmstepds, all below them, and what left them.
+    """Find the processes of a Slurm's jobs, on one node or on all: slurmstepds, their descendants, and detached ones.
 
-    A slurmstepd writes over its own environment, but keeps its node's log open. Whatever was started for a job
-    and then went its own way still has Slurm's variables.
+    A slurmstepd overwrites its own environment, but keeps its node's log open. A process that a job started and that
+    then detached itself still has Slurm's environment variables.
     """
     logs = f"{root}/log/slurmd.{node}.log" if node else f"{root}/log/slurmd."
     parents = {pid: parent for pid in _pids() if (parent := _parent(pid)) is not None}
@@ -58,7 +58,7 @@ def of_jobs(root: Path, node: str | None = None) -> set[int]:
 
 
 def mentioning(root: Path) -> set[int]:
-    """The processes that have a Slurm's folder in their command line."""
+    """Find the processes that have a Slurm's folder in their command line."""
     found = set()
     for pid in _pids():
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -68,7 +68,7 @@ def mentioning(root: Path) -> set[int]:
 
 
 def configured_by(root: Path) -> set[int]:
-    """The processes that were told to use a Slurm: its daemons, jobs and clients."""
+    """Find the processes whose SLURM_CONF names this Slurm: its daemons, jobs and clients."""
     return {pid for pid in _pids() if f"SLURM_CONF={root}/etc/slurm.conf".encode() in _variables(pid)}
 
 
@@ -83,7 +83,7 @@ def kill_all(pids: Iterable[int]) -> None:
 
 
 def kill_jobs(root: Path, node: str | None = None) -> None:
-    """End all processes of a Slurm's jobs, on one node or on all. A process may start another while we look."""
+    """Kill all processes of a Slurm's jobs, on one node or on all, including those started meanwhile."""
 
     def gone() -> bool:
         alive = of_jobs(root, node)
@@ -98,7 +98,7 @@ def _pids() -> list[int]:
 
 
 def _parent(pid: int) -> int | None:
-    """Who started it; None for a process that has ended, even if its end was not yet taken note of."""
+    """Return the parent's process id, or None for a process that has ended, even if it is still a zombie."""
     try:
         after_name = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,6 +1,6 @@
-"""Another user of the machine, who tries to look into a run and to talk to its pool.
+"""Another user of the machine, who tries to open the files of a run and to talk to its pool.
 
-Run as root: `python -m tests.slurm.stranger` reads from its input what to try, and prints what it got.
+Usage, as root: `python -m tests.slurm.stranger` reads `Attempts` from standard input and prints `Success`, as JSON.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ _ANSWER_WITHIN_S = 30.0
 
 
 class Attempts(Struct, frozen=True):
-    """What to try, on paths and on ports, with which keys."""
+    """The paths to open and the addresses to connect to, with each of the keys."""
 
     paths: list[str] = []
     addresses: list[tuple[str, int]] = []
-    keys: dict[str, str] = {}  # folders of key and certificate, by whose they are
+    keys: dict[str, str] = {}  # owner: folder with a key and a certificate
 
 
 class Success(Struct, frozen=True):
-    """What somebody else got."""
+    """What the other user could open, and which addresses answered."""
 
     opened: list[str]
-    answered: list[tuple[str, str, int]]  # how, and who
+    answered: list[tuple[str, str, int]]  # (kind of key, host, port)
 
 
 def try_as_stranger(attempts: Attempts) -> Success:
-    """Let somebody else try."""
+    """Make the attempts as another user and return those that succeeded."""
     words = [sys.executable, "-m", "tests.slurm.stranger"]
     root = Path(__file__).parents[2]
     done = subprocess.run(words, input=msgspec.json.encode(attempts), cwd=root, capture_output=True, check=False)
@@ -47,7 +47,7 @@ def try_as_stranger(attempts: Attempts) -> Success:
 
 
 def _opens(path: str) -> bool:
-    """Whether anything can be done with it: read, write, list, connect."""
+    """Return whether the path can be read, written, listed or connected to."""
     with contextlib.suppress(OSError):
         kind = os.stat(path).st_mode
         ways: list[Callable[[], object]]
@@ -65,7 +65,7 @@ def _opens(path: str) -> bool:
 
 
 def _answers(address: tuple[str, int], context: ssl.SSLContext | None) -> bool:
-    """Whether who listens there says anything: Dask says who it is when it has let somebody in."""
+    """Return whether the listener at `address` sends data: Dask introduces itself after it has accepted a client."""
     try:
         with socket.socket() as plain:
             plain.settimeout(_ANSWER_WITHIN_S)
@@ -73,13 +73,13 @@ def _answers(address: tuple[str, int], context: ssl.SSLContext | None) -> bool:
             talk = context.wrap_socket(plain) if context is not None else plain
             if context is None:
                 talk.sendall(b"\0" * 64)
-            return bool(talk.recv(1)) and context is not None  # what answers without TLS is a TLS alert
+            return bool(talk.recv(1)) and context is not None  # without TLS, the only answer is a TLS alert
     except OSError:
         return False
 
 
 def _context(keys: str | None) -> ssl.SSLContext:
-    """TLS that does not care who answers, with a key or without."""
+    """Return a TLS context that accepts any server certificate, with a client key or without."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -93,7 +93,7 @@ def main() -> None:
     os.chdir("/")
     os.setgroups([])
     os.setgid(NOBODY)
-    os.setuid(NOBODY)  # only now: the Python of the tests may be root's alone
+    os.setuid(NOBODY)  # not earlier: only root may be allowed to run the tests' Python
     contexts: dict[str, ssl.SSLContext | None] = {"plain": None, "no key": _context(None)}
     contexts |= {whose: _context(folder) for whose, folder in attempts.keys.items()}
     success = Success(

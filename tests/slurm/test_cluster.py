@@ -1,4 +1,4 @@
-"""`SlurmCluster` on a real Slurm: jobs are found, followed, ended and explained, also by one that lies."""
+"""`SlurmCluster` on a real Slurm: it finds, follows, ends and explains jobs, even if Slurm's commands lie."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ from tests.slurm.processes import wait_until
 
 QUICK = SlurmOptions(interval_s=0.2, timeout_s=5.0, resubmit_s=1.0, open_s=8.0)
 SMALL = JobRequest(Resources(cores=1, memory_bytes=10**8, walltime_s=300))
-WITHOUT_END_MARK = ("sh", "-c", "mkdir .ended-0; sleep 1000")  # as if its node had died before it could write one
+WITHOUT_END_MARK = (
+    "sh",
+    "-c",
+    "mkdir .ended-0; sleep 1000",
+)  # as if its node had died before the job could write its end mark
 HUNGRY = "x = bytearray(400_000_000); import time; time.sleep(60)"
 
 
@@ -64,7 +68,7 @@ def cluster(path: Path, *command: str, options: SlurmOptions = QUICK) -> SlurmCl
 def follow(slurm: SlurmCluster, tag: str, until: Callable[[JobNews], bool], patience_s: float = 120.0) -> JobNews:
     deadline = time.monotonic() + patience_s
     while not until(news := slurm.news([tag])[tag]):
-        assert time.monotonic() < deadline, f"waited in vain: {news}"
+        assert time.monotonic() < deadline, f"timed out; the last news was {news}"
         time.sleep(0.1)
     return news
 
@@ -90,7 +94,7 @@ class TestContract(ClusterContract):
         return cluster(path)
 
 
-def test_a_job_runs_once_on_every_node_and_nobody_else_can_read_of_it(here: SlurmLab, tmp_path: Path) -> None:
+def test_a_job_runs_once_on_every_node_and_its_files_are_private(here: SlurmLab, tmp_path: Path) -> None:
     slurm = cluster(tmp_path, "sh", "-c", 'echo "$SLURMD_NODENAME is up"; umask')
     slurm.submit(JobRequest(Resources(cores=2, memory_bytes=10**9, nodes=3, walltime_s=90)), "run1-a")
     news = follow(slurm, "run1-a", is_over)
@@ -112,7 +116,7 @@ def test_a_job_runs_once_on_every_node_and_nobody_else_can_read_of_it(here: Slur
     assert "Requeue=0" in shown
 
 
-def test_a_part_of_a_node_is_no_more_than_that(here: SlurmLab, tmp_path: Path) -> None:
+def test_without_whole_nodes_a_job_gets_only_the_cores_and_memory_it_requests(here: SlurmLab, tmp_path: Path) -> None:
     slurm = cluster(tmp_path, options=SlurmOptions(interval_s=0.2, whole_nodes=False, flags=("--nice=5",)))
     slurm.submit(JobRequest(Resources(cores=2.5, memory_bytes=10**9, walltime_s=60)), "run1-a")
     news = follow(slurm, "run1-a", is_running)
@@ -123,7 +127,7 @@ def test_a_part_of_a_node_is_no_more_than_that(here: SlurmLab, tmp_path: Path) -
     slurm.cancel(["run1-a"])
 
 
-def test_a_job_waits_for_the_end_of_another(here: SlurmLab, tmp_path: Path) -> None:
+def test_a_dependent_job_starts_after_its_predecessor_ends(here: SlurmLab, tmp_path: Path) -> None:
     slurm = cluster(tmp_path)
     slurm.submit(SMALL, "run1-a")
     slurm.submit(SMALL, "run1-b", after="run1-a")
@@ -140,15 +144,15 @@ def test_a_job_waits_for_the_end_of_another(here: SlurmLab, tmp_path: Path) -> N
         slurm.submit(SMALL, "run1-c", after="run1-x")
 
 
-def test_within_the_interval_nobody_is_asked_again_and_marks_are_seen_at_once(here: SlurmLab, tmp_path: Path) -> None:
+def test_slurm_is_polled_once_per_interval_but_end_marks_are_seen_at_once(here: SlurmLab, tmp_path: Path) -> None:
     slurm = cluster(tmp_path, "true", options=SlurmOptions(interval_s=500))
     slurm.submit(SMALL, "run1-a")
     news = follow(slurm, "run1-a", is_over)
     assert news.ending is Ending.SUCCESS
-    assert slurm.calls["squeue"] <= 2  # one for the choice of a partition, one for the poll
+    assert slurm.calls["squeue"] <= 2  # one to choose a partition, one to poll
 
 
-def test_what_no_partition_can_give_never_reaches_slurm(here: SlurmLab, tmp_path: Path) -> None:
+def test_requests_beyond_every_partition_are_refused_without_calling_sbatch(here: SlurmLab, tmp_path: Path) -> None:
     slurm = cluster(tmp_path)
     assert slurm.limits().replace(disk_bytes=0) == Resources(
         cores=8, memory_bytes=16_000 * 2**20, nodes=8, walltime_s=86400
@@ -162,8 +166,8 @@ def test_what_no_partition_can_give_never_reaches_slurm(here: SlurmLab, tmp_path
     assert "sbatch" not in slurm.calls
 
 
-def test_how_jobs_end_without_accounting(here: SlurmLab, tmp_path: Path) -> None:
-    """Memory under OverMemoryKill, an exit code, and the hand of somebody else."""
+def test_endings_are_told_apart_without_accounting(here: SlurmLab, tmp_path: Path) -> None:
+    """Memory under OverMemoryKill, an exit code, and an scancel that Headway did not call."""
     options = SlurmOptions(interval_s=0.2, whole_nodes=False)
     hungry = cluster(tmp_path, sys.executable, "-c", HUNGRY, options=options)
     failing = cluster(tmp_path, "sh", "-c", "exit 3", options=options)
@@ -181,14 +185,16 @@ def test_how_jobs_end_without_accounting(here: SlurmLab, tmp_path: Path) -> None
     assert follow(hungry, "run1-memory", is_over).ending is Ending.MEMORY
 
 
-def test_memory_with_cgroups(slurm_with_cgroups: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_job_that_its_cgroup_killed_ended_for_memory(
+    slurm_with_cgroups: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     reach(slurm_with_cgroups, monkeypatch)
     hungry = cluster(tmp_path, sys.executable, "-c", HUNGRY, options=SlurmOptions(interval_s=0.2, whole_nodes=False))
     hungry.submit(SMALL, "run1-memory")
     assert follow(hungry, "run1-memory", is_over).ending is Ending.MEMORY
 
 
-def test_a_job_whose_node_dies_is_lost_and_nobody_is_to_blame(here: SlurmLab, tmp_path: Path) -> None:
+def test_a_job_whose_node_dies_is_lost_without_blame_or_requeued(here: SlurmLab, tmp_path: Path) -> None:
     plain = cluster(tmp_path, options=SlurmOptions(interval_s=0.5, flags=("--nodelist=n3",)))
     again = cluster(tmp_path, options=SlurmOptions(interval_s=0.5, flags=("--nodelist=n4",), requeue=True))
     plain.submit(SMALL, "run1-lost")
@@ -205,7 +211,7 @@ def test_a_job_whose_node_dies_is_lost_and_nobody_is_to_blame(here: SlurmLab, tm
     again.cancel(["run1-again"])
 
 
-def test_a_controller_that_is_away_costs_a_delay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_unreachable_controller_only_delays_jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with SlurmLab(Configuration(nodes=2)) as lab:
         reach(lab, monkeypatch)
         options = SlurmOptions(interval_s=0.5, timeout_s=2.0, resubmit_s=1.0)
@@ -224,7 +230,7 @@ def test_a_controller_that_is_away_costs_a_delay(monkeypatch: pytest.MonkeyPatch
         assert sorted(names) == ["run1-a", "run1-b"]
 
 
-def test_a_new_manager_finds_what_the_old_one_asked_for(here: SlurmLab, tmp_path: Path) -> None:
+def test_a_new_manager_finds_the_jobs_of_the_old_one(here: SlurmLab, tmp_path: Path) -> None:
     cluster(tmp_path).submit(SMALL, "run1-a")
     new = cluster(tmp_path)
     new.submit(SMALL, "run1-a")
@@ -236,9 +242,7 @@ def test_a_new_manager_finds_what_the_old_one_asked_for(here: SlurmLab, tmp_path
     assert here.run("squeue", "-h").stdout == ""
 
 
-def test_a_question_that_fails_is_asked_again_and_no_other(
-    here: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_only_a_failed_query_is_repeated(here: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     failing_once = f"""#!/bin/sh
 mkdir {tmp_path}/failed 2> /dev/null && exit 1
 exec {shutil.which("sinfo")} "$@"
@@ -250,7 +254,7 @@ exec {shutil.which("sinfo")} "$@"
     assert commands.calls == {"squeue": 1, "sinfo": 2, "scontrol": 2}
 
 
-def test_an_answer_that_was_cut_off_is_none() -> None:
+def test_truncated_output_counts_as_no_answer() -> None:
     commands = Commands()
     assert commands.ask("printf", r"a\nb\n") == "a\nb\n"
     assert commands.ask("printf", r"a\nb") is None
@@ -260,7 +264,7 @@ def test_an_answer_that_was_cut_off_is_none() -> None:
 def test_every_call_to_the_controller_is_counted(
     here: SlurmLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    liar = lying(here, "errors", 0, 1)  # it notes all calls, and tells no lie
+    liar = lying(here, "errors", 0, 1)  # at rate 0 it records all calls and never lies
     reach(here, monkeypatch, liar.environment())
     slurm = cluster(tmp_path, "true")
     slurm.limits()
@@ -283,7 +287,7 @@ def test_a_constraint_that_no_node_meets_is_named(here: SlurmLab, tmp_path: Path
 
 
 def in_front_of(command: str, script: str, lab: SlurmLab, path: Path) -> dict[str, str]:
-    """The lab with a script in front of one of its commands."""
+    """Return the lab's environment with a script that replaces one command."""
     wrapper = path / "bin" / command
     wrapper.parent.mkdir()
     wrapper.write_text(script)
@@ -293,7 +297,7 @@ def in_front_of(command: str, script: str, lab: SlurmLab, path: Path) -> dict[st
 
 
 def forgetful(lab: SlurmLab, path: Path) -> dict[str, str]:
-    """The lab with a squeue as of an old version: it knows no JSON, and shows no job that has ended."""
+    """Return the lab's environment with a squeue like old versions: no JSON, and no ended jobs."""
     script = f"""#!/bin/sh
 case "$*" in *--json*) echo "squeue: unrecognized option '--json'" >&2; exit 1;; esac
 shift 2
@@ -302,7 +306,7 @@ exec {shutil.which("squeue")} --noheader "$@"
     return in_front_of("squeue", script, lab, path)
 
 
-def test_accounting_tells_of_jobs_that_the_queue_has_forgotten(
+def test_sacct_reports_jobs_that_squeue_no_longer_lists(
     accounted: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     reach(accounted, monkeypatch, forgetful(accounted, tmp_path))
@@ -317,7 +321,7 @@ def test_accounting_tells_of_jobs_that_the_queue_has_forgotten(
     assert slurm.calls["sacct"] >= 1
 
 
-def test_without_accounting_a_job_that_vanished_is_unknown_until_it_is_proven_over(
+def test_without_accounting_a_vanished_job_is_unknown_until_it_is_given_up(
     here: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     reach(here, monkeypatch, forgetful(here, tmp_path))
@@ -337,10 +341,10 @@ def test_without_accounting_a_job_that_vanished_is_unknown_until_it_is_proven_ov
     assert len(given_up.nodes) == 1
 
 
-def test_what_headway_cancelled_is_cancelled_whatever_is_left_of_it(
+def test_a_job_that_headway_cancelled_counts_as_cancelled_despite_its_end_mark(
     here: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The queue has forgotten it, and its own mark tells of an exit code."""
+    """squeue no longer lists the job, and its end mark holds an exit code."""
     reach(here, monkeypatch, forgetful(here, tmp_path))
     slurm = cluster(tmp_path, "sh", "-c", "touch begun; sleep 1000", options=SlurmOptions(interval_s=0.2))
     slurm.submit(SMALL, "run1-a")
@@ -352,7 +356,7 @@ def test_what_headway_cancelled_is_cancelled_whatever_is_left_of_it(
         assert follow(asker, "run1-a", is_over).ending is Ending.CANCELLED
 
 
-def test_no_more_jobs_are_submitted_than_a_user_may_have(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_jobs_beyond_the_users_submit_limit_are_held_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     limited = Configuration(
         nodes=2, accounting=True, max_submitted_per_user=2, partitions=(Partition("main", max_time_min=60),)
     )
@@ -372,10 +376,10 @@ def test_no_more_jobs_are_submitted_than_a_user_may_have(monkeypatch: pytest.Mon
         slurm.cancel(["run1-b", "run1-c"])
 
 
-# --- the queue's twin ---
+# --- the queue twin ---
 
 
-def test_the_twin_agrees_with_slurm_s_own_plan(here: SlurmLab, tmp_path: Path) -> None:
+def test_the_queue_twin_agrees_with_slurms_planned_starts(here: SlurmLab, tmp_path: Path) -> None:
     for minutes in (2, 3, 4, 5, 6, 7):
         here.submit("sleep 1000", "-N3", "--exclusive", f"--time={minutes}")
     slurm = cluster(tmp_path)
@@ -392,10 +396,11 @@ def test_the_twin_agrees_with_slurm_s_own_plan(here: SlurmLab, tmp_path: Path) -
     plan = slurm.snapshot()
     assert plan.free[0] == 2
     assert plan.free[-1] == 8
-    assert slurm.calls.get("sbatch", 0) == 0  # while jobs wait that we see, --test-only knows less than we do
+    # No probes: with visible waiting jobs, the twin knows more than --test-only.
+    assert slurm.calls.get("sbatch", 0) == 0
 
 
-def test_the_plan_is_put_right_by_few_probes(here: SlurmLab, tmp_path: Path) -> None:
+def test_the_queue_twin_is_corrected_by_at_most_five_probes(here: SlurmLab, tmp_path: Path) -> None:
     before = int(here.submit("true"))
     here.wait_for_job(before)
     slurm = cluster(tmp_path)
@@ -404,16 +409,14 @@ def test_the_plan_is_put_right_by_few_probes(here: SlurmLab, tmp_path: Path) -> 
     assert here.run("squeue", "-h").stdout == ""  # nothing was submitted
 
 
-def test_a_slurm_that_does_not_answer_is_probed_once(
-    here: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_no_more_probes_follow_a_failed_one(here: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     reach(here, monkeypatch, in_front_of("sbatch", "#!/bin/sh\nexit 1\n", here, tmp_path))
     slurm = cluster(tmp_path)
     assert slurm.snapshot().free == [8.0]
     assert slurm.calls["sbatch"] == 1
 
 
-def test_the_doctor_says_what_works(here: SlurmLab, tmp_path: Path) -> None:
+def test_doctor_reports_on_each_part_of_slurm(here: SlurmLab, tmp_path: Path) -> None:
     environment = {**os.environ, **here.environment(), "HEADWAY_HISTORY": "none"}
     doctor = [sys.executable, "-m", "headway", "doctor", "--on", "slurm", "--json", "-C", str(tmp_path)]
     done = subprocess.run(doctor, env=environment, capture_output=True, text=True, check=False)
@@ -430,7 +433,7 @@ def test_the_doctor_says_what_works(here: SlurmLab, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_no_lie_loses_or_doubles_a_job(
+def test_no_lie_loses_or_duplicates_a_job(
     slurm: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lie: str
 ) -> None:
     liar = lying(slurm, lie, 0.25, 7, late_s=1.5)
@@ -446,7 +449,7 @@ def test_no_lie_loses_or_doubles_a_job(
     for tag in tags:
         assert follow(told, tag, is_over).ending is Ending.SUCCESS
         ran = (tmp_path / "jobs" / tag / "ran").read_text().split()
-        assert len(ran) == 1, "it ran once, whatever was said"
+        assert len(ran) == 1, "the job must run exactly once"
     follow(idle, "run1-idle", is_running)
     idle.cancel(["run1-idle"])
     assert follow(idle, "run1-idle", is_over).ending is Ending.CANCELLED

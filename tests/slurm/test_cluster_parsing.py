@@ -1,4 +1,4 @@
-"""What Slurm's commands print, and what may be handed to them; no Slurm is needed here."""
+"""Parsing the output of Slurm's commands, and checks of what is passed to them; these tests need no Slurm."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from headway.model.outcome import Ending
 LINE = "7|1000|RUNNING|None|1794742548|1794742549|1794742669|2:00|3|24|n[1-3]|21|main|0|9|1|NO|/a dir|of/x|b,c é"
 
 
-def test_a_formatted_line_tells_all() -> None:
+def test_a_formatted_line_holds_all_fields() -> None:
     (job,) = jobs_of_text(LINE) or []
     assert (job.job_id, job.user, job.state, job.limit_s, job.nodes) == (7, 1000, "RUNNING", 120.0, 3)
     assert (job.node_names, job.derived_exit, job.restarts, job.alone) == (("n1", "n2", "n3"), Exit(0, 9), 1, True)
@@ -43,7 +43,7 @@ def document(**changes: object) -> dict[str, object]:
     }  # fmt: skip
 
 
-def test_json_tells_the_same_as_formatted_output_in_old_and_new_versions() -> None:
+def test_json_of_old_and_new_versions_reads_like_formatted_output() -> None:
     def number(value: int) -> dict[str, object]:
         return {"set": True, "infinite": False, "number": value}
 
@@ -58,7 +58,7 @@ def test_json_tells_the_same_as_formatted_output_in_old_and_new_versions() -> No
         assert jobs_of_json(json.dumps({"errors": [], "jobs": [one]}).encode()) == jobs_of_text(LINE)
 
 
-def test_flags_of_new_versions_say_more_than_the_state() -> None:
+def test_flags_of_new_versions_take_precedence_over_the_state() -> None:
     for words, state in ((["COMPLETED", "COMPLETING"], "COMPLETING"), (["PENDING", "REQUEUED"], "REQUEUED")):
         (job,) = jobs_of_json(json.dumps({"jobs": [document(job_state=words)]}).encode()) or []
         assert job.state == state
@@ -70,7 +70,7 @@ def test_flags_of_new_versions_say_more_than_the_state() -> None:
 @example(b'{"jobs": [{"job_id": 1}]}')
 @example(b'{"errors": [{"error": "no"}], "jobs": []}')
 @example(b"[]")
-def test_garbage_is_no_answer(noise: bytes) -> None:
+def test_garbage_counts_as_no_answer(noise: bytes) -> None:
     assert jobs_of_json(noise) is None
     text = noise.decode(errors="replace")
     assert not jobs_of_text(text)
@@ -78,7 +78,7 @@ def test_garbage_is_no_answer(noise: bytes) -> None:
 
 
 @given(st.integers(0, LINE.index("/a dir") - 1))
-def test_a_line_that_was_cut_off_is_no_answer(length: int) -> None:
+def test_a_truncated_line_counts_as_no_answer(length: int) -> None:
     assert not jobs_of_text(LINE[:length])
 
 
@@ -92,23 +92,23 @@ def test_a_line_that_was_cut_off_is_no_answer(length: int) -> None:
         ("", ()),
     ],
 )
-def test_lists_of_nodes(words: str, names: tuple[str, ...]) -> None:
+def test_node_lists_are_expanded(words: str, names: tuple[str, ...]) -> None:
     assert expand(words) == names
 
 
 @pytest.mark.parametrize("words", ["n[1-", "n[]", "n[a-b]", "n[1-999999999]", ",", "n1,,n2", "n[1-2]]"])
-def test_what_is_no_list_of_nodes(words: str) -> None:
+def test_malformed_node_lists_are_refused(words: str) -> None:
     with pytest.raises(ValueError, match="nodes"):
         expand(words)
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_a_list_of_nodes_or_is_refused(words: str) -> None:
+def test_any_text_is_expanded_or_refused(words: str) -> None:
     with contextlib.suppress(ValueError):
         assert all(isinstance(name, str) for name in expand(words))
 
 
-# --- states by evidence ---
+# --- endings from evidence ---
 
 
 @pytest.mark.parametrize(
@@ -132,24 +132,24 @@ def test_any_text_is_a_list_of_nodes_or_is_refused(words: str) -> None:
     ],
     ids=lambda value: str(value) if isinstance(value, Ending) else f"{value.state}-{value.exit}-{value.derived_exit}",
 )
-def test_how_a_job_ended(seen: Evidence, ending: Ending) -> None:
+def test_the_ending_follows_from_the_evidence(seen: Evidence, ending: Ending) -> None:
     assert ending_of(seen)[0] is ending
 
 
-def test_who_cancelled_is_told() -> None:
+def test_the_message_says_who_cancelled_a_job() -> None:
     assert "not by Headway" in ending_of(Evidence("CANCELLED", cancelled_by="1000"))[1]
     assert ending_of(Evidence("CANCELLED", cancelled_by_us=True))[1] == "it was cancelled by Headway"
     assert "waited for" in ending_of(Evidence("CANCELLED", "DependencyNeverSatisfied"))[1]
 
 
-def test_a_word_that_nobody_knows_is_not_an_end() -> None:
+def test_an_unknown_state_is_not_an_end() -> None:
     assert phase_of("GONE_FISHING") is JobPhase.UNKNOWN
     assert phase_of("REQUEUE_HOLD") is JobPhase.PENDING
     assert phase_of("COMPLETING") is JobPhase.RUNNING
 
 
 @given(st.integers(0, 255), st.integers(0, 127))
-def test_a_status_is_code_and_signal(code: int, signal: int) -> None:
+def test_a_wait_status_holds_exit_code_and_signal(code: int, signal: int) -> None:
     assert exit_of_status(code << 8 | signal) == Exit(code, signal)
 
 
@@ -164,14 +164,14 @@ ROWS = """\
 """
 
 
-def test_accounting_is_read_without_the_steps_of_jobs() -> None:
+def test_job_steps_in_accounting_are_skipped() -> None:
     killed, short, cancelled = accounting.read(ROWS) or []
     assert (killed.job_id, killed.exit, killed.reason) == (12, Exit(0, 9), "JobLaunchFailure")
     assert (short.name, short.nodes, short.ended_at) == ("tag2", ("n3",), 2.0)
     assert (cancelled.state, cancelled.cancelled_by, cancelled.directory) == ("CANCELLED", "1000", "/y|z")
 
 
-# --- what is handed to Slurm ---
+# --- what is passed to Slurm ---
 
 HOSTILE = (
     "a; touch HACKED", "$(touch HACKED)", "`touch HACKED`", "a\ntouch HACKED\n", "'; touch HACKED; '",
@@ -180,16 +180,16 @@ HOSTILE = (
 )  # fmt: skip
 
 
-def run_script(folder: Path, command: list[str], place: Path, srun: str, sleep: str = "") -> int:
-    """Run the script of a job by a real shell, with stand-ins for srun and sleep; its exit code."""
-    (place / "bin").mkdir()
+def run_script(folder: Path, command: list[str], directory: Path, srun: str, sleep: str = "") -> int:
+    """Run a job's script in a real shell, with stand-ins for srun and sleep, and return its exit code."""
+    (directory / "bin").mkdir()
     for name, words in (("srun", srun), ("sleep", sleep)):
-        (place / "bin" / name).write_text(f"#!/bin/sh\n{words}\n")
-        (place / "bin" / name).chmod(0o755)
-    (place / "script").write_text(job_script(folder, command))
+        (directory / "bin" / name).write_text(f"#!/bin/sh\n{words}\n")
+        (directory / "bin" / name).chmod(0o755)
+    (directory / "script").write_text(job_script(folder, command))
     job = {"SLURM_JOB_ID": "5", "SLURM_JOB_NODELIST": "n1", "SLURM_JOB_NUM_NODES": "1"}
-    environment = {"PATH": f"{place}/bin:/usr/bin:/bin", **job}
-    return subprocess.run(["sh", place / "script"], env=environment, cwd=place, check=False).returncode
+    environment = {"PATH": f"{directory}/bin:/usr/bin:/bin", **job}
+    return subprocess.run(["sh", directory / "script"], env=environment, cwd=directory, check=False).returncode
 
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
@@ -204,7 +204,9 @@ def test_hostile_names_in_a_script_do_nothing(tmp_path: Path, number: int) -> No
 
 
 @pytest.mark.parametrize(("failures", "code"), [(0, 3), (2, 3), (1000, 222)])
-def test_what_slurm_could_not_start_is_started_again_for_a_while(tmp_path: Path, failures: int, code: int) -> None:
+def test_an_srun_that_slurm_could_not_start_is_retried_a_limited_number_of_times(
+    tmp_path: Path, failures: int, code: int
+) -> None:
     srun = f"""
 echo >> "{tmp_path}/calls"
 [ $(wc -l < "{tmp_path}/calls") -le {failures} ] && exit "$SLURM_EXIT_ERROR"
@@ -219,8 +221,8 @@ exec "$@"
     assert (tmp_path / "job" / "ended-0").read_text().split()[::2] == ["5", str(code)]
 
 
-def test_what_is_not_wanted_any_more_is_not_started_again(tmp_path: Path) -> None:
-    """TERM comes, as by scancel, while it waits for the controller."""
+def test_a_cancelled_job_does_not_retry_srun(tmp_path: Path) -> None:
+    """SIGTERM arrives, as from scancel, while the script waits for the controller."""
     (tmp_path / "job").mkdir()
     srun = f'echo >> "{tmp_path}/calls"; exit "$SLURM_EXIT_ERROR"'
     assert run_script(tmp_path / "job", ["true"], tmp_path, srun, sleep='kill -TERM "$PPID"') == 222
@@ -228,7 +230,7 @@ def test_what_is_not_wanted_any_more_is_not_started_again(tmp_path: Path) -> Non
     assert (tmp_path / "job" / "ended-0").exists()
 
 
-def test_the_second_job_of_a_folder_does_nothing(tmp_path: Path) -> None:
+def test_a_duplicate_job_in_a_claimed_folder_does_nothing(tmp_path: Path) -> None:
     script = job_script(tmp_path, ["true"])
     (tmp_path / "claim").symlink_to("4")
     environment = {"PATH": "/usr/bin:/bin", "SLURM_JOB_ID": "5", "SLURM_JOB_NODELIST": "n1", "SLURM_JOB_NUM_NODES": "1"}
@@ -237,7 +239,7 @@ def test_the_second_job_of_a_folder_does_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tag", ["", "-x", "a b", "a/b", "..", "a..b", "a\n", "a%j", "é", "a" * 201, "$x", "a,b"])
-def test_a_tag_is_a_plain_name(tag: str) -> None:
+def test_tags_that_are_not_plain_names_are_refused(tag: str) -> None:
     with pytest.raises(InputError):
         check_tag(tag)
 
@@ -261,12 +263,12 @@ def test_a_tag_is_a_plain_name(tag: str) -> None:
     ],
     ids=str,
 )
-def test_what_may_not_be_handed_to_sbatch(options: SlurmOptions) -> None:
+def test_unsafe_sbatch_options_are_refused(options: SlurmOptions) -> None:
     with pytest.raises(InputError):
         options.check()
 
 
-def test_what_may_be_handed_to_sbatch() -> None:
+def test_safe_sbatch_options_are_accepted() -> None:
     options = SlurmOptions(
         "main", "lab", "normal", "a&b|c", flags=("--gres=gpu:a100:2", "--exclude=n[1-3]", "--reboot")
     )
@@ -276,7 +278,7 @@ def test_what_may_be_handed_to_sbatch() -> None:
 
 
 class Told:
-    """A command that says what it was told to."""
+    """A stand-in for the commands that gives a fixed answer."""
 
     def __init__(self, code: int, output: str, complaint: str = "") -> None:
         self._answer = Answer(code, output.encode(), complaint)
@@ -305,11 +307,11 @@ class Told:
         "no-contact", "partition", "account",
     ],
 )  # fmt: skip
-def test_what_an_answer_of_sbatch_proves(told: Told, kind: str) -> None:
+def test_an_answer_of_sbatch_means_accepted_refused_or_lost(told: Told, kind: str) -> None:
     assert send(told, ["sbatch"]).kind == kind  # type: ignore[arg-type]
 
 
-def test_what_meddles_with_slurm_is_left_out_of_the_environment() -> None:
+def test_variables_that_change_slurms_commands_are_removed_from_the_environment() -> None:
     meddling = {"SLURM_JOB_ID": "5", "SBATCH_PARTITION": "y", "SQUEUE_FORMAT": "z"}
     mine = {"PATH": "/bin", "SLURM_CONF": "/x", "A": "1", **meddling}
     assert clean_environment(mine, for_reading=False) == {"PATH": "/bin", "SLURM_CONF": "/x", "A": "1"}

@@ -1,4 +1,4 @@
-"""The queue's twin, limits and the choice of a partition, from readings that were made up; no Slurm is needed here."""
+"""The queue twin, limits and the choice of a partition, from invented readings of the queue; these need no Slurm."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def job(job_id: int, count: int, limit_s: float, started: float | None = None, o
     return structs.replace(made, **more)
 
 
-def test_an_empty_queue_is_free() -> None:
+def test_with_an_empty_queue_all_nodes_are_free() -> None:
     twin = twin_of(Reading(NOW, [], [partition("main", nodes(1, 4))]), "main")
     assert twin is not None
     assert (twin.snapshot().times, twin.snapshot().free) == ([NOW], [4.0])
 
 
-def test_running_jobs_hold_their_nodes_and_waiting_ones_are_planned_by_priority() -> None:
+def test_running_jobs_hold_their_nodes_and_waiting_jobs_are_planned_by_priority() -> None:
     jobs = [
         job(1, 2, 100, NOW - 40, "n1 n2"),
         job(2, 1, 300, NOW, "n3"),
@@ -70,7 +70,7 @@ def test_running_jobs_hold_their_nodes_and_waiting_ones_are_planned_by_priority(
     assert twin.starts() == {4: NOW + 60, 3: NOW + 300, 5: NOW}
 
 
-def test_a_node_that_is_down_is_not_there_and_one_that_two_jobs_share_is_busy_until_both_are_over() -> None:
+def test_a_down_node_is_left_out_and_a_shared_node_is_busy_until_both_its_jobs_end() -> None:
     some = (*nodes(1, 3), structs.replace(nodes(4, 4)[0], works=False))
     jobs = [job(1, 1, 100, NOW, "n1", alone=False, cpus=2), job(2, 1, 300, NOW, "n1", alone=False, cpus=2)]
     twin = twin_of(Reading(NOW, jobs, [partition("main", some)]), "main")
@@ -78,20 +78,20 @@ def test_a_node_that_is_down_is_not_there_and_one_that_two_jobs_share_is_busy_un
     assert (twin.snapshot().times, twin.snapshot().free) == ([NOW, NOW + 300], [2.0, 3.0])
 
 
-def test_small_jobs_that_fit_on_one_node_wait_for_one_node() -> None:
+def test_small_jobs_share_one_node() -> None:
     small = [job(number, 1, 60, alone=False, cpus=3, priority=50 - number) for number in (1, 2, 3)]
     twin = twin_of(Reading(NOW, small, [partition("main", nodes(1, 1))]), "main")
     assert twin is not None
     assert twin.starts() == {1: NOW, 2: NOW, 3: NOW + 60}
 
 
-def test_a_job_past_its_limit_is_about_to_end() -> None:
+def test_a_job_past_its_walltime_is_expected_to_end_soon() -> None:
     twin = twin_of(Reading(NOW, [job(1, 1, 60, NOW - 90, "n1")], [partition("main", nodes(1, 1))]), "main")
     assert twin is not None
     assert NOW < twin.snapshot().times[1] < NOW + 120
 
 
-def test_agreement_is_measured_against_slurm_s_own_starts() -> None:
+def test_agreement_is_measured_against_slurms_planned_starts() -> None:
     jobs = [
         job(1, 2, 100, NOW, "n1 n2"),
         job(2, 2, 60, state="PENDING", started=NOW + 100),
@@ -114,9 +114,7 @@ def plan_wait(plan: QueueRead, count: int, length_s: float) -> float:
     st.floats(60, 4000),
     st.floats(0, 5000),
 )
-def test_a_probed_shape_starts_when_slurm_says_it_does(
-    free: list[int], count: int, length_s: float, wait_s: float
-) -> None:
+def test_the_corrected_plan_agrees_with_the_probe(free: list[int], count: int, length_s: float, wait_s: float) -> None:
     steps = [free[0], *(now for before, now in pairwise(free) if now != before)]
     free_then = [float(value) for value in steps if value != 8]
     times = [NOW + 500 * index for index in range(len(free_then) + 1)]
@@ -127,7 +125,7 @@ def test_a_probed_shape_starts_when_slurm_says_it_does(
     assert after.times == sorted(set(after.times))
 
 
-def test_few_shapes_are_probed() -> None:
+def test_at_most_five_shapes_within_the_limits_are_probed() -> None:
     shapes = default_shapes(64, Resources(cores=8, nodes=32, walltime_s=7200))
     assert len(shapes) <= 5
     assert all(count <= 32 and length_s <= 7200 for count, length_s in shapes)
@@ -148,14 +146,14 @@ def test_few_shapes_are_probed() -> None:
     ],
     ids=["all", "nodes", "cores", "memory", "gpus", "time"],
 )
-def test_what_is_beyond_the_limits_is_told(asked: Resources, words: str) -> None:
+def test_a_refusal_names_the_exceeded_limit(asked: Resources, words: str) -> None:
     said = why_not(asked, partition("main", nodes(1, 4)), UserLimits(), OPTIONS)
     assert words in said
     assert bool(words) == bool(said)
 
 
 @given(st.integers(1, 12), st.integers(1, 40), st.integers(1, 10**11), st.floats(1, 10**6))
-def test_what_is_within_the_room_is_accepted_and_the_room_is_within_all_limits(
+def test_requests_within_the_room_are_accepted_and_accepted_ones_keep_all_limits(
     count: int, cores: int, memory_bytes: int, walltime_s: float
 ) -> None:
     here = partition("main", nodes(1, 9), max_nodes=7, max_cpus_per_node=6, max_time_s=5000.0)
@@ -172,7 +170,7 @@ def test_what_is_within_the_room_is_accepted_and_the_room_is_within_all_limits(
         assert count * cores <= 40
 
 
-def test_the_partition_that_starts_soonest_is_chosen() -> None:
+def test_the_partition_with_the_earliest_start_is_chosen() -> None:
     main, other = partition("main", nodes(1, 2)), partition("other", nodes(3, 4))
     busy = Reading(NOW, [job(1, 2, 500, NOW, "n1 n2")], [main, other])
     asked = Resources(cores=1, nodes=1, walltime_s=60)
@@ -185,7 +183,7 @@ def test_the_partition_that_starts_soonest_is_chosen() -> None:
         choose(asked.replace(nodes=3), [main, other], users, OPTIONS, busy)
 
 
-def test_partitions_of_others_are_left_alone_unless_named() -> None:
+def test_partitions_closed_to_the_user_are_skipped_unless_named() -> None:
     main = partition("main", nodes(1, 2))
     theirs = structs.replace(partition("theirs", nodes(1, 2)), allowed={"groups": ("them",)})
     denied = structs.replace(partition("denied", nodes(1, 2)), denied={"accounts": ("us",)})

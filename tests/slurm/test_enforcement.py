@@ -1,6 +1,6 @@
-"""Tasks that run out of memory or time on a real Slurm get more of it, however that Slurm keeps jobs within memory.
+"""Tasks that run out of memory or time on a real Slurm are retried with more, under each way to enforce memory limits.
 
-Its clock runs fast, so that the minutes of a job are over in seconds.
+Slurm's clock runs fast, so that the minutes of a job take seconds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.slurm.fast_flow import FastFlow
 SPEED = 60
 MODES: tuple[Enforcement, ...] = ("over-memory-kill", "cgroup")
 
-# What a task is given is for its node's supervisor to enforce, long before it is a matter of the whole job's.
+# The node's supervisor enforces a task's limits; the limits of the whole job are much higher.
 TOO_LITTLE = """
 name: too little
 tasks:
@@ -35,10 +35,10 @@ tasks:
   slow:
     run: sleep 3; echo > slow
     outputs: [slow]
-    resources: {time: 2m}  # of Slurm's: two seconds
+    resources: {time: 2m}  # by Slurm's fast clock: two real seconds
 """
 
-# Nothing is known of it, so a job for it is at first twelve of Slurm's minutes, which are seconds here, then 23.
+# The task's run time is unknown, so its first job gets 12 of Slurm's minutes, which are real seconds here, then 23.
 CUT_OFF = """
 name: cut off
 tasks:
@@ -49,7 +49,7 @@ tasks:
 
 
 class Runs(NamedTuple):
-    """One run of each workflow, which have begun."""
+    """One started run of each workflow."""
 
     too_little: FastFlow
     cut_off: FastFlow
@@ -62,7 +62,7 @@ class Runs(NamedTuple):
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Runs]]:
-    """A Slurm for each mode that this machine allows, and the runs on it: all at once, since they mostly wait."""
+    """Start a Slurm for each mode that this machine allows, and all runs at once, since they mostly wait."""
     require_slurm(with_fast_clock=True)
     with ExitStack() as stack:
         runs: dict[str, Runs] = {}
@@ -79,8 +79,8 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Runs]]
         yield runs
 
 
-def _flow(lab: FastSlurmLab, places: pytest.TempPathFactory, workflow: str) -> FastFlow:
-    return FastFlow(lab, places.mktemp("enforced"), workflow)
+def _flow(lab: FastSlurmLab, directories: pytest.TempPathFactory, workflow: str) -> FastFlow:
+    return FastFlow(lab, directories.mktemp("enforced"), workflow)
 
 
 @pytest.fixture(params=MODES)
@@ -90,7 +90,7 @@ def runs(request: pytest.FixtureRequest, begun: dict[str, Runs]) -> Runs:
     return begun[request.param]
 
 
-def test_what_ran_out_is_there_in_a_greater_amount_next_time(runs: Runs) -> None:
+def test_a_retry_gets_more_of_the_resource_that_ran_out(runs: Runs) -> None:
     flow = runs.ended(runs.too_little)
     flow.check(tasks=3)
     ends = {(outcome.task, outcome.attempt): outcome.ending for outcome in flow.outcomes()}
@@ -98,7 +98,7 @@ def test_what_ran_out_is_there_in_a_greater_amount_next_time(runs: Runs) -> None
     for launch in flow.launches():
         amount = launch.resources.walltime_s if launch.task == "slow" else launch.resources.memory_bytes
         assert amount is not None
-        if ends.get((launch.task, launch.attempt)) is not Ending.CANCELLED:  # the end of its job, not its own
+        if ends.get((launch.task, launch.attempt)) is not Ending.CANCELLED:  # cancelled because its job ended
             given.setdefault(launch.task, []).append(amount)
     for task, ran_out in (("greedy[1]", Ending.MEMORY), ("greedy[2]", Ending.MEMORY), ("slow", Ending.TIME)):
         assert ends[task, 1] is ran_out
@@ -106,8 +106,8 @@ def test_what_ran_out_is_there_in_a_greater_amount_next_time(runs: Runs) -> None
         assert given[task] == sorted(given[task])
 
 
-def test_a_task_that_slurm_cut_off_gets_a_longer_job(runs: Runs) -> None:
-    """And it is not held against it: this one may not fail even once."""
+def test_a_task_whose_job_reached_its_walltime_gets_a_longer_job(runs: Runs) -> None:
+    """The lost attempt does not count as a failure: this task may not fail even once."""
     flow = runs.ended(runs.cut_off)
     flow.check(tasks=1)
     records = flow.records()

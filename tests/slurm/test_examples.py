@@ -1,4 +1,4 @@
-"""The three examples through a real Slurm, under each of seven plans; all three under all seven: `make chaos`."""
+"""The three examples on a real Slurm, each under some of the seven plans; `make chaos` runs each under all seven."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHARED_OUT = {
 def begun(
     slurm_of_session: SlurmLab, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[tuple[str, str], tuple[SlurmFlow, subprocess.Popen[bytes]]]:
-    """All at once: most of their jobs have to wait."""
+    """Start all runs at once; most of their jobs have to wait in the queue."""
     slurm_of_session.tidy()
     runs = {}
     for name, plans in SHARED_OUT.items():
@@ -32,7 +32,7 @@ def begun(
 
 
 @pytest.mark.parametrize("name", sorted(SHARED_OUT))
-def test_examples_compute_the_same_whatever_the_plan(
+def test_an_example_computes_the_same_results_under_every_plan(
     begun: dict[tuple[str, str], tuple[SlurmFlow, subprocess.Popen[bytes]]], name: str
 ) -> None:
     found = []

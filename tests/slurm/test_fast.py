@@ -1,4 +1,4 @@
-"""A Slurm with a fast clock, and other people's jobs on it."""
+"""A Slurm with a fast clock, and background jobs of other users on it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tests.slurm.lab import SlurmLab
 from tests.slurm.processes import wait_until
 
 SPEED = 60
-CLOCK_ERROR_S = 30.0  # half a second of the machine's; the machine's own time would be minutes wrong
+CLOCK_ERROR_S = 30.0  # half a real second; machine time would differ by minutes
 
 
-def test_background_jobs_are_the_same_for_a_seed_and_bring_the_load_they_say() -> None:
+def test_background_jobs_depend_on_the_seed_and_have_the_requested_load() -> None:
     jobs = list(itertools.islice(background_jobs(8, 0.7, 3, typical_run_s=600), 20_000))
     assert jobs == list(itertools.islice(background_jobs(8, 0.7, 3, typical_run_s=600), 20_000))
     assert jobs[:5] != list(itertools.islice(background_jobs(8, 0.7, 4, typical_run_s=600), 5))
@@ -26,14 +26,14 @@ def test_background_jobs_are_the_same_for_a_seed_and_bring_the_load_they_say() -
     assert sum(job.nodes * job.run_s for job in jobs) / jobs[-1].after_s == pytest.approx(0.7 * 8, rel=0.05)
 
 
-def test_a_backlog_comes_at_once_and_jobs_fit_the_machine() -> None:
+def test_the_backlog_arrives_at_time_zero_and_jobs_fit_the_machine() -> None:
     jobs = list(itertools.islice(background_jobs(2, 0.5, 1, typical_run_s=600, backlog_s=7200), 200))
     assert sum(job.nodes * job.run_s for job in jobs if job.after_s == 0) >= 2 * 7200
     assert jobs[-1].after_s > 0
     assert {job.nodes for job in jobs} == {1, 2}
 
 
-def test_a_busy_machine_with_a_fast_clock() -> None:
+def test_a_job_waits_on_a_busy_slurm_with_a_fast_clock() -> None:
     require_slurm(with_fast_clock=True)
     with FastSlurmLab(SPEED, Configuration(nodes=4)) as lab:
         with BackgroundLoad(lab, load=1.5, seed=1, typical_run_s=300.0, backlog_s=300.0) as background:
@@ -43,7 +43,7 @@ def test_a_busy_machine_with_a_fast_clock() -> None:
                 nodes = {lab.node_state(node) for node in lab.nodes}
                 return nodes == {"allocated"} and "PENDING" in states
 
-            wait_until(busy, "the machine to be full and more to wait")
+            wait_until(busy, "all nodes to be busy and jobs to wait")
             before = lab.now()
             job = lab.submit(f"sleep {lab.real_s(240)}", "--exclusive", "--time=10")
             after = lab.now()
@@ -51,12 +51,12 @@ def test_a_busy_machine_with_a_fast_clock() -> None:
             assert len(background.submitted) > 4
         submitted, started, ended = times_of(lab, job)
         assert before - CLOCK_ERROR_S <= submitted <= after + CLOCK_ERROR_S
-        assert submitted <= started <= ended - 200  # by Slurm's clock; it slept for 4 s
-        wait_until(lambda: not lab.run("squeue", "-h").stdout, "the background jobs to be taken away")
+        assert submitted <= started <= ended - 200  # 240 s by Slurm's clock; the job slept for 4 real seconds
+        wait_until(lambda: not lab.run("squeue", "-h").stdout, "the background jobs to be cancelled")
 
 
 def times_of(lab: SlurmLab, job: int) -> list[float]:
-    """When a job was submitted, started and ended."""
+    """Return when a job was submitted, started and ended."""
     shown = lab.run("scontrol", "show", "job", str(job)).stdout.split()
     times = dict(word.split("=", 1) for word in shown if "Time=" in word)
     return [datetime.fromisoformat(times[name]).timestamp() for name in ("SubmitTime", "StartTime", "EndTime")]

@@ -1,4 +1,4 @@
-"""The tests' own Slurm: real, private, and gone without a trace."""
+"""The tests' own Slurm: it works like any Slurm, is private, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.slurm.processes import configured_by, is_alive, mentioning, of_jobs, 
 
 
 def processes_that_mention(text: str) -> list[str]:
-    """Command lines with a text in them, of processes that have not ended."""
+    """Return the command lines of live processes that contain `text`."""
     listed = subprocess.run(["ps", "-eo", "stat=,args="], capture_output=True, text=True, check=True).stdout
     return [line for line in listed.splitlines() if text in line and not line.startswith("Z")]
 
 
-def test_a_job_runs_on_a_node_and_writes_where_it_should(slurm: SlurmLab, tmp_path: Path) -> None:
+def test_a_job_runs_on_the_requested_node_and_writes_its_output_file(slurm: SlurmLab, tmp_path: Path) -> None:
     job = slurm.submit("echo $SLURMD_NODENAME $SLURM_CPUS_ON_NODE", "-w", "n4", "-c", "3", f"--output={tmp_path}/out")
     assert slurm.wait_for_job(job) == "COMPLETED"
     assert (tmp_path / "out").read_text() == "n4 3\n"
@@ -53,7 +53,7 @@ def test_partitions_have_the_limits_that_were_asked_for() -> None:
         assert reason in {"PartitionTimeLimit", "PartitionConfig"}
 
 
-def test_a_dead_node_takes_its_job_along_and_comes_back(slurm: SlurmLab) -> None:
+def test_a_killed_node_ends_its_job_and_can_be_revived(slurm: SlurmLab) -> None:
     script = "env -i /bin/sleep 1000 & setsid sleep 1000 & srun sleep 1000"
     job = slurm.submit(script, "-w", "n3", "--no-requeue")
     slurm.wait_for_job(job, "RUNNING")
@@ -69,7 +69,7 @@ def test_a_dead_node_takes_its_job_along_and_comes_back(slurm: SlurmLab) -> None
     assert slurm.node_state("n3") == "idle"
 
 
-def test_jobs_outlive_their_controller(slurm: SlurmLab) -> None:
+def test_jobs_survive_a_restart_of_the_controller(slurm: SlurmLab) -> None:
     job = slurm.submit("sleep 1000")
     slurm.wait_for_job(job, "RUNNING")
     slurm.stop_controller()
@@ -81,7 +81,7 @@ def test_jobs_outlive_their_controller(slurm: SlurmLab) -> None:
     assert slurm.job_state(job) == "RUNNING"
 
 
-def test_a_test_finds_nothing_of_the_one_before(slurm: SlurmLab) -> None:
+def test_tidy_removes_what_an_earlier_test_left(slurm: SlurmLab) -> None:
     slurm.submit("sleep 1000", "-N", "4")
     slurm.kill_node("n2")
     slurm.kill_controller()
@@ -90,7 +90,7 @@ def test_a_test_finds_nothing_of_the_one_before(slurm: SlurmLab) -> None:
     assert {slurm.node_state(node) for node in slurm.nodes} == {"idle"}
 
 
-def test_two_labs_side_by_side_know_nothing_of_each_other() -> None:
+def test_two_labs_side_by_side_are_independent() -> None:
     with SlurmLab(Configuration(nodes=2)) as one, SlurmLab(Configuration(nodes=3)) as other:
         first, second = one.submit("sleep 1000", "-J", "first"), other.submit("sleep 1000", "-J", "second")
         one.wait_for_job(first, "RUNNING")
@@ -102,7 +102,7 @@ def test_two_labs_side_by_side_know_nothing_of_each_other() -> None:
         assert of_jobs(other.root, "n1")
 
 
-def test_nothing_is_left_after_the_end() -> None:
+def test_stopping_a_lab_leaves_no_processes_or_files() -> None:
     with SlurmLab(Configuration(nodes=2)) as lab:
         job = lab.submit("setsid sleep 1000 & sleep 1000", "-N2")
         lab.wait_for_job(job, "RUNNING")
@@ -115,7 +115,7 @@ def test_nothing_is_left_after_the_end() -> None:
     assert not lab.root.exists()
 
 
-def test_nothing_is_left_when_the_user_of_a_lab_is_killed() -> None:
+def test_killing_the_test_process_leaves_no_processes_or_files() -> None:
     program = """
 import os
 from tests.slurm.configuration import Configuration
@@ -160,23 +160,23 @@ def test_limits_without_accounting_are_refused() -> None:
 HUNGRY = "python3 -c 'import time; held = bytearray(300 << 20); time.sleep(100)'"
 
 
-def test_over_memory_kill_ends_a_job_that_takes_too_much(slurm: SlurmLab) -> None:
+def test_over_memory_kill_ends_a_job_that_uses_too_much_memory(slurm: SlurmLab) -> None:
     job = slurm.submit(HUNGRY, "--mem=100")
     assert slurm.wait_for_job(job) == "FAILED"
 
 
-def test_cgroups_end_a_job_that_takes_too_much(slurm_with_cgroups: SlurmLab) -> None:
+def test_cgroups_end_a_job_that_uses_too_much_memory(slurm_with_cgroups: SlurmLab) -> None:
     job = slurm_with_cgroups.submit(HUNGRY, "--mem=100")
     assert slurm_with_cgroups.wait_for_job(job) == "OUT_OF_MEMORY"
 
 
-def test_without_enforcement_a_job_takes_what_it_wants() -> None:
+def test_without_enforcement_a_job_may_exceed_its_memory() -> None:
     with SlurmLab(Configuration(nodes=1, enforcement="none")) as lab:
         job = lab.submit(HUNGRY.replace("100)", "3)"), "--mem=100")
         assert lab.wait_for_job(job) == "COMPLETED"
 
 
-def test_a_machine_without_cgroups_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lab_with_cgroups_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert cgroup_obstacle() == "limiting jobs by cgroups needs root"
     with pytest.raises(RuntimeError, match="needs root"):
@@ -184,7 +184,7 @@ def test_a_machine_without_cgroups_says_so(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(("user", "end"), [(0, pytest.fail.Exception), (1000, pytest.skip.Exception)])
-def test_missing_packages_fail_a_test_and_excuse_only_who_cannot_install_them(
+def test_missing_packages_fail_a_test_as_root_and_skip_it_otherwise(
     monkeypatch: pytest.MonkeyPatch, user: int, end: type[BaseException]
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda command, path: None if command == "slurmd" else command)

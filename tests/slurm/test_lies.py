@@ -1,4 +1,4 @@
-"""Each lie does what it says, and the same seed tells the same lies."""
+"""Each lie does what tests/slurm/lies.py says, and the same seed gives the same lies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HELD = ("--hold", "--output=/dev/null")
 
 
 def ask(liar: Liar, *argv: str, given: str = "", timeout_s: float = 120.0) -> subprocess.CompletedProcess[bytes]:
-    """What a client hears who is lied to; like some, it has lost all SLURM_* variables."""
+    """Run a command through the lying wrappers, without SLURM_* variables, as some clients do."""
     environment = {**os.environ, "PATH": liar.environment()["PATH"]}
     return subprocess.run(
         argv, env=environment, input=given.encode(), capture_output=True, timeout=timeout_s, check=False
@@ -31,7 +31,7 @@ def names_in_queue(lab: SlurmLab) -> list[str]:
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_at_rate_zero_nobody_lies_and_every_call_is_counted(slurm: SlurmLab, lie: str) -> None:
+def test_at_rate_zero_all_answers_are_true_and_every_call_is_recorded(slurm: SlurmLab, lie: str) -> None:
     liar = lying(slurm, lie, 0.0, 1)
     answer = ask(liar, "sbatch", "--parsable", *HELD, "-J", "honest", given="#!/bin/sh\ntrue\n")
     assert answer.returncode == 0
@@ -48,21 +48,21 @@ def test_at_rate_zero_nobody_lies_and_every_call_is_counted(slurm: SlurmLab, lie
     assert liar.calls("scancel")[0].arguments == [job]
 
 
-def test_hangs_do_nothing(slurm: SlurmLab) -> None:
+def test_a_hanging_command_does_not_act(slurm: SlurmLab) -> None:
     liar = lying(slurm, "hangs", 1.0, 1)
     with pytest.raises(subprocess.TimeoutExpired):
         ask(liar, "sbatch", *HELD, "--wrap=true", timeout_s=2)
     assert names_in_queue(slurm) == []
 
 
-def test_hangs_after_acting_have_acted(slurm: SlurmLab) -> None:
+def test_a_command_that_hangs_after_acting_has_acted(slurm: SlurmLab) -> None:
     liar = lying(slurm, "hangs-after-acting", 1.0, 1)
     with pytest.raises(subprocess.TimeoutExpired):
         ask(liar, "sbatch", *HELD, "-J", "there", "--wrap=true", timeout_s=2)
-    wait_until(lambda: names_in_queue(slurm) == ["there"], "the job that nobody heard of")
+    wait_until(lambda: names_in_queue(slurm) == ["there"], "the job that was submitted without an answer")
 
 
-def test_errors_do_nothing(slurm: SlurmLab) -> None:
+def test_a_failing_command_does_not_act(slurm: SlurmLab) -> None:
     liar = lying(slurm, "errors", 1.0, 1)
     answers = [ask(liar, *argv) for argv in (("sbatch", *HELD, "--wrap=true"), ("squeue",), ("sinfo",), ("sacct",))]
     assert all(answer.returncode == 1 and not answer.stdout for answer in answers)
@@ -70,7 +70,7 @@ def test_errors_do_nothing(slurm: SlurmLab) -> None:
     assert names_in_queue(slurm) == []
 
 
-def test_garbage_is_no_answer_though_it_is_done(slurm: SlurmLab) -> None:
+def test_a_command_that_prints_garbage_has_acted(slurm: SlurmLab) -> None:
     liar = lying(slurm, "garbage", 1.0, 1)
     answers = [ask(liar, "sbatch", "--parsable", *HELD, "-J", f"g{n}", "--wrap=true") for n in range(6)]
     assert all(answer.returncode == 0 and not answer.stdout.strip().isdigit() for answer in answers)
@@ -78,7 +78,7 @@ def test_garbage_is_no_answer_though_it_is_done(slurm: SlurmLab) -> None:
     assert names_in_queue(slurm) == [f"g{n}" for n in range(6)]
 
 
-def test_accepted_though_reported_as_failed(slurm: SlurmLab) -> None:
+def test_a_submission_reported_as_failed_was_accepted(slurm: SlurmLab) -> None:
     liar = lying(slurm, "accepted-but-reported-failed", 1.0, 1)
     answer = ask(liar, "sbatch", *HELD, "-J", "there", "--wrap=true")
     assert (answer.returncode, answer.stdout, answer.stderr) == (1, b"", b"")
@@ -87,7 +87,9 @@ def test_accepted_though_reported_as_failed(slurm: SlurmLab) -> None:
 
 
 @pytest.mark.parametrize("given_as", ["file", "stdin", "wrap"])
-def test_accepted_late_with_the_script_of_then(slurm: SlurmLab, tmp_path: Path, given_as: str) -> None:
+def test_a_late_submission_uses_the_script_at_the_time_of_the_call(
+    slurm: SlurmLab, tmp_path: Path, given_as: str
+) -> None:
     liar = lying(slurm, "accepted-late", 1.0, 1, late_s=1.0)
     script = tmp_path / "job.sh"
     script.write_text(f"#!/bin/sh\necho late > {tmp_path}/done\n")
@@ -103,7 +105,7 @@ def test_accepted_late_with_the_script_of_then(slurm: SlurmLab, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("argv", [("squeue", "-h", "-o", "%i|%j"), ("squeue", "--json"), ("scontrol", "show", "job")])
-def test_forgotten_jobs_are_remembered_again(slurm: SlurmLab, argv: tuple[str, ...]) -> None:
+def test_forgotten_jobs_reappear_after_some_calls(slurm: SlurmLab, argv: tuple[str, ...]) -> None:
     jobs = {str(slurm.submit("true", *HELD)) for _ in range(4)}
     liar = lying(slurm, "forgotten-jobs", 0.4, 3, calls_in_a_row=2)
     seen: list[set[str]] = []
@@ -113,12 +115,14 @@ def test_forgotten_jobs_are_remembered_again(slurm: SlurmLab, argv: tuple[str, .
         return set().union(*seen) == jobs and not any(all(job in shown for shown in seen) for job in jobs)
 
     wait_until(all_came_and_went, "each job to be forgotten once, and remembered once")
-    assert all(one == two for one, two in zip(seen[0::2], seen[1::2], strict=False))  # two calls in a row
+    assert all(
+        one == two for one, two in zip(seen[0::2], seen[1::2], strict=False)
+    )  # each job is shown or left out for two calls in a row
     assert all(call.lie or shown == jobs for call, shown in zip(liar.calls(), seen, strict=True))
 
 
 def jobs_in(output: str) -> list[str]:
-    """The jobs in any kind of answer, in its order."""
+    """Return the job ids in any format of output, in order."""
     if output.startswith("{"):
         return [str(job["job_id"]) for job in json.loads(output)["jobs"]]
     if output.startswith("JobId="):
@@ -126,7 +130,7 @@ def jobs_in(output: str) -> list[str]:
     return [line.split("|")[0] for line in output.splitlines()]
 
 
-def test_a_forgotten_job_that_is_asked_for_is_an_invalid_one(slurm: SlurmLab) -> None:
+def test_a_query_for_a_forgotten_job_reports_an_invalid_id(slurm: SlurmLab) -> None:
     job = str(slurm.submit("true", *HELD))
     answer = ask(lying(slurm, "forgotten-jobs", 1.0, 1), "squeue", "-h", "-j", job)
     assert answer.returncode == 1
@@ -135,7 +139,7 @@ def test_a_forgotten_job_that_is_asked_for_is_an_invalid_one(slurm: SlurmLab) ->
 
 @pytest.mark.parametrize("argv", [("squeue", "-h", "-t", "all", "-o", "%i|%T"), ("squeue", "-t", "all", "--json")])
 @pytest.mark.parametrize("lie", ["duplicate-states", "out-of-order-states"])
-def test_old_states_come_again(slurm: SlurmLab, lie: str, argv: tuple[str, ...]) -> None:
+def test_old_states_are_shown_again(slurm: SlurmLab, lie: str, argv: tuple[str, ...]) -> None:
     liar = lying(slurm, lie, 0.7, 5)
     job = slurm.submit("true", *HELD)
     assert states_of(job, ask(liar, *argv).stdout.decode()) <= {"PENDING"}
@@ -157,7 +161,7 @@ def states_of(job: int, output: str) -> set[str]:
     return {state for number, state in (line.split("|") for line in output.splitlines()) if number == str(job)}
 
 
-def test_a_jobs_steps_are_forgotten_with_it(slurm_with_accounting: SlurmLab) -> None:
+def test_the_steps_of_a_forgotten_job_are_left_out_too(slurm_with_accounting: SlurmLab) -> None:
     lab = slurm_with_accounting
     job = lab.submit("srun true", "-J", "steps")
     lab.wait_for_job(job)
@@ -175,7 +179,7 @@ def test_a_jobs_steps_are_forgotten_with_it(slurm_with_accounting: SlurmLab) -> 
 
 
 @pytest.mark.parametrize("lie", ["forgotten-jobs", "duplicate-states", "out-of-order-states"])
-def test_lies_about_jobs_leave_the_configuration_alone(slurm: SlurmLab, lie: str) -> None:
+def test_lies_about_jobs_do_not_change_scontrol_show_config_or_partition(slurm: SlurmLab, lie: str) -> None:
     liar = lying(slurm, lie, 1.0, 1)
     shown = [ask(liar, "scontrol", "show", "partition", "--oneliner").stdout.decode() for _ in range(2)]
     assert shown == [slurm.run("scontrol", "show", "partition", "--oneliner").stdout] * 2
@@ -183,7 +187,7 @@ def test_lies_about_jobs_leave_the_configuration_alone(slurm: SlurmLab, lie: str
     assert [call.lie for call in liar.calls()] == [None] * 3
 
 
-def test_the_same_seed_tells_the_same_lies_and_another_seed_others(slurm: SlurmLab) -> None:
+def test_the_seed_decides_which_calls_are_lied_to(slurm: SlurmLab) -> None:
     def told(seed: int) -> list[int]:
         liar = lying(slurm, "errors", 0.5, seed)
         for _ in range(8):
@@ -195,13 +199,13 @@ def test_the_same_seed_tells_the_same_lies_and_another_seed_others(slurm: SlurmL
     assert 0 < len(first) < 8
 
 
-def test_all_commands_stand_in_front_of_the_real_ones(slurm: SlurmLab) -> None:
+def test_all_wrappers_come_before_the_real_commands_in_path(slurm: SlurmLab) -> None:
     liar = lying(slurm, "errors", 0.0, 1)
     found = [shutil.which(one, path=liar.environment()["PATH"]) for one in COMMANDS]
     assert found == [f"{liar.folder}/bin/{one}" for one in COMMANDS]
 
 
-def test_nobody_who_waits_to_lie_outlives_the_lab() -> None:
+def test_pending_late_submissions_end_with_the_lab() -> None:
     with SlurmLab(Configuration(nodes=1)) as lab:
         late = lying(lab, "accepted-late", 1.0, 1, late_s=600)
         assert ask(late, "sbatch", "--wrap=true").returncode == 1

@@ -1,4 +1,4 @@
-"""A run on Slurm from a login node: in the background, its manager killed, found again, and packed for support."""
+"""Runs on Slurm from a login node: dry, detached, resumed after a kill, and bundled for support."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def login(slurm: SlurmLab, tmp_path: Path) -> Bench:
 
 
 def ours(slurm: SlurmLab) -> list[str]:
-    """The numbers of Headway's jobs that wait or run."""
+    """Return the ids of Headway's waiting and running jobs."""
     rows = slurm.run("squeue", "-h", "-o", "%i %j").stdout.splitlines()
     return [row.split()[0] for row in rows if row.split()[1].startswith("headway-")]
 
 
-def test_a_dry_run_has_the_limits_of_the_cluster(login: Bench, slurm: SlurmLab) -> None:
+def test_a_dry_run_shows_the_limits_of_the_cluster(login: Bench, slurm: SlurmLab) -> None:
     foreseen = login.json("run", "-n", "--on", "slurm")
     assert not (login.directory / ".headway").exists(), "a dry run writes nothing"
     assert ours(slurm) == []
@@ -49,7 +49,7 @@ def test_a_dry_run_has_the_limits_of_the_cluster(login: Bench, slurm: SlurmLab) 
     assert {task["given"]["memory_bytes"] for task in foreseen["tasks"]} == {200_000_000}
 
 
-def test_a_killed_manager_finds_its_job_again(login: Bench, slurm: SlurmLab) -> None:
+def test_a_resumed_run_finds_the_job_of_its_killed_manager(login: Bench, slurm: SlurmLab) -> None:
     blocker = slurm.submit("sleep 3000", "-N8", "--exclusive")
     slurm.wait_for_job(blocker, "RUNNING")
     manager = login.json("run", "--on", "slurm", "--plan", "one-job", "--detach")["manager_pid"]
@@ -59,7 +59,7 @@ def test_a_killed_manager_finds_its_job_again(login: Bench, slurm: SlurmLab) -> 
     login.wait_for(lambda: login.json("status")["state"] == "interrupted", "the end of the manager")
     assert "lost its manager" in login.fails(4, "run", "--on", "slurm", "--detach")
     login.succeeds("resume", "--detach")
-    assert ours(slurm) == before, "the job that it had, and no other"
+    assert ours(slurm) == before, "resume keeps the job and submits no other"
     slurm.run("scancel", str(blocker))
     assert "flow, run 1: succeeded" in login.succeeds("attach")
     assert (login.directory / "3.txt").read_text() == "3\n"
@@ -75,7 +75,7 @@ def test_a_killed_manager_finds_its_job_again(login: Bench, slurm: SlurmLab) -> 
     assert any(name.endswith(f"slurm-{before[0]}.log") for name in names)
 
 
-def test_a_job_that_slurm_refuses_is_told_of_at_once(login: Bench, slurm: SlurmLab) -> None:
+def test_a_job_that_slurm_refuses_is_reported_at_once(login: Bench, slurm: SlurmLab) -> None:
     words = ("run", "--on", "slurm", "--sbatch=--licenses=moonlight:3")
     plain, detached = login.process(*words), login.process(*words, "--detach", "--again")
     assert plain.returncode == detached.returncode == 3, plain.stderr + detached.stderr

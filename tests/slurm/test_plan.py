@@ -1,4 +1,4 @@
-"""`headway plan W --on slurm`: the plans side by side, from the real queue, and nothing is submitted."""
+"""`headway plan W --on slurm` compares the plans on the real queue and submits nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FLOW = """
 
 @pytest.fixture
 def told(slurm: SlurmLab) -> Liar:
-    """A Slurm that tells the truth, and whose calls are counted."""
+    """A Slurm that never lies and whose calls are recorded."""
     return lying(slurm, "errors", 0.0, seed=1)
 
 
@@ -49,8 +49,8 @@ def planned(login: Bench, *words: str) -> dict[str, Any]:
     return answer
 
 
-def test_an_idle_queue_is_asked_and_not_touched(login: Bench, told: Liar, slurm: SlurmLab) -> None:
-    before = slurm.run("squeue", "-h", "--states=all", "-o", "%i").stdout.split()  # of earlier tests
+def test_planning_on_an_idle_queue_submits_nothing(login: Bench, told: Liar, slurm: SlurmLab) -> None:
+    before = slurm.run("squeue", "-h", "--states=all", "-o", "%i").stdout.split()  # jobs of earlier tests
     table = login.succeeds("plan", "workflow.yaml", "--on", "slurm", "--futures", "2")
     assert "makespan" in table
     assert "one-job-per-task" in table
@@ -63,25 +63,25 @@ def test_an_idle_queue_is_asked_and_not_touched(login: Bench, told: Liar, slurm:
     answer = planned(login)
     assert answer["probes"] <= 5
     assert (answer["machine"], answer["nodes_taken"], answer["jobs_waiting"]) == (8, 0, 0)
-    assert {plan["makespan_s"] for plan in answer["plans"]} == {1500.0}, "20 minutes, then 5, and no wait"
+    assert {plan["makespan_s"] for plan in answer["plans"]} == {1500.0}, "20 minutes, then 5 minutes, without a wait"
 
 
-def test_those_who_are_there_come_first(login: Bench, slurm: SlurmLab) -> None:
+def test_running_and_waiting_jobs_delay_the_plans(login: Bench, slurm: SlurmLab) -> None:
     first = slurm.submit("sleep 3000", "-N8", "--exclusive", "--time=60")
     slurm.wait_for_job(first, "RUNNING")
     second = slurm.submit("sleep 3000", "-N8", "--exclusive", "--time=30")
     answer = planned(login, "--plan", "one-job", "--plan", "headway", "--futures", "4")
     assert (answer["nodes_taken"], answer["jobs_waiting"]) == (8, 1)
     for plan in answer["plans"]:
-        assert 60 * 60 < plan["longest_s"] - 1500 <= 90 * 60, "as long as both have asked for"
-        assert plan["shortest_s"] < plan["longest_s"], "in other futures they take less"
+        assert 60 * 60 < plan["longest_s"] - 1500 <= 90 * 60, "at most the walltimes of both jobs"
+        assert plan["shortest_s"] < plan["longest_s"], "in other futures the jobs end before their walltimes"
     assert slurm.run("squeue", "-h", "-o", "%i").stdout.split() == [str(second), str(first)]
 
 
-def test_what_earlier_runs_taught_counts_for_more_than_hints(login: Bench) -> None:
+def test_run_times_from_earlier_runs_on_this_site_replace_hints(login: Bench) -> None:
     login.succeeds("run", *SMALL, "--quiet")
     (plan,) = planned(login, "--plan", "one-job", "--futures", "1")["plans"]
-    assert plan["makespan_s"] == 1500.0, "this machine is not that cluster"
+    assert plan["makespan_s"] == 1500.0, "runs on this machine say nothing about the cluster"
     login.succeeds("run", "--again", "--on", "slurm", "--quiet")
     assert {each["site"] for each in login.json("history")["categories"]} == {"lab", socket.gethostname()}
     (plan,) = planned(login, "--plan", "one-job", "--futures", "1")["plans"]
@@ -91,7 +91,7 @@ def test_what_earlier_runs_taught_counts_for_more_than_hints(login: Bench) -> No
     assert "nothing is known of how long 6 tasks will run: 10 minutes is assumed" in done.stderr
 
 
-def test_mistakes(login: Bench, tmp_path: Path) -> None:
+def test_wrong_options_are_refused(login: Bench, tmp_path: Path) -> None:
     assert "there is no partition moon" in login.fails(
         3, "plan", "workflow.yaml", "--on", "slurm", "--partition", "moon"
     )
@@ -119,7 +119,7 @@ def test_futures_are_the_same_for_the_same_seed() -> None:
     assert starts(1, 7) != starts(2, 7)
 
 
-def test_a_corrected_plan_as_jobs() -> None:
+def test_taken_nodes_are_expressed_as_running_jobs() -> None:
     plan = QueueRead(100.0, [100.0, 150.0, 200.0, 300.0], [2.0, 5.0, 3.0, 8.0])
-    assert _taken(plan, 8) == [(5, 200.0), (1, 50.0)], "what is taken later counts as taken until then"
+    assert _taken(plan, 8) == [(5, 200.0), (1, 50.0)], "nodes that are taken later count as taken until then"
     assert _taken(QueueRead(100.0, [100.0], [8.0]), 8) == []

@@ -1,5 +1,7 @@
-"""Runs on a real Slurm whose nodes are reached through Dask, while processes of the pool and a node are killed: nothing
-is lost, nothing succeeds twice, and nothing stays behind."""
+"""Runs on a real Slurm with connections through Dask, while a node or a process of the pool is killed.
+
+No task is lost, no task succeeds twice, and no process is left behind.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from tests.slurm.lab import SlurmLab
 from tests.slurm.processes import kill_all, mentioning, wait_until
 
 CHAINS = 4
-# As many tasks at a time as two nodes have cores; those of the middle are under way until somebody says go.
+# Each stage has as many tasks as two nodes have cores. The middle tasks run until the test creates the file `go`.
 WORKFLOW = """
 name: chains
 tasks:
@@ -48,7 +50,7 @@ tasks:
     outputs: ["last-{n}"]
     resources: {cores: 1, memory: 100 MB}
 """
-# The killer looks for the supervisor among its forebears.
+# The killer task finds the supervisor among its ancestor processes.
 KILLER = """
 name: killer
 tasks:
@@ -78,20 +80,20 @@ def under_way(flow: SlurmFlow) -> int:
 
 
 def scheduler_of(flow: SlurmFlow) -> int | None:
-    """The process id of the run's scheduler, if it lives."""
+    """Return the process id of the run's Dask scheduler, or None if it is not running."""
     words = locks.holder(flow.directory / ".headway/runs/1/pool" / LOCK)
     return int(words.split()[1]) if words else None
 
 
 def processes_of(flow: SlurmFlow, module: str) -> list[int]:
-    """Those processes that were started for a flow's directory and run a module of ours."""
+    """Return the processes that run a module of Headway for the flow's directory."""
     return [pid for pid in sorted(mentioning(flow.directory)) if module.encode() in words_of(pid)]
 
 
 def words_of(pid: int) -> list[bytes]:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:  # it has ended meanwhile
+    except OSError:  # the process has ended meanwhile
         return []
 
 
@@ -130,17 +132,20 @@ def kill_node(flow: SlurmFlow, run: subprocess.Popen[bytes]) -> subprocess.Popen
 KILLS: dict[str, Callable[[SlurmFlow, subprocess.Popen[bytes]], subprocess.Popen[bytes]]] = {
     "node": kill_node,
     "scheduler": kill_scheduler,
-    "carrier": kill_relay,
+    "relay": kill_relay,
     "supervisor": kill_supervisor,
     "manager and scheduler": kill_manager_and_scheduler,
 }
 LOSES_A_NODE = ("node", "supervisor")
-IN_TURN = (("node",), tuple(who for who in KILLS if who != "node"))  # Slurm takes half a minute to notice that one
+IN_TURN = (
+    ("node",),
+    tuple(who for who in KILLS if who != "node"),
+)  # first the node: Slurm needs half a minute to notice its death
 
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[SlurmLab]:
-    """Two nodes for every run."""
+    """A Slurm with two nodes for each run."""
     require_slurm()
     with SlurmLab(Configuration(nodes=2 * len(KILLS) + 2, cpus=2, memory_mb=4000)) as lab:
         yield lab
@@ -150,7 +155,7 @@ def lab() -> Iterator[SlurmLab]:
 def killer(
     lab: SlurmLab, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[SlurmFlow, subprocess.Popen[bytes]]]:
-    """A run with a task that kills its supervisor each time; it goes on beside the others."""
+    """Start a run with a task that kills its supervisor at every attempt; it runs beside the other runs."""
     flow = SlurmFlow(lab, tmp_path_factory.mktemp("killer"), KILLER)
     run = flow.begin("--plan", "one-job", "--keep-going")
     yield flow, run
@@ -161,7 +166,7 @@ def killer(
 def flows(
     lab: SlurmLab, killer: tuple[SlurmFlow, subprocess.Popen[bytes]], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, SlurmFlow]]:
-    """For each of them a run in which it was killed; side by side, each on two nodes of its own."""
+    """Finish one run for each kind of kill, side by side, each on its own two nodes."""
     runs: dict[str, subprocess.Popen[bytes]] = {}
     flows = {who: SlurmFlow(lab, tmp_path_factory.mktemp("pool"), WORKFLOW) for who in KILLS}
     try:
@@ -183,24 +188,24 @@ def flows(
 
 
 @pytest.mark.parametrize("who", KILLS)
-def test_killed_in_a_run(flows: dict[str, SlurmFlow], who: str) -> None:
+def test_a_run_succeeds_despite_a_kill(flows: dict[str, SlurmFlow], who: str) -> None:
     flow = flows[who]
     flow.check(3 * CHAINS)
     lost = [record for record in flow.records() if isinstance(record, NodeLost)]
     assert bool(lost) == (who in LOSES_A_NODE)
     assert len(flow.executed()) == 3 * CHAINS
-    if not lost:  # no command ran twice, whoever had to say it again
+    if not lost:  # messages may be repeated, but no command may run twice
         assert set(flow.executed().values()) == {1}
 
 
 @pytest.mark.parametrize("who", KILLS)
-def test_nothing_of_the_pool_stays_behind(flows: dict[str, SlurmFlow], who: str) -> None:
+def test_no_process_of_the_pool_survives_the_run(flows: dict[str, SlurmFlow], who: str) -> None:
     flow = flows[who]
     wait_until(lambda: scheduler_of(flow) is None, "the scheduler to leave")
     wait_until(lambda: not mentioning(flow.directory), "all of the run's processes to leave")
 
 
-def test_a_task_that_kills_five_supervisors_is_stopped_and_named(
+def test_a_task_that_kills_five_supervisors_is_given_up_and_named(
     killer: tuple[SlurmFlow, subprocess.Popen[bytes]],
 ) -> None:
     flow, run = killer
@@ -209,7 +214,7 @@ def test_a_task_that_kills_five_supervisors_is_stopped_and_named(
     given_up = [record for record in flow.records() if isinstance(record, GiveUp)]
     assert [record.task for record in given_up] == ["killer"]
     assert given_up[0].why.rule == "kills-nodes"
-    # One of them may have died with others on it; from the second on it runs alone.
+    # At the first death, other tasks may have run on the same node; from the second attempt on, the task runs alone.
     assert len([record for record in flow.records() if isinstance(record, NodeLost)]) in (5, 6, 7)
     assert "killer: 5 nodes died while it alone was running there" in " ".join(flow.output().split())
     assert flow.successes() == {"other[1]": 1, "other[2]": 1}

@@ -1,4 +1,4 @@
-"""Whole runs on a real Slurm: every plan, files of a run, ways to stop one."""
+"""Whole runs on a real Slurm: every plan, the files of a run, and ways to stop a run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ tasks:
 
 @pytest.fixture(scope="module")
 def flows(slurm_of_session: SlurmLab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, SlurmFlow]:
-    """A run under every plan, all at once: some of their jobs have to wait."""
+    """Finish a run under every plan, all at once; some of their jobs have to wait in the queue."""
     slurm_of_session.tidy()
     flows = {plan: SlurmFlow(slurm_of_session, tmp_path_factory.mktemp(plan)) for plan in sorted(PLANS)}
     runs = {plan: flow.begin("--plan", plan) for plan, flow in flows.items()}
@@ -41,7 +41,7 @@ def flows(slurm_of_session: SlurmLab, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.mark.parametrize("plan", sorted(PLANS))
-def test_every_plan(flows: dict[str, SlurmFlow], plan: str) -> None:
+def test_the_workflow_succeeds_under_every_plan(flows: dict[str, SlurmFlow], plan: str) -> None:
     flow = flows[plan]
     assert flow.total() == STAGES_TOTAL
     flow.check()
@@ -49,14 +49,14 @@ def test_every_plan(flows: dict[str, SlurmFlow], plan: str) -> None:
     assert {launch.node.partition("#")[0] for launch in flow.launches()} <= set(flow.lab.nodes)
 
 
-def test_how_often_slurm_was_asked_is_counted_and_shown(flows: dict[str, SlurmFlow]) -> None:
+def test_calls_to_slurm_are_counted_and_shown(flows: dict[str, SlurmFlow]) -> None:
     flow = flows["per-stage"]
     [counted] = [record for record in flow.records() if isinstance(record, CallsCounted)]
     assert counted.calls["sbatch"] >= len(flow.submitted()) == 3
     assert f"3 jobs; Slurm was asked {sum(counted.calls.values())} times: " in flow.output()
 
 
-def test_nothing_of_a_run_is_for_others_to_read(flows: dict[str, SlurmFlow]) -> None:
+def test_the_files_of_jobs_are_private(flows: dict[str, SlurmFlow]) -> None:
     jobs = flows["headway"].directory / ".headway/runs/1/jobs"
     closed = [jobs, *(path for path in jobs.rglob("*") if path.is_dir())]
     assert len(closed) > 3
@@ -66,8 +66,8 @@ def test_nothing_of_a_run_is_for_others_to_read(flows: dict[str, SlurmFlow]) -> 
     assert not [path for path in inside if stat.S_IMODE(path.stat().st_mode) & 0o077]
 
 
-def test_ctrl_c_once_lets_tasks_end(slurm: SlurmLab, tmp_path: Path) -> None:
-    """And starts none that wait."""
+def test_one_ctrl_c_lets_running_tasks_end(slurm: SlurmLab, tmp_path: Path) -> None:
+    """The running tasks are the last of this workflow, so the run succeeds."""
     flow = SlurmFlow(slurm, tmp_path, LONG.replace("sleep 600", "sleep 3"))
     run = flow.begin()
     wait_until(lambda: len(flow.launches()) == 3, "both to run")
@@ -77,7 +77,7 @@ def test_ctrl_c_once_lets_tasks_end(slurm: SlurmLab, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["ctrl-c", "cancel"])
-def test_stopped_at_once(slurm: SlurmLab, tmp_path: Path, how: str) -> None:
+def test_cancel_or_a_second_ctrl_c_stops_a_run_at_once(slurm: SlurmLab, tmp_path: Path, how: str) -> None:
     flow = SlurmFlow(slurm, tmp_path, LONG)
     run = flow.begin()
     wait_until(lambda: len(flow.launches()) == 3, "both to run")
@@ -85,14 +85,16 @@ def test_stopped_at_once(slurm: SlurmLab, tmp_path: Path, how: str) -> None:
         flow.headway("cancel")
     else:
         run.send_signal(signal.SIGINT)
-        wait_until(lambda: any(isinstance(record, UserCancel) for record in flow.records()), "the first to be heard")
+        wait_until(
+            lambda: any(isinstance(record, UserCancel) for record in flow.records()), "the first Ctrl-C to be recorded"
+        )
         run.send_signal(signal.SIGINT)
     assert run.wait(PATIENCE_S) != 0
     flow.check_queue()
     assert [one.ending for one in flow.outcomes()] == [Ending.SUCCESS, Ending.CANCELLED, Ending.CANCELLED]
 
 
-def test_cancelled_without_a_manager(slurm: SlurmLab, tmp_path: Path) -> None:
+def test_cancel_works_without_a_manager(slurm: SlurmLab, tmp_path: Path) -> None:
     flow = SlurmFlow(slurm, tmp_path, LONG)
     run = flow.begin()
     wait_until(lambda: len(flow.launches()) == 3, "both to run")

@@ -1,5 +1,7 @@
-"""Runs on a real Slurm while processes, nodes, jobs and the controller die: nothing is lost, and nothing succeeds
-twice."""
+"""Runs on a real Slurm while processes, nodes, jobs and the controller die.
+
+No task is lost, and no task succeeds twice.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from tests.slurm.flows import SlurmFlow
 from tests.slurm.lab import SlurmLab
 from tests.slurm.processes import kill_jobs, of_jobs, wait_until
 
-# So long that some of it is under way when something dies, on nodes that are six times two cores.
+# Enough work that tasks are still running at the time of a kill, on six nodes of two cores.
 WIDE = """
 name: wide
 tasks:
@@ -45,7 +47,7 @@ def wide(tasks: int, seconds: float) -> str:
 
 @pytest.fixture(scope="module")
 def small_slurm() -> Iterator[SlurmLab]:
-    """Six nodes of two cores."""
+    """A Slurm with six nodes of two cores."""
     require_slurm()
     with SlurmLab(Configuration(nodes=6, cpus=2, memory_mb=4000)) as lab:
         yield lab
@@ -58,7 +60,7 @@ def lab(small_slurm: SlurmLab) -> SlurmLab:
 
 
 def processes(flow: SlurmFlow, module: str) -> list[int]:
-    """Those processes of a flow's jobs that run a module of ours."""
+    """Return the processes of the flow's jobs that run a module of Headway."""
     found = []
     for pid in of_jobs(flow.lab.root):
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if os.path.exists(f"/proc/{pid}") else []
@@ -68,7 +70,7 @@ def processes(flow: SlurmFlow, module: str) -> list[int]:
 
 
 def kill_controller(flow: SlurmFlow) -> None:
-    """With all that it knows of a job on disk, since it saves that some seconds late."""
+    """Kill the controller after it has saved what it knows of the job, which takes it some seconds."""
     at = time.time()
     number = flow.job_number(flow.submitted()[0])
     flow.lab.run("scontrol", "update", f"jobid={number}", "comment=save-it")
@@ -84,7 +86,7 @@ def finish(flow: SlurmFlow, run: subprocess.Popen[bytes], tasks: int) -> None:
 
 
 @pytest.mark.parametrize("who", ["supervisor", "file_relay", "node"])
-def test_a_process_on_a_node_is_killed(lab: SlurmLab, tmp_path: Path, who: str) -> None:
+def test_a_run_survives_the_kill_of_a_process_on_a_node(lab: SlurmLab, tmp_path: Path, who: str) -> None:
     flow = SlurmFlow(lab, tmp_path, wide(24, 1))
     run = flow.begin("--plan", "big-job", "--lines", "files")
     flow.wait(run, 3)
@@ -94,7 +96,7 @@ def test_a_process_on_a_node_is_killed(lab: SlurmLab, tmp_path: Path, who: str) 
     assert bool(lost) == (who != "file_relay")
 
 
-def test_a_node_dies(lab: SlurmLab, tmp_path: Path) -> None:
+def test_a_run_survives_the_death_of_a_node(lab: SlurmLab, tmp_path: Path) -> None:
     flow = SlurmFlow(lab, tmp_path, wide(24, 1))
     run = flow.begin("--plan", "big-job")
     flow.wait(run, 3)
@@ -102,17 +104,17 @@ def test_a_node_dies(lab: SlurmLab, tmp_path: Path) -> None:
     finish(flow, run, 24)
 
 
-def test_the_controller_is_away_for_a_while(lab: SlurmLab, tmp_path: Path) -> None:
+def test_a_run_survives_a_short_outage_of_the_controller(lab: SlurmLab, tmp_path: Path) -> None:
     flow = SlurmFlow(lab, tmp_path, wide(24, 5))
     run = flow.begin("--plan", "big-job")
     wait_until(lambda: len(flow.launches()) == 12, "tasks on all nodes")
     kill_controller(flow)
-    flow.wait(run, 12)  # what has its nodes goes on
+    flow.wait(run, 12)  # tasks on nodes that the run already holds go on
     lab.start_controller()
     finish(flow, run, 24)
 
 
-def test_somebody_cancels_a_job(lab: SlurmLab, tmp_path: Path) -> None:
+def test_a_run_survives_an_scancel_of_its_job(lab: SlurmLab, tmp_path: Path) -> None:
     flow = SlurmFlow(lab, tmp_path, wide(24, 1))
     run = flow.begin("--plan", "big-job")
     flow.wait(run, 3)
@@ -121,7 +123,7 @@ def test_somebody_cancels_a_job(lab: SlurmLab, tmp_path: Path) -> None:
     assert {outcome.ending for outcome in flow.outcomes()} <= {Ending.SUCCESS, Ending.CANCELLED}
 
 
-def test_a_task_runs_out_of_memory(lab: SlurmLab, tmp_path: Path) -> None:
+def test_a_task_that_ran_out_of_memory_is_retried_in_the_same_job(lab: SlurmLab, tmp_path: Path) -> None:
     workflow = """
 name: greedy
 tasks:
@@ -138,15 +140,15 @@ tasks:
     assert len(flow.submitted()) == 1
 
 
-# --- what takes more than a minute: it begins before all other tests, and is looked at after them ---
+# --- runs of more than a minute: they start before all other tests and are checked after them ---
 
 
 @pytest.fixture(scope="module", autouse=True)
 def without_controller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Going]]:
-    """Two runs whose controller dies and is away for a minute.
+    """Start two runs whose controller dies and is restarted after a minute.
 
-    Meanwhile the tasks of one are done, so that its job ends and another is asked for. The job of the other dies with
-    all that it has on its node, so that nobody tells of it.
+    During the outage, the tasks of the first run end, so its job ends and the run requests another one. All processes
+    of the second run's job are killed, so nothing reports the end of that job.
     """
     require_slurm()
     workflow = """
@@ -165,26 +167,26 @@ tasks:
     outputs: [total]
 """
     with SlurmLab(Configuration(nodes=2, cpus=2, memory_mb=4000, min_job_age_s=3600)) as lab:
-        places = {job: tmp_path_factory.mktemp(job) for job in ("ends", "dies")}
-        flows = {job: SlurmFlow(lab, place, workflow) for job, place in places.items()}
+        directories = {job: tmp_path_factory.mktemp(job) for job in ("ends", "dies")}
+        flows = {job: SlurmFlow(lab, directory, workflow) for job, directory in directories.items()}
         going = {job: (flow, flow.begin("--plan", "per-stage")) for job, flow in flows.items()}
         wait_until(lambda: all(len(flow.executed()) == 2 for flow in flows.values()), "the tasks to begin")
         kill_controller(flows["dies"])
         kill_jobs(lab.root, flows["dies"].nodes()[0].node.partition("#")[0])
-        for place in places.values():
-            (place / "executions.enough").touch()
+        for directory in directories.values():
+            (directory / "executions.enough").touch()
         comes_back = threading.Timer(60, lab.start_controller)
         comes_back.start()
         yield going
         comes_back.cancel()
         comes_back.join()
         for _, run in going.values():
-            run.kill()  # if nobody waited for it
+            run.kill()  # in case no test waited for it
 
 
 @pytest.fixture(scope="module", autouse=True)
 def cut_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Going]:
-    """A run with a job that is too short: Slurm's shortest is a minute."""
+    """Start a run whose job is too short: one minute, the shortest walltime in Slurm."""
     require_slurm()
     workflow = """
 name: longer than thought
@@ -199,11 +201,11 @@ tasks:
         wait_until(lambda: bool(flow.launches()), "the task to begin")
         lab.run("scontrol", "update", f"jobid={flow.job_number(flow.submitted()[0])}", "timelimit=1")
         yield flow, run
-        run.kill()  # if nobody waited for it
+        run.kill()  # in case no test waited for it
 
 
-def test_a_job_ends_before_its_tasks(cut_off: Going) -> None:
-    """They run again, and it is not held against them: this one may not fail even once."""
+def test_tasks_cut_off_by_the_end_of_their_job_run_again(cut_off: Going) -> None:
+    """The lost attempt does not count as a failure: this task may not fail even once."""
     flow, run = cut_off
     flow.await_end(run)
     flow.check(1)
@@ -212,7 +214,7 @@ def test_a_job_ends_before_its_tasks(cut_off: Going) -> None:
 
 
 @pytest.mark.parametrize("job", ["ends", "dies"])
-def test_the_controller_is_away_for_a_minute(without_controller: dict[str, Going], job: str) -> None:
+def test_a_run_survives_a_controller_outage_of_a_minute(without_controller: dict[str, Going], job: str) -> None:
     flow, run = without_controller[job]
     flow.await_end(run)
     flow.check(3)

@@ -1,4 +1,4 @@
-"""Runs on a Slurm whose commands lie: they end well all the same."""
+"""Runs on a Slurm whose commands lie: they still succeed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tests.slurm.flows import STAGES_TOTAL, SlurmFlow
 from tests.slurm.lab import SlurmLab
 from tests.slurm.lies import LIES, Liar, lying
 
-# How often each lie is told, by which seed, and to which plan. By these seeds a submission is lied about, and no more
-# than one that was lost: such a one is sent again after a minute.
+# Rate, seed and plan for each lie. With these seeds at least one submission is lied to, and at most one submission is
+# lost, because a lost submission is repeated only after a minute.
 TOLD = {
     "hangs": (0.2, 138, "big-job"),
     "hangs-after-acting": (0.2, 31, "per-stage"),
@@ -25,7 +25,10 @@ TOLD = {
 
 @pytest.fixture(scope="module")
 def flows(slurm_of_session: SlurmLab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[SlurmFlow, Liar]]:
-    """For each lie a run that was told it; all at once. A command that hangs gives up before we do: that is shorter."""
+    """Finish one run for each lie, all at once.
+
+    Hanging commands end before Headway's own timeout, to keep the test short.
+    """
     slurm_of_session.tidy()
     flows: dict[str, tuple[SlurmFlow, Liar]] = {}
     runs = {}
@@ -40,7 +43,7 @@ def flows(slurm_of_session: SlurmLab, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_slurm_that_lies(flows: dict[str, tuple[SlurmFlow, Liar]], lie: str) -> None:
+def test_a_run_survives_each_lie(flows: dict[str, tuple[SlurmFlow, Liar]], lie: str) -> None:
     flow, liar = flows[lie]
     liar.wait_for_late_jobs()
     assert any(call.lie for call in liar.calls())

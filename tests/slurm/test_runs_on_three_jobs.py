@@ -1,4 +1,4 @@
-"""Several live allocations are one pool."""
+"""The nodes of several allocations form one pool."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ tasks:
 
 
 class ThreeJobs(Planner):
-    """Three jobs of two nodes at the beginning, and no more."""
+    """Submit three jobs of two nodes at the beginning, and no others."""
 
     name = "three-jobs"
 
@@ -46,7 +46,7 @@ class ThreeJobs(Planner):
         return [Submit(now, tag, view.request(2, 600.0), why) for tag in tags]
 
 
-def test_one_of_three_jobs_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_on_three_jobs_survives_the_loss_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_slurm()
     monkeypatch.setitem(PLANS, ThreeJobs.name, Plan(ThreeJobs.name, "", ThreeJobs))
     with SlurmLab(Configuration(nodes=6, cpus=2, memory_mb=4000)) as lab:
@@ -64,12 +64,12 @@ def test_one_of_three_jobs_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert not run.is_alive()
         flow.check(TASKS)
     names = {record.node: record.tag for record in flow.nodes()}
-    assert {name.partition("#")[0] for name in names} == set(lab.nodes)  # by Slurm's names, not the host's
+    assert {name.partition("#")[0] for name in names} == set(lab.nodes)  # Slurm's node names, not the host's name
     assert {name.partition("#")[2]: tag for name, tag in names.items()} == dict(
         zip("123", flow.submitted(), strict=True)
     )
     records = flow.records()
     ended = [at for at, one in enumerate(records) if isinstance(one, JobState) and one.tag == first][-1]
     later = {one.tag for one in flow.launches() if one.at > records[ended].at}
-    assert later, "it was cancelled too late"
+    assert later, "no task started after the cancel: it came too late"
     assert later <= set(flow.submitted()[1:])

@@ -72,8 +72,10 @@ def test_an_mpi_program_runs_on_whole_nodes_of_one_job(flows: dict[str, SlurmFlo
     assert [launch.resources.cores] * 2 == [capacity[name] for name in spanned]
 
 
-def test_of_one_whose_supervisor_was_killed_nothing_is_left_on_any_node(slurm: SlurmLab, tmp_path: Path) -> None:
-    """Its `srun` is killed with it, and on another host nobody would find what that started by its environment."""
+def test_killing_the_supervisor_of_a_spanning_task_ends_its_processes_on_all_nodes(
+    slurm: SlurmLab, tmp_path: Path
+) -> None:
+    """The supervisor's `srun` must be killed too: its processes on other hosts cannot be found by their environment."""
     begun = tmp_path / "begun"
     workflow = """
 name: orphaned
@@ -92,7 +94,7 @@ tasks:
     first = f"echo $$ >> {begun}; trap '' TERM; while :; do sleep 1; done"
     (flow.directory / "rank.sh").write_text(f"if [ $HEADWAY_TRY = 2 ]; then {again}; fi; {first}")
     run = flow.begin("--plan", "big-job")
-    wait_until(lambda: begun.exists() and len(begun.read_text().split()) == 2, "both to begin")
+    wait_until(lambda: begun.exists() and len(begun.read_text().split()) == 2, "both ranks to start")
     node = flow.launches()[-1].node.partition("#")[0]
     [lock] = flow.directory.glob(f".headway/runs/*/jobs/*/nodes/{node}/lock")
     os.kill(int(lock.read_text()), signal.SIGKILL)
@@ -101,7 +103,7 @@ tasks:
     assert len(flow.submitted()) == 1
 
 
-def test_more_nodes_than_there_are(slurm: SlurmLab, tmp_path: Path) -> None:
+def test_a_task_that_needs_more_nodes_than_the_cluster_has_fails(slurm: SlurmLab, tmp_path: Path) -> None:
     flow = SlurmFlow(slurm, tmp_path, "name: wide\ntasks: {wide: {run: echo, resources: {nodes: 100}}}\n")
     flow.await_end(flow.begin(), code=1)
     assert "it needs 100 nodes, and one task can have 8 nodes here" in flow.output()
