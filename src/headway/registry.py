@@ -7,6 +7,7 @@ word only on new names: it cannot replace what is built in.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
@@ -17,8 +18,12 @@ Thing = TypeVar("Thing")
 
 def with_plugins(group: str, built_in: Mapping[str, Thing]) -> dict[str, Thing]:
     """Return the built-in things of a group and all that plugins add to it, by name."""
-    added = {entry.name: _load(entry) for entry in entry_points(group=group) if entry.name not in built_in}
-    return {**built_in, **added}
+    return {**_plugins(group), **built_in}
+
+
+@cache
+def _plugins(group: str) -> dict[str, Any]:
+    return {entry.name: _load(entry) for entry in entry_points(group=group)}
 
 
 def added_names(group: str) -> list[str]:

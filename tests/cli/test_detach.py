@@ -127,14 +127,21 @@ def test_a_dry_run_cannot_be_detached(bench: Bench) -> None:
 
 def test_the_log_has_the_level_that_was_asked_for(bench: Bench) -> None:
     """The option, the variable and the settings file reach the background manager and its supervisors."""
-    bench.write("name: probe\ntasks:\n  a: {run: echo $HEADWAY_LOG_LEVEL}\n")
+    bench.write("name: probe\ntasks:\n  a: {run: echo level=$HEADWAY_LOG_LEVEL}\n")
     bench.write('log-level = "debug"\n', "headway.toml")
     assert "is not a log level; choose one of debug" in bench.fails(2, "run", "--detach", HEADWAY_LOG_LEVEL="loud")
-    for words, environment, level in (
-        ((), {}, "debug"),
-        ((), {"HEADWAY_LOG_LEVEL": "info"}, "info"),
-        (("--log-level", "error"), {"HEADWAY_LOG_LEVEL": "info"}, "error"),
+    for number, (words, environment, levels) in enumerate(
+        (
+            ((), {}, {"DEBUG", "INFO"}),
+            ((), {"HEADWAY_LOG_LEVEL": "info"}, {"INFO"}),
+            (("--log-level", "error"), {"HEADWAY_LOG_LEVEL": "info"}, set()),
+        ),
+        start=1,
     ):
         bench.succeeds("run", "--detach", "--again", *words, *SMALL, **environment)
         bench.succeeds("attach", "-q")
-        assert bench.json("logs", "a")["stdout"].strip() == level
+        assert bench.json("logs", "a")["stdout"].strip() == "level=", "tasks do not inherit it"
+        folder = bench.directory / ".headway" / "runs" / str(number)
+        logs = [folder / "manager.log", *folder.glob("jobs/*/log")]
+        written = "".join(log.read_text() for log in logs)
+        assert {level for level in ("DEBUG", "INFO") if f" {level} " in written} == levels

@@ -45,7 +45,7 @@ def test_policies_are_all_listed_with_their_defaults() -> None:
     assert {"max-seen", "user", "whole-machine"} <= sizers.keys()
     assert [name for name, each in sizers.items() if each["default"]] == ["ladder"]
     assert [each["name"] for each in found["orders"] if each["default"]] == [DEFAULT_ORDER]
-    assert [each["name"] for each in found["plans"]] == sorted(PLANS)
+    assert {each["name"] for each in found["plans"]} >= set(PLANS), "plugins may add some"
     assert not any(each["default"] for each in found["plans"]), "by default they are compared"
     assert [each["name"] for each in found["waits"]] == sorted(WAITS)
     assert not any(each["default"] for each in found["waits"]), "by default they are compared, too"
@@ -54,7 +54,7 @@ def test_policies_are_all_listed_with_their_defaults() -> None:
     assert "(default)" in text
     assert "whole-machine" in text
     assert "one-job-per-task" in text
-    assert "The scheduler's own plan, taken at its word." in text
+    assert "scheduler-estimate" in text
 
 
 def test_doctor_says_how_tasks_are_measured(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_no_connection_stays_open(server: PostgresServer) -> None:
 def test_a_restart_of_the_server_between_transactions_does_no_harm(server: PostgresServer) -> None:
     history = open_history(server.url)
     server.stop()
-    with pytest.raises(SiteError, match=r"cannot write the history: .* failed: No such file or directory; see to"):
+    with pytest.raises(SiteError, match=r"cannot write the history: .* failed: No such file or directory; check"):
         history.add("here", "flow", [observation()])
     server.start()
     history.add("here", "flow", [observation()])

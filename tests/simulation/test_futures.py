@@ -79,7 +79,7 @@ def test_any_time_has_a_future(seed: int, share: float) -> None:
 def test_jobs_from_outside_have_no_other_future() -> None:
     queue = BatchQueue(4, CONSERVATIVE)
     queue.submit(1, 10.0)
-    with pytest.raises(ValueError, match="outside"):
+    with pytest.raises(ValueError, match="foreign jobs"):
         queue.with_future(np.empty((4, 0)), lambda req, elapsed: req)
 
 

@@ -76,17 +76,21 @@ def is_alive(pid: int) -> bool:
     return _parent(pid) is not None
 
 
-def kill_all(pids: Iterable[int]) -> None:
+def kill_all(pids: Iterable[int], how: signal.Signals = signal.SIGKILL) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, how)
 
 
 def kill_jobs(root: Path, node: str | None = None) -> None:
-    """Kill all processes of a Slurm's jobs, on one node or on all, including those started meanwhile."""
+    """Kill all processes of a Slurm's jobs, on one node or on all, including those started meanwhile.
+
+    All of them are stopped first, so that none sees the death of another, as when a node loses its power.
+    """
 
     def gone() -> bool:
         alive = of_jobs(root, node)
+        kill_all(alive, signal.SIGSTOP)
         kill_all(alive)
         return not alive
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import TypeVar
 
 from headway.engine.engine import Engine
@@ -53,7 +52,6 @@ def orders() -> dict[str, type[Order]]:
     return with_plugins("headway.orders", ORDERS)
 
 
-@cache
 def plans() -> dict[str, Plan]:
     """Every plan by name. A plugin is a `Plan`, or makes a planner from an estimate of run times."""
     found = with_plugins("headway.planners", PLANS)
