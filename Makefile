@@ -14,6 +14,7 @@ run: $(VENV)/.run
 
 test: $(VENV)/.dev lint
 	@tests/packages.sh
+	@$(BIN)/headway simulate lublin --jobs 10 --machine 8 >/dev/null  # compiles the queue once, not in every worker
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=25
 
 lint: $(VENV)/.dev
