@@ -14,7 +14,10 @@ run: $(VENV)/.run
 
 test: $(VENV)/.dev lint
 	@tests/packages.sh
-	@$(BIN)/headway simulate lublin --jobs 10 --machine 8 >/dev/null  # compiles the queue once, not in every worker
+	@# Compile the kernels once, not in every worker at the same time.
+	@$(BIN)/headway generate montage --tasks 60 --output $(VENV)/montage.json --force --json >/dev/null
+	@$(BIN)/headway simulate lublin --jobs 10 --machine 8 >/dev/null
+	@$(BIN)/headway simulate lublin --jobs 10 --machine 8 --workflow $(VENV)/montage.json --plan headway >/dev/null
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=25
 
 lint: $(VENV)/.dev

@@ -16,7 +16,7 @@ from headway.model.records import Decision, Event, Finish, JobState, Launch, Nod
 from tests.slurm.lab import SlurmLab
 from tests.slurm.processes import wait_until
 
-PATIENCE_S = 300.0
+PATIENCE_S = 900.0
 
 STAGES = """
 name: stages
