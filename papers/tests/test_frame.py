@@ -11,6 +11,7 @@ from zipfile import ZipFile
 import click
 import pytest
 from click.testing import CliRunner
+from hatchling.builders.wheel import WheelBuilder
 from msgspec import Struct
 
 from headway.model.errors import InputError
@@ -174,7 +175,6 @@ def test_the_papers_distribution_says_what_it_adds() -> None:
 
 
 def test_the_papers_wheel_builds(tmp_path: Path) -> None:
-    wheel_builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder
-    (wheel,) = wheel_builder(str(REPOSITORY / "papers")).build(directory=str(tmp_path), versions=["standard"])
+    (wheel,) = WheelBuilder(str(REPOSITORY / "papers")).build(directory=str(tmp_path), versions=["standard"])
     names = ZipFile(wheel).namelist()
     assert "headway_papers/frame/report.py" in names and not [name for name in names if name.startswith("headway/")]

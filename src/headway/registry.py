@@ -1,7 +1,7 @@
 """Find what other distributions add to Headway through entry points.
 
-Each kind of thing that can be added has a group of entry points and a table of built-in things. A plugin has the last
-word only on new names: it cannot replace what is built in.
+Each kind of thing that can be added has a group of entry points and a table of built-in things. A plugin adds
+new names; it cannot replace what is built in.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ Thing = TypeVar("Thing")
 
 
 def with_plugins(group: str, built_in: Mapping[str, Thing]) -> dict[str, Thing]:
-    """Return the built-in things of a group and all that plugins add to it, by name."""
-    return {**_plugins(group), **built_in}
+    """Return the built-in things of a group, then all that plugins add to it, by name."""
+    return {**built_in, **{name: plugin for name, plugin in _plugins(group).items() if name not in built_in}}
 
 
 @cache

@@ -50,7 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     **{module: set() for module in SMALL},
     "registry": {"model"},
     "plugins": {"model", "formats", "clusters", *POLICIES},
-    "cli": {"version", "log_setup", "model", "report", "api"},
+    "cli": {"version", "log_setup", "registry", "model", "report", "api"},
     "integrations": {"version", "log_setup", "model", "report", "api"},
     "__init__": {"version", "model", "integrations", "api"},
     "__main__": {"cli"},

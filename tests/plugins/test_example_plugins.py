@@ -97,11 +97,13 @@ def test_a_plugin_that_fails_to_load_is_named(tmp_path: Path) -> None:
     info = tmp_path / "site" / "broken-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[headway.orders]\nbroken = no_such_module:Order\n")
+    broken = "broken = no_such_module:Thing\n"
+    (info / "entry_points.txt").write_text(f"[headway.orders]\n{broken}\n[headway.verbs]\n{broken}")
     flow = Flow(tmp_path, TASKS)
-    error = flow.headway("run", PYTHONPATH=str(tmp_path / "site"), code=2).stderr
-    assert "the plugin 'broken' of broken 1.0 cannot be loaded: ModuleNotFoundError" in error
-    assert error.count("\n") == 1
+    for verb in ("run", "broken"):
+        error = flow.headway(verb, PYTHONPATH=str(tmp_path / "site"), code=2).stderr
+        assert "the plugin 'broken' of broken 1.0 cannot be loaded: ModuleNotFoundError" in error
+        assert error.count("\n") == 1
 
 
 def test_the_papers_package_adds_its_command_by_an_entry_point() -> None:

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NoReturn
 
 import click
 
 from headway.api.complaints import line_and_code
 from headway.model.errors import HeadwayError
+from headway.registry import added_names, with_plugins
 from headway.report.streams import silence
 
 INTERRUPTED = 130
@@ -45,28 +45,26 @@ VERBS = {
 }
 
 
-def plugin_verbs() -> dict[str, EntryPoint]:
-    """Return the verbs that other installed distributions add, by name."""
-    return {plugin.name: plugin for plugin in entry_points(group="headway.verbs")}
+PLUGINS = "headway.verbs"  # the entry points of verbs that other distributions add
 
 
 class Verbs(click.Group):
     """A group of commands whose modules are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*VERBS, *plugin_verbs()]
+        return [*VERBS, *added_names(PLUGINS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
-            plugin = plugin_verbs().get(cmd_name)
-            return plugin.load() if plugin else None
+            plugins: dict[str, click.Command] = with_plugins(PLUGINS, {})
+            return plugins.get(cmd_name)
         command: click.Command = import_module(f"headway.cli.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            added = [(name, str(plugin.load().short_help)) for name, plugin in plugin_verbs().items()]
-            formatter.write_dl([*VERBS.items(), *added])
+            plugins: dict[str, click.Command] = with_plugins(PLUGINS, {})
+            formatter.write_dl([*VERBS.items(), *((name, str(plugin.short_help)) for name, plugin in plugins.items())])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
