@@ -93,7 +93,7 @@ def test_a_bundle_contains_journal_logs_settings_and_versions(packed: Bench) -> 
     (added,) = [record for record in records if record["kind"] == "tasks-added"]
     assert added["tasks"][0]["environment"] == {"PLAIN": REMOVED, "API_TOKEN": REMOVED}
     assert f"--password {REMOVED}" in added["tasks"][0]["command"]
-    assert "/bin/sh" in files["doctor.txt"]
+    assert "bash" in files["doctor.txt"]
     assert "msgspec " in files["versions.txt"]
     (log,) = [text for name, text in files.items() if name.startswith("jobs/") and name.endswith("/log")]
     assert "an innocent line" in log

@@ -85,6 +85,7 @@ def test_every_key_reaches_the_task() -> None:
         "sandbox: false\n"
         "malleable: true\n"
         "notice: 90s\n"
+        "shell: bash -e -o 'pipefail'\n"
     )
     assert task == Task(
         id="t[x]",
@@ -109,6 +110,7 @@ def test_every_key_reaches_the_task() -> None:
         sandbox=False,
         malleable=True,
         notice_s=90,
+        shell=("bash", "-e", "-o", "pipefail"),
     )
 
 

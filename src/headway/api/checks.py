@@ -42,9 +42,12 @@ def examine(directory: Path) -> Iterator[Check]:
 
 
 def _shell() -> Check:
+    if bash := shutil.which("bash"):
+        return Check(OK, "shell", bash)
     if os.access("/bin/sh", os.X_OK):
-        return Check(OK, "shell", f"/bin/sh ({Path('/bin/sh').resolve().name})")
-    return Check(FAIL, "shell", "there is no /bin/sh, and commands are run by it")
+        what = "there is no bash, so /bin/sh runs the commands: a failure inside a pipe goes unnoticed"
+        return Check(WARN, "shell", what)
+    return Check(FAIL, "shell", "there is neither bash nor /bin/sh to run commands")
 
 
 def _machine(directory: Path) -> Check:

@@ -5,6 +5,7 @@ Every mistake in a file is reported in one sentence that says where it is and wh
 
 from __future__ import annotations
 
+import shlex
 from itertools import repeat
 from pathlib import Path
 from typing import NoReturn
@@ -21,7 +22,8 @@ from headway.model.errors import InputError, WorkflowError
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
-WORKFLOW_KEYS = ("name", "tasks")
+WORKFLOW_KEYS = ("name", "tasks", "shell")
+_REQUIRED_KEYS = ("name", "tasks")
 TASK_KEYS = (
     "run",
     "each",
@@ -29,6 +31,7 @@ TASK_KEYS = (
     "outputs",
     "needs",
     "env",
+    "shell",
     "setup",
     "container",
     "resources",
@@ -68,7 +71,7 @@ def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
     reader = Reader(file)
     top = reader.mapping(Entry(1, parse_yaml(data, file)), "the file", "'name: words', and 'tasks:' below it")
     reader.check_keys(top, WORKFLOW_KEYS, "a workflow", TASK_KEYS, "inside a task")
-    for key in WORKFLOW_KEYS:
+    for key in _REQUIRED_KEYS:
         if key not in top:
             raise reader.error(1, f"the key {key!r} is missing", f"add {key}: at the left margin")
     title = reader.value(top["name"], "'name'")
@@ -76,7 +79,8 @@ def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
     entries = reader.mapping(top["tasks"], "'tasks'", "'hello:' with 'run: echo hello' below it")
     if not entries:
         raise reader.error(top["tasks"].line, "'tasks' is empty", "add at least one task")
-    blocks = {name: _read_block(reader, name, entry) for name, entry in entries.items()}
+    shell = _read_shell(reader, top, "the workflow")
+    blocks = {name: _read_block(reader, name, entry, shell) for name, entry in entries.items()}
     _check_sizes(reader, blocks)
     return _assemble(reader, name, blocks)
 
@@ -101,6 +105,7 @@ class _Block(Struct):
     sandbox: bool = True
     malleable: bool = False
     notice_s: float = 0
+    shell: tuple[str, ...] = ()
 
     @property
     def owner(self) -> str:
@@ -115,7 +120,7 @@ class _Block(Struct):
 # --- reading one task ---
 
 
-def _read_block(reader: Reader, name: str, entry: Entry) -> _Block:
+def _read_block(reader: Reader, name: str, entry: Entry, shell: tuple[str, ...]) -> _Block:
     reader.name(name, entry.line, "the task name")
     owner = f"task {short(name)}"
     in_full = isinstance(entry.value, Mapping) and "category" in entry.value.entries  # the name is that of one task
@@ -148,6 +153,7 @@ def _read_block(reader: Reader, name: str, entry: Entry) -> _Block:
     block.inputs, block.outputs, block.setup = templates("inputs"), templates("outputs"), templates("setup")
     block.needs = [(text.line, each.template(text.text)) for text in texts("needs")]
     block.env = _read_environment(reader, keys, each, owner)
+    block.shell = _read_shell(reader, keys, owner) or shell
     if "container" in keys:
         image = reader.value(keys["container"], f"'container' of {owner}")
         reader.name(image.text, keys["container"].line, f"the container of {owner}", longest=4096)
@@ -165,6 +171,24 @@ def _read_block(reader: Reader, name: str, entry: Entry) -> _Block:
     if "notice" in keys:
         block.notice_s = read_duration(reader, keys["notice"], f"'notice' of {owner}")
     return block
+
+
+def _read_shell(reader: Reader, keys: dict[str, Entry], owner: str) -> tuple[str, ...]:
+    """Read the interpreter of commands with its flags: a text as in a shell, or a list of words."""
+    if "shell" not in keys:
+        return ()
+    field = f"'shell' of {owner}"
+    texts = reader.texts(keys["shell"], field)
+    if isinstance(keys["shell"].value, Text):
+        try:
+            words = shlex.split(texts[0].text)
+        except ValueError:
+            raise reader.error(texts[0].line, f"{field} has an open quote", "close it") from None
+    else:
+        words = [text.text for text in texts]
+    if not words or not words[0]:
+        raise reader.error(keys["shell"].line, f"{field} names no program", "write for example 'shell: python3'")
+    return tuple(words)
 
 
 def _read_environment(reader: Reader, keys: dict[str, Entry], each: Each, owner: str) -> dict[str, Template]:
@@ -261,6 +285,7 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
             sandbox=block.sandbox,
             malleable=block.malleable,
             notice_s=block.notice_s,
+            shell=block.shell,
         )
         for task_id, command, environment, setup, container, inputs, outputs, parents in columns
     ]

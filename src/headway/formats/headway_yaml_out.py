@@ -57,6 +57,7 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
                 what = f"{short(name)} in the environment of {owner} is not a valid variable name"
                 raise InputError(what, todo="rename it")
             yield f"{_INDENT}  {name}: {inline(value)}"
+    yield from _listing("shell", task.shell)
     yield from _listing("setup", task.setup)
     if task.container is not None:
         _check_name(task.container, f"the container of {owner}", longest=4096)

@@ -9,6 +9,10 @@ import msgspec
 from msgspec import Struct, field
 
 
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.blake2b(msgspec.json.encode(list(parts)), digest_size=8).hexdigest()
+
+
 class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     """One command to run.
 
@@ -17,7 +21,8 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     `Workflow.add` adds those that files imply. `hints` are the user's requests by resource name (`memory_bytes`,
     `walltime_s`, …). A `malleable` task uses as many cores as it is given (`HEADWAY_CORES`). A task with `notice_s`
     gets a signal that many seconds before its walltime or its job ends, and may continue from its checkpoint later.
-    `input_bytes` is None until the inputs exist and have been read.
+    `shell` is the program that runs the command, with its flags; if empty, that is strict bash. `input_bytes` is
+    None until the inputs exist and have been read.
     """
 
     id: str
@@ -35,6 +40,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     sandbox: bool = True
     malleable: bool = False
     notice_s: float = 0
+    shell: tuple[str, ...] = ()
     input_bytes: int | None = None
 
     @property
@@ -55,6 +61,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
             setup=_digest(self.setup),
             container=_digest([self.container or ""]),
             outputs=_digest(self.outputs),
+            shell=_digest(self.shell),
         )
 
 
@@ -66,6 +73,7 @@ class Recipe(Struct, frozen=True, gc=False):
     setup: str
     container: str
     outputs: str
+    shell: str = _digest(())  # what a result has that was recorded before this field existed
 
 
 class Fingerprint(Struct, frozen=True):
@@ -94,7 +102,3 @@ class Fingerprint(Struct, frozen=True):
 def is_pattern(path: str) -> bool:
     """Whether an input names files by a pattern rather than one file."""
     return any(mark in path for mark in "*?[")
-
-
-def _digest(parts: Iterable[str]) -> str:
-    return hashlib.blake2b(msgspec.json.encode(list(parts)), digest_size=8).hexdigest()

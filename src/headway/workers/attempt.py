@@ -21,6 +21,7 @@ class AttemptFolder:
         self.work = path / "work"
         self.stdout = path / "stdout"
         self.stderr = path / "stderr"
+        self.script = path / "script"  # the program that an interpreter runs
         self.kept = path.parent / "kept"  # files that an attempt saves for the next attempt at its task
 
     def claim(self) -> bool:
@@ -52,6 +53,7 @@ class AttemptFolder:
                 if log.exists() and not log.stat().st_size:
                     log.unlink()
             if outcome.ending is Ending.SUCCESS:
+                self.script.unlink(missing_ok=True)
                 for directory in (self.work, self.kept):
                     if directory.exists():
                         remove_tree(directory)

@@ -22,6 +22,7 @@ from headway.workers.containers import in_container
 from headway.workers.notice import Notice
 from headway.workers.protocol import Start, SupervisorSettings
 from headway.workers.sandbox import Sources, missing_outputs, prepare_directory, publish, stamps
+from headway.workers.shells import command_line
 from headway.workers.spanning import cancel_step, node_variables
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
 
@@ -65,7 +66,7 @@ class Runner:
         began = time.time()
         try:
             work = await self._prepare(folder, start.task)
-            argv = self._argv(start.task, work)
+            argv = self._argv(start.task, folder, work)
         except (OSError, HeadwayError) as error:
             if is_site_trouble(error):
                 raise
@@ -110,8 +111,8 @@ class Runner:
         await asyncio.to_thread(prepare_directory, folder.work, task, self._workflow_directory, self.sources)
         return folder.work
 
-    def _argv(self, task: Task, work: Path) -> list[str]:
-        argv = ["/bin/sh", "-e", "-c", "\n".join([*task.setup, task.command])]
+    def _argv(self, task: Task, folder: AttemptFolder, work: Path) -> list[str]:
+        argv = command_line(task, folder.script)
         return in_container(task, argv, work, self._workflow_directory) if task.container else argv
 
     def _key(self, task: str, attempt: int) -> str:
@@ -196,15 +197,17 @@ def _ending(start: Start, end: CommandEnd, work: Path) -> tuple[Ending, str]:
     if end.signal is not None:
         return Ending.SIGNAL, f"it was ended by signal {end.signal} ({signal.strsignal(end.signal)})"
     if end.exit_code:
-        return Ending.EXIT_CODE, f"its command exited with code {end.exit_code}{_signal_named_by_shell(end.exit_code)}"
+        return Ending.EXIT_CODE, f"its command exited with code {end.exit_code}{_meaning_in_shell(end.exit_code)}"
     missing = missing_outputs(work, start.task)
     if missing:
         return Ending.MISSING_OUTPUT, f"its command succeeded but did not make {', '.join(missing[:3])}"
     return Ending.SUCCESS, ""
 
 
-def _signal_named_by_shell(exit_code: int) -> str:
+def _meaning_in_shell(exit_code: int) -> str:
     """Describe an exit code above 128: a shell reports so that its command was ended by a signal."""
+    if exit_code == 128 + signal.SIGPIPE:
+        return ": a program in a pipe wrote more than the next one read; if that is fine, use `shell: bash -e`"
     name = signal.strsignal(exit_code - 128) if 128 < exit_code < 128 + signal.NSIG else None
     return f": signal {exit_code - 128} ({name})" if name else ""
 
