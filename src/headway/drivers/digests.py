@@ -44,18 +44,6 @@ class Digests:
         known = self._known.get(str(path))
         return 0 if known and known[0] == _stamp(status) else status.st_size
 
-    def is_as_read(self, path: Path) -> bool:
-        """Whether a file, or every file that was read in a directory, looks as it did when it was read."""
-        names = _files_below(path) if path.is_dir() else [str(path)]
-        for name in names:
-            known = self._known.get(name)
-            try:
-                if known is not None and known[0] != _stamp(os.stat(name)):
-                    return False
-            except FileNotFoundError:
-                return False
-        return True
-
     def _of_file(self, name: str) -> tuple[str, int]:
         status = os.stat(name)
         if not stat.S_ISREG(status.st_mode):  # a pipe or device has no content, and may never end

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from headway.drivers.digests import Digests
 from headway.model.errors import InputError
+from headway.model.outcome import Stamp
 from headway.model.records import InputsRead
 from headway.model.task import Task, is_pattern
 from headway.model.workflow import Workflow
-from headway.workers.sandbox import matching, stamps
+from headway.workers.sandbox import matching, stamp, stamps
 
 # Up to this much is read in the driver's own thread, more in another one.
 QUICK_BYTES = 4_000_000
@@ -27,6 +28,7 @@ class InputReader:
     def read(self, task: Task, at: float) -> InputsRead:
         """Read what a run has to know of a task's files before the task starts."""
         digests: dict[str, str] = {}
+        seen: dict[str, Stamp] = {}
         missing: list[str] = []
         total_bytes = 0
         for path in task.inputs:
@@ -36,15 +38,15 @@ class InputReader:
             for name in found:
                 try:
                     name.encode()  # the journal stores it as text
+                    seen[name] = stamp(self._directory / name)  # first, so that a change while it is read is noticed
                     digests[name], size_bytes = self._digests.of(self._directory / name)
                 except (OSError, UnicodeEncodeError):
                     missing.append(ascii(name) if not name.isprintable() else name)
                 else:
                     total_bytes += size_bytes
         made = stamps(self._directory, task)
-        return InputsRead(
-            at, task.id, total_bytes, digests, missing, [path for path in task.outputs if path not in made], made
-        )
+        not_made = [path for path in task.outputs if path not in made]
+        return InputsRead(at, task.id, total_bytes, digests, missing, not_made, made, seen)
 
     def is_quick(self, task: Task) -> bool:
         """Whether `read` takes only a moment."""
@@ -55,11 +57,12 @@ class InputReader:
                     total_bytes += self._digests.unread_bytes(self._directory / name)
         return total_bytes <= QUICK_BYTES
 
-    def are_as_read(self, task: Task) -> bool:
-        """Whether the inputs are unchanged since they were read."""
-        return all(
-            self._digests.is_as_read(self._directory / n) for path in task.inputs for n in self._resolve(path, task)
-        )
+    def are_as_read(self, read: InputsRead) -> bool:
+        """Whether the inputs still look as they did when they were read, be it before the run was interrupted."""
+        try:
+            return all(stamp(self._directory / name) == before for name, before in read.inputs.items())
+        except OSError:
+            return False
 
     def _resolve(self, path: str, task: Task) -> list[str]:
         if is_pattern(path):

@@ -343,8 +343,8 @@ class Driver:
                 if not self._engine.is_running(outcome.task, outcome.attempt):
                     return None
                 crash_point("ended")
-                task = self._engine.tasks[outcome.task].task
-                moved = outcome.ending is Ending.SUCCESS and not self._inputs.are_as_read(task)
+                read = self._engine.tasks[outcome.task].inputs
+                moved = outcome.ending is Ending.SUCCESS and read is not None and not self._inputs.are_as_read(read)
                 return structs.replace(event, inputs_moved=True) if moved else event
             case records.TaskWithdrawn():
                 state = self._engine.tasks.get(event.task)  # None if a parent's failure kept it from being added

@@ -224,6 +224,7 @@ class InputsRead(Record, frozen=True, tag="inputs-read"):
     missing_inputs: list[str] = field(default_factory=list)
     missing_outputs: list[str] = field(default_factory=list)
     outputs: dict[str, Stamp] = field(default_factory=dict)  # size and time of the outputs that exist
+    inputs: dict[str, Stamp] = field(default_factory=dict)  # size and time of the inputs when they were read
 
 
 class TaskEnded(Record, frozen=True, tag="task-ended"):

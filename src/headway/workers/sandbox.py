@@ -133,10 +133,11 @@ def _points_into(path: Path, folder: str) -> bool:
 
 def stamps(directory: Path, task: Task) -> dict[str, Stamp]:
     """Return size and modification time of each output that exists."""
-    return {path: _stamp(directory / path) for path in task.outputs if (directory / path).exists()}
+    return {path: stamp(directory / path) for path in task.outputs if (directory / path).exists()}
 
 
-def _stamp(path: Path) -> Stamp:
+def stamp(path: Path) -> Stamp:
+    """Return size and modification time of a file, or of all files of a directory together."""
     if not path.is_dir():
         status = path.stat()
         return Stamp(status.st_size, status.st_mtime_ns)
