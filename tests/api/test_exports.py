@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,3 +37,11 @@ def test_importing_it_loads_nothing_heavy() -> None:
         code = code.replace("'typing', ", "")
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_starting_a_run_does_not_import_numba(tmp_path: Path) -> None:
+    """Importing numba takes longer than everything else that a short run does."""
+    (tmp_path / "workflow.yaml").write_text("name: w\ntasks: {t: {run: 'true'}}\n")
+    code = "import headway, sys; headway.start('workflow.yaml'); print('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == "False"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from headway.kernels.list_schedule import list_makespans
 from headway.model.task import Task
 
 
@@ -14,6 +13,8 @@ def makespans(
     tasks: Sequence[Task], estimate: Callable[[Task], float], nodes: Sequence[int], tasks_per_node: int = 1
 ) -> list[float]:
     """The makespan of a list schedule on each of these numbers of nodes; earlier tasks in the list go first."""
+    from headway.kernels.list_schedule import list_makespans  # imports numba: half a second that most runs do not need
+
     number = {task.id: index for index, task in enumerate(tasks)}
     children: list[list[int]] = [[] for _ in tasks]
     parents = np.zeros(len(tasks), np.int64)
