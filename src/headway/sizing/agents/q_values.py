@@ -65,14 +65,24 @@ class QValues:
             return actions[int(draw / epsilon * len(actions))], "explored"
         return max(actions, key=lambda action: known[action]), "best"
 
-    def learn(self, grid: Grid, state: State, action: str, reward: float, alpha: float = ALPHA) -> None:
+    def move(self, grid: Grid, state: State, failed: int | None, epsilon: float, draw: float) -> tuple[State, str, str]:
+        """Return the state to move from, an action, and the rule that chose it.
+
+        `failed` is what ran out in the grid's last dimension, from where the next attempt moves up; None: nothing did.
+        """
+        if failed is None:
+            return state, *self.choose(grid, state, epsilon, draw)
+        state = grid.nearest((*state[:-1], failed))
+        return state, f"more-{grid.names[-1]}" if state[-1] < grid.most[-1] else "stay", "after-kill"
+
+    def learn(self, grid: Grid, state: State, action: str, reward: float) -> None:
         """Update a value by equation 2.5."""
         there = grid.after(state, action)
         ahead = self.values.get(there, {})
         best = max(ahead.get(next_action, 0.0) for next_action in grid.actions(there))
         known = self.values.setdefault(state, {})
         before = known.get(action, 0.0)
-        known[action] = before + alpha * (reward + GAMMA * best - before)
+        known[action] = before + ALPHA * (reward + GAMMA * best - before)
         self.updates += 1
 
     def state(self) -> dict[str, Any]:
