@@ -18,7 +18,7 @@ from headway.sizing.agents.malleable import MalleableAllocator
 from headway.sizing.agents.q_learning import QLearning, QLearningHarmonic, QLearningPrinted
 from headway.sizing.agents.q_learning_separate import QLearningSeparate
 from headway.sizing.base import Allocator
-from headway.sizing.estimators.user import User
+from headway.sizing.estimators.baselines import User
 from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.per_resource import PerResource
 from headway.sizing.ways import MakeSizer, sizers_of

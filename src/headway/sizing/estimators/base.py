@@ -2,9 +2,9 @@
 
 An estimator learns the peaks of one resource over the tasks of one category and estimates what the next task needs. It
 does not know which resource it estimates. `EstimatedSizer` asks it and applies the rules of the resource
-(`resource_rules/`): user hints, the cold start, rounding, retries and limits.
+(`resource_rules`): user hints, the cold start, rounding, retries and limits.
 
-To add an estimator, write one file with a subclass of `Estimator` and add it to the table in `sizing/__init__.py`.
+To add an estimator, write a subclass of `Estimator` and add it to the table in `sizing/__init__.py`.
 `headway.testing.EstimatorContract` tests it.
 """
 
