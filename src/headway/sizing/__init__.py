@@ -6,8 +6,7 @@ from functools import partial
 
 from headway.sizing.agents.feedback_loop import FeedbackLoop
 from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditAllCores
-from headway.sizing.agents.ladder_malleable import LadderMalleable
-from headway.sizing.agents.ladders import Ladders
+from headway.sizing.agents.ladder_malleable import LadderMalleable, Ladders
 from headway.sizing.agents.q_learning import QLearning, QLearningHarmonic, QLearningPrinted
 from headway.sizing.agents.q_learning_separate import QLearningSeparate
 from headway.sizing.estimators.baselines import User, WholeMachine

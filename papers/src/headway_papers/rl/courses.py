@@ -13,7 +13,7 @@ from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.agents.feedback_loop import FeedbackLoop
 from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditAllCores
-from headway.sizing.agents.ladders import Ladders
+from headway.sizing.agents.ladder_malleable import Ladders
 from headway.sizing.agents.malleable import MalleableAllocator
 from headway.sizing.agents.q_learning import QLearning, QLearningHarmonic, QLearningPrinted
 from headway.sizing.agents.q_learning_separate import QLearningSeparate

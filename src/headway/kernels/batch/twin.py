@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headway.kernels.batch import state as at
-from headway.kernels.batch.answers import starts_in_plan
+from headway.kernels.batch.profile import starts_in_plan
 from headway.kernels.batch.state import Floats, State, new_state
 
 _WORD_BYTES = 8
@@ -25,8 +25,7 @@ def twin_of(times: Sequence[float], free: Sequence[float], nodes: Sequence[str],
     """The twin with this plan."""
     machine, points = int(free[-1]), len(times)
     selection = (at.CONTIGUOUS if contiguous else at.LOWEST) if nodes else at.BY_COUNT
-    capacity = max(1, points // 2)
-    twin = new_state(machine, 0, at.CONSERVATIVE, selection, together=False, reserving=False, capacity=capacity)
+    twin = new_state(machine, 0, at.CONSERVATIVE, selection, capacity=max(1, points // 2))
     twin.counts[at.N_POINTS] = points
     twin.clock[at.NOW] = times[0]
     twin.plan[at.TIMES, :points] = times

@@ -1,4 +1,4 @@
-"""`ladder-malleable`: memory as `ladder`, and as many cores as a task can keep half busy."""
+"""`ladder-malleable`, and the allocator of `ladder`: as many cores as a malleable task can keep half busy."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from math import floor, sqrt
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Figure, Why
 from headway.model.resources import describe
+from headway.model.task import Task
 from headway.sizing.agents.agent_trace import Trace, traces
 from headway.sizing.agents.malleable import Agent, Choice, Learned, MalleableAllocator, Question, given
+from headway.sizing.estimators.ladder import Ladder
+from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.observing import SHORTEST_S, run_s
+from headway.sizing.per_resource import PerResource
 
 _LONGEST_MEAN = 20  # attempts; older ones count less and less
 _LEAST_SERIAL = 0.001
@@ -37,6 +41,24 @@ class LadderMalleable(MalleableAllocator):
 
     def new_agent(self, category: str) -> Agent:
         return _Speedup()
+
+
+class Ladders(LadderMalleable):
+    """The sequence of amounts that costs least on average, failures included; tasks climb it until one is enough. Cores
+    are as stated; malleable tasks get as many as they keep half busy.
+
+    Each category has one ladder per resource, which learns from every task. `LadderMalleable` chooses the cores of
+    malleable tasks.
+    """
+
+    name = Ladder.name
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(seed)
+        self._others = PerResource(ladder_sizer, seed)
+
+    def chooses_for(self, task: Task) -> bool:
+        return task.malleable
 
 
 class _Seen(Learned):

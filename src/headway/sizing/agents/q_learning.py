@@ -12,14 +12,17 @@ from headway.model.records import Figure, Why
 from headway.model.resources import describe
 from headway.sizing.agents.agent_trace import Trace, traces
 from headway.sizing.agents.malleable import Agent, Choice, Learned, MalleableAllocator, Question, given, unused_cores
-from headway.sizing.agents.q_rewards import (
+from headway.sizing.agents.q_values import (
+    Grid,
+    QValues,
     UnusedShare,
+    epsilon_harmonic,
+    epsilon_in_steps,
     joint_kill_reward,
     joint_reward,
     unused_as_printed,
     unused_with_floor,
 )
-from headway.sizing.agents.q_values import Grid, QValues, epsilon_harmonic, epsilon_in_steps
 from headway.sizing.observing import run_s
 from headway.sizing.resource_rules import MEMORY
 

@@ -11,8 +11,14 @@ from headway.model.outcome import Ending, Outcome
 from headway.model.records import Figure, Why
 from headway.sizing.agents.agent_trace import Trace, traces
 from headway.sizing.agents.malleable import Agent, Choice, Learned, MalleableAllocator, Question, given, unused_cores
-from headway.sizing.agents.q_rewards import cores_only_reward, memory_only_reward, unused_with_floor
-from headway.sizing.agents.q_values import Grid, QValues, epsilon_in_steps
+from headway.sizing.agents.q_values import (
+    Grid,
+    QValues,
+    cores_only_reward,
+    epsilon_in_steps,
+    memory_only_reward,
+    unused_with_floor,
+)
 from headway.sizing.observing import run_s
 from headway.sizing.resource_rules import MEMORY
 

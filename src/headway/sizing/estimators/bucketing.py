@@ -16,6 +16,7 @@ from headway.sizing.estimators.prior_free import ENOUGH_RECORDS, SortedPeaks, sm
 if TYPE_CHECKING:
     from headway.kernels.bucketing import Values, Whole
 
+MOST_BUCKETS = 10  # of exhaustive bucketing: the limit on k of section V-A
 _GREATEST_TASK_NUMBER = 10**9  # a longer number is a date or a hash
 
 Significance = Literal["completion-order", "task-number"]
@@ -129,8 +130,7 @@ class GreedyBucketing(Bucketing):
 class ExhaustiveBucketing(Bucketing):
     """Cuts earlier peaks at even parts of the greatest, into as many groups as waste least, and draws one.
 
-    Phung and Thain 2024, section IV-C: the one of their two algorithms that they recommend. `most_buckets` is the limit
-    on k of section V-A.
+    Phung and Thain 2024, section IV-C: the one of their two algorithms that they recommend.
 
     >>> estimator = ExhaustiveBucketing()
     >>> for peak in 6 * [1.0] + 4 * [8.0]:
@@ -141,11 +141,7 @@ class ExhaustiveBucketing(Bucketing):
 
     name = "exhaustive-bucketing"
 
-    def __init__(self, significance: Significance = "completion-order", most_buckets: int = 10) -> None:
-        super().__init__(significance)
-        self._most_buckets = most_buckets
-
     def cut(self, values: Values, significances: Whole) -> tuple[Whole, Whole]:
         from headway.kernels.bucketing import exhaustive_buckets
 
-        return exhaustive_buckets(values, significances, self._most_buckets)
+        return exhaustive_buckets(values, significances, MOST_BUCKETS)
