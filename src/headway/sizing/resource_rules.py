@@ -97,10 +97,9 @@ class ResourceRules(ABC):
 
     def attempt(self, task: Task, outcome: Outcome) -> Attempt:
         """Return what an estimator of this resource learns from an outcome."""
-        hint = task.hints.get(self.resource)
-        return Attempt(
-            self.peak(outcome), run_s(outcome), task.input_bytes, task.id, hint, self._exhausted_amount(outcome)
-        )
+        peak = self.peak(outcome)
+        exhausted = self._exhausted_amount(outcome) if peak is None else None
+        return Attempt(peak, run_s(outcome), task.input_bytes, task.id, task.hints.get(self.resource), exhausted)
 
     def _exhausted_amount(self, outcome: Outcome) -> float | None:
         """Return what an attempt had used when it ran out: it needed at least this much."""
