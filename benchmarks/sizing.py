@@ -20,8 +20,7 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import Context, Sizer
-from headway.sizing.estimators.exhaustive_bucketing import ExhaustiveBucketing
-from headway.sizing.estimators.greedy_bucketing import GreedyBucketing
+from headway.sizing.estimators.bucketing import ExhaustiveBucketing, GreedyBucketing
 from headway.sizing.ways import sizers_of
 
 SIZES = (10, 200, 1_000, 2_000, 5_000, 1_000_000)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway.formats import unpacked, unpacked_lines
+from headway.formats import unpacked
 from headway.formats.read_task_log import failures_beside, read_task_log
 from headway.model.errors import InputError
 from headway.model.resources import Resources
@@ -306,7 +306,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
 
 
 def test_files_that_are_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacked_lines, "MAX_LINE_BYTES", 200)
+    monkeypatch.setattr(unpacked, "MAX_LINE_BYTES", 200)
     (tmp_path / "long.csv.gz").write_bytes(gzip.compress(CCL_CSV.encode() + b"x" * 1_000_000))
     with pytest.raises(InputError, match=r"long\.csv\.gz:5: this line is longer than 200 B"):
         read_task_log(tmp_path / "long.csv.gz")

@@ -16,12 +16,11 @@ from headway.grouping.leeway import (
     halving,
     one_way,
     smallest,
-    smallest_up_to_delay,
     with_leeway,
 )
 from tests.grouping.flows import by_nodes
 
-ALL = (one_way, smallest, smallest_up_to_delay, coarse, halving)
+ALL = (one_way, smallest, coarse, halving)
 
 
 def steps(*steps_s: tuple[float, float]) -> WaitWith:
@@ -40,7 +39,6 @@ def steps(*steps_s: tuple[float, float]) -> WaitWith:
         (one_way, 1500),
         # The first that has the job start between 3000 and 3600 s.
         (smallest, 1000),
-        (smallest_up_to_delay, 1000),
         # 1500: 100 s late, so between 0 and 1499. 749: 3000 s early, so 750 to 1499. 1124: late, so 750 to 1123: close.
         (coarse, 1123),
         # Half of 3000 makes it late, half of 1500 does not.
@@ -58,7 +56,6 @@ def test_a_start_soon_after_the_delay(search: Search, leeway_s: float) -> None:
         (one_way, 2000, 5000),  # half of 4000; the job is late now, and the leeway cannot shrink
         # No leeway leads to a start between 4000 and 4600 s. 2000 is the least with which the job does not expire.
         (smallest, 2000, 5000),
-        (smallest_up_to_delay, 2000, 5000),
         # 2000: late, 0 to 1999. 999: early, 1000 to 1999. 1499: early, 1500 to 1999, close. It expires half way.
         (coarse, 1999, 0),
         (halving, 2000, 5000),  # half of 4000 makes it late, half of 2000 does not
@@ -76,7 +73,6 @@ def test_a_queue_that_is_either_early_or_late(search: Search, leeway_s: float, w
         # 800 is missing. 400: the job still starts after 200 s, and is held open until 600. 400 more: until 1000.
         (one_way, 800),
         (smallest, 800),
-        (smallest_up_to_delay, 800),
         # Half way, at 400, it is 800 s early: 401 to 800 is close.
         (coarse, 800),
         (halving, 800),
@@ -93,16 +89,14 @@ def test_half_is_enough_when_each_second_asked_for_is_a_second_more_to_wait() ->
     assert smallest(lambda leeway_s: 500 + leeway_s, 500.0, 1000.0) == 500
 
 
-def test_only_up_to_the_delay_is_a_late_start_found() -> None:
-    wait_with = steps((0, 2000), (1500, 3000))
-    assert smallest(wait_with, 2000.0, 3000.0) == 1000  # all that is missing: held open until 3000
-    assert smallest_up_to_delay(wait_with, 2000.0, 3000.0) == 1500
+def test_a_late_start_is_found_up_to_the_delay() -> None:
+    assert smallest(steps((0, 2000), (1500, 3000)), 2000.0, 3000.0) == 1500
 
 
 @pytest.mark.parametrize(("wait_s", "leeway_s"), [(3600, 2500), (3601, 2000)])
 def test_more_than_ten_minutes_late_is_too_late(wait_s: float, leeway_s: float) -> None:
     # 2500 s would make it late by 600 or 601 s; with 2000 it starts after 1000 s and lasts for long enough.
-    assert smallest_up_to_delay(steps((0, 1000), (2500, wait_s)), 1000.0, 3000.0) == leeway_s
+    assert smallest(steps((0, 1000), (2500, wait_s)), 1000.0, 3000.0) == leeway_s
 
 
 @pytest.mark.parametrize(("wait_s", "leeway_s"), [(3000, 3000), (3001, 1500)])
@@ -114,11 +108,6 @@ def test_steps_are_seconds() -> None:
     # 1.5 s are missing: one, then another, but never more than the delay.
     assert one_way(steps((0, 0)), 0.0, 1.5) == 1.5
     assert one_way(steps((0, 5)), 5.0, 6.5) == 2
-
-
-def test_a_queue_in_which_longer_jobs_wait_less() -> None:
-    # 1000 is missing, but with 1000 more the job starts at once. Only as much as the delay is surely enough.
-    assert smallest(steps((0, 2000), (900, 0)), 2000.0, 3000.0) == 3000
 
 
 def test_a_job_that_waits_long_enough_needs_no_leeway() -> None:
@@ -143,7 +132,7 @@ def test_a_job_is_held_open_for_long_enough(waits_s: list[float], width_s: float
     def wait_with(leeway_s: float) -> float:
         return waits_s[int(leeway_s // width_s) % len(waits_s)]
 
-    for search in (one_way, smallest, smallest_up_to_delay):
+    for search in (one_way, smallest, smallest):
         if waits_s[0] < delay_s:
             leeway_s = search(wait_with, waits_s[0], delay_s)
             assert leeway_s >= delay_s - wait_with(leeway_s)
@@ -160,5 +149,5 @@ def test_the_leeway_never_exceeds_the_naive_one(waits_s: list[float], width_s: f
 
     if waits_s[0] < delay_s:
         for search in ALL:
-            most_s = delay_s if search is smallest_up_to_delay else delay_s - waits_s[0]
+            most_s = delay_s if search is smallest else delay_s - waits_s[0]
             assert 0 <= search(wait_with, waits_s[0], delay_s) <= most_s + 1, "to a second"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from headway.grouping import GROUPERS
 from headway.grouping.base import Group, Levels
-from headway.grouping.by_level import LevelByLevel, PerStage
-from headway.grouping.whole import BigJob, OneJob
+from headway.grouping.simple import BigJob, LevelByLevel, OneJob, PerStage
 from tests.grouping.flows import barriers, by_nodes, four_levels, listed
 
 # Four nodes are long in coming.

@@ -7,7 +7,7 @@ import pytest
 from headway.model.job import JobPhase
 from headway.model.records import Decision, Release, Submit
 from headway.model.task import Task
-from headway.planning.one_job_per_task import OneJobPerTask
+from headway.planning.without_queue import OneJobPerTask
 from tests.planning.views import NODE, fan, job, view
 
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from headway.drivers.simulated import SimulatedRun, simulate
 from headway.drivers.through_queue import Through, run_through
 from headway.grouping.base import Group, Grouper, Levels, Waits
-from headway.grouping.by_level import PerStage
-from headway.grouping.whole import OneJob
+from headway.grouping.simple import OneJob, PerStage
 from headway.kernels.batch.queue import BatchQueue, Scheduling
 from headway.model import records
 from headway.model.instance import Instance, Recorded
@@ -25,10 +24,8 @@ from headway.model.workflow import Workflow
 from headway.planning import PLANS
 from headway.planning.base import Estimate, Planner
 from headway.planning.staged import StagedPlanner
-from headway.timing.after_end import AfterEnd
-from headway.timing.ahead import Ahead
 from headway.timing.base import Timing
-from headway.timing.on_start import OnStart
+from headway.timing.timings import AfterEnd, Ahead, OnStart
 
 CONSERVATIVE = Scheduling("conservative")
 

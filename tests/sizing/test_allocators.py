@@ -7,7 +7,7 @@ import pytest
 from headway.drivers.assemble import allocator_of
 from headway.model.errors import InputError
 from headway.sizing import DEFAULT_SIZER, SIZERS
-from headway.sizing.agents.ladders import Ladders
+from headway.sizing.agents.ladder_malleable import Ladders
 from headway.sizing.agents.q_learning import QLearning
 from headway.sizing.base import Allocator
 from headway.sizing.per_resource import PerResource

@@ -14,8 +14,7 @@ from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import KILLS, CannotFit, Context, Prediction, Sizer
 from headway.sizing.estimated import EstimatedSizer
-from headway.sizing.estimators.exhaustive_bucketing import ExhaustiveBucketing
-from headway.sizing.estimators.greedy_bucketing import GreedyBucketing
+from headway.sizing.estimators.bucketing import ExhaustiveBucketing, GreedyBucketing
 from headway.sizing.estimators.quantized_bucketing import QuantizedBucketing
 from headway.testing import SizerContract
 from tests.sizing.made import maker_of, sizer_of

@@ -13,9 +13,8 @@ from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import KILLS, CannotFit, Context, Prediction, Sizer
 from headway.sizing.estimated import EstimatedSizer
-from headway.sizing.estimators.max_seen import MaxSeen
-from headway.sizing.estimators.max_throughput import MaxThroughput
-from headway.sizing.estimators.min_waste import MinWaste
+from headway.sizing.estimators.first_allocation import MaxThroughput, MinWaste
+from headway.sizing.estimators.maximum import MaxSeen
 from headway.sizing.ways import sizers_of
 from headway.testing import SizerContract
 from tests.sizing.made import maker_of, sizer_of

@@ -14,8 +14,7 @@ from msgspec import structs
 from headway.model.outcome import Outcome
 from headway.model.records import Figure
 from headway.model.task import Task
-from headway.sizing.agents.ladder_malleable import LadderMalleable
-from headway.sizing.agents.ladders import Ladders
+from headway.sizing.agents.ladder_malleable import LadderMalleable, Ladders
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
 from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.per_resource import PerResource

@@ -11,14 +11,17 @@ from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.agents.q_learning import QLearning, QLearningHarmonic, QLearningPrinted, cores_step
 from headway.sizing.agents.q_learning_separate import QLearningSeparate
-from headway.sizing.agents.q_rewards import (
+from headway.sizing.agents.q_values import (
+    Grid,
+    QValues,
+    epsilon_harmonic,
+    epsilon_in_steps,
     joint_kill_reward,
     joint_reward,
     memory_only_reward,
     unused_as_printed,
     unused_with_floor,
 )
-from headway.sizing.agents.q_values import Grid, QValues, epsilon_harmonic, epsilon_in_steps
 from tests.sizing.agent_world import GB, LIMITS, TASK, asked, lived, outcome
 
 GRID = Grid(("cores", "memory"), (4, 3))

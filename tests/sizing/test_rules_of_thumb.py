@@ -16,8 +16,7 @@ from headway.sizing.base import CannotFit, Context, Prediction
 from headway.sizing.estimated import EstimatedSizer
 from headway.sizing.estimators import ponder
 from headway.sizing.estimators.base import Estimator
-from headway.sizing.estimators.peak_plus_20 import PeakPlus20
-from headway.sizing.estimators.per_process_max import PerProcessMax
+from headway.sizing.estimators.maximum import PeakPlus20, PerProcessMax
 from headway.sizing.estimators.ponder import Ponder
 from tests.sizing.made import sizer_of
 

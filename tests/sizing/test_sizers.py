@@ -9,9 +9,8 @@ from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import Allocation, CannotFit, Context, Prediction
 from headway.sizing.estimators.base import Estimator
-from headway.sizing.estimators.max_seen import MaxSeen
-from headway.sizing.estimators.user import User
-from headway.sizing.estimators.whole_machine import WholeMachine
+from headway.sizing.estimators.baselines import User, WholeMachine
+from headway.sizing.estimators.maximum import MaxSeen
 from headway.sizing.per_resource import PerResource
 from tests.sizing.made import maker_of, sizer_of
 

@@ -12,7 +12,7 @@ from headway.sizing import SIZERS
 from headway.sizing.agents.q_learning import QLearning
 from headway.sizing.base import Context, Prediction
 from headway.sizing.estimated import EstimatedSizer
-from headway.sizing.estimators.max_seen import MaxSeen
+from headway.sizing.estimators.maximum import MaxSeen
 from headway.sizing.estimators.percentile import Percentile50
 from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.per_resource import PerResource

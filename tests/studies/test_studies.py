@@ -20,7 +20,7 @@ from headway.model.errors import InputError
 from headway.model.records import SeenWait
 from headway.planning import PLANS, Plan
 from headway.planning.base import Estimate
-from headway.planning.one_job_per_task import OneJobPerTask
+from headway.planning.without_queue import OneJobPerTask
 from headway.report.queue.through_queue import passage_of
 from headway.simulation.batch import seen_waits
 from headway.studies.ledger import Ledger

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headway.timing.ahead import Ahead
 from headway.timing.base import NOT_YET, Predecessor
+from headway.timing.timings import Ahead
 
 RUNNING = Predecessor("a", expected_end=1000.0, latest_end=1200.0, earliest_end=1000.0)
 WAITING = Predecessor("b", expected_end=None, latest_end=None, earliest_end=1300.0)

@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 
 from headway.testing.wait_contract import SHAPES, WaitContract
 from headway.waiting import WAITS
-from headway.waiting.asa import Asa
 from headway.waiting.base import WaitModel
 
-MODELS = {
-    **WAITS,
-    "asa, slowing down": lambda: Asa("default", slowing=0.25),
-}
 HISTORIES = st.lists(
     st.tuples(
         st.sampled_from(SHAPES),
@@ -25,14 +20,14 @@ HISTORIES = st.lists(
 )
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
+@pytest.mark.parametrize("name", sorted(WAITS))
 class TestWaits(WaitContract):
     @pytest.fixture(autouse=True)
     def choose(self, name: str) -> None:
         self.name = name
 
     def make(self) -> WaitModel:
-        model: WaitModel = MODELS[self.name]()
+        model: WaitModel = WAITS[self.name]()
         return model
 
     @settings(max_examples=25, deadline=None)

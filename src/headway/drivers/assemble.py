@@ -13,8 +13,8 @@ from headway.ordering import ORDERS
 from headway.ordering.base import Order
 from headway.planning import PLANS, Plan
 from headway.planning.base import Planner
-from headway.planning.one_allocation import OneAllocation
 from headway.planning.run_times import RunTimes
+from headway.planning.without_queue import OneAllocation
 from headway.registry import with_plugins
 from headway.sizing import SIZERS
 from headway.sizing.agents.malleable import MalleableAllocator

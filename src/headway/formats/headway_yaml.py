@@ -6,42 +6,51 @@ Every mistake in a file is reported in one sentence that says where it is and wh
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from itertools import repeat
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from msgspec import Struct, field
 
-from headway.formats.each import Each, Row, Template, table
+from headway.formats.each import Each, Row, Template, read_each, table
 from headway.formats.fields import WORD, Reader, did_you_mean, short
 from headway.formats.hints import RESOURCE_KEYS, read_duration, read_hints
-from headway.formats.read_each import read_each
 from headway.formats.safe_yaml import Entry, Mapping, Text, parse_yaml, shown
-from headway.formats.unpacked import readable
-from headway.model.errors import InputError, WorkflowError
+from headway.formats.unpacked import read_unpacked
+from headway.model.errors import WorkflowError
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
 WORKFLOW_KEYS = ("name", "tasks", "shell")
 _REQUIRED_KEYS = ("name", "tasks")
-TASK_KEYS = (
-    "run",
-    "each",
-    "inputs",
-    "outputs",
-    "needs",
-    "env",
-    "shell",
-    "setup",
-    "container",
-    "resources",
-    "priority",
-    "retries",
-    "sandbox",
-    "malleable",
-    "notice",
-    "category",
-)
+
+
+def _read_shell(reader: Reader, entry: Entry, field: str, _: str) -> tuple[str, ...]:
+    """Read an interpreter with its flags: a text as in a shell, or a list of words."""
+    texts = reader.texts(entry, field)
+    words = [text.text for text in texts]
+    if isinstance(entry.value, Text):
+        try:
+            words = shlex.split(words[0])
+        except ValueError:
+            raise reader.error(entry.line, f"{field} has an open quote", "close it") from None
+    if not words or not words[0]:
+        raise reader.error(entry.line, f"{field} names no program", "write for example 'shell: python3'")
+    return tuple(words)
+
+
+# Keys whose values are the same for all tasks of an entry: the field of `Task`, and how it is read.
+_SHARED: dict[str, tuple[str, Callable[[Reader, Entry, str, str], object]]] = {
+    "shell": ("shell", _read_shell),
+    "resources": ("hints", lambda reader, entry, _, owner: read_hints(reader, entry, owner)),
+    "priority": ("priority", lambda reader, entry, field, _: reader.number(entry, field)),
+    "retries": ("retries", lambda reader, entry, field, _: int(reader.number(entry, field, least=0, whole=True))),
+    "sandbox": ("sandbox", lambda reader, entry, field, _: reader.flag(entry, field)),
+    "malleable": ("malleable", lambda reader, entry, field, _: reader.flag(entry, field)),
+    "notice": ("notice_s", lambda reader, entry, field, _: read_duration(reader, entry, field)),
+}
+TASK_KEYS = ("run", "each", "inputs", "outputs", "needs", "env", "setup", "container", *_SHARED, "category")
 
 MAX_BYTES = 100_000_000
 # A mistake in `each` must not fill the memory: three lists of 1,000 values make 10^9 tasks.
@@ -52,13 +61,7 @@ MAX_CHARACTERS = 1_000_000_000  # of all texts that `each` fills in
 
 def read_workflow(path: Path) -> Workflow:
     """The workflow in the file at `path`; an InputError with file and line if there is none."""
-    where = shown(path)
-    with readable(path, where) as file:
-        data = file.read(MAX_BYTES + 1)  # read rather than ask for the size: a device or pipe has none
-    if len(data) > MAX_BYTES:
-        what = f"this file is larger than {MAX_BYTES // 10**6} MB"
-        raise InputError(what, where=where, todo="generate the tasks with 'each'")
-    return parse_workflow(data, where)
+    return parse_workflow(read_unpacked(path, MAX_BYTES, "generate the tasks with 'each'"), shown(path))
 
 
 def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
@@ -79,8 +82,8 @@ def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
     entries = reader.mapping(top["tasks"], "'tasks'", "'hello:' with 'run: echo hello' below it")
     if not entries:
         raise reader.error(top["tasks"].line, "'tasks' is empty", "add at least one task")
-    shell = _read_shell(reader, top, "the workflow")
-    blocks = {name: _read_block(reader, name, entry, shell) for name, entry in entries.items()}
+    shared = {"shell": _read_shell(reader, top["shell"], "'shell'", "")} if "shell" in top else {}
+    blocks = {name: _read_block(reader, name, entry, shared) for name, entry in entries.items()}
     _check_sizes(reader, blocks)
     return _assemble(reader, name, blocks)
 
@@ -99,13 +102,7 @@ class _Block(Struct):
     env: dict[str, Template] = field(default_factory=dict)
     setup: list[Template] = field(default_factory=list)
     container: Template | None = None
-    hints: dict[str, float] = field(default_factory=dict)
-    priority: float = 0
-    retries: int = 0
-    sandbox: bool = True
-    malleable: bool = False
-    notice_s: float = 0
-    shell: tuple[str, ...] = ()
+    shared: dict[str, Any] = field(default_factory=dict)  # fields of the tasks that do not depend on `each`
 
     @property
     def owner(self) -> str:
@@ -120,7 +117,7 @@ class _Block(Struct):
 # --- reading one task ---
 
 
-def _read_block(reader: Reader, name: str, entry: Entry, shell: tuple[str, ...]) -> _Block:
+def _read_block(reader: Reader, name: str, entry: Entry, shared: dict[str, Any]) -> _Block:
     reader.name(name, entry.line, "the task name")
     owner = f"task {short(name)}"
     in_full = isinstance(entry.value, Mapping) and "category" in entry.value.entries  # the name is that of one task
@@ -153,42 +150,15 @@ def _read_block(reader: Reader, name: str, entry: Entry, shell: tuple[str, ...])
     block.inputs, block.outputs, block.setup = templates("inputs"), templates("outputs"), templates("setup")
     block.needs = [(text.line, each.template(text.text)) for text in texts("needs")]
     block.env = _read_environment(reader, keys, each, owner)
-    block.shell = _read_shell(reader, keys, owner) or shell
     if "container" in keys:
         image = reader.value(keys["container"], f"'container' of {owner}")
         reader.name(image.text, keys["container"].line, f"the container of {owner}", longest=4096)
         block.container = each.template(image.text)
-    if "resources" in keys:
-        block.hints = read_hints(reader, keys["resources"], owner)
-    if "priority" in keys:
-        block.priority = reader.number(keys["priority"], f"'priority' of {owner}")
-    if "retries" in keys:
-        block.retries = int(reader.number(keys["retries"], f"'retries' of {owner}", least=0, whole=True))
-    if "sandbox" in keys:
-        block.sandbox = reader.flag(keys["sandbox"], f"'sandbox' of {owner}")
-    if "malleable" in keys:
-        block.malleable = reader.flag(keys["malleable"], f"'malleable' of {owner}")
-    if "notice" in keys:
-        block.notice_s = read_duration(reader, keys["notice"], f"'notice' of {owner}")
+    block.shared = dict(shared)
+    for key, (member, read) in _SHARED.items():
+        if key in keys:
+            block.shared[member] = read(reader, keys[key], f"{key!r} of {owner}", owner)
     return block
-
-
-def _read_shell(reader: Reader, keys: dict[str, Entry], owner: str) -> tuple[str, ...]:
-    """Read the interpreter of commands with its flags: a text as in a shell, or a list of words."""
-    if "shell" not in keys:
-        return ()
-    field = f"'shell' of {owner}"
-    texts = reader.texts(keys["shell"], field)
-    if isinstance(keys["shell"].value, Text):
-        try:
-            words = shlex.split(texts[0].text)
-        except ValueError:
-            raise reader.error(texts[0].line, f"{field} has an open quote", "close it") from None
-    else:
-        words = [text.text for text in texts]
-    if not words or not words[0]:
-        raise reader.error(keys["shell"].line, f"{field} names no program", "write for example 'shell: python3'")
-    return tuple(words)
 
 
 def _read_environment(reader: Reader, keys: dict[str, Entry], each: Each, owner: str) -> dict[str, Template]:
@@ -198,11 +168,8 @@ def _read_environment(reader: Reader, keys: dict[str, Entry], each: Each, owner:
     env = {}
     for name, entry in variables.items():
         if not WORD.fullmatch(name):
-            raise reader.error(
-                entry.line,
-                f"{short(name)} in 'env' of {owner} is not a valid variable name",
-                "use letters, digits and '_'",
-            )
+            what = f"{short(name)} in 'env' of {owner} is not a valid variable name"
+            raise reader.error(entry.line, what, "use letters, digits and '_'")
         if isinstance(entry.value, Text) and entry.value.missing:  # a variable may be empty, as in the shell
             env[name] = each.template("")
         else:
@@ -228,11 +195,8 @@ def _check_sizes(reader: Reader, blocks: dict[str, _Block]) -> None:
             (characters, MAX_CHARACTERS, "characters of text"),
         ):
             if amount > limit:
-                raise reader.error(
-                    block.line,
-                    f"with {block.owner} there are {amount:,} {unit}, more than {limit:,}",
-                    "use fewer values",
-                )
+                what = f"with {block.owner} there are {amount:,} {unit}, more than {limit:,}"
+                raise reader.error(block.line, what, "use fewer values")
 
 
 def _assemble(reader: Reader, name: str, blocks: dict[str, _Block]) -> Workflow:
@@ -259,6 +223,7 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
     containers = block.container.column(rows) if block.container else repeat(None)
     columns = zip(
         ids,
+        repeat(block.category),
         block.run.column(rows),
         environments,
         table(block.setup, rows),
@@ -267,28 +232,9 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
         table(block.outputs, rows),
         needs.parents(block, rows),
         strict=False,  # shared columns are infinite
-    )
-    return [
-        Task(
-            id=task_id,
-            category=block.category,
-            command=command,
-            environment=environment,
-            setup=setup,
-            container=container,
-            inputs=inputs,
-            outputs=outputs,
-            parents=parents,
-            priority=block.priority,
-            hints=block.hints,
-            retries=block.retries,
-            sandbox=block.sandbox,
-            malleable=block.malleable,
-            notice_s=block.notice_s,
-            shell=block.shell,
-        )
-        for task_id, command, environment, setup, container, inputs, outputs, parents in columns
-    ]
+    )  # in the order of the fields of `Task`
+    shared = {"hints": {}, **block.shared}  # one dictionary of hints for all tasks
+    return [Task(*row, **shared) for row in columns]
 
 
 class _Needs:
@@ -327,11 +273,9 @@ class _Needs:
         found = self.ids.get(text) or ([text] if text in self.known else self.unknown(text, block, line))
         self.links += times * len(found)
         if self.links > MAX_LINKS:
-            raise self.reader.error(
-                line,
-                f"with {block.owner} there are more than {MAX_LINKS:,} dependencies between tasks",
-                "put one task in between that needs all of them and is needed by the rest",
-            )
+            what = f"with {block.owner} there are more than {MAX_LINKS:,} dependencies between tasks"
+            todo = "put one task in between that needs all of them and is needed by the rest"
+            raise self.reader.error(line, what, todo)
         return found
 
     def unknown(self, text: str, block: _Block, line: int) -> NoReturn:
@@ -344,9 +288,5 @@ class _Needs:
             todo = did_you_mean(text, others[:10_000], "the other tasks are")
         else:
             todo = "add that task or remove the need"
-        raise WorkflowError(
-            f"{block.owner} needs {short(text)}, which does not exist",
-            tasks=[block.name],
-            where=f"{self.reader.file}:{line}",
-            todo=todo,
-        )
+        what = f"{block.owner} needs {short(text)}, which does not exist"
+        raise WorkflowError(what, tasks=[block.name], where=f"{self.reader.file}:{line}", todo=todo)

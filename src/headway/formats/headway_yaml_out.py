@@ -5,17 +5,33 @@ Reading the file gives equal tasks. Dependencies that follow from files are not 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from headway.formats.fields import WORD, Reader, short
-from headway.formats.hints_out import duration_text, hint_text, number_text
-from headway.formats.yaml_text import block_text, inline, key_text
+from headway.formats.hints import read_hints
+from headway.formats.safe_yaml import Entry, Mapping, Text
 from headway.model.errors import InputError
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
 _WIDTH = 100  # longer lists are written with one item per line
 _INDENT = "    "
+
+_KEYS = {"memory_bytes": "memory", "disk_bytes": "disk", "walltime_s": "time"}
+_BYTES = (("TB", 10**12), ("GiB", 1024**3), ("GB", 10**9), ("MiB", 1024**2), ("MB", 10**6), ("kB", 1000), ("B", 1))
+_SECONDS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+
+_LONGEST_KEY = 1000  # YAML's own limit for `key:` is 1024
+
+# Safe in lists too, and never read as a number, a date or a boolean.
+_PLAIN = re.compile(r"(?=.*[A-Za-z/])[A-Za-z0-9_./][A-Za-z0-9_./+=@%~^-]*(?: [A-Za-z0-9_./+=@%~^-]+)*")
+_TAKEN_FOR_ELSE = re.compile(
+    r"(?i:y|n|yes|no|on|off|true|false|null|none|[.](?:inf|nan)|[0-9.]+e[+-]?[0-9]+|0[xob][0-9a-f_]+)"
+)
+# Safe after `key: `, where most characters are allowed.
+_LINE = re.compile(r"(?!.*(?:: | #|:$| $))[A-Za-z_./$(][\x20-\x7e]*")
+_PRINTABLE = re.compile("[\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
 
 
 def headway_yaml(workflow: Workflow) -> bytes:
@@ -105,3 +121,103 @@ def _check_name(text: str, what: str, longest: int = 200) -> None:
         Reader("").name(text, 0, what, longest)
     except InputError as problem:
         raise InputError(problem.what, todo=problem.todo) from None
+
+
+# --- amounts, in the largest unit that is exact ---
+
+
+def hint_text(name: str, value: float, owner: str) -> str:
+    """The hint as `key: amount`; an InputError if a workflow file cannot express it.
+
+    >>> hint_text("memory_bytes", 1_500_000_000, "task 'a'"), hint_text("walltime_s", 5400, "task 'a'")
+    ('memory: 1500 MB', 'time: 90m')
+    """
+    key = _KEYS.get(name, name)
+    text = number_text(value)
+    if name.endswith("_bytes") and name in _KEYS:
+        text = _in_units(value, _BYTES, " ")
+    elif name == "walltime_s":
+        text = duration_text(value)
+    _check(key, text, name, value, owner)
+    return f"{key}: {text}"
+
+
+def duration_text(seconds: float) -> str:
+    """A duration in its largest exact unit: 5400 is `90m`."""
+    return _in_units(seconds, _SECONDS, "")
+
+
+def number_text(value: float) -> str:
+    """A number without an unnecessary decimal point."""
+    text = str(int(value)) if value == int(value) and abs(value) < 10**15 else repr(float(value))
+    return text if "e" not in text or "." in text else text.replace("e", ".0e")  # YAML requires the decimal point
+
+
+def _in_units(value: float, units: tuple[tuple[str, int], ...], space: str) -> str:
+    for unit, size in units:
+        if value >= size and value % size == 0:
+            return f"{int(value // size)}{space}{unit}"
+    return f"{number_text(value)}{space}{units[-1][0]}"
+
+
+def _check(key: str, text: str, name: str, value: float, owner: str) -> None:
+    """Check that the reader gets the same value back."""
+    entry = Entry(0, Mapping({key: Entry(0, Text(text, 0, False))}, 0))
+    try:
+        read = read_hints(Reader(""), entry, owner)
+    except InputError as problem:
+        raise InputError(problem.what, todo=problem.todo) from None
+    if read != {name: value}:
+        what = f"hint {name!r} of {owner} is {value!r}, which a workflow file cannot express"
+        raise InputError(what, todo="round it")
+
+
+# --- text: plain if that is safe, otherwise quoted or as a block ---
+
+
+def inline(text: str) -> str:
+    """The text on one line, also usable inside a list.
+
+    >>> inline("part_aa"), inline("count[aa]"), inline("it's"), inline("no")
+    ('part_aa', "'count[aa]'", "'it''s'", "'no'")
+    """
+    if _PLAIN.fullmatch(text) and not _TAKEN_FOR_ELSE.fullmatch(text):
+        return text
+    if _PRINTABLE.fullmatch(text) and not set("\t\n") & set(text):
+        return "'" + text.replace("'", "''") + "'"
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def key_text(name: str) -> Iterator[str]:
+    """A task's name as a key on its own line."""
+    text = name if _PLAIN.fullmatch(name.replace("[", "").replace("]", "")) and name[0] not in "[]" else inline(name)
+    if _TAKEN_FOR_ELSE.fullmatch(name):
+        text = inline(name)
+    if len(text) <= _LONGEST_KEY:
+        yield f"  {text}:"
+    else:
+        yield f"  ? {text}"
+        yield "  :"
+
+
+def block_text(key: str, text: str) -> Iterator[str]:
+    """`key: text`, as a readable block if the text has several lines."""
+    if _LINE.fullmatch(text) and not _TAKEN_FOR_ELSE.fullmatch(text):
+        yield f"{_INDENT}{key}: {text}"
+    elif text.strip() and _PRINTABLE.fullmatch(text) and not _TAKEN_FOR_ELSE.fullmatch(text):
+        ending = "-" if not text.endswith("\n") else "+" if text.endswith("\n\n") else ""
+        body = text.removesuffix("\n").split("\n")
+        # If the first line begins with a space, the indentation must be given as a number.
+        yield f"{_INDENT}{key}: |{'2' if body[0][:1] in ('', ' ', chr(9)) else ''}{ending}"
+        yield from (f"{_INDENT}  {line}" if line else "" for line in body)
+    else:
+        yield f"{_INDENT}{key}: {inline(text)}"
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    if _PRINTABLE.fullmatch(character) and character not in "\t\n":
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -6,14 +6,13 @@ from pathlib import Path
 
 from headway.formats import sacct, swf
 from headway.formats.safe_yaml import shown
-from headway.formats.unpacked import read_unpacked, stem
+from headway.formats.unpacked import GZIP, read_unpacked, stem
 from headway.model.batch_log import BatchLog
 from headway.model.errors import InputError
 
 KNOWN = "the Standard Workload Format (.swf) and what Slurm's sacct -P prints, both also with .gz"
 
 _FORMATS = ((swf.recognises, swf.read), (sacct.recognises, sacct.read))
-_GZIP = b"\x1f\x8b"
 _LONGEST_BEGINNING = 100_000
 
 
@@ -21,7 +20,7 @@ def read_batch_log(path: Path, skip_bad: bool = False) -> BatchLog:
     """The jobs of the log at `path` in the order of submission; `skip_bad` skips and counts bad lines."""
     where = shown(path)
     data = read_unpacked(path)
-    if data.startswith(_GZIP):
+    if data.startswith(GZIP):
         raise InputError("this file is compressed with gzip", where=where, todo="give it a name that ends in .gz")
     beginning = data[:_LONGEST_BEGINNING].decode("utf-8-sig", errors="replace").lstrip()
     if not beginning:

@@ -10,8 +10,7 @@ from statistics import median
 from headway.formats import ccl_records, ksegments, nextflow_trace, work_queue_csv, work_queue_log
 from headway.formats.base import TaskLogFormat
 from headway.formats.safe_yaml import shown
-from headway.formats.unpacked import stem
-from headway.formats.unpacked_lines import unpacked_lines
+from headway.formats.unpacked import stem, unpacked_lines
 from headway.model.errors import InputError
 from headway.model.task_log import TaskLog
 from headway.registry import with_plugins

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
-from msgspec import Struct
 
 from headway.formats.bad_lines import BadLines
 from headway.formats.fields import short
@@ -41,6 +41,7 @@ _NO_STATUS = (*_STILL_THERE, "RESIZING", "")
 _NO_TIME = ("", "unknown", "none", "n/a", "invalid")
 _NO_LIMIT = (*_NO_TIME, "unlimited", "partition_limit")
 _MOST = 2**53
+_WHOLE = ("number", "allocated", "requested", "status", "user", "line")  # columns of whole numbers
 _COUNT = re.compile(r"(\d{1,15})(?:\.(\d{1,6}))?([KMG]?)", re.ASCII)
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}  # old versions of sacct print 2048 nodes as 2K
 _EPOCH = re.compile(r"\d{1,15}", re.ASCII)
@@ -48,7 +49,7 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)?", r
 _ID = re.compile(r"(\d{1,15})(?:[_+].*)?", re.ASCII)
 
 
-class _Job(Struct, gc=False):
+class _Job(NamedTuple):
     """The values of one line; times in seconds since the epoch, -1 is unknown."""
 
     line: int
@@ -119,23 +120,17 @@ class _Dump:
         names = [name.strip().lower() for name in header.removesuffix("|").split("|")]
         self._width = len(names)
         self._columns = {name: place for place, name in enumerate(names)}
-        job, submit, start, end = (self._place(*these) for these in (_JOB, ("submit",), ("start",), ("end",)))
+        found = {"JobIDRaw": self._place(*_JOB)} | {
+            name: self._place(name.lower()) for name in ("Submit", "Start", "End")
+        }
         in_cpus = any(name in self._columns for those in _CPUS for name in those)
         self._allocated, self._requested = (self._place(*these) for these in (_CPUS if in_cpus else _NODES))
-        missing = [
-            wanted
-            for wanted, found in (
-                ("JobIDRaw", job),
-                ("Submit", submit),
-                ("Start", start),
-                ("End", end),
-                ("AllocCPUS or ReqCPUS", self._allocated if self._allocated is not None else self._requested),
-            )
-            if found is None
-        ]
-        if job is None or submit is None or start is None or end is None or missing:
+        amount = self._requested if self._allocated is None else self._allocated
+        found["AllocCPUS or ReqCPUS"] = amount
+        missing = [name for name, place in found.items() if place is None]
+        if missing:
             raise InputError(f"there is no column {', '.join(missing)}", where=where, todo=f"make it with: {COMMAND}")
-        self.job, self._submit, self._start, self._end = job, submit, start, end
+        self.job, self._submit, self._start, self._end = (place or 0 for place in list(found.values())[:4])
         self._state, self._user = self._place("state"), self._place(*_USER)
         self._limit, self._elapsed = self._place(*_LIMIT), self._place(*_ELAPSED)
         self._limit_in_minutes = "timelimit" not in self._columns
@@ -232,27 +227,18 @@ def _count(text: str) -> int:
 
 
 def _log(jobs: list[_Job], name: str, left_out: dict[str, int]) -> BatchLog:
-    submit, start, run_s = (
-        np.array([getattr(job, key) for job in jobs], float) for key in ("submit", "start", "run_s")
-    )
-    number, allocated, requested, status, user, line = (
-        np.array([getattr(job, key) for job in jobs], np.int64)
-        for key in ("number", "allocated", "requested", "status", "user", "line")
-    )
+    columns = dict(zip(_Job._fields, np.array(jobs, float).T, strict=True))
+    whole = {key: columns[key].astype(np.int64) for key in _WHOLE}
+    submit, start = columns["submit"], columns["start"]
     began = (start != UNKNOWN) & (start >= submit)  # a start before submission: the clock was set back in autumn
     return BatchLog(
         name=name,
-        processors=max(1, int(allocated.max()), int(requested.max()), _busiest(jobs)),
-        number=number,
+        processors=max(1, int(whole["allocated"].max()), int(whole["requested"].max()), _busiest(jobs)),
         submit_s=submit - submit[0],
         wait_s=np.where(began, start - submit, float(UNKNOWN)),
-        run_s=run_s,
-        allocated=allocated,
-        requested=requested,
-        requested_s=np.array([job.requested_s for job in jobs], float),
-        status=status,
-        user=user,
-        line=line,
+        run_s=columns["run_s"].copy(),
+        requested_s=columns["requested_s"].copy(),
+        **whole,
         started_at=float(submit[0]),
         left_out=left_out,
     )

@@ -105,22 +105,24 @@ def parse_yaml(data: bytes, file: str) -> Node:
 
 
 def _decode(data: bytes, file: str) -> str:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        raise InputError(
-            f"byte 0x{data[problem.start]:02x} is not UTF-8 text", where=f"{file}:{line}", todo="save the file as UTF-8"
-        ) from None
+    text = decoded(data, file)
     if odd := _UNREADABLE.search(text):
-        line = text.count("\n", 0, odd.start()) + 1
-        raise InputError(
-            f"the file holds the unreadable character {odd[0]!r}", where=f"{file}:{line}", todo="remove it"
-        )
-    if directive := _TAG_DIRECTIVE.search(text):
-        line = text.count("\n", 0, directive.end()) + 1
-        raise InputError("the directive %TAG is not allowed", where=f"{file}:{line}", todo="remove it")
-    return text
+        what, end = f"the file holds the unreadable character {odd[0]!r}", odd.start()
+    elif directive := _TAG_DIRECTIVE.search(text):
+        what, end = "the directive %TAG is not allowed", directive.end()
+    else:
+        return text
+    raise InputError(what, where=f"{file}:{text.count(chr(10), 0, end) + 1}", todo="remove it")
+
+
+def decoded(data: bytes, file: str) -> str:
+    """The text of a file in UTF-8; an InputError names the line of another byte."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        what = f"byte 0x{data[problem.start]:02x} is not UTF-8 text"
+        where = f"{file}:{data.count(10, 0, problem.start) + 1}"
+        raise InputError(what, where=where, todo="save the file as UTF-8") from None
 
 
 def _syntax_error(problem: yaml.MarkedYAMLError, text: str, file: str) -> InputError:

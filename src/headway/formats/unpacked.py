@@ -1,52 +1,83 @@
-"""Reads an untrusted file, decompressed if its name ends in `.gz`, with a limit on its size."""
+"""Reads an untrusted file whole or line by line, decompressed if it is gzip, with limits on its size."""
 
 from __future__ import annotations
 
 import gzip
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from headway.formats.safe_yaml import shown
 from headway.model.errors import InputError
 from headway.model.units import format_bytes
 
 MAX_BYTES = 4_000_000_000  # decompressed: about ten million tasks
+MAX_LINE_BYTES = 1_000_000
+GZIP = b"\x1f\x8b"
 _BEST_PACKED = 1032  # the highest compression ratio of gzip
 _BLOCK = 1 << 20
 
 
-def read_unpacked(path: Path) -> bytes:
-    """The file's content; an InputError if it is unreadable, too large, or named `.gz` and not gzip."""
-    where = shown(path)
+def read_unpacked(path: Path, most: int | None = None, todo: str = "split the workflow") -> bytes:
+    """The file's content; an InputError if it is unreadable, too large, or named `.gz` and not gzip.
+
+    `most` is the most bytes, after decompressing; `todo` says what to do with a larger file.
+    """
+    where, most = shown(path), most or MAX_BYTES
     packed = path.suffix.lower() == ".gz"
     with readable(path, where) as file:
         if not packed:
-            data = file.read(MAX_BYTES + 1)
-        elif path.stat().st_size * _BEST_PACKED > MAX_BYTES and _unpacked_bytes(file) > MAX_BYTES:
-            raise _too_large(where)  # counted without keeping the data: a zip bomb must not fill the memory
+            data = file.read(most + 1)  # read rather than ask for the size: a device or pipe has none
+        elif path.stat().st_size * _BEST_PACKED > most and _unpacked_bytes(file, most) > most:
+            raise _too_large(most, where, todo)  # counted without keeping the data: a zip bomb must not fill the memory
         else:
             file.seek(0)
             with gzip.open(file) as unpacking:
-                data = unpacking.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise _too_large(where)
+                data = unpacking.read(most + 1)
+    if len(data) > most:
+        raise _too_large(most, where, todo)
     return data
 
 
-def _unpacked_bytes(file: BinaryIO) -> int:
+def _unpacked_bytes(file: BinaryIO, most: int) -> int:
     """The decompressed size, counted up to the limit."""
     total = 0
     with gzip.open(file) as unpacking:
-        while total <= MAX_BYTES and (block := unpacking.read(_BLOCK)):
+        while total <= most and (block := unpacking.read(_BLOCK)):
             total += len(block)
     return total
 
 
-def _too_large(where: str) -> InputError:
-    return InputError(f"this file is larger than {format_bytes(MAX_BYTES)}", where=where, todo="split the workflow")
+def unpacked_lines(path: Path) -> Iterator[str]:
+    """The lines with their line ends; an InputError if the file is unreadable, not UTF-8, or too large."""
+    where = shown(path)
+    total = number = 0
+    with readable(path, where) as file:
+        packed = file.read(2) == GZIP or path.suffix.lower() == ".gz"
+        file.seek(0)
+        with closing(cast(BinaryIO, gzip.open(file)) if packed else file) as stream:
+            while line := stream.readline(MAX_LINE_BYTES + 1):
+                number += 1
+                total += len(line)
+                yield _text(line, number, total, where)
+
+
+def _text(line: bytes, number: int, total: int, where: str) -> str:
+    place = f"{where}:{number}"
+    if len(line) > MAX_LINE_BYTES:
+        raise InputError(f"this line is longer than {format_bytes(MAX_LINE_BYTES)}", where=place)
+    if total > MAX_BYTES:
+        raise _too_large(MAX_BYTES, where, "split the log")
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError:
+        raise InputError("this is not text in UTF-8", where=place, todo="convert it, with iconv for example") from None
+
+
+def _too_large(most: int, where: str, todo: str) -> InputError:
+    return InputError(f"this file is larger than {format_bytes(most)}", where=where, todo=todo)
 
 
 def stem(path: Path, *endings: str) -> str:
@@ -68,15 +99,10 @@ def readable(path: Path, where: str) -> Iterator[BinaryIO]:
     except IsADirectoryError:
         raise InputError("this is a directory", where=where, todo="name a file in it") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
-        raise InputError(
-            f"this is not a complete gzip file ({problem})",
-            where=where,
-            todo="fetch it again, or remove .gz from its name",
-        ) from None
+        what = f"this is not a complete gzip file ({problem})"
+        raise InputError(what, where=where, todo="fetch it again, or remove .gz from its name") from None
     except MemoryError:
         raise InputError("this file does not fit into memory", where=where) from None
     except (OSError, ValueError) as problem:  # ValueError: a NUL in the name
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise InputError(
-            f"this file cannot be read ({reason})", where=where, todo="check its name and permissions"
-        ) from None
+        what = f"this file cannot be read ({getattr(problem, 'strerror', None) or problem})"
+        raise InputError(what, where=where, todo="check its name and permissions") from None

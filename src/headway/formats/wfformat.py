@@ -40,6 +40,8 @@ _DOUBLED = re.compile(r"(.+?)_\1(?:_.*)?")  # Pegasus, where jobs have ids of th
 _LONGEST_NUMBERED = 200  # characters: longer names are not matched against these patterns
 _ESCAPED = re.compile(r"(?:#[0-9A-F]{2})+")
 _NO_EXTRAS = Extras()
+SAME = ("environment", "setup", "container", "hints", "retries", "sandbox", "malleable", "notice_s")  # as in a `Task`
+_NOTHING_MORE = {name: getattr(_NO_EXTRAS, name) for name in SAME}
 _LOGGED_TIME = "%m-%d-%yT%H:%M:%S%z"  # the time format of some published instances
 
 
@@ -134,21 +136,14 @@ class _Assembly:
                 implied = dict.fromkeys(made[path] for path in inputs if path in made)
                 parents = [*(parent for parent in parents if parent not in implied), *implied]
             yield Task(
-                id=task_id,
-                category=self._category(task, run, task_id),
-                command=self._command(run, extras, task_id),
-                environment=extras.environment,
-                setup=extras.setup,
-                container=extras.container,
+                task_id,
+                self._category(task, run, task_id),
+                self._command(run, extras, task_id),
                 inputs=inputs,
                 outputs=outputs[task_id],
                 parents=tuple(parents),
                 priority=self._priority(run, extras, task_id),
-                hints=extras.hints,
-                retries=extras.retries,
-                sandbox=extras.sandbox,
-                malleable=extras.malleable,
-                notice_s=extras.notice_s,
+                **({name: getattr(extras, name) for name in SAME} if extras is not _NO_EXTRAS else _NOTHING_MORE),
             )
 
     def _paths(self, file_ids: list[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from headway.formats.fields import short
+from headway.formats.safe_yaml import decoded
 from headway.model.errors import InputError
 from headway.model.instance import Recorded
 
@@ -138,11 +139,7 @@ _DECODER = msgspec.json.Decoder(Document)
 
 def decode_document(data: bytes, file: str) -> Document:
     """Decode the JSON; an InputError names the place of a mistake."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        what = f"byte 0x{data[problem.start]:02x} is not UTF-8 text"
-        raise InputError(what, where=_line(file, data, problem.start), todo="save the file as UTF-8") from None
+    text = decoded(data, file)
     try:
         if len(text) <= _MOST_CHECKED:
             _check_keys(text, file)
@@ -151,11 +148,8 @@ def decode_document(data: bytes, file: str) -> Document:
     except msgspec.ValidationError as problem:
         what, _, place = str(problem).partition(" - at ")
         place = place.strip("`").removeprefix("$.")
-        raise InputError(
-            f"this is not WfFormat ({_lower(what)}{' at ' if place else ''}{place})",
-            where=file,
-            todo="correct it, or create the file again",
-        ) from None
+        what = f"this is not WfFormat ({_lower(what)}{' at ' if place else ''}{place})"
+        raise InputError(what, where=file, todo="correct it, or create the file again") from None
     except msgspec.DecodeError as problem:
         raise _syntax_error(str(problem), data, file) from None
     except RecursionError:

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from headway.formats.wfformat import WRITER
+from headway.formats.wfformat import SAME, WRITER
 from headway.formats.wfformat_document import Extras
 from headway.model.errors import InputError
 from headway.model.instance import Instance, Machine, Recorded
@@ -102,15 +102,7 @@ def _file(path: str, instance: Instance) -> dict[str, Any]:
 
 def _extras(instance: Instance, task: Task) -> Extras:
     extras = Extras(
-        environment=task.environment,
-        setup=task.setup,
-        container=task.container,
-        inputs=task.inputs if any(map(is_pattern, task.inputs)) else (),
-        hints=task.hints,
-        retries=task.retries,
-        sandbox=task.sandbox,
-        malleable=task.malleable,
-        notice_s=task.notice_s,
+        inputs=task.inputs if any(map(is_pattern, task.inputs)) else (), **{name: getattr(task, name) for name in SAME}
     )
     recorded = instance.recorded.get(task.id)
     if recorded is None or not _is_executed(instance, task):

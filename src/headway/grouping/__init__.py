@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from headway.grouping.base import Grouper
-from headway.grouping.by_level import LevelByLevel, PerStage
 from headway.grouping.glume import Glume
-from headway.grouping.whole import BigJob, OneJob
+from headway.grouping.simple import BigJob, LevelByLevel, OneJob, PerStage
 from headway.grouping.zhang import Zhang
 
 GROUPERS: dict[str, type[Grouper]] = {

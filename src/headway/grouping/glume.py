@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from headway.grouping.base import Group, Grouper, Levels, Waits, soonest
-from headway.grouping.leeway import Search, coarse, smallest_up_to_delay, with_leeway
+from headway.grouping.leeway import Search, coarse, smallest, with_leeway
 
 # GLUME thesis, Algorithm 1, lines 9 and 14: the most leeway, as a share of the run time.
 MOST_LEEWAY = 0.1
@@ -13,6 +14,7 @@ MOST_LEEWAY = 0.1
 BEAT = 0.05
 
 
+@dataclass(frozen=True, kw_only=True)
 class Glume(Grouper):
     """Splits the levels in two where the estimated makespan is least, or not at all (GLUME thesis, §6).
 
@@ -37,18 +39,10 @@ class Glume(Grouper):
 
     name = "glume"
 
-    def __init__(
-        self,
-        *,
-        beat: float = BEAT,
-        leeway: Search = smallest_up_to_delay,
-        overlapping: bool = False,
-        more_nodes: bool = False,
-    ) -> None:
-        self._beat = beat
-        self._leeway = leeway
-        self._overlapping = overlapping
-        self._more_nodes = more_nodes
+    beat: float = BEAT
+    leeway: Search = smallest
+    overlapping: bool = False
+    more_nodes: bool = False
 
     @classmethod
     def as_coded(cls) -> Glume:
@@ -69,18 +63,18 @@ class Glume(Grouper):
             if _is_wasteful(rest):
                 continue
             makespan_s = self._makespan_s(group, rest)
-            if makespan_s < whole_s * (1 - self._beat) and makespan_s < best_s:
+            if makespan_s < whole_s * (1 - self.beat) and makespan_s < best_s:
                 best, best_s = group, makespan_s
         return best if math.isfinite(best_s) else able
 
     def _allocation(self, levels: Levels, waits: Waits, first: int, last: int, delay_s: float) -> Group:
         """Algorithm 2: the best number of nodes, with leeway."""
-        group = soonest(levels, waits, first, last, delay_s, more=self._more_nodes)
-        return with_leeway(group, waits, delay_s, self._leeway)
+        group = soonest(levels, waits, first, last, delay_s, more=self.more_nodes)
+        return with_leeway(group, waits, delay_s, self.leeway)
 
     def _makespan_s(self, group: Group, rest: Group) -> float:
         """Algorithm 1, line 17; the second job is submitted when the first starts."""
-        starts_s = max(group.leeway_s + group.run_s, rest.wait_s) if self._overlapping else rest.wait_s
+        starts_s = max(group.leeway_s + group.run_s, rest.wait_s) if self.overlapping else rest.wait_s
         return group.wait_s + starts_s + rest.leeway_s + rest.run_s
 
 

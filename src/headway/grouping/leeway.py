@@ -1,8 +1,8 @@
 """Leeway: extra walltime for a job that may start before its predecessor has ended (GLUME thesis, §5.1).
 
 The naive leeway is the time by which the job would start too early. But a longer walltime changes the job's wait, so
-the leeway has to be searched for. `one_way`, `smallest` and `smallest_up_to_delay` follow the text of the thesis;
-`coarse` and `halving` follow the code of its simulator.
+the leeway has to be searched for. `one_way` and `smallest` follow the text of the thesis; `coarse` and `halving`
+follow the code of its simulator.
 """
 
 from __future__ import annotations
@@ -51,16 +51,15 @@ def one_way(wait_with: WaitWith, wait_s: float, delay_s: float) -> float:
 
 
 def smallest(wait_with: WaitWith, wait_s: float, delay_s: float) -> float:
-    """The smallest leeway, up to the naive one, with which the job starts in the ten minutes after the delay (§5.3).
+    """The smallest leeway, up to the whole delay, with which the job starts in the ten minutes after it (§6.2).
 
     If there is none: the smallest leeway that covers the time by which the job starts too early.
     """
-    return _smallest(wait_with, delay_s - wait_s, delay_s)
-
-
-def smallest_up_to_delay(wait_with: WaitWith, wait_s: float, delay_s: float) -> float:
-    """As `smallest`, searching up to the whole delay (GLUME thesis, §6.2)."""
-    return _smallest(wait_with, delay_s, delay_s)
+    if wait_with(delay_s) >= delay_s:
+        after_s = _first(lambda leeway_s: wait_with(leeway_s) >= delay_s, delay_s)
+        if wait_with(after_s) <= delay_s + CLOSE_S:
+            return after_s
+    return _first(lambda leeway_s: leeway_s >= delay_s - wait_with(leeway_s), delay_s)
 
 
 def coarse(wait_with: WaitWith, wait_s: float, delay_s: float) -> float:
@@ -86,19 +85,8 @@ def halving(wait_with: WaitWith, wait_s: float, delay_s: float) -> float:
     return leeway_s
 
 
-def _smallest(wait_with: WaitWith, most_s: float, delay_s: float) -> float:
-    after_s = _first(lambda leeway_s: wait_with(leeway_s) >= delay_s, most_s)
-    if after_s is not None and wait_with(after_s) <= delay_s + CLOSE_S:
-        return after_s
-    enough_s = _first(lambda leeway_s: leeway_s >= delay_s - wait_with(leeway_s), most_s)
-    # The naive leeway is too short only where a longer walltime shortens the wait. The whole delay always suffices.
-    return delay_s if enough_s is None else enough_s
-
-
-def _first(holds: Callable[[float], bool], most_s: float) -> float | None:
-    """Binary search to a second for the least value at which `holds` is true; None if it is false even at `most_s`."""
-    if not holds(most_s):
-        return None
+def _first(holds: Callable[[float], bool], most_s: float) -> float:
+    """Binary search to a second for the least value at which `holds` is true; it is true at `most_s`."""
     low_s, high_s = 0.0, most_s
     while high_s - low_s > STEP_S:
         middle_s = float(math.ceil((low_s + high_s) / 2))  # still below `high_s`, which may be no whole second

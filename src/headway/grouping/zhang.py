@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from headway.grouping.base import Group, Grouper, Levels, Waits, soonest
 from headway.grouping.leeway import Search, coarse, halving, one_way, with_leeway
-from headway.grouping.whole import full_width
+from headway.grouping.simple import full_width
 
 # GLUME thesis, §5.1: with a wait above twice the run time, single-task jobs have a better chance of backfilling.
 HOPELESS = 2.0
 
 
+@dataclass(frozen=True, kw_only=True)
 class Zhang(Grouper):
     """Adds levels while the ratio of wait to run time does not grow (Zhang, Koelbel and Cooper 2009).
 
@@ -37,22 +39,12 @@ class Zhang(Grouper):
 
     name = "zhang"
 
-    def __init__(
-        self,
-        *,
-        everywhere: bool = False,
-        best_nodes: bool = True,
-        leeway: Search = one_way,
-        from_first: bool = False,
-        skip_waits: bool = False,
-        judge_full_width: bool = False,
-    ) -> None:
-        self._everywhere = everywhere
-        self._best_nodes = best_nodes
-        self._leeway = leeway
-        self._from_first = from_first
-        self._skip_waits = skip_waits
-        self._judge_full_width = judge_full_width
+    everywhere: bool = False
+    best_nodes: bool = True
+    leeway: Search = one_way
+    from_first: bool = False
+    skip_waits: bool = False
+    judge_full_width: bool = False
 
     @classmethod
     def as_coded(cls, *, everywhere: bool = False, best_nodes: bool = True, binary_search: bool = False) -> Zhang:
@@ -70,25 +62,25 @@ class Zhang(Grouper):
         group = self._choose(levels, waits, delay_s)
         if group.last == levels.last and group.wait_s > HOPELESS * group.run_s:
             return None
-        if self._best_nodes and self._judge_full_width:
+        if self.best_nodes and self.judge_full_width:
             group = soonest(levels, waits, 0, group.last, delay_s)
-        return with_leeway(group, waits, delay_s, self._leeway)
+        return with_leeway(group, waits, delay_s, self.leeway)
 
     def _choose(self, levels: Levels, waits: Waits, delay_s: float) -> Group:
-        ends = range(levels.last + 1) if self._from_first else [levels.last, *range(levels.last)]
+        ends = range(levels.last + 1) if self.from_first else [levels.last, *range(levels.last)]
         best: Group | None = None
         for last in ends:
             group = self._candidate(levels, waits, last, delay_s)
-            if best is None and self._skip_waits and group.wait_s > group.run_s:
+            if best is None and self.skip_waits and group.wait_s > group.run_s:
                 continue
             if best is None or _is_better(group, best):
                 best = group
-            elif not self._everywhere:
+            elif not self.everywhere:
                 break
         return best or self._candidate(levels, waits, levels.last, delay_s)
 
     def _candidate(self, levels: Levels, waits: Waits, last: int, delay_s: float) -> Group:
-        if self._best_nodes and not self._judge_full_width:
+        if self.best_nodes and not self.judge_full_width:
             return soonest(levels, waits, 0, last, delay_s)
         return full_width(levels, waits, 0, last)
 

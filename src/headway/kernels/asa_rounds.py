@@ -13,15 +13,12 @@ Floats = NDArray[np.float64]
 
 
 @compiled_when_busy(calls=50)
-def charge(
-    chances: Floats, charged: Floats, losses: Floats, first: int, draws: Floats, gamma: float, slowing: float, over: int
-) -> int:
+def charge(chances: Floats, charged: Floats, losses: Floats, first: int, draws: Floats, over: int) -> int:
     """Charge action `first` (unless negative), then one sampled for each of `draws`; return how many rounds are over.
 
     Souza et al. 2020, Algorithm 1, lines 3-7: a sampled action's loss is added to what it is charged. When an action
-    has been charged more than 1, the round is over: every action's chance is multiplied by exp(-gamma_t x charged) and
-    normalised, and the next round begins with nothing charged. gamma_t is gamma / t^slowing in round t; `over` is the
-    number of rounds before.
+    has been charged more than 1, the round is over: every action's chance is multiplied by exp(-charged) and
+    normalised, and the next round begins with nothing charged. `over` is the number of rounds before.
     """
     for turn in range(-1, draws.size):
         action = first
@@ -37,11 +34,10 @@ def charge(
         if charged[action] <= 1.0:
             continue
         over += 1
-        rate = gamma / over**slowing
         total = 0.0
         for each in range(chances.size):
             if charged[each] > 0.0:
-                chances[each] *= math.exp(-rate * charged[each])
+                chances[each] *= math.exp(-charged[each])
             total += chances[each]
             charged[each] = 0.0
         for each in range(chances.size):

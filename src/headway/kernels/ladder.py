@@ -68,13 +68,12 @@ def move(log_peaks: Floats, log_inputs: Floats, slope: float, log_input: float) 
 
 
 def fill_bins(
-    log_peaks: Floats, weights: Floats, run_s: Floats, values: Floats, masses: Floats, counts: Floats
+    log_peaks: Floats, lowest: int, weights: Floats, run_s: Floats, values: Floats, masses: Floats, counts: Floats
 ) -> tuple[int, float, float]:
     """Sort the peaks into bins; return the number of bins in use, the sum of weights, and that of masses.
 
-    A bin's value is its maximum, so that an allocation is always enough for some task.
+    A bin's value is its maximum, so that an allocation is always enough for some task. `lowest` is the first bin.
     """
-    lowest = int(log_peaks.min() / BIN)
     known = 0.0
     for index in range(len(log_peaks)):
         place = int(log_peaks[index] / BIN) - lowest
@@ -134,14 +133,14 @@ def climb_cheaply(
     S_i, whose slopes fall and whose arguments rise as i falls, so that a queue of lines answers in O(n).
     """
     used = len(values)
-    left = np.zeros(used + 1)  # the mass above each value; left[0]: all of it
+    left = np.empty(used + 1)  # the mass above each value; left[0]: all of it
     left[0] = mass
     for place in range(used):
         left[place + 1] = max(0.0, left[place] - masses[place])
     left[used] = 0.0
-    slopes = np.zeros(used + 1)
-    offsets = np.zeros(used + 1)
-    lines = np.zeros(used + 1, dtype=np.int64)
+    slopes = np.empty(used + 1)
+    offsets = np.empty(used + 1)
+    lines = np.empty(used + 1, dtype=np.int64)
     cost = 0.0
     first = last = 0
     for place in range(used, 0, -1):  # the line of value `place`, then the answer for `place - 1`
@@ -185,15 +184,16 @@ def rungs_of(
     along a line through the logarithms of peaks over those of inputs. An attempt that fails costs `failed_share` of its
     run time times (its allocation + `lost_besides`). `spread` says how far the next maximum may lie above the last.
     """
-    weights = np.ones(len(log_peaks))
+    weights = np.empty(len(log_peaks))
     slope = weigh(log_peaks, log_inputs, forget, log_input, bandwidth, weights)
     moved = move(log_peaks, log_inputs, slope, log_input)
-    bins = int(moved.max() / BIN) - int(moved.min() / BIN) + 1
+    lowest = int(moved.min() / BIN)
+    bins = int(moved.max() / BIN) - lowest + 1
     values, masses, counts = np.zeros(bins + TAIL), np.zeros(bins + TAIL), np.zeros(bins)
-    used, known, mass = fill_bins(moved, weights, run_s, values, masses, counts)
+    used, known, mass = fill_bins(moved, lowest, weights, run_s, values, masses, counts)
     mass = add_tail(values, masses, counts, used, known, mass, spread)
     used += TAIL
-    following = np.zeros(used + 1, dtype=np.int64)
+    following = np.empty(used + 1, dtype=np.int64)
     climb_cheaply(values[:used], masses[:used], mass, failed_share, lost_besides, following)
     count = place = 0
     while place < used and count < len(rungs):

@@ -1,4 +1,4 @@
-"""`learning-rank`: one task of each new category, then the longest path to an exit."""
+"""`learning-rank`, `learning-rank-cautious`: one task of each new category, then the longest path to an exit."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from headway.ordering.topology import Ranks
 
 STEPS_A_DOUBLING = 2  # ranks that differ by less count as equal: run times are not known any better
 GROWTH = 1.25  # ranks are computed again when tasks, or categories with a success, have grown by this factor
+CAUTION = 1.0  # whole nodes that a failure costs besides, if all other tasks wait for the one that fails
 
 
 class LearningRank(Order):
@@ -77,3 +78,30 @@ class LearningRank(Order):
         self._every_s += seconds
         if self._every & (self._every - 1) == 0 or len(self._seconds) > GROWTH * self._known_then:
             self._stale = True
+
+
+class LearningRankCautious(LearningRank):
+    """As learning-rank; and a sizer that weighs the cost of failing gives more to tasks that many others wait for.
+
+    Witt et al. 2019 propose this in section VII. The tasks that wait are counted along all paths, at most as many as
+    there are tasks: that counts too many where paths meet again, but is cheap.
+    """
+
+    name = "learning-rank-cautious"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._below: dict[str, int] = {}
+
+    def at_stake(self, task: Task) -> float:
+        if len(self._below) != len(self._workflow):
+            self._below = waiting_below(self._workflow)
+        return CAUTION * self._below[task.id] / len(self._workflow)
+
+
+def waiting_below(workflow: Workflow) -> dict[str, int]:
+    """Return for each task the number of paths from it to other tasks, at most the number of tasks."""
+    below: dict[str, int] = {}
+    for task_id in reversed(workflow.topological()):
+        below[task_id] = min(len(workflow), sum(1 + below[child] for child in workflow.children[task_id]))
+    return below

@@ -7,15 +7,13 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from headway.grouping import GROUPERS
-from headway.grouping.by_level import PerStage
+from headway.grouping.simple import PerStage
 from headway.planning.base import Estimate, Planner
 from headway.planning.headway import Headway
-from headway.planning.one_job_per_task import OneJobPerTask
 from headway.planning.staged import StagedPlanner
-from headway.timing.after_end import AfterEnd
-from headway.timing.ahead import Ahead
+from headway.planning.without_queue import OneJobPerTask
 from headway.timing.base import Timing
-from headway.timing.on_start import OnStart
+from headway.timing.timings import AfterEnd, Ahead, OnStart
 from headway.waiting.asa import Asa
 
 
@@ -33,20 +31,14 @@ class Plan(Struct, frozen=True):
 
 def _ahead(name: str, words: str, *, depends: bool) -> Plan:
     """One job per stage, submitted the wait that ASA predicts before it is needed (Souza et al. 2020, §3.2)."""
-
-    def make(estimate: Estimate) -> Planner:
-        return StagedPlanner(name, PerStage(), Ahead(depends=depends), estimate, Asa())
-
-    return Plan(name, words, make)
+    timing = Ahead(depends=depends)
+    return Plan(name, words, lambda estimate: StagedPlanner(name, PerStage(), timing, estimate, Asa()))
 
 
 def _staged(grouper: str, timing: Timing) -> Plan:
     kind = GROUPERS[grouper]
-
-    def make(estimate: Estimate) -> Planner:
-        return StagedPlanner(grouper, kind(), timing, estimate)
-
-    return Plan(grouper, (kind.__doc__ or "").partition("\n")[0], make)
+    words = (kind.__doc__ or "").partition("\n")[0]
+    return Plan(grouper, words, lambda estimate: StagedPlanner(grouper, kind(), timing, estimate))
 
 
 _STAGED: dict[str, Timing] = {

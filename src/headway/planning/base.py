@@ -19,25 +19,6 @@ Estimate = Callable[[Task], float]  # the expected run time of a task, in second
 class JobStatus:
     """A job that was submitted: its request and intent (see `Submit`), and what happened to it since."""
 
-    __slots__ = (
-        "after",
-        "changed_at",
-        "ended_at",
-        "expected_s",
-        "expected_wait_s",
-        "lost_nodes",
-        "phase",
-        "released",
-        "request",
-        "role",
-        "started_at",
-        "submitted_at",
-        "tag",
-        "tasks",
-        "wait_estimate_s",
-        "wait_ticket",
-    )
-
     def __init__(self, submit: Submit) -> None:
         self.tag = submit.tag
         self.request: JobRequest = submit.request

@@ -230,23 +230,17 @@ class Headway(Planner):
         self, view: View, queue: QueueRead, uncovered: Sequence[float], work_s: float, now: float
     ) -> Submit:
         """A job that fits the longest task, made as wide and then as long as that does not lengthen its wait."""
-        nodes, asked_s = 1, uncovered[0]
+        asked_s = uncovered[0]
         twin = self._twin_of(queue)
         wait_s = float(twin.waits_s([1], np.array([asked_s]))[0])
         bearable_s = 1.1 * wait_s + 60.0
         widths = [width for width in (16, 8, 4, 2) if width <= min(len(uncovered), view.most_nodes)]
-        for width, width_wait_s in zip(widths, twin.waits_s(widths, np.full(len(widths), asked_s)), strict=True):
-            if width_wait_s <= bearable_s:
-                nodes = width
-                break
+        waits_s = twin.waits_s(widths, np.full(len(widths), asked_s))
+        nodes = next((width for width, it_s in zip(widths, waits_s, strict=True) if it_s <= bearable_s), 1)
         whole_s = requested_s(work_s / nodes) + asked_s
         lengths = [length for length in (16 * asked_s, 8 * asked_s, 4 * asked_s, 2 * asked_s) if length <= whole_s]
-        for length_s, length_wait_s in zip(
-            lengths, twin.waits_s([nodes] * len(lengths), np.array(lengths)), strict=True
-        ):
-            if length_wait_s <= bearable_s:
-                asked_s = length_s
-                break
+        waits_s = twin.waits_s([nodes] * len(lengths), np.array(lengths))
+        asked_s = next((length for length, it_s in zip(lengths, waits_s, strict=True) if it_s <= bearable_s), asked_s)
         return self._submit(view, "filler", nodes, asked_s, Group(0, 0, nodes, asked_s, wait_s=wait_s), now)
 
     def _twin_of(self, queue: QueueRead) -> QueueTwin:

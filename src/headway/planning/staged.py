@@ -10,8 +10,8 @@ from headway.grouping.base import Floats, Group, Grouper, Levels, Waits
 from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, SeenWait, Submit, WakeAt, Why
 from headway.model.task import Task
 from headway.planning.base import Estimate, JobStatus, Planner, View
-from headway.planning.one_job_per_task import OneJobPerTask
 from headway.planning.requested_time import requested_s
+from headway.planning.without_queue import OneJobPerTask
 from headway.timing.base import NOT_YET, Predecessor, Timing
 from headway.waiting.base import Shape, Wait, WaitModel
 from headway.waiting.twin import QueueTwin

@@ -6,12 +6,12 @@ from functools import partial
 
 from headway.sizing.agents.feedback_loop import FeedbackLoop
 from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditAllCores
-from headway.sizing.agents.ladder_malleable import LadderMalleable
-from headway.sizing.agents.ladders import Ladders
+from headway.sizing.agents.ladder_malleable import LadderMalleable, Ladders
 from headway.sizing.agents.q_learning import QLearning, QLearningHarmonic, QLearningPrinted
 from headway.sizing.agents.q_learning_separate import QLearningSeparate
-from headway.sizing.estimators.exhaustive_bucketing import ExhaustiveBucketing
-from headway.sizing.estimators.greedy_bucketing import GreedyBucketing
+from headway.sizing.estimators.baselines import User, WholeMachine
+from headway.sizing.estimators.bucketing import ExhaustiveBucketing, GreedyBucketing
+from headway.sizing.estimators.first_allocation import MaxThroughput, MinWaste
 from headway.sizing.estimators.linear_regression import (
     LinearRegression,
     LinearRegressionMax,
@@ -19,16 +19,10 @@ from headway.sizing.estimators.linear_regression import (
     LinearRegressionMeanMinus,
     LinearRegressionNone,
 )
-from headway.sizing.estimators.max_seen import MaxSeen
-from headway.sizing.estimators.max_throughput import MaxThroughput
-from headway.sizing.estimators.min_waste import MinWaste
-from headway.sizing.estimators.peak_plus_20 import PeakPlus20
-from headway.sizing.estimators.per_process_max import PerProcessMax
+from headway.sizing.estimators.maximum import MaxSeen, PeakPlus20, PerProcessMax
 from headway.sizing.estimators.percentile import Percentile50, Percentile95
 from headway.sizing.estimators.ponder import Ponder
 from headway.sizing.estimators.quantized_bucketing import QuantizedBucketing
-from headway.sizing.estimators.user import User
-from headway.sizing.estimators.whole_machine import WholeMachine
 from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.ways import WayOfSizing, chosen_by, estimated_by, summary
 

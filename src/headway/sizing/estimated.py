@@ -40,6 +40,8 @@ class EstimatedSizer(Sizer):
         asked = rules.is_estimated(task, estimator)
         if estimator.climbs and (stated or (failures and limit is not None and failures[-1] >= limit)):
             asked = False
+        if not asked and not failures:
+            return rules.cold_start(self.name, task, context)
         query = self.query(task, failures, context)
         found = estimator.estimate(query) if asked else None
         if failures and (found is None or not estimator.climbs):

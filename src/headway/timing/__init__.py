@@ -1,1 +1,1 @@
-"""WHEN? One file a timing; `planning.PLANS` says which plan has which."""
+"""WHEN? `planning.PLANS` says which plan has which."""

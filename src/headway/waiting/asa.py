@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.random import Generator, Philox
 
 from headway.kernels.asa_rounds import Floats, charge
 from headway.model.records import Figure
-from headway.waiting.base import Draw, Shape, Wait, WaitModel, uniform
-from headway.waiting.geometry import geometry
+from headway.waiting.base import Draw, Shape, Wait, WaitModel, geometry, uniform
 
 # Souza et al. 2020, §4.3: 53 alternatives up to 100,000 s, most of them tens and hundreds of seconds, without a list.
 ALTERNATIVES_S = (
@@ -40,14 +39,17 @@ class Learned(Struct):
     seen: int = 0  # observed waits
 
 
+_ARRAYS = ("chances", "charged", "lost")
+
+
 class Asa(WaitModel):
     """Predicts the queue wait as one of 53 candidate values, with probabilities updated after every observed wait.
 
     Souza et al. 2020, Algorithm 1. Each geometry (see `geometry`) has a probability for every alternative, equal at
     first. `predict` samples one by the question's draw. `observe` charges only that alternative: 0 if no other is
     nearer to the actual wait, 1 otherwise (§4.3). When an alternative has been charged more than 1, the round is over
-    and each probability is multiplied by exp(-gamma_t x charged). The paper requires that gamma_t does not grow and
-    names no values; its proof (appendix A) uses 1.
+    and each probability is multiplied by exp(-gamma x charged). The paper names no gamma; its proof (appendix A) uses
+    1, as we do.
 
     `policy`: "default" is Algorithm 1. "tuned" (§4.4, §4.5), which the paper evaluates, samples and charges 50 more
     times after each observed wait. "greedy" (§4.4) always predicts the alternative with the least loss so far, of equal
@@ -67,15 +69,12 @@ class Asa(WaitModel):
         self,
         policy: Policy = "tuned",
         *,
-        repetitions: int = REPETITIONS,
         alternatives_s: Sequence[float] = ALTERNATIVES_S,
-        gamma: float = 1.0,
-        slowing: float = 0.0,
         seed: int = 0,
     ) -> None:
         self.policy = policy
-        self.repetitions = repetitions if policy == "tuned" else 0
-        self.gamma, self.slowing, self.seed = gamma, slowing, seed
+        self.repetitions = REPETITIONS if policy == "tuned" else 0
+        self.seed = seed
         self._alternatives_s = np.array(alternatives_s, np.float64)
         self._learned: dict[str, Learned] = {}
 
@@ -117,9 +116,7 @@ class Asa(WaitModel):
             draws = Generator(Philox(key=int.from_bytes(digest))).random(self.repetitions)
         if first >= 0:
             known.lost[first] += losses[first]
-        known.rounds = charge(
-            known.chances, known.charged, losses, first, draws, self.gamma, self.slowing, known.rounds
-        )
+        known.rounds = charge(known.chances, known.charged, losses, first, draws, known.rounds)
         known.seen += 1
 
     def losses(self, waited_s: float, *, censored: bool = False) -> Floats:
@@ -139,13 +136,7 @@ class Asa(WaitModel):
     def state(self) -> dict[str, Any]:
         """The alternatives, and all that was learned about each geometry."""
         kinds = {
-            kind: {
-                "chances": known.chances.tolist(),
-                "charged": known.charged.tolist(),
-                "lost": known.lost.tolist(),
-                "rounds": known.rounds,
-                "seen": known.seen,
-            }
+            kind: structs.asdict(known) | {name: getattr(known, name).tolist() for name in _ARRAYS}
             for kind, known in self._learned.items()
         }
         return {"version": 1, "alternatives_s": self._alternatives_s.tolist(), "geometries": kinds}
@@ -154,13 +145,7 @@ class Asa(WaitModel):
         """Continue from a saved state."""
         self._alternatives_s = np.array(state["alternatives_s"], np.float64)
         self._learned = {
-            kind: Learned(
-                np.array(known["chances"], np.float64),
-                np.array(known["charged"], np.float64),
-                np.array(known["lost"], np.float64),
-                known["rounds"],
-                known["seen"],
-            )
+            kind: Learned(**known | {name: np.array(known[name], np.float64) for name in _ARRAYS})
             for kind, known in state["geometries"].items()
         }
 

@@ -12,6 +12,8 @@ from msgspec import Struct, field
 from headway.model.records import Figure
 
 Draw = tuple[int, str, str, int]  # seed, policy, job, attempt: determines a random choice
+_SHORTEST_S = 900.0  # the shortest and the longest band of requested times
+_LONGEST_S = 4.0**4 * _SHORTEST_S
 
 
 class Shape(Struct, frozen=True):
@@ -43,15 +45,14 @@ class WaitModel(ABC):
     name: str
     learns = True  # whether `observe` changes the answers
 
-    @abstractmethod
     def predict(self, shape: Shape, draw: Draw = (0, "", "", 0)) -> Wait:
-        """The expected wait of such a job if it is submitted now."""
+        """The expected wait of such a job if it is submitted now: the median, unless the model knows better."""
+        return Wait(self.quantiles(shape, [0.5])[0])
 
     @abstractmethod
     def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
         """The quantiles of the wait at these shares; they never fall as the share grows."""
 
-    @abstractmethod
     def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
         """Learn from the wait of a job."""
 
@@ -61,6 +62,23 @@ class WaitModel(ABC):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from what `state` returned."""
+
+
+def geometry(shape: Shape) -> str:
+    """The name of the class in which wait models learn about such jobs, apart from others.
+
+    Souza et al. 2020 keep their state "in a per job-geometry basis" (§5) and leave open what a geometry is. Here it is
+    the number of nodes, rounded up to a power of two, and the requested time, in bands each four times as long as the
+    last.
+
+    >>> geometry(Shape(nodes=5, asked_s=3600)), geometry(Shape(nodes=8, asked_s=901))
+    ('8 nodes, 3600 s', '8 nodes, 3600 s')
+    """
+    nodes = 1 << max(0, shape.nodes - 1).bit_length()
+    most_s = _SHORTEST_S
+    while most_s < min(shape.asked_s, _LONGEST_S):
+        most_s *= 4.0
+    return f"{nodes} nodes, {most_s:.0f} s"
 
 
 def uniform(draw: Draw) -> float:

@@ -10,8 +10,7 @@ import numpy as np
 
 from headway.kernels.nearby_quantiles import nearby_quantiles
 from headway.model.records import Figure
-from headway.waiting.base import Draw, Shape, Wait, WaitModel
-from headway.waiting.geometry import geometry
+from headway.waiting.base import Shape, WaitModel, geometry
 
 RECORDS = 2000  # records that are kept of each kind of question
 ALIKE = 64  # records that are kept of one geometry
@@ -48,10 +47,6 @@ class CorrectedEstimate(WaitModel):
 
     def __init__(self) -> None:
         self._memories = _nothing()
-
-    def predict(self, shape: Shape, draw: Draw = (0, "", "", 0)) -> Wait:
-        """The median wait."""
-        return Wait(self.quantiles(shape, [0.5])[0])
 
     def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
         """Quantiles of the ratios near the shape, times its estimate."""

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from headway.model.records import Figure
-from headway.waiting.base import Draw, Shape, Wait, WaitModel
-from headway.waiting.geometry import geometry
+from headway.waiting.base import Shape, WaitModel, geometry
 
 CONFIDENCE = 0.95  # that a bound is no less than the quantile
 WATCHED = 0.95  # the quantile whose bound detects changes
@@ -49,10 +48,6 @@ class QuantileBound(WaitModel):
 
     def __init__(self) -> None:
         self._clusters: dict[str, _History] = {}
-
-    def predict(self, shape: Shape, draw: Draw = (0, "", "", 0)) -> Wait:
-        """The bound on the median."""
-        return Wait(self.quantiles(shape, [0.5])[0])
 
     def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
         """A bound for each share."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headway.model.records import Figure
-from headway.waiting.base import Draw, Shape, Wait, WaitModel
+from headway.waiting.base import Shape, WaitModel
 
 
 class SchedulerEstimate(WaitModel):
@@ -20,13 +19,6 @@ class SchedulerEstimate(WaitModel):
     name = "scheduler-estimate"
     learns = False
 
-    def predict(self, shape: Shape, draw: Draw = (0, "", "", 0)) -> Wait:
-        """The estimate, or 0 without one."""
-        return Wait(max(0.0, shape.estimate_s or 0.0))
-
     def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
         """The estimate for every share."""
-        return [self.predict(shape).wait_s] * len(shares)
-
-    def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
-        """Learn nothing."""
+        return [max(0.0, shape.estimate_s or 0.0)] * len(shares)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from headway.drivers.simulated import SimulatedRun, simulate
 from headway.drivers.through_queue import Through, run_through
-from headway.grouping.by_level import PerStage
+from headway.grouping.simple import PerStage
 from headway.kernels.batch.queue import Backfill, Dependency
 from headway.model import records
 from headway.model.job import JobPhase
@@ -19,7 +19,7 @@ from headway.model.records import Decision, Event, Figure
 from headway.planning import PLANS
 from headway.planning.base import Estimate, Planner
 from headway.planning.staged import StagedPlanner
-from headway.timing.ahead import Ahead
+from headway.timing.timings import Ahead
 from headway.waiting.asa import ALTERNATIVES_S, Asa
 from headway.waiting.base import Draw, Shape, Wait, WaitModel
 from headway_papers.asa.accuracy import Accuracy, accuracy_of

@@ -8,14 +8,12 @@ from functools import partial
 from msgspec import Struct
 
 from headway.sizing.base import Sizer
-from headway.sizing.estimators.exhaustive_bucketing import ExhaustiveBucketing
-from headway.sizing.estimators.greedy_bucketing import GreedyBucketing
+from headway.sizing.estimators.baselines import WholeMachine
+from headway.sizing.estimators.bucketing import ExhaustiveBucketing, GreedyBucketing
+from headway.sizing.estimators.first_allocation import MaxThroughput, MinWaste
 from headway.sizing.estimators.ladder import Ladder
-from headway.sizing.estimators.max_seen import MaxSeen
-from headway.sizing.estimators.max_throughput import MaxThroughput
-from headway.sizing.estimators.min_waste import MinWaste
+from headway.sizing.estimators.maximum import MaxSeen
 from headway.sizing.estimators.quantized_bucketing import QuantizedBucketing
-from headway.sizing.estimators.whole_machine import WholeMachine
 from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.ways import sizers_of
 

@@ -11,7 +11,7 @@ from statistics import median
 from msgspec import Struct
 
 from headway.formats.log_table import LogTable
-from headway.formats.unpacked_lines import unpacked_lines
+from headway.formats.unpacked import unpacked_lines
 from headway_papers.bucketing.allocators import ENTRANTS
 from headway_papers.bucketing.published import Figure5
 from headway_papers.bucketing.workflows import LOGS

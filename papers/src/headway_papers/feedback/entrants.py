@@ -5,9 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from headway.ordering import ORDERS
-from headway.ordering.cautious import LearningRankCautious
-from headway.ordering.fifo import Fifo
-from headway.ordering.learning_rank import LearningRank
+from headway.ordering.learning_rank import LearningRank, LearningRankCautious
+from headway.ordering.witt import Fifo
 from headway.sizing.estimators.ladder import Ladder
 
 TTFS = (0.1, 0.5, 0.9)

@@ -11,8 +11,14 @@ from headway.engine.placer import MOST_OVERTAKINGS, MOST_TRIED
 from headway.kernels.ladder import MOST_RUNGS
 from headway.model.instance import Instance
 from headway.model.resources import Resources
-from headway.ordering.cautious import CAUTION, LearningRankCautious, waiting_below
-from headway.ordering.learning_rank import GROWTH, STEPS_A_DOUBLING, LearningRank
+from headway.ordering.learning_rank import (
+    CAUTION,
+    GROWTH,
+    STEPS_A_DOUBLING,
+    LearningRank,
+    LearningRankCautious,
+    waiting_below,
+)
 from headway.simulation.replay import Cost
 from headway.sizing.estimators import ladder
 from headway_papers.fixed_pool import state

@@ -14,7 +14,7 @@ from headway.model.instance import Instance
 from headway.model.records import Decision, Event
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.planning.one_allocation import OneAllocation
+from headway.planning.without_queue import OneAllocation
 from headway.sizing.base import Allocator, Sizer
 from headway.sizing.per_resource import PerResource
 from headway_papers.fixed_pool.pool import POOL, PoolResult, pool_outcome, pool_result

@@ -13,7 +13,7 @@ from headway.model.errors import InputError
 from headway.planning import Plan
 from headway.planning.base import Estimate, Planner
 from headway.planning.staged import StagedPlanner
-from headway.timing.on_start import OnStart
+from headway.timing.timings import OnStart
 
 ZHANG_AS_CODED = "zhang-as-coded"
 GLUME_AS_CODED = "glume-as-coded"

@@ -13,12 +13,12 @@ from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.agents.feedback_loop import FeedbackLoop
 from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditAllCores
-from headway.sizing.agents.ladders import Ladders
+from headway.sizing.agents.ladder_malleable import Ladders
 from headway.sizing.agents.malleable import MalleableAllocator
 from headway.sizing.agents.q_learning import QLearning, QLearningHarmonic, QLearningPrinted
 from headway.sizing.agents.q_learning_separate import QLearningSeparate
 from headway.sizing.base import Allocator
-from headway.sizing.estimators.user import User
+from headway.sizing.estimators.baselines import User
 from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.per_resource import PerResource
 from headway.sizing.ways import MakeSizer, sizers_of

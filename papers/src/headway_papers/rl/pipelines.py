@@ -13,7 +13,7 @@ from numpy.random import Generator, Philox
 
 from headway.formats.log_table import LogTable
 from headway.formats.safe_yaml import shown
-from headway.formats.unpacked_lines import unpacked_lines
+from headway.formats.unpacked import unpacked_lines
 from headway_papers.frame.data import VARIABLE, data_folder
 
 NAMES = ("eager", "chipseq", "rnaseq", "methylseq", "sarek")

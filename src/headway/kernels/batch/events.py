@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from headway.kernels.batch import state as at
 from headway.kernels.batch.filling import fill, start_planned
-from headway.kernels.batch.jobs import end_now, enqueue
+from headway.kernels.batch.jobs import end_now, enqueue, strike_off
 from headway.kernels.batch.profile import forget_past
-from headway.kernels.batch.state import Ints, State, Trace
+from headway.kernels.batch.state import State, Trace
 from headway.kernels.compiled import compiled, inlined, inner
 
 # Why `advance` returns.
@@ -118,10 +118,11 @@ def withdraw(state: State, trace: Trace, foreign: int) -> None:
     began = state.foreign[foreign, at.F_STATE] != at.PENDING
     untouched = state.foreign[foreign, at.F_STAMP] == count[at.CHANGES]
     restless = count[at.RESTLESS]
-    if began:
-        _strike(state.order[at.RUNNING], count, at.N_RUNNING, slot)
-    else:
-        _strike(state.order[at.WAITING], count, at.N_WAITING, slot)
+    row, length = (at.RUNNING, at.N_RUNNING) if began else (at.WAITING, at.N_WAITING)
+    place = 0
+    while state.order[row, place] != slot:
+        place += 1
+    strike_off(state, row, length, place)
     end_now(state, trace, slot)
     if untouched:
         count[at.RESTLESS] = restless
@@ -130,16 +131,6 @@ def withdraw(state: State, trace: Trace, foreign: int) -> None:
     else:
         count[at.RESTLESS] = 1
         count[at.FREED] = 1
-
-
-@inner
-def _strike(slots: Ints, count: Ints, which: int, slot: int) -> None:
-    place = 0
-    while slots[place] != slot:
-        place += 1
-    count[which] -= 1
-    for index in range(place, count[which]):
-        slots[index] = slots[index + 1]
 
 
 @inner

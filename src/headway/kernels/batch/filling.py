@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headway.kernels.batch import state as at
-from headway.kernels.batch.jobs import begin_now, is_held_back, not_before, plan
+from headway.kernels.batch.jobs import begin_now, is_held_back, not_before, plan, strike_off
 from headway.kernels.batch.node_sets import choose
 from headway.kernels.batch.profile import earliest, fits_now, release, reserve
 from headway.kernels.batch.state import State, Trace
@@ -75,15 +75,8 @@ def start_planned(state: State, trace: Trace) -> None:
             state.clock[at.NEXT_START] = soonest
             return
         slot = waiting[chosen]
-        _strike_off(state, chosen)
+        strike_off(state, at.WAITING, at.N_WAITING, chosen)
         begin_now(state, trace, slot)
-
-
-@inner
-def _strike_off(state: State, place: int) -> None:
-    state.counts[at.N_WAITING] -= 1
-    for index in range(place, state.counts[at.N_WAITING]):
-        state.order[at.WAITING, index] = state.order[at.WAITING, index + 1]
 
 
 @inner

@@ -36,6 +36,14 @@ def enqueue(state: State, job: int, nodes: float, req: float, run: float) -> int
 
 
 @inner
+def strike_off(state: State, row: int, count: int, place: int) -> None:
+    """Remove the slot at `place` from a list of slots: a row of `order`, whose length is an entry of `counts`."""
+    state.counts[count] -= 1
+    for index in range(place, state.counts[count]):
+        state.order[row, index] = state.order[row, index + 1]
+
+
+@inner
 def not_before(state: State, slot: int) -> float:
     """The earliest start that the job's dependency allows; NEVER if it is not known yet."""
     parent = int(state.live[slot, at.AFTER])

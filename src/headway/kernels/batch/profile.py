@@ -8,7 +8,7 @@ from __future__ import annotations
 from headway.kernels.batch import state as at
 from headway.kernels.batch.node_sets import choose, is_same, size_of
 from headway.kernels.batch.state import Floats, State, Words
-from headway.kernels.compiled import inlined, inner
+from headway.kernels.compiled import compiled, inlined, inner
 
 
 @inner
@@ -130,20 +130,10 @@ def earliest(state: State, slot: int, nodes: float, req: float, not_before: floa
 @inlined
 def earliest_by_count(plan: Floats, points: int, nodes: float, req: float, not_before: float) -> float:
     """The first time from which `nodes` nodes are free for `req` seconds."""
-    times, free = plan[at.TIMES], plan[at.FREE]
-    begin = at.NEVER
-    for index in range(points):
-        if free[index] < nodes:
-            begin = at.NEVER
-            continue
-        if begin == at.NEVER:
-            begin = max(times[index], not_before)
-        if index + 1 == points or times[index + 1] >= begin + req:
-            return begin
-    return at.NEVER
+    return earlier_by_count(plan, points, nodes, req, not_before, at.NEVER)
 
 
-@inner
+@inlined
 def earlier_by_count(plan: Floats, points: int, nodes: float, req: float, not_before: float, planned: float) -> float:
     """The earliest start of a job that already holds a reservation from `planned` on; `planned` if none is earlier.
 
@@ -213,3 +203,16 @@ def fits_now(state: State, slot: int, nodes: float, req: float) -> bool:
         for later in range(1, index):
             common[word] &= state.sets[state.order[at.ROWS, later], word]
     return choose(common, int(nodes), state.counts[at.SELECTION], state.sets[state.counts[at.HELD] + slot])
+
+
+@compiled
+def starts_in_plan(state: State, nodes: Floats, req: Floats, floor: float, starts: Floats) -> None:
+    """Fill `starts` with the start time of a job of each shape if it were submitted now, not before `floor`."""
+    points = state.counts[at.N_POINTS]
+    for index in range(len(nodes)):
+        if nodes[index] > state.counts[at.MACHINE]:
+            starts[index] = at.NEVER
+        elif state.counts[at.SELECTION] == at.BY_COUNT:
+            starts[index] = earliest_by_count(state.plan, points, nodes[index], req[index], floor)
+        else:
+            starts[index] = earliest_by_nodes(state, points, nodes[index], req[index], floor, state.sets[at.RESERVED])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -10,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from headway.kernels.batch import events
 from headway.kernels.batch import state as at
-from headway.kernels.batch.answers import starts_in_plan
 from headway.kernels.batch.filling import forget_plans, plan_all
+from headway.kernels.batch.profile import starts_in_plan
 from headway.kernels.batch.state import Floats, copied, new_state, with_more_foreign_jobs, with_more_slots
 from headway.kernels.batch.twin import plan_as_lists
 
@@ -107,9 +108,7 @@ class BatchQueue:
 
     def clone(self) -> BatchQueue:
         """An independent copy, for what-if questions."""
-        other = BatchQueue.__new__(BatchQueue)
-        other.scheduling, other.machine, other.most_jobs = self.scheduling, self.machine, self.most_jobs
-        other._trace = self._trace
+        other = copy(self)
         other._state = copied(self._state)
         other._owners, other._unreported = self._owners.copy(), self._unreported.copy()
         return other

@@ -18,10 +18,7 @@ Words = NDArray[np.uint64]
 NEVER = np.inf
 
 # Columns of `live`.
-JOB = 0
-NODES = 1
-REQ = 2
-RUN = 3
+JOB, NODES, REQ, RUN = range(4)
 START = 4  # actual or planned start; NEVER: no plan
 END = 5  # actual end
 EXPECTED = 6  # latest end: start + requested time
@@ -30,27 +27,16 @@ AFTER = 8  # the foreign job on whose end it depends, or -1
 _LIVE_COLUMNS = 9
 
 # Columns of `foreign`.
-F_SLOT = 0
-F_STATE = 1
-F_START = 2
-F_END = 3
+F_SLOT, F_STATE, F_START, F_END = range(4)
 F_STAMP = 4  # counts[CHANGES] after its submission
 F_PROMISE = 5  # first planned start
 _FOREIGN_COLUMNS = 6
 
 # States of foreign jobs.
-PENDING = 0
-STARTED = 1
-ENDED = 2
-WITHDRAWN = 3
+PENDING, STARTED, ENDED, WITHDRAWN = range(4)
 
 # Indices of `counts`.
-N_WAITING = 0
-N_RUNNING = 1
-N_UNUSED = 2
-N_POINTS = 3
-N_FOREIGN = 4
-N_NEWS = 5
+N_WAITING, N_RUNNING, N_UNUSED, N_POINTS, N_FOREIGN, N_NEWS = range(6)
 NEXT = 6  # the next job of the trace
 DRAWN = 7  # the last sequence number
 CHANGES = 8  # number of changes to the queue
@@ -72,9 +58,7 @@ EASY = 1
 CONSERVATIVE = -1
 
 # Values of counts[SELECTION].
-BY_COUNT = 0
-LOWEST = 1
-CONTIGUOUS = 2
+BY_COUNT, LOWEST, CONTIGUOUS = range(3)
 
 # Indices of `clock`.
 NOW = 0
@@ -98,10 +82,7 @@ RESERVED = 1
 _SLICES = 2
 
 # Rows of a trace.
-SUBMIT = 0
-T_NODES = 1
-T_REQ = 2
-T_RUN = 3
+SUBMIT, T_NODES, T_REQ, T_RUN = range(4)
 
 Trace = Floats  # [row, job]: the jobs of the trace in the order of submission; copies of a queue share it
 
@@ -125,8 +106,8 @@ def new_state(
     depth: int,
     selection: int,
     *,
-    together: bool,
-    reserving: bool,
+    together: bool = False,
+    reserving: bool = False,
     capacity: int = 64,
 ) -> State:
     """An empty machine before the first event."""
@@ -156,30 +137,13 @@ def new_state(
 
 def copied(state: State) -> State:
     """An independent copy, which does not record start times of the trace's jobs."""
-    return State(
-        state.clock.copy(),
-        state.counts.copy(),
-        state.live.copy(),
-        state.order.copy(),
-        state.plan.copy(),
-        state.sets.copy(),
-        state.foreign.copy(),
-        state.started[:, :0],
-    )
+    return State._make(array.copy() for array in state._replace(started=state.started[:, :0]))
 
 
 def with_more_slots(state: State) -> State:
     """The same queue with twice as many slots for live jobs."""
     old = len(state.live)
-    bigger = new_state(
-        int(state.counts[MACHINE]),
-        0,
-        0,
-        int(state.counts[SELECTION]),
-        together=False,
-        reserving=False,
-        capacity=2 * old,
-    )
+    bigger = new_state(int(state.counts[MACHINE]), 0, 0, int(state.counts[SELECTION]), capacity=2 * old)
     count, held, points = state.counts.copy(), state.counts[HELD], state.plan.shape[1]
     bigger.live[:old] = state.live
     bigger.order[:, :points] = state.order

@@ -24,8 +24,7 @@ def twin_of(times: Sequence[float], free: Sequence[float], nodes: Sequence[str],
     """The twin with this plan."""
     machine, points = int(free[-1]), len(times)
     selection = (at.CONTIGUOUS if contiguous else at.LOWEST) if nodes else at.BY_COUNT
-    capacity = max(1, points // 2)
-    twin = new_state(machine, 0, at.CONSERVATIVE, selection, together=False, reserving=False, capacity=capacity)
+    twin = new_state(machine, 0, at.CONSERVATIVE, selection, capacity=max(1, points // 2))
     twin.counts[at.N_POINTS] = points
     twin.clock[at.NOW] = times[0]
     twin.plan[at.TIMES, :points] = times
@@ -38,7 +37,7 @@ def twin_of(times: Sequence[float], free: Sequence[float], nodes: Sequence[str],
 
 def twin_waits(twin: State, nodes: Floats, req: Floats, not_before: float = 0.0) -> Floats:
     """Predicted wait in seconds for each (nodes, req) shape; no start before `not_before` seconds from now."""
-    from headway.kernels.batch.answers import starts_in_plan  # imports numba: half a second that most runs do not need
+    from headway.kernels.batch.profile import starts_in_plan  # imports numba: half a second that most runs do not need
 
     starts = np.empty(len(nodes))
     now = float(twin.clock[at.NOW])

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
+
+from msgspec import Struct, field
 
 KEPT = 200
 
 
-class Trace:
+class Trace(Struct):
     """The last 200 steps of one agent: action, allocation and reward. Counts and sums are over all steps."""
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.reward_sum = 0.0
-        self.steps: list[list[Any]] = []  # action, cores, memory in bytes, reward
-
-    @property
-    def mean_reward(self) -> float:
-        """The mean over all steps; 0 before the first."""
-        return self.reward_sum / self.count if self.count else 0.0
+    count: int = 0
+    reward_sum: float = 0.0
+    steps: list[list[Any]] = field(default_factory=list)  # action, cores, memory in bytes, reward
 
     def add(self, action: str, cores: float, memory_bytes: float, reward: float) -> None:
         """Add a step."""
@@ -28,11 +23,7 @@ class Trace:
         self.steps.append([action, cores, memory_bytes, reward])
         del self.steps[:-KEPT]
 
-    def state(self) -> dict[str, Any]:
-        """Return the trace as JSON."""
-        return {"count": self.count, "reward_sum": self.reward_sum, "steps": [list(step) for step in self.steps]}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state` returned."""
-        self.count, self.reward_sum = int(state["count"]), float(state["reward_sum"])
-        self.steps = [list(step) for step in state["steps"]]
+def traces(*names: str) -> Any:
+    """Return the field of a state that has an empty trace by each of these names."""
+    return field(default_factory=lambda: {name: Trace() for name in names})

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil, inf
-from typing import Any
+
+from msgspec import field
 
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Figure, Why
 from headway.model.resources import describe
-from headway.sizing.agents.agent_trace import Trace
-from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given, unused_cores
+from headway.sizing.agents.agent_trace import Trace, traces
+from headway.sizing.agents.malleable import Agent, Choice, Learned, MalleableAllocator, Question, given, unused_cores
 from headway.sizing.agents.preferences import Preferences
 from headway.sizing.observing import run_s
 from headway.sizing.resource_rules import MEMORY
@@ -35,46 +36,50 @@ class GradientBandit(MalleableAllocator):
     """
 
     name = "gradient-bandit"
+    most_of_default_cores = MOST_OF_DEFAULT_CORES
 
     def new_agent(self, category: str) -> Agent:
-        return _Bandits(self.name, MOST_OF_DEFAULT_CORES)
+        return _Bandits(self.name, self.most_of_default_cores)
 
 
 class GradientBanditAllCores(GradientBandit):
     """`gradient-bandit` that may give a task all cores of the machine, whatever the workflow asks for (Zunker 2021)."""
 
     name = "gradient-bandit-all-cores"
+    most_of_default_cores = inf
 
-    def new_agent(self, category: str) -> Agent:
-        return _Bandits(self.name, inf)
+
+class _Preferred(Learned):
+    """What the two bandits of a category prefer."""
+
+    cores: Preferences = field(default_factory=Preferences)
+    memory: Preferences = field(default_factory=Preferences)
+    traces: dict[str, Trace] = traces("cores", "memory")
 
 
 class _Bandits(Agent):
-    """The two bandits of a category."""
+    """The agent of a category."""
 
     def __init__(self, policy: str, most_of_default_cores: float) -> None:
-        super().__init__()
+        self.learned: _Preferred = _Preferred()
         self._policy = policy
         self._most_of_default_cores = most_of_default_cores
-        self._cores = Preferences()
-        self._memory = Preferences()
-        self._traces = {"cores": Trace(), "memory": Trace()}
 
     def choose(self, question: Question) -> Choice:
         most_cores = int(min(question.most_cores, self._most_of_default_cores * question.default_cores))
         chunk_bytes = question.default_bytes / CHUNKS
         wanted = int(MOST_OF_DEFAULT * CHUNKS)
         most_chunks = max(1, min(wanted, int(question.limits.memory_bytes / chunk_bytes)))
-        cores = self._cores.choose(most_cores, question.draws["cores"])
-        drawn = self._memory.choose(most_chunks, question.draws["memory"])
+        cores = self.learned.cores.choose(most_cores, question.draws["cores"])
+        drawn = self.learned.memory.choose(most_chunks, question.draws["memory"])
         chunk = _after_kill(drawn, question, chunk_bytes)
-        likely = self._cores.probabilities(most_cores)[cores - 1]
+        likely = self.learned.cores.probabilities(most_cores)[cores - 1]
         why = {
             "cores": Why(
                 self._policy,
                 "drawn",
-                {"drawn": cores, "of": most_cores, "probability": likely, "runs": self._cores.rewards},
-                f"drawn with probability {likely:.2f} after {self._cores.rewards} rewards",
+                {"drawn": cores, "of": most_cores, "probability": likely, "runs": self.learned.cores.rewards},
+                f"drawn with probability {likely:.2f} after {self.learned.cores.rewards} rewards",
             ),
             "memory_bytes": self._why_memory(drawn, chunk, chunk_bytes, most_chunks, question),
         }
@@ -89,7 +94,7 @@ class _Bandits(Agent):
         return Choice(float(min(cores, question.limits.cores)), ceil(chunk * chunk_bytes), why, ticket)
 
     def _why_memory(self, drawn: int, chunk: int, chunk_bytes: float, most: int, question: Question) -> Why:
-        likely = self._memory.probabilities(most)[drawn - 1]
+        likely = self.learned.memory.probabilities(most)[drawn - 1]
         figures: dict[str, Figure] = {
             "drawn": drawn,
             "of": most,
@@ -111,27 +116,14 @@ class _Bandits(Agent):
         if not (cores and chunk_bytes and most_cores and most_chunks and memory_bytes):
             return
         unused, seconds = unused_cores(ticket, outcome), run_s(outcome)
-        if outcome.ending is Ending.SUCCESS and unused is not None and self.mean_s > 0:
+        if outcome.ending is Ending.SUCCESS and unused is not None and self.learned.mean_s > 0:
             reward = cores_reward(seconds, unused)
-            self._cores.learn(int(cores), reward, 1.0 / self.mean_s, int(most_cores))
-            self._traces["cores"].add(f"{cores:g}", cores, memory_bytes, reward)
+            self.learned.cores.learn(int(cores), reward, 1.0 / self.learned.mean_s, int(most_cores))
+            self.learned.traces["cores"].add(f"{cores:g}", cores, memory_bytes, reward)
         memory = memory_reward(memory_bytes, chunk_bytes, outcome)
         if chunk and memory is not None and abs(chunk * chunk_bytes - memory_bytes) <= 1:  # not raised further
-            self._memory.learn(int(chunk), memory, 1.0 / CHUNKS, int(most_chunks))
-            self._traces["memory"].add(f"{chunk:g}", cores, memory_bytes, memory)
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "cores": self._cores.state(),
-            "memory": self._memory.state(),
-            "traces": {name: trace.state() for name, trace in self._traces.items()},
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._cores.restore(state["cores"])
-        self._memory.restore(state["memory"])
-        for name, trace in self._traces.items():
-            trace.restore(state["traces"][name])
+            self.learned.memory.learn(int(chunk), memory, 1.0 / CHUNKS, int(most_chunks))
+            self.learned.traces["memory"].add(f"{chunk:g}", cores, memory_bytes, memory)
 
 
 def cores_reward(run_seconds: float, unused: float) -> float:

@@ -1,17 +1,20 @@
-"""`ladder-malleable`: memory as `ladder`, and as many cores as a task can keep half busy."""
+"""`ladder-malleable`, and the allocator of `ladder`: as many cores as a malleable task can keep half busy."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import floor, sqrt
-from typing import Any
 
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Figure, Why
 from headway.model.resources import describe
-from headway.sizing.agents.agent_trace import Trace
-from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given
+from headway.model.task import Task
+from headway.sizing.agents.agent_trace import Trace, traces
+from headway.sizing.agents.malleable import Agent, Choice, Learned, MalleableAllocator, Question, given
+from headway.sizing.estimators.ladder import Ladder
+from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.observing import SHORTEST_S, run_s
+from headway.sizing.per_resource import PerResource
 
 _LONGEST_MEAN = 20  # attempts; older ones count less and less
 _LEAST_SERIAL = 0.001
@@ -40,41 +43,64 @@ class LadderMalleable(MalleableAllocator):
         return _Speedup()
 
 
+class Ladders(LadderMalleable):
+    """The sequence of amounts that costs least on average, failures included; tasks climb it until one is enough. Cores
+    are as stated; malleable tasks get as many as they keep half busy.
+
+    Each category has one ladder per resource, which learns from every task. `LadderMalleable` chooses the cores of
+    malleable tasks.
+    """
+
+    name = Ladder.name
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(seed)
+        self._others = PerResource(ladder_sizer, seed)
+
+    def chooses_for(self, task: Task) -> bool:
+        return task.malleable
+
+
+class _Seen(Learned):
+    """The serial share of a category's work."""
+
+    seen: int = 0
+    serial: float = 1.0
+    most_cores: float = 0.0  # of any attempt
+    traces: dict[str, Trace] = traces("cores")
+
+
 class _Speedup(Agent):
-    """Learns the serial share of a category's work."""
+    """The agent of a category."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._seen = 0
-        self._serial = 1.0
-        self._most_cores = 0.0  # of any attempt
-        self._trace = Trace()
+        self.learned: _Seen = _Seen()
 
     def choose(self, question: Question) -> Choice:
-        most = question.limits.cores
-        if not self._seen:
+        most, known = question.limits.cores, self.learned
+        if not known.seen:
             cores = min(most, max(2.0, question.default_cores))
             figures: dict[str, Figure] = {"request": question.default_cores, "limit": most}
             text = f"nothing is known yet: {describe('cores', cores)}, and how busy they are will tell"
             why = Why(LadderMalleable.name, "first", figures, text)
             return Choice(cores, 0.0, {"cores": why}, {})
-        bound = min(most, 2.0 * self._most_cores)
+        bound = min(most, 2.0 * known.most_cores)
         memory_share = question.others.memory_bytes / max(1, question.limits.memory_bytes)
-        wanted = max(1.0 / self._serial, cheapest_cores(self._serial, memory_share, most))
+        wanted = max(1.0 / known.serial, cheapest_cores(known.serial, memory_share, most))
         cores = min(bound, max(1.0, floor(wanted + 0.5)))
         figures = {
-            "serial": self._serial,
+            "serial": known.serial,
             "memory_share": memory_share,
-            "records": self._seen,
-            "most_given": self._most_cores,
+            "records": known.seen,
+            "most_given": known.most_cores,
             "limit": most,
         }
-        chance = 1.0 / (_RARELY * min(self._seen, _LONGEST_MEAN))
+        chance = 1.0 / (_RARELY * min(known.seen, _LONGEST_MEAN))
         if cores == 1 and bound >= 2 and question.draws["again"] < chance:
             figures |= {"chance": chance, "draw": question.draws["again"]}
             text = f"one core says nothing of two: these are tried once in {1 / chance:.0f} attempts"
             return Choice(2.0, 0.0, {"cores": Why(LadderMalleable.name, "again", figures, text)}, {"again": 1.0})
-        text = f"{100 * self._serial:.0f}% of the work is serial, by how busy cores were in {self._seen} attempts"
+        text = f"{100 * known.serial:.0f}% of the work is serial, by how busy cores were in {known.seen} attempts"
         return Choice(cores, 0.0, {"cores": Why(LadderMalleable.name, "speedup", figures, text)}, {})
 
     def learn(self, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
@@ -82,22 +108,14 @@ class _Speedup(Agent):
         long_enough = run_s(outcome) >= SHORTEST_S  # CPU time is counted in clock ticks
         if outcome.ending is not Ending.SUCCESS or cores is None or used is None or not long_enough:
             return
-        self._trace.add(f"{cores:g}", cores, given(ticket, "given_memory_bytes") or 0.0, min(0.0, used.value - cores))
+        known, memory_bytes = self.learned, given(ticket, "given_memory_bytes") or 0.0
+        known.traces["cores"].add(f"{cores:g}", cores, memory_bytes, min(0.0, used.value - cores))
         if cores < 2 or not 0 < used.value < 2.0**20:
             return
-        self._seen += 1
-        self._most_cores = max(self._most_cores, cores)
+        known.seen += 1
+        known.most_cores = max(known.most_cores, cores)
         found = serial_share(cores, used.value)
-        self._serial += (found - self._serial) / (2 if "again" in ticket else min(self._seen, _LONGEST_MEAN))
-
-    def state(self) -> dict[str, Any]:
-        traces = {"cores": self._trace.state()}
-        return {"seen": self._seen, "serial": self._serial, "most_cores": self._most_cores, "traces": traces}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._seen, self._serial = int(state["seen"]), float(state["serial"])
-        self._most_cores = float(state["most_cores"])
-        self._trace.restore(state["traces"]["cores"])
+        known.serial += (found - known.serial) / (2 if "again" in ticket else min(known.seen, _LONGEST_MEAN))
 
 
 def cheapest_cores(serial: float, memory_share: float, machine_cores: float) -> float:

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import msgspec
 from msgspec import Struct, structs
 
 from headway.model.outcome import Ending, Outcome
@@ -49,12 +50,17 @@ class Choice(Struct, frozen=True):
     ticket: dict[str, Figure]
 
 
+class Learned(Struct):
+    """What an agent has learned: all that its answers depend on. Its fields are those of its JSON."""
+
+    runs: int = 0  # successes so far
+    mean_s: float = 0.0  # their mean run time
+
+
 class Agent(ABC):
     """Learns cores and memory of one category. Asking changes nothing."""
 
-    def __init__(self) -> None:
-        self.runs = 0  # successes so far
-        self.mean_s = 0.0  # their mean run time
+    learned: Learned
 
     @abstractmethod
     def choose(self, question: Question) -> Choice:
@@ -64,20 +70,27 @@ class Agent(ABC):
     def learn(self, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
         """Learn from an attempt, whose run time is in the mean already. An empty ticket: another policy sized it."""
 
-    @abstractmethod
     def state(self) -> dict[str, Any]:
         """Return what was learned, as JSON."""
+        state: dict[str, Any] = msgspec.to_builtins(self.learned, enc_hook=lambda part: part.state())
+        return state
 
-    @abstractmethod
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state` returned."""
+        self.learned = msgspec.convert(state, type(self.learned), dec_hook=_restored)
 
     def note_time(self, outcome: Outcome) -> None:
         """Add the run time of a success to the category's mean."""
-        seconds = run_s(outcome)
+        seconds, learned = run_s(outcome), self.learned
         if outcome.ending is Ending.SUCCESS and seconds > 0:
-            self.runs += 1
-            self.mean_s += (seconds - self.mean_s) / self.runs
+            learned.runs += 1
+            learned.mean_s += (seconds - learned.mean_s) / learned.runs
+
+
+def _restored(kind: type, state: Mapping[str, Any]) -> Any:
+    part = kind()
+    part.restore(state)
+    return part
 
 
 class MalleableAllocator(Allocator):
@@ -165,10 +178,7 @@ class MalleableAllocator(Allocator):
         return {
             "version": 1,
             "outcomes": self._outcomes,
-            "agents": {
-                category: {"runs": agent.runs, "mean_s": agent.mean_s, **agent.state()}
-                for category, agent in sorted(self._agents.items())
-            },
+            "agents": {category: agent.state() for category, agent in sorted(self._agents.items())},
             "others": self._others.state(),
         }
 
@@ -181,9 +191,8 @@ class MalleableAllocator(Allocator):
     def restore(self, state: Mapping[str, Any]) -> None:
         self._outcomes = self._outcomes_at_start = int(state["outcomes"])
         for category, learned in state["agents"].items():
-            agent = self._agents[category] = self.new_agent(category)
-            agent.runs, agent.mean_s = int(learned["runs"]), float(learned["mean_s"])
-            agent.restore(learned)
+            self._agents[category] = self.new_agent(category)
+            self._agents[category].restore(learned)
         if "others" in state:
             self._others.restore(state["others"])
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import ceil
-from typing import Any
+
+from msgspec import field
 
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Figure, Why
 from headway.model.resources import describe
-from headway.sizing.agents.agent_trace import Trace
-from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given, unused_cores
-from headway.sizing.agents.q_rewards import (
+from headway.sizing.agents.agent_trace import Trace, traces
+from headway.sizing.agents.malleable import Agent, Choice, Learned, MalleableAllocator, Question, given, unused_cores
+from headway.sizing.agents.q_values import (
+    Grid,
+    QValues,
     UnusedShare,
+    epsilon_harmonic,
+    epsilon_in_steps,
     joint_kill_reward,
     joint_reward,
     unused_as_printed,
     unused_with_floor,
 )
-from headway.sizing.agents.q_values import Grid, QValues, State, epsilon_harmonic, epsilon_in_steps
 from headway.sizing.observing import run_s
 from headway.sizing.resource_rules import MEMORY
 
@@ -42,54 +46,53 @@ class QLearning(MalleableAllocator):
 
     name = "q-learning"
     choices = ("action",)
+    unused: UnusedShare = staticmethod(unused_with_floor)
+    epsilon: Callable[[int], float] = staticmethod(epsilon_in_steps)
 
     def new_agent(self, category: str) -> Agent:
-        return _Walker(self.name, unused_with_floor, epsilon_in_steps)
+        return _Walker(self.name, self.unused, self.epsilon)
 
 
 class QLearningPrinted(QLearning):
     """`q-learning` with equation 4.2 as it is printed, where full memory costs nothing (Zunker 2021)."""
 
     name = "q-learning-printed"
-
-    def new_agent(self, category: str) -> Agent:
-        return _Walker(self.name, unused_as_printed, epsilon_in_steps)
+    unused = staticmethod(unused_as_printed)
 
 
 class QLearningHarmonic(QLearning):
     """`q-learning` that explores with probability 1/t (Zunker 2021, section 6.1)."""
 
     name = "q-learning-harmonic"
+    epsilon = staticmethod(epsilon_harmonic)
 
-    def new_agent(self, category: str) -> Agent:
-        return _Walker(self.name, unused_with_floor, epsilon_harmonic)
+
+class _Walked(Learned):
+    """The values that an agent has learned, and where it is."""
+
+    q: QValues = field(default_factory=QValues)
+    at: list[int] | None = None  # the allocation of the last attempt that ended; None: the default
+    traces: dict[str, Trace] = traces("agent")
 
 
 class _Walker(Agent):
     """The agent of a category."""
 
     def __init__(self, policy: str, unused: UnusedShare, epsilon: Callable[[int], float]) -> None:
-        super().__init__()
+        self.learned: _Walked = _Walked()
         self._policy = policy
         self._unused = unused
         self._epsilon = epsilon
-        self._values = QValues()
-        self._at: State | None = None  # the allocation of the last attempt that ended; None: the default
-        self._trace = Trace()
 
     def choose(self, question: Question) -> Choice:
         step = cores_step(question.default_cores)
         chunk_bytes = question.default_bytes / STEPS_OF_DEFAULT
         grid = grid_of(question, step, chunk_bytes)
         default = (round(question.default_cores / step), STEPS_OF_DEFAULT)
-        state = grid.nearest(self._at or default)
-        epsilon = self._epsilon(self._values.updates)
-        if question.failed_bytes:
-            state = grid.nearest((state[0], int(question.failed_bytes / chunk_bytes + 0.5)))
-            action = "more-memory" if state[1] < grid.most[1] else "stay"
-            rule = "after-kill"
-        else:
-            action, rule = self._values.choose(grid, state, epsilon, question.draws["action"])
+        values, epsilon = self.learned.q, self._epsilon(self.learned.q.updates)
+        failed = int(question.failed_bytes / chunk_bytes + 0.5) if question.failed_bytes else None
+        begin = grid.nearest(self.learned.at or default)
+        state, action, rule = values.move(grid, begin, failed, epsilon, question.draws["action"])
         cores, chunk = grid.after(state, action)
         words = {
             "untried": "it has not been tried here",
@@ -103,7 +106,7 @@ class _Walker(Agent):
             "chunk_bytes": chunk_bytes,
             "action": action,
             "epsilon": epsilon,
-            "runs": self._values.updates,
+            "runs": values.updates,
         }
         text = f"{action} from {describe('cores', state[0] * step)} and {state[1]} chunks of memory: {words}"
         why = Why(self._policy, rule, figures, text)
@@ -123,11 +126,8 @@ class _Walker(Agent):
     def learn(self, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
         names = ("from_cores", "from_chunk", "cores", "chunk", "chunk_bytes", "most_cores", "most_chunks")
         figures = [given(ticket, name) for name in names]
-        action, memory_bytes, cores = (
-            ticket.get("action"),
-            given(ticket, "given_memory_bytes"),
-            given(ticket, "given_cores"),
-        )
+        memory_bytes, cores = given(ticket, "given_memory_bytes"), given(ticket, "given_cores")
+        action = ticket.get("action")
         if None in figures or not isinstance(action, str) or memory_bytes is None or cores is None:
             return
         from_cores, from_chunk, cores_at, chunk, chunk_bytes, most_cores, most_chunks = (
@@ -139,9 +139,9 @@ class _Walker(Agent):
         if reward is None:
             return
         grid = Grid(("cores", "memory"), (int(most_cores), int(most_chunks)))
-        self._values.learn(grid, (int(from_cores), int(from_chunk)), action, reward)
-        self._at = (int(cores_at), int(chunk))
-        self._trace.add(action, cores, memory_bytes, reward)
+        self.learned.q.learn(grid, (int(from_cores), int(from_chunk)), action, reward)
+        self.learned.at = [int(cores_at), int(chunk)]
+        self.learned.traces["agent"].add(action, cores, memory_bytes, reward)
 
     def _reward(
         self, ticket: Mapping[str, Figure], memory_bytes: float, chunk_bytes: float, outcome: Outcome
@@ -149,21 +149,12 @@ class _Walker(Agent):
         unused, seconds = unused_cores(ticket, outcome), run_s(outcome)
         if unused is None:
             return None
-        slowdown = seconds / self.mean_s if self.mean_s > 0 else 1.0
+        slowdown = seconds / self.learned.mean_s if self.learned.mean_s > 0 else 1.0
         chunks = memory_bytes / chunk_bytes
         if outcome.ending is Ending.MEMORY:
             return joint_kill_reward(unused, slowdown, chunks)
         peak = MEMORY.peak(outcome)
         return None if peak is None else joint_reward(unused, slowdown, chunks, peak / memory_bytes, self._unused)
-
-    def state(self) -> dict[str, Any]:
-        at = None if self._at is None else list(self._at)
-        return {"q": self._values.state(), "at": at, "traces": {"agent": self._trace.state()}}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._values.restore(state["q"])
-        self._at = None if state["at"] is None else tuple(state["at"])
-        self._trace.restore(state["traces"]["agent"])
 
 
 def cores_step(default_cores: float) -> int:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil
-from typing import Any
+
+from msgspec import Struct, field
 
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Figure, Why
-from headway.sizing.agents.agent_trace import Trace
-from headway.sizing.agents.malleable import Agent, Choice, MalleableAllocator, Question, given, unused_cores
-from headway.sizing.agents.q_rewards import cores_only_reward, memory_only_reward, unused_with_floor
-from headway.sizing.agents.q_values import Grid, QValues, State, epsilon_in_steps
+from headway.sizing.agents.agent_trace import Trace, traces
+from headway.sizing.agents.malleable import Agent, Choice, Learned, MalleableAllocator, Question, given, unused_cores
+from headway.sizing.agents.q_values import (
+    Grid,
+    QValues,
+    cores_only_reward,
+    epsilon_in_steps,
+    memory_only_reward,
+    unused_with_floor,
+)
 from headway.sizing.observing import run_s
 from headway.sizing.resource_rules import MEMORY
 
@@ -34,65 +41,43 @@ class QLearningSeparate(MalleableAllocator):
         return _TwoWalkers()
 
 
-class _Walker:
+class _Walker(Struct):
     """The agent of one of the two resources."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.values = QValues()
-        self.at: State | None = None
-        self.trace = Trace()
+    q: QValues = field(default_factory=QValues)
+    at: list[int] | None = None
 
-    def choose(self, most: int, default: int, failed: int, draw: float) -> tuple[int, int, str, Why]:
+    def choose(self, grid: Grid, default: int, failed: int | None, draw: float) -> tuple[int, int, str, Why]:
         """Return the state it moves from, the state it moves to, the action, and why."""
-        grid = Grid((self.name,), (most,))
-        state = grid.nearest(self.at or (default,))
-        epsilon = epsilon_in_steps(self.values.updates)
-        if failed:
-            state = grid.nearest((failed,))
-            action, rule = (f"more-{self.name}" if state[0] < most else "stay"), "after-kill"
-        else:
-            action, rule = self.values.choose(grid, state, epsilon, draw)
-        (place,) = grid.after(state, action)
+        epsilon = epsilon_in_steps(self.q.updates)
+        state, action, rule = self.q.move(grid, grid.nearest(self.at or [default]), failed, epsilon, draw)
         figures: dict[str, Figure] = {
             "from": state[0],
             "action": action,
-            "of": most,
+            "of": grid.most[0],
             "epsilon": epsilon,
-            "runs": self.values.updates,
+            "runs": self.q.updates,
         }
-        why = Why(QLearningSeparate.name, rule, figures, f"{action} from {state[0]} of {most}: {rule}")
-        return state[0], place, action, why
+        why = Why(QLearningSeparate.name, rule, figures, f"{action} from {state[0]} of {grid.most[0]}: {rule}")
+        return state[0], grid.after(state, action)[0], action, why
 
-    def learn(self, ticket: Mapping[str, Figure], reward: float) -> None:
-        origin, place, most = (given(ticket, f"{self.name}_{what}") for what in ("from", "to", "most"))
-        action = ticket.get(f"{self.name}_action")
-        if not (origin and place and most and isinstance(action, str)):
-            return
-        self.values.learn(Grid((self.name,), (int(most),)), (int(origin),), action, reward)
-        self.at = (int(place),)
-        cores, memory_bytes = given(ticket, "given_cores") or 0.0, given(ticket, "given_memory_bytes") or 0.0
-        self.trace.add(action, cores, memory_bytes, reward)
 
-    def state(self) -> dict[str, Any]:
-        return {"q": self.values.state(), "at": None if self.at is None else list(self.at)}
+class _Walked(Learned):
+    """The two agents of a category, and their steps."""
 
-    def restore(self, state: Mapping[str, Any], trace: Mapping[str, Any]) -> None:
-        self.values.restore(state["q"])
-        self.at = None if state["at"] is None else tuple(state["at"])
-        self.trace.restore(trace)
+    walkers: dict[str, _Walker] = field(default_factory=lambda: {"cores": _Walker(), "memory": _Walker()})
+    traces: dict[str, Trace] = traces("cores", "memory")
 
 
 class _TwoWalkers(Agent):
-    """The two agents of a category."""
+    """The agent of a category, which asks one for each resource."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._walkers = {name: _Walker(name) for name in ("cores", "memory")}
+        self.learned: _Walked = _Walked()
 
     def choose(self, question: Question) -> Choice:
         chunk_bytes = question.default_bytes / CHUNKS
-        failed = ceil(question.failed_bytes / chunk_bytes)
+        failed = {"cores": None, "memory": ceil(question.failed_bytes / chunk_bytes) or None}
         most = {
             "cores": max(1, min(int(MOST_OF_DEFAULT_CORES * question.default_cores), question.most_cores)),
             "memory": max(
@@ -103,10 +88,10 @@ class _TwoWalkers(Agent):
         ticket: dict[str, Figure] = {"chunk_bytes": chunk_bytes}
         why: dict[str, Why] = {}
         places: dict[str, int] = {}
-        for name, walker in self._walkers.items():
-            ran_out = failed if name == "memory" else 0
+        for name, walker in self.learned.walkers.items():
+            grid = Grid((name,), (most[name],))
             origin, places[name], action, why[name] = walker.choose(
-                most[name], default[name], ran_out, question.draws[name]
+                grid, default[name], failed[name], question.draws[name]
             )
             ticket |= {
                 f"{name}_from": float(origin),
@@ -124,20 +109,24 @@ class _TwoWalkers(Agent):
             return
         unused = unused_cores(ticket, outcome)
         killed = outcome.ending is Ending.MEMORY
-        if outcome.ending is Ending.SUCCESS and unused is not None and self.mean_s > 0:
-            self._walkers["cores"].learn(ticket, cores_only_reward(unused, run_s(outcome) / self.mean_s))
+        mean_s = self.learned.mean_s
+        if outcome.ending is Ending.SUCCESS and unused is not None and mean_s > 0:
+            self._learn("cores", ticket, cores_only_reward(unused, run_s(outcome) / mean_s))
         chunks = memory_bytes / chunk_bytes
         peak = MEMORY.peak(outcome)
         on_grid = abs((given(ticket, "memory_to") or 0.0) * chunk_bytes - memory_bytes) <= 1
         if on_grid and (killed or peak is not None):
             share = 0.0 if peak is None else peak / memory_bytes
             reward = -2.0 * chunks if killed else memory_only_reward(chunks, share, unused_with_floor)
-            self._walkers["memory"].learn(ticket, reward)
+            self._learn("memory", ticket, reward)
 
-    def state(self) -> dict[str, Any]:
-        walkers = {name: walker.state() for name, walker in self._walkers.items()}
-        return {"walkers": walkers, "traces": {name: it.trace.state() for name, it in self._walkers.items()}}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        for name, walker in self._walkers.items():
-            walker.restore(state["walkers"][name], state["traces"][name])
+    def _learn(self, name: str, ticket: Mapping[str, Figure], reward: float) -> None:
+        origin, place, most = (given(ticket, f"{name}_{what}") for what in ("from", "to", "most"))
+        action = ticket.get(f"{name}_action")
+        if not (origin and place and most and isinstance(action, str)):
+            return
+        walker = self.learned.walkers[name]
+        walker.q.learn(Grid((name,), (int(most),)), (int(origin),), action, reward)
+        walker.at = [int(place)]
+        cores, memory_bytes = given(ticket, "given_cores") or 0.0, given(ticket, "given_memory_bytes") or 0.0
+        self.learned.traces[name].add(action, cores, memory_bytes, reward)

@@ -2,9 +2,9 @@
 
 An estimator learns the peaks of one resource over the tasks of one category and estimates what the next task needs. It
 does not know which resource it estimates. `EstimatedSizer` asks it and applies the rules of the resource
-(`resource_rules/`): user hints, the cold start, rounding, retries and limits.
+(`resource_rules`): user hints, the cold start, rounding, retries and limits.
 
-To add an estimator, write one file with a subclass of `Estimator` and add it to the table in `sizing/__init__.py`.
+To add an estimator, write a subclass of `Estimator` and add it to the table in `sizing/__init__.py`.
 `headway.testing.EstimatorContract` tests it.
 """
 
@@ -27,14 +27,6 @@ class Start(Enum):
     WHOLE_MACHINE = "whole-machine"
 
 
-def _nothing() -> float:
-    return 0.0
-
-
-def _no_peers() -> Iterable[Estimator]:
-    return ()
-
-
 class Query(Struct, frozen=True, gc=False):
     """What an estimator is asked about: one attempt at one task."""
 
@@ -44,9 +36,9 @@ class Query(Struct, frozen=True, gc=False):
     hint: float | None = None  # what the workflow asks for
     held: float = 0.0  # share of a node that the task's other resources take: lost with them if this one runs out
     compressible: bool = False  # too little only slows the task down
-    uniform: Callable[[], float] = _nothing  # draws a number from [0, 1); the same question draws the same
+    uniform: Callable[[], float] = lambda: 0.0  # draws a number from [0, 1); the same question draws the same
     show: Callable[[float], str] = "{:g}".format  # an amount as people write it: "1.5 GB memory"
-    peers: Callable[[], Iterable[Estimator]] = _no_peers  # the estimators of the same resource for all categories
+    peers: Callable[[], Iterable[Estimator]] = lambda: ()  # the estimators of the same resource for all categories
 
     @property
     def given(self) -> float:

@@ -1,23 +1,22 @@
-"""`Bucketing`: what greedy and exhaustive bucketing have in common. They differ in where they cut the sorted peaks."""
+"""`greedy-bucketing`, `exhaustive-bucketing`: two ways to cut the sorted peaks into buckets, of which one is drawn."""
 
 from __future__ import annotations
 
 import re
 from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from headway.model.records import Figure
 from headway.sizing.estimators.base import Attempt, Estimate, Query
-from headway.sizing.estimators.prior_free import ENOUGH_RECORDS, PriorFree, small_start
-from headway.sizing.estimators.sorted_records import SortedRecords
+from headway.sizing.estimators.prior_free import ENOUGH_RECORDS, SortedPeaks, small_start
 
 if TYPE_CHECKING:
     from headway.kernels.bucketing import Values, Whole
 
+MOST_BUCKETS = 10  # of exhaustive bucketing: the limit on k of section V-A
 _GREATEST_TASK_NUMBER = 10**9  # a longer number is a date or a hash
 
 Significance = Literal["completion-order", "task-number"]
@@ -30,7 +29,7 @@ class Buckets(Struct, frozen=True, gc=False):
     significance_upto: list[int]
 
 
-class Bucketing(PriorFree):
+class Bucketing(SortedPeaks):
     """Draws a bucket of earlier peaks, by how many and how recent they are, and gives the greatest peak in it.
 
     After a failure it draws among the buckets above what ran out; above the last it doubles. Until there are 10 records
@@ -40,20 +39,22 @@ class Bucketing(PriorFree):
     number in the task's name, as in the paper's experiments, where tasks are numbered as they are submitted.
     """
 
+    beside, kind = "significances", "q"
+    _found: Buckets | None
+
     def __init__(self, significance: Significance = "completion-order") -> None:
+        super().__init__()
         self._significance = significance
-        self._records = SortedRecords("q")
-        self._buckets: Buckets | None = None  # for the records as they are; None: not computed yet
 
     @abstractmethod
     def cut(self, values: Values, significances: Whole) -> tuple[Whole, Whole]:
         """Return the index of each bucket's last record, and the significance up to there."""
 
     def estimate(self, query: Query) -> Estimate | None:
-        records, given = len(self._records), query.given
+        records, given = len(self._values), query.given
         if records < ENOUGH_RECORDS:
             return None if query.failures else small_start(records)
-        buckets = self._buckets = self._buckets or self._cut()
+        buckets = self._found = self._found or self._cut()
         representatives, upto = buckets.representatives, buckets.significance_upto
         first = bisect_right(representatives, given)
         if first == len(representatives):
@@ -86,33 +87,61 @@ class Bucketing(PriorFree):
                 return f"{ran_out}: the highest group of earlier ones used up to {up_to}"
             return f"{ran_out}: of {left} groups above, the one up to {up_to} was drawn ({chance:.0%} likely)"
         if buckets == 1:
-            return f"{len(self._records)} earlier ones are one group, which used up to {up_to}"
-        earlier = f"{len(self._records)} earlier ones fall into {buckets} groups by what they used"
+            return f"{len(self._values)} earlier ones are one group, which used up to {up_to}"
+        earlier = f"{len(self._values)} earlier ones fall into {buckets} groups by what they used"
         return f"{earlier}: the one up to {up_to} was drawn ({chance:.0%} likely)"
 
     def learn(self, attempt: Attempt) -> None:
-        self._records.add(attempt.peak or 0.0, self._significance_of(attempt.task))
-        self._buckets = None
+        self.insert(attempt.peak or 0.0, self._significance_of(attempt.task))
 
     def _significance_of(self, task: str) -> int:
         if self._significance == "task-number":
             numbers = re.findall(r"\d+", task)
             if numbers and int(numbers[-1]) <= _GREATEST_TASK_NUMBER:
                 return max(1, int(numbers[-1]))
-        return len(self._records) + 1
+        return len(self._values) + 1
 
     def _cut(self) -> Buckets:
-        values, significances = self._records.arrays()
+        values, significances = self.arrays()
         ends, upto = self.cut(values, significances)
         return Buckets(values[ends].tolist(), upto.tolist())
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "version": 1,
-            "values": self._records.values.tolist(),
-            "significances": self._records.with_each.tolist(),
-        }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._records.replace(state["values"], state["significances"])
-        self._buckets = None
+class GreedyBucketing(Bucketing):
+    """Cuts earlier peaks in two where that wastes least, then each part again, and draws one of the groups.
+
+    Phung and Thain 2024, section IV-B. The cuts are those of the paper; the kernel finds them faster.
+
+    >>> estimator = GreedyBucketing()
+    >>> for peak in 6 * [1.0] + 4 * [8.0]:
+    ...     estimator.learn(Attempt(peak))
+    >>> estimator.estimate(Query(failures=[1.0])).text
+    '1 ran out: the highest group of earlier ones used up to 8'
+    """
+
+    name = "greedy-bucketing"
+
+    def cut(self, values: Values, significances: Whole) -> tuple[Whole, Whole]:
+        from headway.kernels.bucketing import greedy_buckets
+
+        return greedy_buckets(values, significances)
+
+
+class ExhaustiveBucketing(Bucketing):
+    """Cuts earlier peaks at even parts of the greatest, into as many groups as waste least, and draws one.
+
+    Phung and Thain 2024, section IV-C: the one of their two algorithms that they recommend.
+
+    >>> estimator = ExhaustiveBucketing()
+    >>> for peak in 6 * [1.0] + 4 * [8.0]:
+    ...     estimator.learn(Attempt(peak))
+    >>> estimator.estimate(Query(failures=[1.0])).value
+    8.0
+    """
+
+    name = "exhaustive-bucketing"
+
+    def cut(self, values: Values, significances: Whole) -> tuple[Whole, Whole]:
+        from headway.kernels.bucketing import exhaustive_buckets
+
+        return exhaustive_buckets(values, significances, MOST_BUCKETS)

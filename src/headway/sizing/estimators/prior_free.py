@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
 from headway.model.records import Figure
 from headway.sizing.estimators.base import Estimate, Estimator, Start
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Before this many records nothing is concluded from them (Phung and Thain 2024, section V-A).
 ENOUGH_RECORDS = 10
@@ -17,6 +25,38 @@ class PriorFree(Estimator):
 
     climbs = True
     step = 0.0
+
+
+class SortedPeaks(PriorFree):
+    """Keeps the peaks in ascending order, equal ones in order of arrival, each with a number. 16 bytes a record."""
+
+    beside: ClassVar[str]  # what the number is, as the state names it
+    kind: ClassVar[Literal["q", "d"]]  # the number's type: whole or floating-point
+
+    def __init__(self) -> None:
+        self._values = array("d")
+        self._beside: array[Any] = array(self.kind)
+        self._found: Any = None  # what was computed from the records as they are; None: nothing yet
+
+    def insert(self, peak: float, number: float) -> None:
+        """Insert a peak and its number."""
+        place = bisect_right(self._values, peak)
+        self._values.insert(place, peak)
+        self._beside.insert(place, number)
+        self._found = None
+
+    def arrays(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return both as numpy arrays without a copy: drop them before the next `insert`."""
+        import numpy as np
+
+        return np.frombuffer(self._values), np.frombuffer(self._beside, np.int64 if self.kind == "q" else np.float64)
+
+    def state(self) -> dict[str, Any]:
+        return {"version": 1, "values": self._values.tolist(), self.beside: self._beside.tolist()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._values, self._beside = array("d", state["values"]), array(self.kind, state[self.beside])
+        self._found = None
 
 
 def small_start(records: int) -> Estimate:

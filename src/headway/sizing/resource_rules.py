@@ -1,4 +1,4 @@
-"""`ResourceRules`: what holds for a resource, whichever estimator sizes it.
+"""What holds for a resource, whichever estimator sizes it: who decides, the cold start, rounding, retries and limits.
 
 Every answer's `Why` has the rule and the figures it was computed from, so that anyone can compute it again.
 """
@@ -16,7 +16,10 @@ from headway.model.resources import Resources, describe
 from headway.model.task import Task
 from headway.sizing.base import CannotFit, Context, Prediction
 from headway.sizing.estimators.base import Attempt, Estimator
-from headway.sizing.observing import ABSURD, run_s
+from headway.sizing.observing import ABSURD, SHORTEST_S, run_s
+
+# More time does not help a task that hangs: after this many time-outs it is given up.
+MOST_TIMEOUTS = 3
 
 
 class ResourceRules(ABC):
@@ -94,10 +97,9 @@ class ResourceRules(ABC):
 
     def attempt(self, task: Task, outcome: Outcome) -> Attempt:
         """Return what an estimator of this resource learns from an outcome."""
-        hint = task.hints.get(self.resource)
-        return Attempt(
-            self.peak(outcome), run_s(outcome), task.input_bytes, task.id, hint, self._exhausted_amount(outcome)
-        )
+        peak = self.peak(outcome)
+        exhausted = self._exhausted_amount(outcome) if peak is None else None
+        return Attempt(peak, run_s(outcome), task.input_bytes, task.id, task.hints.get(self.resource), exhausted)
 
     def _exhausted_amount(self, outcome: Outcome) -> float | None:
         """Return what an attempt had used when it ran out: it needed at least this much."""
@@ -131,3 +133,97 @@ class ByteRules(ResourceRules):
 
     def whole(self, value: float) -> float:
         return math.floor(value)
+
+
+class MemoryRules(ByteRules):
+    """Every task holds memory, and how much is learned whatever the workflow states."""
+
+    resource = "memory_bytes"
+
+
+class DiskRules(ByteRules):
+    """Only a task with a directory of its own holds disk."""
+
+    resource = "disk_bytes"
+
+    def is_estimated(self, task: Task, estimator: Estimator) -> bool:
+        return task.isolated or estimator.overrules
+
+    def fair_share(self, policy: str, task: Task, context: Context) -> Prediction:
+        if not task.isolated:
+            text = "it runs in the workflow's directory, not in one of its own"
+            return Prediction(0, Why(policy, "in-place", {}, text))
+        return super().fair_share(policy, task, context)
+
+
+class CoresRules(ResourceRules):
+    """Most programs use as many cores as they were told to, and with too few of them they only take longer.
+
+    So a stated number counts, and an estimate is rounded to whole cores. On a site that ends a task which keeps more
+    cores busy than it was given, too few are a failure: then `step` says how an estimate is rounded up.
+    """
+
+    resource = "cores"
+
+    def is_compressible(self, context: Context) -> bool:
+        return "cores" not in context.kills
+
+    def is_stated(self, task: Task, context: Context, estimator: Estimator) -> bool:
+        heeded = not estimator.climbs or self.is_compressible(context)
+        return "cores" in task.hints and heeded and not estimator.overrules
+
+    def fair_share(self, policy: str, task: Task, context: Context) -> Prediction:
+        limit = context.limits.cores
+        return Prediction(min(1.0, limit), Why(policy, "one-core", {"limit": limit}, "nothing is known yet: one core"))
+
+    def rounded(self, value: float, given: float, step: float, context: Context) -> float:
+        """Round to the nearest whole number: 1.1 cores are one busy core and a noisy clock."""
+        if not self.is_compressible(context):
+            return step * max(1, math.ceil(value / step)) if step else value
+        nearest = max(1.0, math.floor(value + 0.5))
+        return nearest if nearest > given else math.ceil(value)
+
+    def rounding(self, step: float, context: Context) -> dict[str, Figure]:
+        return {"rounded": "to the nearest" if self.is_compressible(context) else "up"} if step else {}
+
+    def peak(self, outcome: Outcome) -> float | None:
+        # In a run of milliseconds, CPU time in clock ticks does not tell how many cores were busy.
+        seconds, found = outcome.ended_at - outcome.started_at, outcome.usage.cores_peak
+        if seconds < SHORTEST_S and found is not None and found.quality is not Quality.EXACT:
+            return None
+        return super().peak(outcome)
+
+
+class WalltimeRules(ResourceRules):
+    """Time is never cut to what was seen: a kill would lose everything and save nothing.
+
+    No estimator of peaks is asked. `WalltimeFromQuantiles` asks a batch queue for less than its limit where the runtime
+    model knows enough.
+    """
+
+    resource = "walltime_s"
+
+    def is_estimated(self, task: Task, estimator: Estimator) -> bool:
+        return False
+
+    def fair_share(self, policy: str, task: Task, context: Context) -> Prediction:
+        limit = context.limits.walltime_s
+        return Prediction(limit, Why(policy, "no-limit", {"limit": limit}, "nothing says how long it may take"))
+
+    def retry(
+        self, policy: str, failures: Sequence[float], limits: Resources, at_least: float = 0.0
+    ) -> Prediction | CannotFit:
+        given, limit = failures[-1], limits.walltime_s
+        if len(failures) < MOST_TIMEOUTS or (limit is not None and given >= limit):
+            return super().retry(policy, failures, limits, at_least)
+        figures: dict[str, Figure] = {"given": given, "at_least": at_least, "limit": limit}
+        text = f"it ran out of time {len(failures)} times, last after {self.show(given)}"
+        why = Why(policy, "too-many-timeouts", figures, text)
+        return CannotFit(self.resource, 2 * given, given, why, reason="too-many-timeouts")
+
+    def rounded(self, value: float, given: float, step: float, context: Context) -> float:
+        return value
+
+
+CORES, MEMORY, DISK, WALLTIME = CoresRules(), MemoryRules(), DiskRules(), WalltimeRules()
+RULES: dict[str, ResourceRules] = {rules.resource: rules for rules in (CORES, MEMORY, DISK, WALLTIME)}

@@ -1,4 +1,4 @@
-"""Groupers that make one job for everything that remains."""
+"""Groupers that make one job for everything that remains, or one for each level."""
 
 from __future__ import annotations
 
@@ -23,6 +23,24 @@ class BigJob(Grouper):
 
     def next_group(self, levels: Levels, waits: Waits, delay_s: float) -> Group:
         return full_width(levels, waits, 0, levels.last)
+
+
+class LevelByLevel(Grouper):
+    """A job for each level, with the number of nodes that is expected to end first (GLUME thesis, §5.2)."""
+
+    name = "level-by-level"
+
+    def next_group(self, levels: Levels, waits: Waits, delay_s: float) -> Group:
+        return soonest(levels, waits, 0, 0, delay_s)
+
+
+class PerStage(Grouper):
+    """A job for each level, with as many nodes as the level can use (Souza et al. 2020, §4.1)."""
+
+    name = "per-stage"
+
+    def next_group(self, levels: Levels, waits: Waits, delay_s: float) -> Group:
+        return full_width(levels, waits, 0, 0)
 
 
 def full_width(levels: Levels, waits: Waits, first: int, last: int) -> Group:

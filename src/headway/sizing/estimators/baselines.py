@@ -1,8 +1,24 @@
-"""`whole-machine`: one task at a time gets everything."""
+"""`user`, `whole-machine`: what to give without learning anything."""
 
 from __future__ import annotations
 
 from headway.sizing.estimators.base import Estimate, Estimator, Query, Start
+
+
+class User(Estimator):
+    """The user's hint, doubled each time it runs out; without a hint a share of the machine.
+
+    It estimates nothing: the rules of each resource decide. Most workflow systems work this way, which makes it the
+    baseline for all others.
+
+    >>> User().estimate(Query(hint=2e9)) is None
+    True
+    """
+
+    name = "user"
+
+    def estimate(self, query: Query) -> Estimate | None:
+        return None
 
 
 class WholeMachine(Estimator):

@@ -1,4 +1,4 @@
-"""Submit the next job an expected wait before it is needed."""
+"""The timings: submit after the last job's end, at its start, or an expected wait before the next job is needed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,30 @@ from collections.abc import Sequence
 from headway.timing.base import NOT_YET, Predecessor, Timing
 
 COVERS = 0.9  # the quantile of the wait to plan with where an early job costs nothing
+
+
+class AfterEnd(Timing):
+    """Submits the next job when all before it have ended; every queue wait adds to the makespan."""
+
+    name = "after-end"
+
+    def may_be_due(self, live: Sequence[Predecessor]) -> bool:
+        return not live
+
+    def submit_at(self, live: Sequence[Predecessor], wait_s: float, now: float) -> float:
+        return NOT_YET if live else now
+
+
+class OnStart(Timing):
+    """Submits as soon as no job of the run waits (GLUME thesis, §5.1). A job that may start too early needs leeway."""
+
+    name = "on-start"
+
+    def may_be_due(self, live: Sequence[Predecessor]) -> bool:
+        return all(job.latest_end is not None for job in live)
+
+    def submit_at(self, live: Sequence[Predecessor], wait_s: float, now: float) -> float:
+        return now if self.may_be_due(live) else NOT_YET
 
 
 class Ahead(Timing):

@@ -1,17 +1,33 @@
-"""A job for each task, submitted when the task could run: what most users do by hand."""
+"""The plans that do not look at the queue: one allocation for a local run, and a job for each task."""
 
 from __future__ import annotations
 
-from headway.model.job import JobPhase
+from headway.model.job import JobPhase, JobRequest
 from headway.model.records import Decision, Release, Submit, Why
 from headway.planning.base import Estimate, JobStatus, Planner, View
 from headway.planning.requested_time import requested_s
 
 
+class OneAllocation(Planner):
+    """Holds one allocation of everything that the run may use, as long as there is work."""
+
+    name = "one-allocation"
+
+    def plan(self, view: View, now: float) -> list[Decision]:
+        live = view.live
+        if view.wanting and not live:
+            why = Why(self.name, "work-and-no-nodes", {"tasks": view.wanting, "jobs": len(view.jobs)})
+            return [Submit(now, view.next_tag(), JobRequest(view.limits.limits), why, role="whole-run")]
+        if not view.unfinished:
+            why = Why(self.name, "no-more-work")
+            return [Release(now, job.tag, why) for job in live]
+        return []
+
+
 class OneJobPerTask(Planner):
     """Submits a job for each task that could run, with the task's number of nodes, up to the site's limit on jobs.
 
-    The plan to which the GLUME thesis (§5.2) compares all others.
+    What most users do by hand, and the plan to which the GLUME thesis (§5.2) compares all others.
     """
 
     name = "one-job-per-task"
