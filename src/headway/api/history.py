@@ -14,9 +14,10 @@ from msgspec import Struct, structs
 
 from headway.api.nearest import nearest
 from headway.api.whole_files import check_target, write_whole
-from headway.history.base import History, Kept, Surplus
+from headway.history.base import Kept, Surplus
 from headway.history.figures import CategoryFigures
 from headway.history.location import find_history, history_location
+from headway.history.sql import History
 from headway.model.errors import InputError
 from headway.report.csv_rows import csv_lines
 from headway.report.history.agent_picture import AgentTrace, traces_of

@@ -7,7 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from headway.history.address import is_address, without_secrets
-from headway.history.base import History, NoHistoryError
+from headway.history.base import NoHistoryError
+from headway.history.sql import History
 from headway.history.sqlite import SqliteHistory
 from headway.model.errors import InputError, SiteError
 

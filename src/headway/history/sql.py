@@ -1,14 +1,14 @@
-"""`SqlHistory`: a history in SQL tables, with statements that every supported database understands."""
+"""`History`: what was learned across runs, in SQL tables, with statements that every supported database understands."""
 
 from __future__ import annotations
 
 import time
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
-from headway.history.base import History, Kept, KeptWait, NoHistoryError, State, Surplus
+from headway.history.base import Kept, KeptWait, NoHistoryError, State, Surplus
 from headway.history.figures import CategoryFigures, figures_of
 from headway.history.rows import (
     Row,
@@ -93,8 +93,15 @@ class Answer(Protocol):
     def fetchall(self) -> list[Any]: ...
 
 
-class SqlHistory(History):
-    """A history by SQL statements; a subclass adds the connection and what differs between databases."""
+class History(ABC):
+    """What was learned across runs; any number of runs may add to it at the same time.
+
+    Everything belongs to a site: what was seen on one cluster is never an answer about another. Every change is one
+    transaction, and writers take turns. A history that cannot be used raises a `SiteError`; if another run has been
+    writing for longer than a run can wait, it raises a `HistoryBusyError`. No run stops for either.
+
+    A subclass adds the connection and what differs between databases.
+    """
 
     key: str  # the declaration of an auto-increment column
 
@@ -103,6 +110,10 @@ class SqlHistory(History):
         self._format = 0
 
     # --- different for each database ---
+
+    @abstractmethod
+    def close(self) -> None:
+        """Disconnect; the history must not be used any more."""
 
     @abstractmethod
     def _session(self, verb: Verb, *, writes: bool = False) -> AbstractContextManager[None]:
@@ -167,6 +178,7 @@ class SqlHistory(History):
     # --- used by runs ---
 
     def add(self, site: str, workflow: str, observations: Sequence[Observation]) -> None:
+        """Add observations; those that are there already stay as they are."""
         with self._session("write", writes=True):
             names = dict.fromkeys(observation.category for observation in observations)
             numbers = {name: self._category(site, workflow, name) for name in names}
@@ -179,6 +191,7 @@ class SqlHistory(History):
         return int(number)
 
     def newest(self, site: str, workflow: str, categories: Collection[str], most: int) -> list[Observation]:
+        """The newest observations that sizers can learn from, at most `most` of each category; oldest first."""
         found: list[Observation] = []
         with self._session("read"):
             for category in categories:
@@ -189,14 +202,17 @@ class SqlHistory(History):
         return found
 
     def categories(self, site: str, workflow: str) -> list[str]:
+        """The categories of a workflow that have observations."""
         with self._session("read"):
             return [name for (name,) in self._execute(_CATEGORIES, {"site": site, "workflow": workflow}).fetchall()]
 
     def add_waits(self, site: str, waits: Sequence[KeptWait]) -> None:
+        """Add waits; those that are there already stay as they are."""
         with self._session("write", writes=True):
             self._execute_each(_ADD_WAIT, [wait_values(site, kept) for kept in waits])
 
     def newest_waits(self, site: str, most: int) -> list[KeptWait]:
+        """The waits of the `most` jobs that were submitted last; oldest first."""
         if self._format < STATES_SINCE:
             return []  # an old history, opened read-only
         with self._session("read"):
@@ -204,6 +220,7 @@ class SqlHistory(History):
         return [kept for row in reversed(rows) for kept in wait_of(row)]
 
     def state(self, site: str, name: str) -> State | None:
+        """The state of a learner at a site; None if there is none that can be read."""
         if self._format < STATES_SINCE:
             return None
         with self._session("read"):
@@ -214,6 +231,10 @@ class SqlHistory(History):
         return state_of(row[0]) if row else None
 
     def update_state(self, site: str, name: str, change: Callable[[State | None], State]) -> State:
+        """Replace a learner's state by what `change` makes of it, in one transaction, and return the new state.
+
+        `change` must be quick, since other writers wait, and must not use the history; if it raises, nothing changes.
+        """
         key = {"site": site, "name": name}
         with self._session("write", writes=True):
             state = change(self._state(key))
@@ -223,6 +244,7 @@ class SqlHistory(History):
     # --- used by commands for users ---
 
     def figures(self, workflow: str | None = None, category: str | None = None) -> list[CategoryFigures]:
+        """Summarise all categories, those of one workflow, or one category, at every site."""
         with self._session("read"):
             return [
                 figures_of(site, name, kind, seen)
@@ -231,6 +253,10 @@ class SqlHistory(History):
             ]
 
     def all(self, workflow: str | None = None, category: str | None = None, most: int | None = None) -> Iterator[Kept]:
+        """All observations, those of one workflow, or of one category; category by category, the newest first.
+
+        The history must not be used for anything else until the iterator is exhausted or closed.
+        """
         with self._session("read"):
             for number, site, name, kind in self._keys(workflow, category):
                 for row in self._stream(_ALL, {"number": number, "most": most}):
@@ -245,12 +271,14 @@ class SqlHistory(History):
     def surplus(
         self, workflow: str | None = None, ended_before: float | None = None, keep: int | None = None
     ) -> list[Surplus]:
+        """Count what `remove` would remove."""
         with self._session("read"):
             return self._each_surplus("SELECT count(*)", workflow, ended_before, keep)
 
     def remove(
         self, workflow: str | None = None, ended_before: float | None = None, keep: int | None = None
     ) -> list[Surplus]:
+        """Remove observations that ended before a time and are not among the `keep` newest of their category."""
         with self._session("write", writes=True):
             removed = self._each_surplus("DELETE", workflow, ended_before, keep)
             self._execute(_REMOVE_EMPTY, {})
