@@ -268,29 +268,23 @@ class History(ABC):
         rows = self._execute(_KEYS, {"workflow": workflow, "category": category}).fetchall()
         return sorted(rows, key=lambda row: (row[2], row[1], row[0]))
 
-    def surplus(
-        self, workflow: str | None = None, ended_before: float | None = None, keep: int | None = None
-    ) -> list[Surplus]:
+    def surplus(self, workflow: str | None, before: float | None, keep: int | None) -> list[Surplus]:
         """Count what `remove` would remove."""
         with self._session("read"):
-            return self._each_surplus("SELECT count(*)", workflow, ended_before, keep)
+            return self._surplus("SELECT count(*)", workflow, {"before": before, "keep": keep})
 
-    def remove(
-        self, workflow: str | None = None, ended_before: float | None = None, keep: int | None = None
-    ) -> list[Surplus]:
-        """Remove observations that ended before a time and are not among the `keep` newest of their category."""
+    def remove(self, workflow: str | None, before: float | None, keep: int | None) -> list[Surplus]:
+        """Remove observations that ended `before` a time and are not among the `keep` newest of their category."""
         with self._session("write", writes=True):
-            removed = self._each_surplus("DELETE", workflow, ended_before, keep)
+            removed = self._surplus("DELETE", workflow, {"before": before, "keep": keep})
             self._execute(_REMOVE_EMPTY, {})
         self._tidy()
         return removed
 
-    def _each_surplus(
-        self, verb: str, workflow: str | None, ended_before: float | None, keep: int | None
-    ) -> list[Surplus]:
+    def _surplus(self, verb: str, workflow: str | None, which: Values) -> list[Surplus]:
         found = []
         for number, site, name, category in self._keys(workflow, None):
-            answer = self._execute(verb + _SURPLUS, {"number": number, "before": ended_before, "keep": keep})
+            answer = self._execute(verb + _SURPLUS, which | {"number": number})
             observations = answer.rowcount if verb == "DELETE" else answer.fetchone()[0]
             if observations:
                 found.append(Surplus(site, name, category, observations))

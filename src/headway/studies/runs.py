@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.drivers.assemble import plans as all_plans
 from headway.drivers.simulated import simulate
@@ -40,29 +40,16 @@ class Run(Struct, frozen=True):
     @property
     def key(self) -> Key:
         """Identifies the run in a ledger."""
-        queue = self.queue
-        return (
-            queue.name,
-            queue.requests,
-            queue.cancelled,
-            queue.whole_minutes,
-            queue.machine or 0,
-            queue.skip_bad,
-            queue.backfill,
-            queue.nodes,
-            queue.rules,
-            queue.dependency,
-            queue.most_jobs or 0,
-            queue.begins_s,
-            named(self.workflow),
-            self.start_s,
-            self.seed,
-            self.plan,
-        )
+        _, *queue = structs.astuple(self.queue)
+        known = (0 if value is None else value for value in queue)
+        return self.queue.name, *known, named(self.workflow), self.start_s, self.seed, self.plan
 
 
 class Row(Struct, frozen=True):
-    """A finished run: a line of the ledger. The fields up to `plan` are the key."""
+    """A finished run: a line of the ledger.
+
+    The fields up to `plan` are the key, and begin with those of the queue; after them come those of a `Passage`.
+    """
 
     trace: str
     requests: str
@@ -128,15 +115,7 @@ def _row(run: Run, queue: BatchQueue, seen: tuple[SeenWait, ...]) -> Row:
     simulate(queue.clone(), [simulated])
     passage = passage_of(run.plan, simulated.journal)
     return Row(
-        **dict(zip(KEY, run.key, strict=True)),
-        status=passage.status,
-        makespan_s=passage.makespan_s,
-        jobs=passage.jobs,
-        expired=passage.expired,
-        first_wait_s=passage.first_wait_s,
-        mean_wait_s=passage.mean_wait_s,
-        node_hours=passage.node_hours,
-        busy_share=passage.busy_share,
+        **dict(zip(KEY, run.key, strict=True)) | structs.asdict(passage),
         way=_way(simulated.journal, len(instance.workflow)),
         cpu_s=round(time.process_time() - began, 3),
     )

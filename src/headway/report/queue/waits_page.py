@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from headway.model.wait_score import WaitScore
 from headway.report.charts import LEFT, label, svg
-from headway.report.page_style import grouped_table, legend, page_of, quiet_paragraph, table
+from headway.report.columns import Field
+from headway.report.page_style import fields_table, legend, page_of, quiet_paragraph
 from headway.report.queue.waits_table import ModelScores, lasting, ratio, waits_headline
 from headway.report.words import count, harmless, share
 
@@ -64,7 +65,8 @@ class WaitsPage(Struct, frozen=True):
         names = [each.name for each in to_wait]
         yield legend(zip(names, _colours(names), strict=True))
         yield f'<figure><div class="wide">{reliability_chart(to_wait)}</div></figure>'
-        yield f"<details><summary>figures</summary>{_coverage(to_wait)}</details>"
+        figures = fields_table("model", names, to_wait, _quantiles("", list(to_wait[0].covered)))
+        yield f"<details><summary>figures</summary>{figures}</details>"
         yield "<h2>All jobs</h2>"
         yield quiet_paragraph("Includes jobs that could start at once, which the scheduler's own plan knows exactly.")
         yield _table([row.all for row in self.scored])
@@ -106,32 +108,18 @@ def _colours(names: Sequence[str]) -> list[str]:
 
 
 def _table(scored: Sequence[WaitScore]) -> str:
-    shares = [at for at in _SHOWN if at in scored[0].covered]
-    heads = [("", "model"), ("", "jobs"), ("", "mean wait")]
-    heads += [("mean error", title) for title in ("absolute", "of the plan's", "signed")]
-    heads += [*(("waits within", _quantile(at)) for at in shares), ("", "pinball")]
-    rows = (
-        [
-            escape(each.name),
-            f"{each.jobs:,}",
-            lasting(each.mean_wait_s),
-            lasting(each.absolute_error_s),
-            ratio(each.to_plan),
-            lasting(each.error_s),
-            *(share(each.covered[at]) for at in shares),
-            lasting(each.mean_pinball_s),
-        ]
-        for each in scored
-    )
-    return grouped_table(heads, rows)
+    fields = [
+        Field("", "jobs", lambda row: f"{row.jobs:,}"),
+        Field("", "mean wait", lambda row: lasting(row.mean_wait_s)),
+        Field("mean error", "absolute", lambda row: lasting(row.absolute_error_s)),
+        Field("mean error", "of the plan's", lambda row: ratio(row.to_plan)),
+        Field("mean error", "signed", lambda row: lasting(row.error_s)),
+        *_quantiles("waits within", [at for at in _SHOWN if at in scored[0].covered]),
+        Field("", "pinball", lambda row: lasting(row.mean_pinball_s)),
+    ]
+    return fields_table("model", [each.name for each in scored], scored, fields)
 
 
-def _coverage(scored: Sequence[WaitScore]) -> str:
-    """The figures of the reliability diagram."""
-    shares = list(scored[0].covered)
-    rows = ([escape(each.name), *(share(each.covered[at]) for at in shares)] for each in scored)
-    return table(["model", *(_quantile(at) for at in shares)], rows)
-
-
-def _quantile(at: str) -> str:
-    return f"{float(at):.0%}"
+def _quantiles(group: str, shares: Sequence[str]) -> list[Field]:
+    """A column for each quantile: the share of waits within it."""
+    return [Field(group, f"{float(at):.0%}", lambda row, at=at: share(row.covered[at])) for at in shares]
