@@ -10,6 +10,9 @@ from headway.model.resources import Resources
 # Resources that are both allocated and measured, in the order in which tables show them.
 MEASURED = ("memory_bytes", "cores", "disk_bytes")
 
+# States of tasks, each a figure, in the order in which documents list them.
+STATES = ("succeeded", "reused", "running", "waiting", "failed", "cut_off")
+
 
 class ResourceTotals(Struct):
     """One resource, summed over attempts: what they were given and what they used, weighted by run time.
@@ -58,6 +61,11 @@ class ResourceTotals(Struct):
     def used_mean(self) -> float | None:
         """Mean peak use of a successful attempt."""
         return self.used_sum / self.used_count if self.used_count else None
+
+    @property
+    def most(self) -> float | None:
+        """Highest use of any successful attempt."""
+        return self.used_max if self.used_count else None
 
     @property
     def wasted(self) -> float:

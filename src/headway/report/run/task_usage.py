@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from headway.model.outcome import Measured, Outcome, Usage
 from headway.model.records import Decision, Event, Launch, TaskEnded, TasksAdded
 from headway.model.resources import Resources
-from headway.report.run.figures import MEASURED, Figures
+from headway.report.run.figures import MEASURED, STATES, Figures
 from headway.report.run.summary import RunSummary
 
 By = Literal["category", "task"]
@@ -167,11 +167,10 @@ def flat(row: Row, by: By) -> dict[str, Any]:
             "last_ending": str(outcome.ending) if outcome else None,
             "last_run_time_s": last.usage.wall_s.value if last and last.usage.wall_s else None,
         }
-    counts = ("succeeded", "reused", "running", "waiting", "failed", "cut_off")
     answer = {
         **names,
         "tasks": figures.total,
-        **{name: getattr(figures, name) for name in counts if by == "category"},
+        **{name: getattr(figures, name) for name in STATES if by == "category"},
         "attempts": figures.attempts,
         "attempts_lost": figures.lost,
         "run_time_s": figures.run_s,
@@ -186,7 +185,7 @@ def flat(row: Row, by: By) -> dict[str, Any]:
         answer |= {
             f"{short}_asked{unit}": row.asked(resource),
             f"{short}_used{unit}": row.used(resource),
-            f"{short}_most{unit}": totals.used_max if totals.used_count else None,
+            f"{short}_most{unit}": totals.most,
             f"{short}_wasted_{'byte' if unit else 'core'}_s": totals.wasted,
             f"{short}_awe": totals.awe,
         }
