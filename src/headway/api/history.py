@@ -14,8 +14,7 @@ from msgspec import Struct, structs, to_builtins
 
 from headway.api.nearest import nearest
 from headway.api.whole_files import check_target, write_whole
-from headway.history.base import Kept, Surplus
-from headway.history.figures import CategoryFigures
+from headway.history.base import CategoryFigures, Kept, Surplus
 from headway.history.location import find_history, history_location
 from headway.history.sql import History
 from headway.model.errors import InputError

@@ -130,10 +130,9 @@ def _queue_alone(trace: str, asked: SimulateSettings, progress: Tell | None) -> 
     found = jobs_from(trace, asked)
     jobs = found.jobs
 
-    from headway.report.queue.clock import clock_of
+    from headway.report.queue.clock import check_window, clock_of, window_of
     from headway.report.queue.page import QueuePage
     from headway.report.queue.summary import curves_of, summary_of
-    from headway.report.queue.window import check_window, window_of
     from headway.simulation.batch import schedule
 
     clock = clock_of(jobs.started_at, found.header)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from statistics import median
 from typing import Any
 
 from msgspec import Struct
 
 from headway.model.errors import SiteError
 from headway.model.observation import Observation
+from headway.model.outcome import Ending
 from headway.model.records import SeenWait
 
 State = dict[str, Any]  # what JSON can hold
@@ -53,3 +56,49 @@ class NoHistoryError(SiteError):
 
     def __init__(self, where: str) -> None:
         super().__init__("there is no history here yet", where=where, todo="`headway run` begins one")
+
+
+# --- figures ---
+
+
+class Spread(Struct, frozen=True):
+    """Median and maximum of several values."""
+
+    median: float
+    most: float
+
+
+class CategoryFigures(Struct, frozen=True):
+    """How many attempts of a category were observed, how many failed, and what the successful ones used."""
+
+    site: str
+    workflow: str
+    category: str
+    observations: int
+    failures: int
+    newest_at: float
+    memory_bytes: Spread | None
+    run_s: Spread | None
+
+
+Seen = tuple[str, float, float, float | None]  # ending, started, ended, peak of memory
+
+
+def figures_of(site: str, workflow: str, category: str, seen: Iterable[Seen]) -> CategoryFigures:
+    """Summarise a category's observations; there must be at least one."""
+    rows = list(seen)
+    successes = [row for row in rows if row[0] == Ending.SUCCESS]
+    return CategoryFigures(
+        site,
+        workflow,
+        category,
+        observations=len(rows),
+        failures=len(rows) - len(successes),
+        newest_at=max(row[2] for row in rows),
+        memory_bytes=_spread([row[3] for row in successes if row[3] is not None]),
+        run_s=_spread([max(0.0, row[2] - row[1]) for row in successes]),
+    )
+
+
+def _spread(values: list[float]) -> Spread | None:
+    return Spread(median(values), max(values)) if values else None

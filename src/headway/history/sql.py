@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
-from headway.history.base import Kept, KeptWait, NoHistoryError, State, Surplus
-from headway.history.figures import CategoryFigures, figures_of
+from headway.history.base import CategoryFigures, Kept, KeptWait, NoHistoryError, State, Surplus, figures_of
 from headway.history.rows import (
     Row,
     Values,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from msgspec import Struct
 
 from headway.journal.base import Journal
 from headway.model import records
 from headway.model.outcome import Ending, Outcome
-from headway.model.records import Decision, Event, Launch, RunStarted, Why
+from headway.model.records import Decision, Event, Launch, RunStarted, Why, kind
 from headway.model.resources import Resources
 from headway.report.run.figures import Figures
 
@@ -55,38 +55,24 @@ class RunSummary:
         self._withdrawn: set[str] = set()  # tasks that the user cancelled
         self._session_from = 0.0
         self._earlier_sessions_s = 0.0
-        self._handlers: dict[type[records.Record], Callable[[Any], None]] = {
-            records.RunStarted: self._run_started,
-            records.Resumed: self._resumed,
-            records.LimitsRead: self._limits_read,
-            records.HistoryRead: self._history_read,
-            records.TasksAdded: self._tasks_added,
-            records.TaskWithdrawn: self._task_withdrawn,
-            records.NodeUp: self._node_up,
-            records.NodeLost: self._node_lost,
-            records.Submit: self._submit,
-            records.Release: self._release,
-            records.CallsCounted: self._calls_counted,
-            records.Launch: self._launch,
-            records.TaskEnded: self._task_ended,
-            records.Reuse: self._reuse,
-            records.GiveUp: self._give_up,
-            records.UserCancel: self._user_cancel,
-            records.Finish: self._finish,
+        # A handler is named after its record: `_node_lost` handles `NodeLost`.
+        self._handlers: dict[str, Callable[[Any], None]] = {
+            tag: getattr(self, name)
+            for tag in (str(each.__struct_config__.tag) for each in get_args(Event | Decision))
+            if hasattr(self, name := f"_{tag.replace('-', '_')}")
         }
 
     @classmethod
     def of(cls, journal: Journal) -> Self:
         """The summary of all records in the journal."""
         summary = cls()
-        kinds = [str(each.__struct_config__.tag) for each in summary._handlers]  # skip decoding the others
-        for record in journal.replay(kinds=kinds):
+        for record in journal.replay(kinds=list(summary._handlers)):  # skip decoding the others
             summary.apply(record)
         return summary
 
     def apply(self, record: Event | Decision) -> None:
         """Update the figures; records of other kinds only move the time forward."""
-        handler = self._handlers.get(type(record))
+        handler = self._handlers.get(kind(record))
         if handler is not None:
             handler(record)
         self.last_at = record.at
