@@ -14,8 +14,7 @@ from headway.api.workflow_in_queue import PlanSettings, QueueAt, plans_of, start
 from headway.model.errors import InputError
 
 if TYPE_CHECKING:
-    from headway.report.queue.plan_table import Alternative
-    from headway.report.queue.through_queue import Passage
+    from headway.report.queue.through_queue import Alternative, Passage
 
 __all__ = ["PlanResult", "PlanSettings", "plan"]
 
@@ -51,7 +50,7 @@ def plan(
 
     Keywords are the fields of `PlanSettings`; `on` is required: `plan("w.dax", on="log.swf.gz", start="30d")`.
     """
-    from headway.report.queue.plan_table import alternatives_of, recommended
+    from headway.report.queue.through_queue import alternatives_of, recommended
 
     asked, given = settled(PlanSettings, settings, named)
     path = Path(workflow)

@@ -8,18 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
+from headway.history import rows
 from headway.history.base import CategoryFigures, Kept, KeptWait, NoHistoryError, State, Surplus, figures_of
-from headway.history.rows import (
-    Row,
-    Values,
-    observation_of,
-    observation_values,
-    seen_of,
-    state_of,
-    state_text,
-    wait_of,
-    wait_values,
-)
+from headway.history.rows import Row, Values
 from headway.history.schema import STATES_SINCE, VERSION, statements_from
 from headway.model.errors import SiteError
 from headway.model.observation import Observation
@@ -181,7 +172,7 @@ class History(ABC):
         with self._session("write", writes=True):
             names = dict.fromkeys(observation.category for observation in observations)
             numbers = {name: self._category(site, workflow, name) for name in names}
-            self._execute_each(_ADD, [observation_values(numbers[each.category], each) for each in observations])
+            self._execute_each(_ADD, [rows.observation_values(numbers[each.category], each) for each in observations])
 
     def _category(self, site: str, workflow: str, category: str) -> int:
         key = {"site": site, "workflow": workflow, "category": category}
@@ -196,7 +187,7 @@ class History(ABC):
             for category in categories:
                 key = {"site": site, "workflow": workflow, "category": category}
                 for row in self._execute(_NEWEST, key | _TEACHING | {"most": most}).fetchall():
-                    found += observation_of(category, row)
+                    found += rows.observation_of(category, row)
         found.sort(key=lambda observation: (observation.ended_at, observation.run, observation.task))
         return found
 
@@ -208,15 +199,15 @@ class History(ABC):
     def add_waits(self, site: str, waits: Sequence[KeptWait]) -> None:
         """Add waits; those that are there already stay as they are."""
         with self._session("write", writes=True):
-            self._execute_each(_ADD_WAIT, [wait_values(site, kept) for kept in waits])
+            self._execute_each(_ADD_WAIT, [rows.wait_values(site, kept) for kept in waits])
 
     def newest_waits(self, site: str, most: int) -> list[KeptWait]:
         """The waits of the `most` jobs that were submitted last; oldest first."""
         if self._format < STATES_SINCE:
             return []  # an old history, opened read-only
         with self._session("read"):
-            rows = self._execute(_NEWEST_WAITS, {"site": site, "most": most}).fetchall()
-        return [kept for row in reversed(rows) for kept in wait_of(row)]
+            found = self._execute(_NEWEST_WAITS, {"site": site, "most": most}).fetchall()
+        return [kept for row in reversed(found) for kept in rows.wait_of(row)]
 
     def state(self, site: str, name: str) -> State | None:
         """The state of a learner at a site; None if there is none that can be read."""
@@ -227,7 +218,7 @@ class History(ABC):
 
     def _state(self, key: Values) -> State | None:
         row = self._execute(_STATE, key).fetchone()
-        return state_of(row[0]) if row else None
+        return rows.state_of(row[0]) if row else None
 
     def update_state(self, site: str, name: str, change: Callable[[State | None], State]) -> State:
         """Replace a learner's state by what `change` makes of it, in one transaction, and return the new state.
@@ -237,7 +228,7 @@ class History(ABC):
         key = {"site": site, "name": name}
         with self._session("write", writes=True):
             state = change(self._state(key))
-            self._execute(_SET_STATE, key | {"state": state_text(state), "now": time.time()})
+            self._execute(_SET_STATE, key | {"state": rows.state_text(state), "now": time.time()})
         return state
 
     # --- used by commands for users ---
@@ -248,7 +239,7 @@ class History(ABC):
             return [
                 figures_of(site, name, kind, seen)
                 for number, site, name, kind in self._keys(workflow, category)
-                if (seen := [each for row in self._stream(_SEEN, {"number": number}) for each in seen_of(row)])
+                if (seen := [each for row in self._stream(_SEEN, {"number": number}) for each in rows.seen_of(row)])
             ]
 
     def all(self, workflow: str | None = None, category: str | None = None, most: int | None = None) -> Iterator[Kept]:
@@ -259,13 +250,13 @@ class History(ABC):
         with self._session("read"):
             for number, site, name, kind in self._keys(workflow, category):
                 for row in self._stream(_ALL, {"number": number, "most": most}):
-                    for observation in observation_of(kind, row):
+                    for observation in rows.observation_of(kind, row):
                         yield Kept(site, name, observation)
 
     def _keys(self, workflow: str | None, category: str | None) -> list[tuple[int, str, str, str]]:
         """Ids and names of categories, by workflow and site, in the order of their creation."""
-        rows = self._execute(_KEYS, {"workflow": workflow, "category": category}).fetchall()
-        return sorted(rows, key=lambda row: (row[2], row[1], row[0]))
+        found = self._execute(_KEYS, {"workflow": workflow, "category": category}).fetchall()
+        return sorted(found, key=lambda row: (row[2], row[1], row[0]))
 
     def surplus(self, workflow: str | None, before: float | None, keep: int | None) -> list[Surplus]:
         """Count what `remove` would remove."""

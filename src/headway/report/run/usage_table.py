@@ -54,8 +54,8 @@ def sentences(total: Row) -> list[str]:
             continue
         asked, used = amount(resource, totals.asked_mean), amount(resource, totals.used_mean)
         words = f"{_COLUMNS[resource][0]}: asked {asked} on average, used {used} (AWE {share(totals.awe)})"
-        if resource == "cores" and total.busy is not None:
-            words += f"; busy {share(total.busy)} of the time"
+        if resource == "cores" and total.figures.busy is not None:
+            words += f"; busy {share(total.figures.busy)} of the time"
         elif totals.wasted > 0:
             words += f"; {held(resource, totals.wasted)} given and not used"
         found.append(words)
@@ -104,7 +104,7 @@ def _resource_fields(resource: str, *, with_most: bool, with_busy: bool) -> list
     if with_most:
         fields.insert(2, Field(group, "most", lambda row: amount(resource, row.figures.totals[resource].most), most))
     if with_busy and resource == "cores":
-        fields.insert(-1, Field(group, "busy", lambda row: share(row.busy), dear + 8))
+        fields.insert(-1, Field(group, "busy", lambda row: share(row.figures.busy), dear + 8))
     return fields
 
 
@@ -164,7 +164,7 @@ SORTS: dict[str, Callable[[Row], Any]] = {
     "tasks": lambda row: -row.figures.total,
     "attempts": lambda row: -row.figures.attempts,
     "run-time": lambda row: -row.figures.run_s,
-    "cores-busy": lambda row: _rising(row.busy),
+    "cores-busy": lambda row: _rising(row.figures.busy),
 }
 for _resource, (_title, *_) in _COLUMNS.items():
     SORTS |= _of(_resource, _title)
