@@ -65,11 +65,11 @@ def svg_lines(title: str, subtitle: str, picture: Picture) -> Iterator[str]:
         what = f"a drawing of {len(picture.boxes):,} {kind} would be unreadable"
         by = "draw it `--by category`, or " if picture.by == "task" else ""
         raise InputError(what, todo=f"{by}write it with `--format dot` for programs that can zoom")
-    if any(line.back for line in picture.lines):
-        subtitle += "; dashed lines lead back"
+    leads_back = any(line.back for line in picture.lines)
+    subtitle += "; dashed lines lead back" if leads_back else ""
     title = shortened(title, _LONGEST_TITLE)
     look = _look(picture)
-    widths = [_width(picture, place, look) for place in range(len(picture.boxes))]
+    widths = [look.height if look.dots else _box_width(box) for box in picture.boxes]
     forward = [(line.source, line.target) for line in picture.lines if not line.back]
     backbone = () if look.dots else {(line.source, line.target) for line in picture.lines if line.critical}
     layout = lay_out([box.layer for box in picture.boxes], forward, widths, look.gap, 5.0, backbone)
@@ -78,7 +78,7 @@ def svg_lines(title: str, subtitle: str, picture: Picture) -> Iterator[str]:
     beside = _legend_width(legend, picture.labels)
     left = _MARGIN + beside
     width = max(
-        left + layout.width + _MARGIN + _room_for_back(picture),
+        left + layout.width + _MARGIN + (60 if leads_back else 0),
         _MARGIN * 2 + max(_wide(subtitle), _wide(title) * 1.7 + 160),
         360,
     )
@@ -115,10 +115,6 @@ def _look(picture: Picture) -> _Look:
         tall = any(box.caption for box in picture.boxes)
         return _Look(False, 42.0 if tall else 28.0, 22.0, 44.0)
     return _Look(True, 18.0, 12.0, 44.0) if widest <= 40 else _Look(True, 11.0, 6.0, 60.0)
-
-
-def _width(picture: Picture, place: int, look: _Look) -> float:
-    return look.height if look.dots else _box_width(picture.boxes[place])
 
 
 def _box_width(box: Box) -> float:
@@ -220,10 +216,6 @@ def _draw_back(picture: Picture, source: int, target: int, x: list[float], y: li
     colour = picture.colours[picture.boxes[source].category]
     path = f"M{x[source]:.1f} {start:.1f}C{reach:.1f} {start:.1f} {reach:.1f} {end:.1f} {x[target]:.1f} {end:.1f}"
     return f'<path class="back" stroke="{colour}" stroke-width="1.4" d="{path}"/>'
-
-
-def _room_for_back(picture: Picture) -> float:
-    return 60.0 if any(line.back for line in picture.lines) else 0.0
 
 
 def _draw_boxes(picture: Picture, look: _Look, widths: list[float], x: list[float], y: list[float]) -> Iterator[str]:

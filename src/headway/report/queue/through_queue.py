@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from statistics import fmean
 
 from msgspec import Struct, structs
@@ -142,28 +143,22 @@ class Alternative(Struct, frozen=True):
 
 def alternatives_of(passages: dict[str, list[Passage]]) -> list[Alternative]:
     """The plans that finished the workflow in every future, fastest first."""
-    found = []
-    for plan, its in passages.items():
-        if any(passage.status != "succeeded" for passage in its):
-            continue
-        spans = [passage.makespan_s for passage in its]
-        found.append(
-            Alternative(
-                plan,
-                fmean(spans),
-                min(spans),
-                max(spans),
-                fmean(passage.first_wait_s for passage in its),
-                fmean(passage.jobs for passage in its),
-                fmean(passage.node_hours for passage in its),
-            )
+    found = [
+        Alternative(
+            plan,
+            makespan_s=fmean(passage.makespan_s for passage in its),
+            shortest_s=min(passage.makespan_s for passage in its),
+            longest_s=max(passage.makespan_s for passage in its),
+            first_wait_s=fmean(passage.first_wait_s for passage in its),
+            jobs=fmean(passage.jobs for passage in its),
+            node_hours=fmean(passage.node_hours for passage in its),
         )
+        for plan, its in passages.items()
+        if all(passage.status == "succeeded" for passage in its)
+    ]
     found.sort(key=lambda it: it.makespan_s)
-    cheapest = math.inf
-    for place, alternative in enumerate(found):
-        found[place] = structs.replace(alternative, on_the_front=alternative.node_hours < cheapest)
-        cheapest = min(cheapest, alternative.node_hours)
-    return found
+    cheapest = accumulate((it.node_hours for it in found), min, initial=math.inf)
+    return [structs.replace(it, on_the_front=it.node_hours < least) for it, least in zip(found, cheapest, strict=False)]
 
 
 def recommended(alternatives: Sequence[Alternative], thrift: float) -> Alternative:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import cycle
 
 from msgspec import Struct
 from rich.text import Text
@@ -110,7 +111,7 @@ class WaitsPage(Struct, frozen=True):
             "line predictions are calibrated; above it they are too cautious, below it too optimistic."
         )
         names = [each.name for each in to_wait]
-        yield legend(zip(names, _colours(names), strict=True))
+        yield legend(zip(names, cycle(COLOURS), strict=False))
         yield f'<figure><div class="wide">{reliability_chart(to_wait)}</div></figure>'
         figures = fields_table("model", names, to_wait, _quantiles("", list(to_wait[0].covered)))
         yield f"<details><summary>figures</summary>{figures}</details>"
@@ -137,7 +138,7 @@ def reliability_chart(scored: Sequence[WaitScore]) -> str:
     parts.append(label(x(0.5), y(0) + 36, "predicted quantile"))
     parts.append(label(14, y(0.5), "share of waits within it", turned=True))
     parts.append(f'<path class="right" d="M{x(0):.1f} {y(0):.1f}L{x(1):.1f} {y(1):.1f}"/>')
-    for each, colour in zip(scored, _colours([each.name for each in scored]), strict=True):
+    for each, colour in zip(scored, cycle(COLOURS), strict=False):
         points = [(float(at), covered) for at, covered in each.covered.items()]
         line = "L".join(f"{x(at):.1f} {y(covered):.1f}" for at, covered in points)
         parts.append(f'<path d="M{line}" fill="none" stroke="{colour}" stroke-width="2" stroke-opacity=".85"/>')
@@ -148,10 +149,6 @@ def reliability_chart(scored: Sequence[WaitScore]) -> str:
                 f"<title>{escape(words)}</title></circle>"
             )
     return svg("Reliability", LEFT + _SIDE + _RIGHT, _TOP + _SIDE + _BOTTOM, "".join(parts))
-
-
-def _colours(names: Sequence[str]) -> list[str]:
-    return [COLOURS[place % len(COLOURS)] for place in range(len(names))]
 
 
 def _table(scored: Sequence[WaitScore]) -> str:

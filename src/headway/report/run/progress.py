@@ -39,13 +39,8 @@ class News(Struct, frozen=True):
         return f"{self.kind} {self.subject}: {self.text}" if self.subject else f"{self.kind} {self.text}"
 
 
-_TYPES = (Launch, GiveUp, NodeLost, UserCancel)
-
-
 def news_of(record: Event | Decision, summary: RunSummary) -> News | None:
     """Return the news in a record that has not been applied to `summary` yet."""
-    if not isinstance(record, _TYPES):
-        return None
     match record:
         case Launch() if record.attempt > 1:
             return _retry(record, summary)

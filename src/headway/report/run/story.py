@@ -26,15 +26,15 @@ class Attempt(Struct, frozen=True):
     lost: str | None = None  # why the node was lost
 
 
-class Story(Struct, frozen=True):
+class Story(Struct):
     """Everything in the journal about one task."""
 
     task: Task
     run: str
     workflow: str
     sizer: str
-    state: State
-    attempts: list[Attempt]
+    state: State = "waiting"
+    attempts: list[Attempt] = field(default_factory=list)
     reused_from: str | None = None
     given_up: Why | None = None
     withdrawn: bool = False  # cancelled before it had a result
@@ -62,10 +62,8 @@ def _all(journal: Journal, kind: type[Kind]) -> Iterator[Kind]:
 def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
     """The story of `task`; `tasks` are all tasks of the run."""
     settings = settings_of(journal)
-    attempts: list[Attempt] = []
-    reused_from: str | None = None
-    given_up: Why | None = None
-    inputs: InputsRead | None = None
+    story = Story(task, settings.run, settings.name, settings.sizer)
+    attempts = story.attempts
     cancelled = False
     for record in journal.replay(task.id):
         match record:
@@ -74,43 +72,33 @@ def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
             case records.TaskEnded() if attempts and attempts[-1].launch.attempt == record.outcome.attempt:
                 attempts[-1] = Attempt(attempts[-1].launch, record.outcome)
             case records.Reuse():
-                reused_from = record.run
+                story.reused_from = record.run
             case records.GiveUp():
-                given_up = record.why
+                story.given_up = record.why
             case records.TaskWithdrawn():
                 cancelled = True
             case InputsRead():
-                inputs = record
-    attempts = _with_losses(journal, attempts)
-    state = _state(attempts, reused_from, given_up)
-    withdrawn = cancelled and state == "waiting"  # an attempt that was running may still have finished
-    cut_off_by = _failed_ancestors(journal, task, tasks) if state == "waiting" and not withdrawn else {}
-    if withdrawn or cut_off_by:
-        state = "cut-off"
-    return Story(
-        task=task,
-        run=settings.run,
-        workflow=settings.name,
-        sizer=settings.sizer,
-        state=state,
-        attempts=attempts,
-        reused_from=reused_from,
-        given_up=given_up,
-        withdrawn=withdrawn,
-        cut_off_by=cut_off_by,
-        waits_for=_unfinished_parents(journal, task) if state == "waiting" else [],
-        inputs=inputs,
-    )
+                story.inputs = record
+    story.attempts = _with_losses(journal, attempts)
+    story.state = _state(story)
+    if story.state == "waiting":
+        story.withdrawn = cancelled  # otherwise an attempt that was running has still finished
+        story.cut_off_by = {} if cancelled else _failed_ancestors(journal, task, tasks)
+        if story.withdrawn or story.cut_off_by:
+            story.state = "cut-off"
+        else:
+            story.waits_for = _unfinished_parents(journal, task)
+    return story
 
 
-def _state(attempts: list[Attempt], reused_from: str | None, given_up: Why | None) -> State:
-    if given_up is not None:
+def _state(story: Story) -> State:
+    if story.given_up is not None:
         return "failed"
-    if reused_from is not None:
+    if story.reused_from is not None:
         return "reused"
-    if not attempts or attempts[-1].lost is not None:
+    if not story.attempts or story.attempts[-1].lost is not None:
         return "waiting"
-    last = attempts[-1].outcome
+    last = story.attempts[-1].outcome
     if last is None:
         return "running"
     return "succeeded" if last.ending is Ending.SUCCESS else "waiting"
