@@ -85,7 +85,7 @@ def _check_queue_kind(asked: PlanSettings, given: Collection[str]) -> None:
 def _queue_of_trace(path: Path, asked: PlanSettings) -> QueueAt:
     from headway.simulation.batch import queue_of, seen_waits
     from headway.simulation.futures import imagined_future
-    from headway.studies.recorded import recorded_instance
+    from headway.studies.runs import recorded_instance
 
     instance = recorded_instance(path, "simulate a recorded workflow")
     found = jobs_from(asked.on, asked)

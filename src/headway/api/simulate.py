@@ -160,7 +160,7 @@ def _queue_alone(trace: str, asked: SimulateSettings, progress: Tell | None) -> 
 def _with_workflow(trace: str, asked: SimulateSettings, workflow: str, progress: Tell | None) -> SimulateWorkflowResult:
     from headway.report.queue.through_queue import passage_of
     from headway.simulation.batch import queue_of
-    from headway.studies.recorded import recorded_instance
+    from headway.studies.runs import recorded_instance
 
     plans = plans_of(asked.plan)
     instance = recorded_instance(Path(workflow), "simulate a recorded workflow")

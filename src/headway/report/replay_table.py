@@ -125,10 +125,17 @@ def summary_table(logs: Sequence[Sequence[SizerCost]], width: int) -> list[Text]
         impossible = Field("", "impossible", lambda row: f"{sum(cost.impossible for cost in row.costs):,}", 80)
         fields.insert(0, impossible)
     for name in dict.fromkeys(name for sizers in logs for sizer in sizers for name in sizer.resources):
-        fields.append(Field("mean AWE", name, lambda row, name=name: share(row.mean_awe(name)), _DEAR.get(name, 20)))
-        fields.append(Field("failed", name, lambda row, name=name: f"{row.failed(name):,}", _DEAR.get(name, 20) - 5))
+        fields += _total_fields(name)
     fields.sort(key=lambda field: ("", MEMORY, "mean AWE", "failed").index(field.group))
     return table_lines("sizer", [total.name for total in totals], totals, fields, width, total=False)
+
+
+def _total_fields(name: str) -> list[Field]:
+    dear = _DEAR.get(name, 20)
+    return [
+        Field("mean AWE", name, lambda row: share(row.mean_awe(name)), dear),
+        Field("failed", name, lambda row: f"{row.failed(name):,}", dear - 5),
+    ]
 
 
 def _total(name: str, logs: Sequence[Sequence[SizerCost]], least: Sequence[float]) -> _Total:

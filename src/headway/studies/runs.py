@@ -14,13 +14,14 @@ from msgspec import Struct, structs
 from headway.drivers.assemble import plans as all_plans
 from headway.drivers.simulated import simulate
 from headway.drivers.through_queue import Through, run_through
+from headway.formats.read_any import read_instance
 from headway.kernels.batch.queue import BatchQueue
+from headway.model.errors import InputError
 from headway.model.instance import Instance
 from headway.model.records import Decision, Event, SeenWait, Submit
 from headway.report.queue.through_queue import passage_of
 from headway.simulation.batch import seen_waits
 from headway.studies.queues import Queue, named
-from headway.studies.recorded import recorded_instance
 
 Key = tuple[Any, ...]
 
@@ -135,3 +136,17 @@ def _way(journal: Sequence[Event | Decision], tasks: int) -> str:
 def instance_of(file: str) -> Instance:
     """A recorded workflow, read once a process; InputError if nothing says how long its tasks run."""
     return recorded_instance(Path(file), "compare recorded workflows")
+
+
+def recorded_instance(path: Path, verb: str) -> Instance:
+    """Read a recorded workflow; InputError if a task has no run time. `verb` is what the user wants to do with it."""
+    instance = read_instance(path)
+    recorded = instance.recorded
+    unknown = [task.id for task in instance.workflow if task.id not in recorded or recorded[task.id].run_s is None]
+    if unknown:
+        raise InputError(
+            f"nothing says how long {unknown[0]!r} runs ({len(unknown)} of {len(instance.workflow)} tasks)",
+            where=str(path),
+            todo=f"{verb}: WfFormat, Pegasus DAX, or `headway convert` of a finished run",
+        )
+    return instance

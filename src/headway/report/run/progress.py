@@ -199,10 +199,7 @@ def greeting(summary: RunSummary) -> Text:
     sizer = f"; sizes by {settings.sizer}" if settings else ""
     if summary.learned_from:
         sizer += f", {count(summary.learned_from, 'earlier attempt')} known"
-    text = Text.assemble(
-        (name, "bold"),
-        f", run {run}: {count(whole.total, 'task')} on {summary.limits}{sizer}",
-    )
+    text = Text.assemble((name, "bold"), f", run {run}: {count(whole.total, 'task')} on {summary.limits}{sizer}")
     if whole.done:
         text.append(f"; {whole.done:,} done already")
     return text
