@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.report.queue.plan_table import Alternative, advice, recommended
+from headway.report.queue.through_queue import Alternative, advice, recommended
 from tests.cli.bench import Bench
 
 

@@ -12,7 +12,7 @@ from headway.drivers import run_history as run_history_module
 from headway.drivers.history_recorders import AttemptRecorder
 from headway.drivers.run_history import RunHistory, history_key
 from headway.history import sqlite
-from headway.history.base import History
+from headway.history.sql import History
 from headway.history.sqlite import SqliteHistory
 from headway.model.job import JobPhase, JobRequest
 from headway.model.outcome import Ending, Outcome

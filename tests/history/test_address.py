@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg import conninfo
 
-from headway.history.address import is_address, without_secrets
+from headway.history.location import is_address, without_secrets
 from headway.model.errors import InputError
 
 

@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headway.history import postgres, sqlite
-from headway.history.base import History, HistoryBusyError, KeptWait, State
+from headway.history.base import HistoryBusyError, KeptWait, State
 from headway.history.location import find_history, open_history
 from headway.history.schema import VERSION
+from headway.history.sql import History
 from headway.model.errors import SiteError
 from headway.model.observation import Observation
 from headway.model.outcome import Ending

@@ -10,17 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, structs, to_builtins
 
 from headway.api.nearest import nearest
 from headway.api.whole_files import check_target, write_whole
-from headway.history.base import History, Kept, Surplus
-from headway.history.figures import CategoryFigures
+from headway.history.base import CategoryFigures, Kept, Surplus
 from headway.history.location import find_history, history_location
+from headway.history.sql import History
 from headway.model.errors import InputError
 from headway.report.csv_rows import csv_lines
 from headway.report.history.agent_picture import AgentTrace, traces_of
-from headway.report.history.document import figures_document, observation_document, observation_row
+from headway.report.history.document import observation_document, observation_row
 
 
 class HistoryView(Struct, frozen=True):
@@ -38,7 +38,7 @@ class HistoryView(Struct, frozen=True):
         """Return what `headway history --json` prints."""
         answer: dict[str, Any] = {
             "history": self.location,
-            "categories": [figures_document(each) for each in self.categories],
+            "categories": to_builtins(self.categories),
         }
         if self.attempts is not None:
             answer["attempts"] = [observation_document(kept) for kept in self.attempts]
@@ -66,7 +66,7 @@ class Pruned(Struct, frozen=True):
         """Return what `headway history prune --json` prints."""
         return {
             "history": self.location,
-            "found": [structs.asdict(each) for each in self.found],
+            "found": to_builtins(self.found),
             "removed": self.removed,
         }
 

@@ -14,8 +14,7 @@ from headway.api.workflow_in_queue import PlanSettings, QueueAt, plans_of, start
 from headway.model.errors import InputError
 
 if TYPE_CHECKING:
-    from headway.report.queue.plan_table import Alternative
-    from headway.report.queue.through_queue import Passage
+    from headway.report.queue.through_queue import Alternative, Passage
 
 __all__ = ["PlanResult", "PlanSettings", "plan"]
 
@@ -51,7 +50,7 @@ def plan(
 
     Keywords are the fields of `PlanSettings`; `on` is required: `plan("w.dax", on="log.swf.gz", start="30d")`.
     """
-    from headway.report.queue.plan_table import alternatives_of, recommended
+    from headway.report.queue.through_queue import alternatives_of, recommended
 
     asked, given = settled(PlanSettings, settings, named)
     path = Path(workflow)
@@ -86,7 +85,7 @@ def _check_queue_kind(asked: PlanSettings, given: Collection[str]) -> None:
 def _queue_of_trace(path: Path, asked: PlanSettings) -> QueueAt:
     from headway.simulation.batch import queue_of, seen_waits
     from headway.simulation.futures import imagined_future
-    from headway.studies.recorded import recorded_instance
+    from headway.studies.runs import recorded_instance
 
     instance = recorded_instance(path, "simulate a recorded workflow")
     found = jobs_from(asked.on, asked)

@@ -45,7 +45,7 @@ class ShowResult(Struct, frozen=True):
         if form == "json":
             return [json.dumps(self.document(), indent=2, ensure_ascii=False)]
         if form == "tree":
-            from headway.report.graph.print_tree import tree_text
+            from headway.report.graph.terminal import tree_text
 
             return tree_text(instance, shape, by)
         from headway.report.graph.picture import picture_of

@@ -130,10 +130,9 @@ def _queue_alone(trace: str, asked: SimulateSettings, progress: Tell | None) -> 
     found = jobs_from(trace, asked)
     jobs = found.jobs
 
-    from headway.report.queue.clock import clock_of
+    from headway.report.queue.clock import check_window, clock_of, window_of
     from headway.report.queue.page import QueuePage
     from headway.report.queue.summary import curves_of, summary_of
-    from headway.report.queue.window import check_window, window_of
     from headway.simulation.batch import schedule
 
     clock = clock_of(jobs.started_at, found.header)
@@ -161,7 +160,7 @@ def _queue_alone(trace: str, asked: SimulateSettings, progress: Tell | None) -> 
 def _with_workflow(trace: str, asked: SimulateSettings, workflow: str, progress: Tell | None) -> SimulateWorkflowResult:
     from headway.report.queue.through_queue import passage_of
     from headway.simulation.batch import queue_of
-    from headway.studies.recorded import recorded_instance
+    from headway.studies.runs import recorded_instance
 
     plans = plans_of(asked.plan)
     instance = recorded_instance(Path(workflow), "simulate a recorded workflow")

@@ -14,7 +14,7 @@ from headway.model.errors import InputError
 
 if TYPE_CHECKING:
     from headway.model.batch_log import BatchJobs
-    from headway.report.queue.waits_table import ModelScores
+    from headway.report.queue.waits import ModelScores
     from headway.waiting.base import WaitModel
 
 _DAY_S = 86_400.0
@@ -52,7 +52,7 @@ class WaitsResult(Struct, frozen=True):
 
     def html(self) -> str:
         """The page that `html="FILE"` writes."""
-        from headway.report.queue.waits_page import WaitsPage
+        from headway.report.queue.waits import WaitsPage
 
         return WaitsPage(self.name, self.machine, self.words, self.models).html()
 
@@ -100,7 +100,7 @@ def _models(names: tuple[str, ...] | None) -> list[WaitModel]:
 
 
 def _scores(jobs: BatchJobs, models: list[WaitModel], asked: WaitsSettings, tell: Tell) -> list[ModelScores]:
-    from headway.report.queue.waits_table import ModelScores
+    from headway.report.queue.waits import ModelScores
     from headway.simulation.wait_scores import ask, score, those_to_wait, waits_of
 
     def telling(what: str) -> Any:

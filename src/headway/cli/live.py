@@ -14,8 +14,7 @@ from rich.text import Text
 
 from headway.model.records import Decision, Event
 from headway.report.run.live_picture import picture
-from headway.report.run.news import Kind, News
-from headway.report.run.progress import Progress, greeting
+from headway.report.run.progress import Kind, News, Progress, greeting
 from headway.report.run.summary import RunSummary
 from headway.report.saying import say
 

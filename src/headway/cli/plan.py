@@ -66,7 +66,7 @@ def command(ctx: click.Context, /, workflow: str, as_json: bool, **options: Any)
     if as_json:
         print_json(result.document())
         return 0
-    from headway.report.queue.plan_table import advice, plan_table
+    from headway.report.queue.through_queue import advice, plan_table
     from headway.report.saying import say, show
 
     console = console_for()

@@ -55,7 +55,7 @@ def command(
     for file in result.files:
         click.echo(f"wrote {file}", err=True)
     if output is None and form in (None, "tree"):
-        from headway.report.graph.print_tree import print_tree
+        from headway.report.graph.terminal import print_tree
 
         print_tree(console_for(), result.instance, result.shape, result.settings.by)
     elif output is None and form is not None:

@@ -64,7 +64,7 @@ def command(ctx: click.Context, /, trace: str, as_json: bool, **options: Any) ->
 def _print(result: WaitsResult) -> None:
     from rich.text import Text
 
-    from headway.report.queue.waits_table import waits_headline, waits_table
+    from headway.report.queue.waits import waits_headline, waits_table
     from headway.report.saying import say, show
     from headway.report.words import count, harmless
 

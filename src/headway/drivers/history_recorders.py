@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from headway.history.base import History, KeptWait
+from headway.history.base import KeptWait
+from headway.history.sql import History
 from headway.model.job import JobPhase
 from headway.model.observation import Observation
 from headway.model.records import Decision, Event, HistoryKey, JobState, Launch, SeenWait, Submit, TaskEnded

@@ -7,7 +7,7 @@ from typing import Any
 
 from headway.drivers.assemble import allocator_of, allocators
 from headway.drivers.history_recorders import Recorder
-from headway.history.base import History
+from headway.history.sql import History
 from headway.model.outcome import Outcome
 from headway.model.records import Decision, Event, Figure, HistoryKey, Launch, RunStarted, TaskEnded
 from headway.model.task import Task

@@ -12,8 +12,9 @@ from typing import TypeVar
 
 from headway.drivers.history_recorders import AttemptRecorder, Recorder, WaitRecorder
 from headway.drivers.learned_state import StateRecorder, has_agents, learned_state, state_name
-from headway.history.base import History, HistoryBusyError, KeptWait, State
+from headway.history.base import HistoryBusyError, KeptWait, State
 from headway.history.location import find_history, history_location, open_history
+from headway.history.sql import History
 from headway.model.errors import SiteError
 from headway.model.observation import Observation
 from headway.model.records import Decision, Event, HistoryKey, HistoryRead, RunStarted, SeenWait, StateRead, WaitsRead

@@ -1,16 +1,16 @@
-"""The contract of a history, and the items that it keeps."""
+"""What a history keeps, and the errors of using one."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterable
+from statistics import median
 from typing import Any
 
 from msgspec import Struct
 
-from headway.history.figures import CategoryFigures
 from headway.model.errors import SiteError
 from headway.model.observation import Observation
+from headway.model.outcome import Ending
 from headway.model.records import SeenWait
 
 State = dict[str, Any]  # what JSON can hold
@@ -47,77 +47,6 @@ class KeptWait(Struct, frozen=True):
     wait: SeenWait
 
 
-class History(ABC):
-    """What was learned across runs; any number of runs may add to it at the same time.
-
-    Everything belongs to a site: what was seen on one cluster is never an answer about another. Every change is one
-    transaction, and writers take turns. A history that cannot be used raises a `SiteError`; if another run has been
-    writing for longer than a run can wait, it raises a `HistoryBusyError`. No run stops for either.
-    """
-
-    # --- used by runs ---
-
-    @abstractmethod
-    def add(self, site: str, workflow: str, observations: Sequence[Observation]) -> None:
-        """Add observations; those that are there already stay as they are."""
-
-    @abstractmethod
-    def newest(self, site: str, workflow: str, categories: Collection[str], most: int) -> list[Observation]:
-        """The newest observations that sizers can learn from, at most `most` of each category; oldest first."""
-
-    @abstractmethod
-    def categories(self, site: str, workflow: str) -> list[str]:
-        """The categories of a workflow that have observations."""
-
-    @abstractmethod
-    def add_waits(self, site: str, waits: Sequence[KeptWait]) -> None:
-        """Add waits; those that are there already stay as they are."""
-
-    @abstractmethod
-    def newest_waits(self, site: str, most: int) -> list[KeptWait]:
-        """The waits of the `most` jobs that were submitted last; oldest first."""
-
-    @abstractmethod
-    def state(self, site: str, name: str) -> State | None:
-        """The state of a learner at a site; None if there is none that can be read."""
-
-    @abstractmethod
-    def update_state(self, site: str, name: str, change: Callable[[State | None], State]) -> State:
-        """Replace a learner's state by what `change` makes of it, in one transaction, and return the new state.
-
-        `change` must be quick, since other writers wait, and must not use the history; if it raises, nothing changes.
-        """
-
-    # --- used by commands for users ---
-
-    @abstractmethod
-    def figures(self, workflow: str | None = None, category: str | None = None) -> list[CategoryFigures]:
-        """Summarise all categories, those of one workflow, or one category, at every site."""
-
-    @abstractmethod
-    def all(self, workflow: str | None = None, category: str | None = None, most: int | None = None) -> Iterator[Kept]:
-        """All observations, those of one workflow, or of one category; category by category, the newest first.
-
-        The history must not be used for anything else until the iterator is exhausted or closed.
-        """
-
-    @abstractmethod
-    def surplus(
-        self, workflow: str | None = None, ended_before: float | None = None, keep: int | None = None
-    ) -> list[Surplus]:
-        """Count what `remove` would remove."""
-
-    @abstractmethod
-    def remove(
-        self, workflow: str | None = None, ended_before: float | None = None, keep: int | None = None
-    ) -> list[Surplus]:
-        """Remove observations that ended before a time and are not among the `keep` newest of their category."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Disconnect; the history must not be used any more."""
-
-
 class HistoryBusyError(SiteError):
     """Another run has been writing for longer than we wait."""
 
@@ -127,3 +56,49 @@ class NoHistoryError(SiteError):
 
     def __init__(self, where: str) -> None:
         super().__init__("there is no history here yet", where=where, todo="`headway run` begins one")
+
+
+# --- figures ---
+
+
+class Spread(Struct, frozen=True):
+    """Median and maximum of several values."""
+
+    median: float
+    most: float
+
+
+class CategoryFigures(Struct, frozen=True):
+    """How many attempts of a category were observed, how many failed, and what the successful ones used."""
+
+    site: str
+    workflow: str
+    category: str
+    observations: int
+    failures: int
+    newest_at: float
+    memory_bytes: Spread | None
+    run_s: Spread | None
+
+
+Seen = tuple[str, float, float, float | None]  # ending, started, ended, peak of memory
+
+
+def figures_of(site: str, workflow: str, category: str, seen: Iterable[Seen]) -> CategoryFigures:
+    """Summarise a category's observations; there must be at least one."""
+    rows = list(seen)
+    successes = [row for row in rows if row[0] == Ending.SUCCESS]
+    return CategoryFigures(
+        site,
+        workflow,
+        category,
+        observations=len(rows),
+        failures=len(rows) - len(successes),
+        newest_at=max(row[2] for row in rows),
+        memory_bytes=_spread([row[3] for row in successes if row[3] is not None]),
+        run_s=_spread([max(0.0, row[2] - row[1]) for row in successes]),
+    )
+
+
+def _spread(values: list[float]) -> Spread | None:
+    return Spread(median(values), max(values)) if values else None

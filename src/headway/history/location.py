@@ -1,20 +1,65 @@
-"""Where the history is kept, and opening it there."""
+"""Where the history is kept, and opening it there.
+
+The address of a server is shown and journalled; its secrets are split off and stay in the process.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import unquote
 
-from headway.history.address import is_address, without_secrets
-from headway.history.base import History, NoHistoryError
+from headway.history.base import NoHistoryError
+from headway.history.sql import History
 from headway.history.sqlite import SqliteHistory
 from headway.model.errors import InputError, SiteError
 
 VARIABLE = "HEADWAY_HISTORY"
 NOWHERE = "none"  # what users write to keep no history
+SCHEMES = ("postgresql", "postgres")
+_SECRET = ("password", "sslpassword")  # of libpq's parameters
+# Strict, so that part of a password with an unusual character is not mistaken for something that may be shown.
+_AFTER_SCHEME = re.compile(r"((?P<user>[^/?#]*)@)?(?P<servers>[^@/?#]*)(?P<database>/[^@/?#]*)?(\?(?P<query>[^@#]*))?")
+_SERVER = re.compile(r"(\[[0-9a-fA-F:.%]*\]|[^:\[\]]*)(:\d*)?")
 
 _SECRETS: dict[str, dict[str, str]] = {}  # by location: they came with an address, and stay in this process
+
+
+def is_address(location: str) -> bool:
+    """Whether a location is a server's address rather than a file."""
+    return "://" in location
+
+
+def without_secrets(address: str) -> tuple[str, dict[str, str]]:
+    """Split an address into what may be shown and journalled, and its secrets, by libpq's names."""
+    scheme = address.partition("://")[0]
+    if scheme not in SCHEMES:
+        raise InputError(
+            "a history is a file, or a PostgreSQL database",
+            where=f"{scheme}://…",
+            todo="write a path, or postgresql://user@host/database",
+        )
+    found = _AFTER_SCHEME.fullmatch(address, len(scheme) + 3)
+    if found is None or not all(map(_SERVER.fullmatch, found["servers"].split(","))):
+        raise InputError(
+            "the address of this history cannot be read",
+            where=f"{scheme}://…",
+            todo="write postgresql://user@host:port/database, and in names %40 for @, %2F for /, %3F for ?, %23 for #",
+        )
+    user, _, password = (found["user"] or "").partition(":")
+    secrets = {"password": unquote(password)} if password else {}
+    shown = []
+    for parameter in (found["query"] or "").split("&"):
+        name, _, value = map(unquote, parameter.partition("="))
+        if name in _SECRET:
+            secrets[name] = value
+        else:
+            shown.append(parameter)
+    query = "&".join(shown)
+    rest = (user and f"{user}@") + found["servers"] + (found["database"] or "") + (query and f"?{query}")
+    return f"{scheme}://{rest}", secrets
 
 
 def history_location(stated: str = "") -> str:

@@ -16,7 +16,7 @@ from psycopg import conninfo, errors
 
 from headway.history.base import HistoryBusyError
 from headway.history.rows import Row, Values
-from headway.history.sql import Answer, SqlHistory, Verb
+from headway.history.sql import Answer, History, Verb
 from headway.model.errors import SiteError
 
 PATIENCE_S = 2.0  # for another writer; meanwhile the run does nothing else
@@ -43,7 +43,7 @@ _TAKE_TURN = (
 _QUESTION = re.compile(r" Is the server running [^?]*\?")  # part of libpq's error messages
 
 
-class PostgresHistory(SqlHistory):
+class PostgresHistory(History):
     """Writers take turns by an advisory lock; the table `format` holds the format.
 
     Each transaction has its own connection: many long runs share a server that accepts perhaps a hundred connections,

@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from headway.history.base import KeptWait, State
-from headway.history.figures import Seen
+from headway.history.base import KeptWait, Seen, State
 from headway.model.observation import Observation
 from headway.model.outcome import Measured
 from headway.model.records import SeenWait

@@ -1,26 +1,16 @@
-"""`SqlHistory`: a history in SQL tables, with statements that every supported database understands."""
+"""`History`: what was learned across runs, in SQL tables, with statements that every supported database understands."""
 
 from __future__ import annotations
 
 import time
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
-from headway.history.base import History, Kept, KeptWait, NoHistoryError, State, Surplus
-from headway.history.figures import CategoryFigures, figures_of
-from headway.history.rows import (
-    Row,
-    Values,
-    observation_of,
-    observation_values,
-    seen_of,
-    state_of,
-    state_text,
-    wait_of,
-    wait_values,
-)
+from headway.history import rows
+from headway.history.base import CategoryFigures, Kept, KeptWait, NoHistoryError, State, Surplus, figures_of
+from headway.history.rows import Row, Values
 from headway.history.schema import STATES_SINCE, VERSION, statements_from
 from headway.model.errors import SiteError
 from headway.model.observation import Observation
@@ -93,8 +83,15 @@ class Answer(Protocol):
     def fetchall(self) -> list[Any]: ...
 
 
-class SqlHistory(History):
-    """A history by SQL statements; a subclass adds the connection and what differs between databases."""
+class History(ABC):
+    """What was learned across runs; any number of runs may add to it at the same time.
+
+    Everything belongs to a site: what was seen on one cluster is never an answer about another. Every change is one
+    transaction, and writers take turns. A history that cannot be used raises a `SiteError`; if another run has been
+    writing for longer than a run can wait, it raises a `HistoryBusyError`. No run stops for either.
+
+    A subclass adds the connection and what differs between databases.
+    """
 
     key: str  # the declaration of an auto-increment column
 
@@ -103,6 +100,10 @@ class SqlHistory(History):
         self._format = 0
 
     # --- different for each database ---
+
+    @abstractmethod
+    def close(self) -> None:
+        """Disconnect; the history must not be used any more."""
 
     @abstractmethod
     def _session(self, verb: Verb, *, writes: bool = False) -> AbstractContextManager[None]:
@@ -167,10 +168,11 @@ class SqlHistory(History):
     # --- used by runs ---
 
     def add(self, site: str, workflow: str, observations: Sequence[Observation]) -> None:
+        """Add observations; those that are there already stay as they are."""
         with self._session("write", writes=True):
             names = dict.fromkeys(observation.category for observation in observations)
             numbers = {name: self._category(site, workflow, name) for name in names}
-            self._execute_each(_ADD, [observation_values(numbers[each.category], each) for each in observations])
+            self._execute_each(_ADD, [rows.observation_values(numbers[each.category], each) for each in observations])
 
     def _category(self, site: str, workflow: str, category: str) -> int:
         key = {"site": site, "workflow": workflow, "category": category}
@@ -179,31 +181,36 @@ class SqlHistory(History):
         return int(number)
 
     def newest(self, site: str, workflow: str, categories: Collection[str], most: int) -> list[Observation]:
+        """The newest observations that sizers can learn from, at most `most` of each category; oldest first."""
         found: list[Observation] = []
         with self._session("read"):
             for category in categories:
                 key = {"site": site, "workflow": workflow, "category": category}
                 for row in self._execute(_NEWEST, key | _TEACHING | {"most": most}).fetchall():
-                    found += observation_of(category, row)
+                    found += rows.observation_of(category, row)
         found.sort(key=lambda observation: (observation.ended_at, observation.run, observation.task))
         return found
 
     def categories(self, site: str, workflow: str) -> list[str]:
+        """The categories of a workflow that have observations."""
         with self._session("read"):
             return [name for (name,) in self._execute(_CATEGORIES, {"site": site, "workflow": workflow}).fetchall()]
 
     def add_waits(self, site: str, waits: Sequence[KeptWait]) -> None:
+        """Add waits; those that are there already stay as they are."""
         with self._session("write", writes=True):
-            self._execute_each(_ADD_WAIT, [wait_values(site, kept) for kept in waits])
+            self._execute_each(_ADD_WAIT, [rows.wait_values(site, kept) for kept in waits])
 
     def newest_waits(self, site: str, most: int) -> list[KeptWait]:
+        """The waits of the `most` jobs that were submitted last; oldest first."""
         if self._format < STATES_SINCE:
             return []  # an old history, opened read-only
         with self._session("read"):
-            rows = self._execute(_NEWEST_WAITS, {"site": site, "most": most}).fetchall()
-        return [kept for row in reversed(rows) for kept in wait_of(row)]
+            found = self._execute(_NEWEST_WAITS, {"site": site, "most": most}).fetchall()
+        return [kept for row in reversed(found) for kept in rows.wait_of(row)]
 
     def state(self, site: str, name: str) -> State | None:
+        """The state of a learner at a site; None if there is none that can be read."""
         if self._format < STATES_SINCE:
             return None
         with self._session("read"):
@@ -211,58 +218,63 @@ class SqlHistory(History):
 
     def _state(self, key: Values) -> State | None:
         row = self._execute(_STATE, key).fetchone()
-        return state_of(row[0]) if row else None
+        return rows.state_of(row[0]) if row else None
 
     def update_state(self, site: str, name: str, change: Callable[[State | None], State]) -> State:
+        """Replace a learner's state by what `change` makes of it, in one transaction, and return the new state.
+
+        `change` must be quick, since other writers wait, and must not use the history; if it raises, nothing changes.
+        """
         key = {"site": site, "name": name}
         with self._session("write", writes=True):
             state = change(self._state(key))
-            self._execute(_SET_STATE, key | {"state": state_text(state), "now": time.time()})
+            self._execute(_SET_STATE, key | {"state": rows.state_text(state), "now": time.time()})
         return state
 
     # --- used by commands for users ---
 
     def figures(self, workflow: str | None = None, category: str | None = None) -> list[CategoryFigures]:
+        """Summarise all categories, those of one workflow, or one category, at every site."""
         with self._session("read"):
             return [
                 figures_of(site, name, kind, seen)
                 for number, site, name, kind in self._keys(workflow, category)
-                if (seen := [each for row in self._stream(_SEEN, {"number": number}) for each in seen_of(row)])
+                if (seen := [each for row in self._stream(_SEEN, {"number": number}) for each in rows.seen_of(row)])
             ]
 
     def all(self, workflow: str | None = None, category: str | None = None, most: int | None = None) -> Iterator[Kept]:
+        """All observations, those of one workflow, or of one category; category by category, the newest first.
+
+        The history must not be used for anything else until the iterator is exhausted or closed.
+        """
         with self._session("read"):
             for number, site, name, kind in self._keys(workflow, category):
                 for row in self._stream(_ALL, {"number": number, "most": most}):
-                    for observation in observation_of(kind, row):
+                    for observation in rows.observation_of(kind, row):
                         yield Kept(site, name, observation)
 
     def _keys(self, workflow: str | None, category: str | None) -> list[tuple[int, str, str, str]]:
         """Ids and names of categories, by workflow and site, in the order of their creation."""
-        rows = self._execute(_KEYS, {"workflow": workflow, "category": category}).fetchall()
-        return sorted(rows, key=lambda row: (row[2], row[1], row[0]))
+        found = self._execute(_KEYS, {"workflow": workflow, "category": category}).fetchall()
+        return sorted(found, key=lambda row: (row[2], row[1], row[0]))
 
-    def surplus(
-        self, workflow: str | None = None, ended_before: float | None = None, keep: int | None = None
-    ) -> list[Surplus]:
+    def surplus(self, workflow: str | None, before: float | None, keep: int | None) -> list[Surplus]:
+        """Count what `remove` would remove."""
         with self._session("read"):
-            return self._each_surplus("SELECT count(*)", workflow, ended_before, keep)
+            return self._surplus("SELECT count(*)", workflow, {"before": before, "keep": keep})
 
-    def remove(
-        self, workflow: str | None = None, ended_before: float | None = None, keep: int | None = None
-    ) -> list[Surplus]:
+    def remove(self, workflow: str | None, before: float | None, keep: int | None) -> list[Surplus]:
+        """Remove observations that ended `before` a time and are not among the `keep` newest of their category."""
         with self._session("write", writes=True):
-            removed = self._each_surplus("DELETE", workflow, ended_before, keep)
+            removed = self._surplus("DELETE", workflow, {"before": before, "keep": keep})
             self._execute(_REMOVE_EMPTY, {})
         self._tidy()
         return removed
 
-    def _each_surplus(
-        self, verb: str, workflow: str | None, ended_before: float | None, keep: int | None
-    ) -> list[Surplus]:
+    def _surplus(self, verb: str, workflow: str | None, which: Values) -> list[Surplus]:
         found = []
         for number, site, name, category in self._keys(workflow, None):
-            answer = self._execute(verb + _SURPLUS, {"number": number, "before": ended_before, "keep": keep})
+            answer = self._execute(verb + _SURPLUS, which | {"number": number})
             observations = answer.rowcount if verb == "DELETE" else answer.fetchone()[0]
             if observations:
                 found.append(Surplus(site, name, category, observations))

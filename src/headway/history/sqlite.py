@@ -11,13 +11,13 @@ from pathlib import Path
 from headway.file_systems import journal_mode
 from headway.history.base import HistoryBusyError, NoHistoryError
 from headway.history.rows import Row, Values
-from headway.history.sql import SqlHistory, Verb
+from headway.history.sql import History, Verb
 from headway.model.errors import SiteError
 
 PATIENCE_S = 2.0  # for another writer; meanwhile the run does nothing else
 
 
-class SqliteHistory(SqlHistory):
+class SqliteHistory(History):
     """SQLite itself makes writers take turns; its `user_version` holds the format.
 
     Threads may share the connection if they use it one at a time.

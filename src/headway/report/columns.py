@@ -28,7 +28,7 @@ class Field(Struct, frozen=True):
     group: str
     title: str
     value: Callable[[Any], str]
-    dear: int
+    dear: int = 0
     style: Callable[[Any], str] = lambda row: ""
 
 

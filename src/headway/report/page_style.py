@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
+
+from headway.report.columns import Field
 
 STYLE = """
   :root { color-scheme: light dark; --paper: #ffffff; --ink: #24292f; --quiet: #59636e; --line: #d8dee4;
@@ -75,12 +78,12 @@ def legend(keys: Iterable[tuple[str, str]]) -> str:
     return f'<p class="keys">{" ".join(parts)}</p>'
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
     """A table; cells must be HTML already."""
     return _table("<tr>" + "".join(f"<th>{escape(text)}</th>" for text in heads) + "</tr>", rows)
 
 
-def grouped_table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> str:
+def grouped_table(heads: Sequence[tuple[str, str]], rows: Iterable[Iterable[str]]) -> str:
     """A table whose heads are (group, title); each group name, unless empty, stands once above its titles."""
     if not any(group for group, _ in heads):
         return table([title for _, title in heads], rows)
@@ -95,11 +98,18 @@ def grouped_table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]
     return _table(f"<tr>{''.join(groups)}</tr><tr>{''.join(titles)}</tr>", rows)
 
 
-def words_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def fields_table(heading: str, names: Iterable[str], rows: Iterable[Any], fields: Sequence[Field]) -> str:
+    """A table with a line per row and a column per field, as `columns.table_lines` draws it for the terminal."""
+    heads = [("", heading), *((field.group, field.title) for field in fields)]
+    cells = ([name, *(field.value(row) for field in fields)] for name, row in zip(names, rows, strict=True))
+    return grouped_table(heads, (map(escape, line) for line in cells))
+
+
+def words_table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
     """A table whose cells hold sentences, which may wrap."""
     return f'<div class="words">{table(heads, rows)}</div>'
 
 
-def _table(head: str, rows: Iterable[Sequence[str]]) -> str:
+def _table(head: str, rows: Iterable[Iterable[str]]) -> str:
     body = "\n".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'

@@ -106,6 +106,10 @@ class _Total(Struct, frozen=True):
         known = [awe for awe in found if awe is not None]
         return fmean(known) if known else None
 
+    def failed(self, resource: str) -> int:
+        """Attempts that exceeded the resource."""
+        return sum(cost.resources[resource].failed for cost in self.costs if resource in cost.resources)
+
 
 def summary_table(logs: Sequence[Sequence[SizerCost]], width: int) -> list[Text]:
     """One line per sizer; `to best` is the geometric mean over logs of its waste relative to the least waste."""
@@ -121,21 +125,20 @@ def summary_table(logs: Sequence[Sequence[SizerCost]], width: int) -> list[Text]
         impossible = Field("", "impossible", lambda row: f"{sum(cost.impossible for cost in row.costs):,}", 80)
         fields.insert(0, impossible)
     for name in dict.fromkeys(name for sizers in logs for sizer in sizers for name in sizer.resources):
-        fields.append(Field("mean AWE", name, _mean(name), _DEAR.get(name, 20)))
-        fields.append(Field("failed", name, _failed(name), _DEAR.get(name, 20) - 5))
+        fields += _total_fields(name)
     fields.sort(key=lambda field: ("", MEMORY, "mean AWE", "failed").index(field.group))
     return table_lines("sizer", [total.name for total in totals], totals, fields, width, total=False)
+
+
+def _total_fields(name: str) -> list[Field]:
+    dear = _DEAR.get(name, 20)
+    return [
+        Field("mean AWE", name, lambda row: share(row.mean_awe(name)), dear),
+        Field("failed", name, lambda row: f"{row.failed(name):,}", dear - 5),
+    ]
 
 
 def _total(name: str, logs: Sequence[Sequence[SizerCost]], least: Sequence[float]) -> _Total:
     costs = [sizer for sizers in logs for sizer in sizers if sizer.name == name]
     ratios = [cost.waste() / low for cost, low in zip(costs, least, strict=True) if cost.waste() > 0 and low > 0]
     return _Total(name, costs, exp(fmean(map(log, ratios))) if ratios else None)
-
-
-def _mean(name: str) -> Callable[[_Total], str]:
-    return lambda row: share(row.mean_awe(name))
-
-
-def _failed(name: str) -> Callable[[_Total], str]:
-    return lambda row: f"{sum(cost.resources[name].failed for cost in row.costs if name in cost.resources):,}"

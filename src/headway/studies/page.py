@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from headway.drivers.assemble import plans as all_plans
-from headway.model.units import format_duration
-from headway.report.page_style import grouped_table, page_of, quiet_paragraph, table, words_table
-from headway.report.words import NOTHING, share
+from headway.report.columns import Field
+from headway.report.page_style import fields_table, page_of, quiet_paragraph, table, words_table
+from headway.report.words import share
 from headway.studies.charts import COLOURS_SAY, Dot, ratio_chart
 from headway.studies.summary import Standing, Summary
-from headway.studies.tables import range_words, verdict
+from headway.studies.tables import duration_words, range_words, ratio_words, verdict
 
 _TITLE = "Plans compared"
 
@@ -61,45 +61,26 @@ def chart(standings: Sequence[Standing], reference: str) -> str:
 
 
 def _table(standings: Sequence[Standing], reference: str) -> str:
-    makespan, against, mean = "makespan", f"against {reference}", "mean of a run"
-    heads = [
-        ("", "plan"),
-        ("", "runs"),
-        ("", "through"),
-        (makespan, "median"),
-        (makespan, "ratio"),
-        (makespan, "95%"),
-        (against, "won"),
-        (against, "tied"),
-        (against, "lost"),
-        (mean, "jobs"),
-        (mean, "node-hours"),
-        (mean, "busy"),
+    against = f"against {reference}"
+    fields = [
+        Field("", "runs", lambda row: f"{row.runs:,}"),
+        Field("", "through", lambda row: f"{row.through:,}"),
+        Field("makespan", "median", lambda row: duration_words(row.makespan_s)),
+        Field("makespan", "ratio", lambda row: ratio_words(row.ratio)),
+        Field("makespan", "95%", lambda row: range_words(row.ratio)),
+        Field(against, "won", lambda row: f"{row.wins:,}"),
+        Field(against, "tied", lambda row: f"{row.ties:,}"),
+        Field(against, "lost", lambda row: f"{row.losses:,}"),
+        Field("mean of a run", "jobs", lambda row: f"{row.jobs:,.1f}"),
+        Field("mean of a run", "node-hours", lambda row: f"{row.node_hours:,.0f}"),
+        Field("mean of a run", "busy", lambda row: share(row.busy_share)),
     ]
-    rows = (
-        (
-            escape(it.plan),
-            f"{it.runs:,}",
-            f"{it.through:,}",
-            NOTHING if it.makespan_s is None else format_duration(it.makespan_s),
-            NOTHING if it.ratio is None else f"{it.ratio.mean:.3f}",
-            range_words(it.ratio),
-            f"{it.wins:,}",
-            f"{it.ties:,}",
-            f"{it.losses:,}",
-            f"{it.jobs:,.1f}",
-            f"{it.node_hours:,.0f}",
-            share(it.busy_share),
-        )
-        for it in standings
-    )
-    return grouped_table(heads, rows)
+    return fields_table("plan", [it.plan for it in standings], standings, fields)
 
 
 def _parts(parts: Mapping[str, Sequence[Standing]], plans: Sequence[str]) -> str:
     rows = []
     for name, each in parts.items():
         found = {it.plan: it.ratio for it in each}
-        ratios = [found.get(plan) for plan in plans]
-        rows.append([escape(name), *(NOTHING if it is None else f"{it.mean:.3f}" for it in ratios)])
+        rows.append([escape(name), *(ratio_words(found.get(plan)) for plan in plans)])
     return table(["", *plans], rows)

@@ -9,17 +9,9 @@ from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 
-from msgspec import Struct
-
 from headway.studies.runs import Row, Run, rows_of
 
 Block = Sequence[Run]  # of one queue, in the order of their starts
-
-
-class _Over(Struct, frozen=True):
-    """Message that a block has ended; with a text, it failed."""
-
-    message: str = ""
 
 
 def cores() -> int:
@@ -49,7 +41,7 @@ def carry_out(blocks: Sequence[Block], processes: int) -> Generator[Row, None, N
             heard = wait(list(workers))
             for connection in [each for each in workers if each in heard]:
                 said = _heard(connection)
-                if isinstance(said, Row):
+                if said is not None:
                     yield said
                     continue
                 more: Block | None = next(left, None)
@@ -63,13 +55,14 @@ def carry_out(blocks: Sequence[Block], processes: int) -> Generator[Row, None, N
             worker.join()
 
 
-def _heard(connection: Connection) -> Row | _Over:
+def _heard(connection: Connection) -> Row | None:
+    """The next row from a process; None if its block has ended. A text says that the block failed."""
     try:
-        said: Row | _Over = connection.recv()
+        said: Row | str | None = connection.recv()
     except EOFError:
         raise RuntimeError("a process of the study died; what was finished is kept") from None
-    if isinstance(said, _Over) and said.message:
-        raise RuntimeError(said.message)
+    if isinstance(said, str):
+        raise RuntimeError(said)  # noqa: TRY004 - the process found the error
     return said
 
 
@@ -79,11 +72,11 @@ def _work(connection: Connection) -> None:
     receive: Callable[[], Block | None] = connection.recv
     with suppress(EOFError, ConnectionError):  # the parent has gone
         while (block := receive()) is not None:
-            connection.send(_Over(_carried_out(block, connection)))
+            connection.send(_carried_out(block, connection))
 
 
-def _carried_out(block: Block, connection: Connection) -> str:
-    """Run a block; return what went wrong, or an empty text."""
+def _carried_out(block: Block, connection: Connection) -> str | None:
+    """Run a block and send its rows; return what went wrong."""
     try:
         for row in rows_of(block):
             connection.send(row)
@@ -91,4 +84,4 @@ def _carried_out(block: Block, connection: Connection) -> str:
         raise
     except Exception as error:  # the parent reports it
         return f"{type(error).__name__}: {error} (in {block[0].workflow}, {block[0].queue.name})"
-    return ""
+    return None

@@ -9,18 +9,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.drivers.assemble import plans as all_plans
 from headway.drivers.simulated import simulate
 from headway.drivers.through_queue import Through, run_through
+from headway.formats.read_any import read_instance
 from headway.kernels.batch.queue import BatchQueue
+from headway.model.errors import InputError
 from headway.model.instance import Instance
 from headway.model.records import Decision, Event, SeenWait, Submit
 from headway.report.queue.through_queue import passage_of
 from headway.simulation.batch import seen_waits
 from headway.studies.queues import Queue, named
-from headway.studies.recorded import recorded_instance
 
 Key = tuple[Any, ...]
 
@@ -40,29 +41,16 @@ class Run(Struct, frozen=True):
     @property
     def key(self) -> Key:
         """Identifies the run in a ledger."""
-        queue = self.queue
-        return (
-            queue.name,
-            queue.requests,
-            queue.cancelled,
-            queue.whole_minutes,
-            queue.machine or 0,
-            queue.skip_bad,
-            queue.backfill,
-            queue.nodes,
-            queue.rules,
-            queue.dependency,
-            queue.most_jobs or 0,
-            queue.begins_s,
-            named(self.workflow),
-            self.start_s,
-            self.seed,
-            self.plan,
-        )
+        _, *queue = structs.astuple(self.queue)
+        known = (0 if value is None else value for value in queue)
+        return self.queue.name, *known, named(self.workflow), self.start_s, self.seed, self.plan
 
 
 class Row(Struct, frozen=True):
-    """A finished run: a line of the ledger. The fields up to `plan` are the key."""
+    """A finished run: a line of the ledger.
+
+    The fields up to `plan` are the key, and begin with those of the queue; after them come those of a `Passage`.
+    """
 
     trace: str
     requests: str
@@ -128,15 +116,7 @@ def _row(run: Run, queue: BatchQueue, seen: tuple[SeenWait, ...]) -> Row:
     simulate(queue.clone(), [simulated])
     passage = passage_of(run.plan, simulated.journal)
     return Row(
-        **dict(zip(KEY, run.key, strict=True)),
-        status=passage.status,
-        makespan_s=passage.makespan_s,
-        jobs=passage.jobs,
-        expired=passage.expired,
-        first_wait_s=passage.first_wait_s,
-        mean_wait_s=passage.mean_wait_s,
-        node_hours=passage.node_hours,
-        busy_share=passage.busy_share,
+        **dict(zip(KEY, run.key, strict=True)) | structs.asdict(passage),
         way=_way(simulated.journal, len(instance.workflow)),
         cpu_s=round(time.process_time() - began, 3),
     )
@@ -156,3 +136,17 @@ def _way(journal: Sequence[Event | Decision], tasks: int) -> str:
 def instance_of(file: str) -> Instance:
     """A recorded workflow, read once a process; InputError if nothing says how long its tasks run."""
     return recorded_instance(Path(file), "compare recorded workflows")
+
+
+def recorded_instance(path: Path, verb: str) -> Instance:
+    """Read a recorded workflow; InputError if a task has no run time. `verb` is what the user wants to do with it."""
+    instance = read_instance(path)
+    recorded = instance.recorded
+    unknown = [task.id for task in instance.workflow if task.id not in recorded or recorded[task.id].run_s is None]
+    if unknown:
+        raise InputError(
+            f"nothing says how long {unknown[0]!r} runs ({len(unknown)} of {len(instance.workflow)} tasks)",
+            where=str(path),
+            todo=f"{verb}: WfFormat, Pegasus DAX, or `headway convert` of a finished run",
+        )
+    return instance

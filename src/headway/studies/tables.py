@@ -34,8 +34,8 @@ def lines_of(summary: Summary, width: int) -> Iterator[Line]:
 def overall_table(standings: Sequence[Standing], width: int) -> list[Text]:
     """A row for each plan, the shortest makespans first."""
     fields = [
-        Field("makespan", "median", lambda row: _duration(row.makespan_s), 70),
-        Field("makespan", "ratio", lambda row: _ratio(row.ratio), 90),
+        Field("makespan", "median", lambda row: duration_words(row.makespan_s), 70),
+        Field("makespan", "ratio", lambda row: ratio_words(row.ratio), 90),
         Field("makespan", "95%", lambda row: range_words(row.ratio), 60),
         Field("", "won", lambda row: f"{row.wins:,}", 80),
         Field("", "tied", lambda row: f"{row.ties:,}", 79),
@@ -54,7 +54,7 @@ def parts_table(parts: Mapping[str, Sequence[Standing]], plans: Sequence[str], w
     rows = [{standing.plan: standing for standing in each} for each in parts.values()]
 
     def value(plan: str, row: Mapping[str, Standing]) -> str:
-        return _ratio(row[plan].ratio) if plan in row else NOTHING
+        return ratio_words(row[plan].ratio) if plan in row else NOTHING
 
     fields = [Field("", plan, partial(value, plan), 80 - number) for number, plan in enumerate(plans)]
     return table_lines("", list(parts), rows, fields, width, total=False)
@@ -75,11 +75,13 @@ def verdict(summary: Summary) -> str:
     )
 
 
-def _duration(seconds: float | None) -> str:
+def duration_words(seconds: float | None) -> str:
+    """A duration; a dash for None."""
     return NOTHING if seconds is None else format_duration(seconds)
 
 
-def _ratio(found: Interval | None) -> str:
+def ratio_words(found: Interval | None) -> str:
+    """The mean of a ratio; a dash for None."""
     return NOTHING if found is None else f"{found.mean:.3f}"
 
 

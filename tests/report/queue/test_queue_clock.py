@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from headway.model.errors import InputError
 from headway.report.charts import duration_marks, number_marks
-from headway.report.queue.clock import DAY_S, Clock, clock_of
-from headway.report.queue.time_axis import time_marks
-from headway.report.queue.window import check_window, window_of
+from headway.report.queue.charts import time_marks
+from headway.report.queue.clock import DAY_S, Clock, check_window, clock_of, window_of
 
 NOON = datetime(1996, 9, 23, 12, tzinfo=UTC).timestamp()
 STOCKHOLM = clock_of(NOON, {"TimeZone": "3600", "TimeZoneString": "Europe/Stockholm"})

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from headway.model.batch_log import BatchJobs, Seconds
 from headway.report.queue.clock import DAY_S, Clock
-from headway.report.queue.gantt import busiest_day, gantt_of
-from headway.report.queue.gantt_chart import MOST_BOXES, draw
+from headway.report.queue.gantt import MOST_BOXES, busiest_day, draw, gantt_of
 from headway.report.queue.summary import curves_of
 from tests.report.queues import FIVE, FIVE_START_S, first_come, jobs_of, queues
 

@@ -14,11 +14,10 @@ from rich.cells import cell_len
 from headway.model.batch_log import BatchJobs, Seconds
 from headway.report.queue.charts import Curve, curve_chart
 from headway.report.queue.clock import Clock, clock_of
-from headway.report.queue.curves import steps
 from headway.report.queue.gantt import MOST_JOBS
 from headway.report.queue.page import QueuePage
 from headway.report.queue.starts import starts_lines
-from headway.report.queue.summary import curves_of, summary_of
+from headway.report.queue.summary import curves_of, steps, summary_of
 from headway.report.queue.table import hour_line, hour_table, size_table, sparkline
 from tests.report.queues import FIVE, FIVE_START_S, first_come, jobs_of, queues
 

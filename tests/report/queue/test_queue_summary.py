@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from headway.model.batch_log import BatchJobs, Seconds
 from headway.report.queue.clock import Clock
-from headway.report.queue.curves import steps
-from headway.report.queue.summary import bounded_slowdown, curves_of, summary_of
+from headway.report.queue.summary import bounded_slowdown, curves_of, steps, summary_of
 from headway.report.queue.words import headline, sizes, telling
 from tests.report.queues import FIVE, FIVE_START_S, jobs_of, queues, reference
 

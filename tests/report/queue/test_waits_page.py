@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from headway.report.page_style import grouped_table, page_of, table, words_table
-from headway.report.queue.waits_page import WaitsPage, reliability_chart
+from headway.report.queue.waits import WaitsPage, reliability_chart
 from tests.report.queue.test_waits_table import TWO
 
 

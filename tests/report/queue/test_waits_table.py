@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headway.model.wait_score import WaitScore
-from headway.report.queue.waits_table import ModelScores, lasting, ratio, waits_headline, waits_table
+from headway.report.queue.waits import ModelScores, lasting, ratio, waits_headline, waits_table
 
 
 def scored(name: str, error_s: float, to_plan: float | None) -> ModelScores:

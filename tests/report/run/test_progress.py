@@ -13,8 +13,7 @@ from headway.model.outcome import Ending
 from headway.model.records import Decision, Event, Why
 from headway.model.resources import Resources
 from headway.report.run.live_picture import picture
-from headway.report.run.news import news_of
-from headway.report.run.progress import Lines, Progress
+from headway.report.run.progress import Lines, Progress, news_of
 from headway.report.run.summary import RunSummary
 from tests.report.records import GB, ended, launch, started, task
 

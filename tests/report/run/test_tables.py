@@ -9,9 +9,9 @@ from headway.model.outcome import Ending
 from headway.model.records import Why
 from headway.model.resources import Resources
 from headway.report.bars import bar, bars, fitted
-from headway.report.run.end_table import end_table
 from headway.report.run.figures import Figures
 from headway.report.run.summary import RunSummary
+from headway.report.run.usage_table import end_table
 from tests.report.records import GB, ended, launch, started, task
 
 

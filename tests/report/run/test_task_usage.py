@@ -74,7 +74,7 @@ def test_a_task_shows_its_last_attempt_and_what_all_of_them_cost() -> None:
     assert (row.state, row.category, row.figures.attempts, row.figures.run_s) == ("succeeded", "p", 2, 40)
     assert (row.asked("memory_bytes"), row.used("memory_bytes")) == (4 * GB, 3 * GB)
     assert row.figures.totals["memory_bytes"].wasted == (2 * 10 + (4 - 3) * 30) * GB
-    assert row.busy == pytest.approx((10 + 50) / (2 * 10 + 2 * 30))
+    assert row.figures.busy == pytest.approx((10 + 50) / (2 * 10 + 2 * 30))
 
 
 def test_states() -> None:
@@ -90,7 +90,7 @@ def test_states() -> None:
     }
     assert rows["going"].asked("memory_bytes") == 2 * GB
     assert rows["going"].used("memory_bytes") is None
-    assert (rows["kept"].asked("cores"), rows["kept"].used("cores"), rows["kept"].busy) == (None, None, None)
+    assert (rows["kept"].asked("cores"), rows["kept"].used("cores"), rows["kept"].figures.busy) == (None, None, None)
 
 
 def assert_same(one: Figures, other: Figures) -> None:
@@ -119,7 +119,7 @@ def test_a_late_result_of_a_lost_attempt_is_ignored() -> None:
     late = with_cpu(ended("lost", 1, 9, memory_bytes=GB, cores=1), 9)
     rows = told(TaskUsage(), [*story(), late])
     assert rows["lost"].state == "to be retried"
-    assert rows["lost"].busy is None
+    assert rows["lost"].figures.busy is None
 
 
 def test_rows_for_programs_have_the_same_keys_and_full_figures() -> None:

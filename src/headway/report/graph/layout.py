@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Collection, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from msgspec import Struct
 
@@ -178,12 +178,8 @@ def _put(
 
     The algorithm is pool-adjacent-violators (isotonic regression).
     """
-    offset = 0.0
-    offsets: list[float] = []
-    for place, node in enumerate(row):
-        if place:
-            offset += (wide[row[place - 1]] + wide[node]) / 2 + gap
-        offsets.append(offset)
+    apart = ((wide[left] + wide[right]) / 2 + gap for left, right in pairwise(row))
+    offsets = list(accumulate(apart, initial=0.0))[: len(row)]
     blocks: list[tuple[float, float, int]] = []  # mean wish without offsets, weight, members
     for node, shift in zip(row, offsets, strict=True):
         mean, weight, members = wishes[node] - shift, weights[node], 1

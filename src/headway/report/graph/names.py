@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import takewhile
 
 from rich.cells import cell_len
 
@@ -18,9 +19,7 @@ def shared_prefix(names: Collection[str]) -> str:
     ('flow:align:', '')
     """
     first, last = min(names, default=""), max(names, default="")
-    alike = 0
-    while alike < min(len(first), len(last)) and first[alike] == last[alike]:
-        alike += 1
+    alike = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))))
     return first[: max(first.rfind(separator, 0, alike) for separator in ".:/") + 1] if len(names) > 1 else ""
 
 

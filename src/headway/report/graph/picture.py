@@ -160,10 +160,7 @@ def _topological(categories: list[CategoryShape]) -> list[CategoryShape]:
 
 def _caption(each: CategoryShape) -> str:
     parts = [f"{TIMES} {each.tasks:,}"] if each.tasks > 1 else []
-    if each.run_s is not None:
-        least, most = format_duration(each.run_s.least), format_duration(each.run_s.most)
-        parts.append(least if least == most else f"{least} - {most}")
-    return ", ".join(parts)
+    return ", ".join(filter(None, [*parts, range_words(each.run_s, format_duration)]))
 
 
 def _notes(each: CategoryShape) -> tuple[str, ...]:
@@ -178,6 +175,14 @@ def _notes(each: CategoryShape) -> tuple[str, ...]:
     if each.on_critical_path:
         notes.append(f"{count(each.on_critical_path, 'task')} on the critical path")
     return tuple(notes)
+
+
+def range_words(spread: Spread | None, words: Callable[[float], str]) -> str:
+    """The least and the greatest value, or one of them if they read the same; empty if none is known."""
+    if spread is None:
+        return ""
+    least, most = words(spread.least), words(spread.most)
+    return least if least == most else f"{least} - {most}"
 
 
 def _words(spread: Spread, words: Callable[[float], str]) -> str:

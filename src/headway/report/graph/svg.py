@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
@@ -12,7 +12,6 @@ from msgspec import Struct
 from rich.cells import cell_len
 
 from headway.model.errors import InputError
-from headway.report.graph.curves import Curves
 from headway.report.graph.layout import Layout, lay_out
 from headway.report.graph.names import shortened
 from headway.report.graph.picture import TIMES, Box, Picture
@@ -66,11 +65,11 @@ def svg_lines(title: str, subtitle: str, picture: Picture) -> Iterator[str]:
         what = f"a drawing of {len(picture.boxes):,} {kind} would be unreadable"
         by = "draw it `--by category`, or " if picture.by == "task" else ""
         raise InputError(what, todo=f"{by}write it with `--format dot` for programs that can zoom")
-    if any(line.back for line in picture.lines):
-        subtitle += "; dashed lines lead back"
+    leads_back = any(line.back for line in picture.lines)
+    subtitle += "; dashed lines lead back" if leads_back else ""
     title = shortened(title, _LONGEST_TITLE)
     look = _look(picture)
-    widths = [_width(picture, place, look) for place in range(len(picture.boxes))]
+    widths = [look.height if look.dots else _box_width(box) for box in picture.boxes]
     forward = [(line.source, line.target) for line in picture.lines if not line.back]
     backbone = () if look.dots else {(line.source, line.target) for line in picture.lines if line.critical}
     layout = lay_out([box.layer for box in picture.boxes], forward, widths, look.gap, 5.0, backbone)
@@ -79,7 +78,7 @@ def svg_lines(title: str, subtitle: str, picture: Picture) -> Iterator[str]:
     beside = _legend_width(legend, picture.labels)
     left = _MARGIN + beside
     width = max(
-        left + layout.width + _MARGIN + _room_for_back(picture),
+        left + layout.width + _MARGIN + (60 if leads_back else 0),
         _MARGIN * 2 + max(_wide(subtitle), _wide(title) * 1.7 + 160),
         360,
     )
@@ -116,10 +115,6 @@ def _look(picture: Picture) -> _Look:
         tall = any(box.caption for box in picture.boxes)
         return _Look(False, 42.0 if tall else 28.0, 22.0, 44.0)
     return _Look(True, 18.0, 12.0, 44.0) if widest <= 40 else _Look(True, 11.0, 6.0, 60.0)
-
-
-def _width(picture: Picture, place: int, look: _Look) -> float:
-    return look.height if look.dots else _box_width(picture.boxes[place])
 
 
 def _box_width(box: Box) -> float:
@@ -223,10 +218,6 @@ def _draw_back(picture: Picture, source: int, target: int, x: list[float], y: li
     return f'<path class="back" stroke="{colour}" stroke-width="1.4" d="{path}"/>'
 
 
-def _room_for_back(picture: Picture) -> float:
-    return 60.0 if any(line.back for line in picture.lines) else 0.0
-
-
 def _draw_boxes(picture: Picture, look: _Look, widths: list[float], x: list[float], y: list[float]) -> Iterator[str]:
     for place, box in enumerate(picture.boxes):
         at, middle, colour = x[place], y[box.layer], picture.colours[box.category]
@@ -262,3 +253,73 @@ def _short(name: str) -> str:
 def _text(words: str) -> str:
     """Text escaped for XML, without characters that XML forbids."""
     return escape(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", words))
+
+
+# --- curves ---
+
+
+class Curves:
+    """Cubic segments from layer to layer along `routes`, whose waypoints are numbered from `waypoints` on.
+
+    At a waypoint the slope is between those of the segments before and after it, limited so that the curve never
+    overshoots (F. N. Fritsch, R. E. Carlson, "Monotone Piecewise Cubic Interpolation", SIAM J. Numer. Anal. 17(2),
+    1980).
+    """
+
+    def __init__(
+        self,
+        x: Sequence[float],
+        y: Sequence[float],
+        routes: Iterable[Sequence[int]],
+        *,
+        waypoints: int,
+        half: float,
+        upright: bool,
+    ) -> None:
+        self._x = x
+        self._y = y
+        self._waypoints = waypoints
+        self._half = half  # half the height of a box: edges begin below and end above boxes
+        self._upright = upright  # cross layers vertically: a sloped edge would pass behind tall boxes
+        self._slopes = {} if upright else self._at_waypoints(routes)
+
+    def stretch(self, upper: int, lower: int) -> str:
+        """The SVG path between two nodes or waypoints of neighbouring layers."""
+        x, y = self._x, self._y
+        start, end = y[upper] + self._beside(upper), y[lower] - self._beside(lower)
+        through = f"V{y[lower] + self._half:.1f}" if self._upright and lower >= self._waypoints else ""
+        leaves, arrives = (end - start) / self._share(upper), (end - start) / self._share(lower)
+        return (
+            f"M{x[upper]:.1f} {start:.1f}"
+            f"C{x[upper] + leaves * self._slopes.get(upper, 0):.1f} {start + leaves:.1f} "
+            f"{x[lower] - arrives * self._slopes.get(lower, 0):.1f} {end - arrives:.1f} "
+            f"{x[lower]:.1f} {end:.1f}{through}"
+        )
+
+    def _share(self, node: int) -> float:
+        return 3 if node in self._slopes else 2
+
+    def _beside(self, node: int) -> float:
+        return self._half if self._upright or node < self._waypoints else 0.0
+
+    def _at_waypoints(self, routes: Iterable[Sequence[int]]) -> dict[int, float]:
+        before: dict[int, int] = {}
+        after: dict[int, set[int]] = {}
+        for route in routes:
+            for upper, lower in pairwise(route):
+                before[lower] = upper
+                after.setdefault(upper, set()).add(lower)
+        slopes = {}
+        for node in before.keys() & after.keys():
+            if node >= self._waypoints:
+                down = [self._steepness(node, lower) for lower in after[node]]
+                slopes[node] = _between(self._steepness(before[node], node), sum(down) / len(down))
+        return slopes
+
+    def _steepness(self, upper: int, lower: int) -> float:
+        return (self._x[lower] - self._x[upper]) / (self._y[lower] - self._y[upper])
+
+
+def _between(first: float, second: float) -> float:
+    """The harmonic mean of two slopes; 0 if their signs differ."""
+    return 2 * first * second / (first + second) if first * second > 0 else 0.0

@@ -1,11 +1,13 @@
-"""A workflow's graph as text for the terminal: categories in workflow order, or single tasks."""
+"""A workflow's graph as text for the terminal: its critical path, and categories in workflow order or single tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import io
+from collections.abc import Iterator
 from itertools import groupby
 
 from rich.cells import cell_len
+from rich.console import Console
 from rich.text import Text
 
 from headway.model.instance import Instance, Recorded
@@ -13,8 +15,9 @@ from headway.model.units import format_bytes, format_duration
 from headway.report.bars import fitted
 from headway.report.columns import one_line
 from headway.report.graph.names import shared_prefix, shortened
-from headway.report.graph.picture import TIMES
-from headway.report.graph.shape import CategoryShape, GraphShape, Spread
+from headway.report.graph.picture import TIMES, By, range_words
+from headway.report.graph.shape import CategoryShape, GraphShape
+from headway.report.saying import say, show
 from headway.report.words import count
 
 _MOST_CATEGORIES = 100
@@ -62,8 +65,8 @@ def category_lines(shape: GraphShape, width: int) -> list[Text]:
     names = min(longest, max(12, min(_NAME_AT_MOST, width // 4)))
     levels = max(len("level"), *(len(_levels(each)) for each in shown), 0)
     numbers = max(len("tasks"), *(len(f"{each.tasks:,}") for each in shown), 0)
-    columns = [("run time", [_range(each.run_s, format_duration) for each in shown])]
-    columns += [("memory", [_range(each.memory_bytes, format_bytes) for each in shown])]
+    columns = [("run time", [range_words(each.run_s, format_duration) for each in shown])]
+    columns += [("memory", [range_words(each.memory_bytes, format_bytes) for each in shown])]
     columns = [(title, texts) for title, texts in columns if any(texts)]
     wide = [max(len(title), *(cell_len(text) for text in texts)) for title, texts in columns]
     fixed = levels + 2 + 2 + numbers + 2 + 2 + names + sum(cells + 2 for cells in wide)
@@ -196,15 +199,29 @@ def _feeds(each: CategoryShape, cut: int, room: int) -> str:
     return text
 
 
-def _range(spread: Spread | None, words: Callable[[float], str]) -> str:
-    if spread is None:
-        return ""
-    least, most = words(spread.least), words(spread.most)
-    return least if least == most else f"{least} - {most}"
-
-
 def _took(recorded: Recorded | None) -> list[str]:
     if recorded is None:
         return []
     run = [format_duration(recorded.run_s)] if recorded.run_s is not None else []
     return run + ([format_bytes(recorded.memory_bytes)] if recorded.memory_bytes is not None else [])
+
+
+_PAGE_WIDTH = 100
+
+
+def print_tree(console: Console, instance: Instance, shape: GraphShape, by: By | None) -> None:
+    """Print the graph as wide as the console."""
+    for line in [*headline(shape), path_line(instance, shape)]:
+        say(console, line)
+    console.print()
+    lines = task_lines(instance, shape, console.width) if by == "task" else category_lines(shape, console.width)
+    for line in lines:
+        show(console, line)
+
+
+def tree_text(instance: Instance, shape: GraphShape, by: By | None) -> list[str]:
+    """The same as lines of plain text, for a file."""
+    page = io.StringIO()
+    console = Console(file=page, width=_PAGE_WIDTH, highlight=False, markup=False, emoji=False)
+    print_tree(console, instance, shape, by)
+    return page.getvalue().splitlines()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 from rich.text import Text
 
 from headway.model.units import format_bytes
@@ -38,13 +39,8 @@ def traces_of(state: Mapping[str, Any], category: str) -> list[AgentTrace]:
     """The agents of a category in a stored learner state; empty if there are none or the state is unreadable."""
     try:
         kept = state["learned"]["agents"][category]["traces"]
-        return [
-            AgentTrace(
-                name, int(each["count"]), float(each["reward_sum"]), [AgentStep(*step) for step in each["steps"]]
-            )
-            for name, each in kept.items()
-        ]
-    except (KeyError, TypeError, AttributeError, ValueError):
+        return convert([each | {"name": name} for name, each in kept.items()], list[AgentTrace])
+    except (KeyError, TypeError, AttributeError, ValidationError):
         return []
 
 
@@ -65,11 +61,7 @@ def agent_lines(trace: AgentTrace, width: int) -> Iterator[Text]:
     yield from _levels("memory", [step.memory_bytes for step in steps], format_bytes)
     rewards = [step.reward for step in steps]
     yield from _levels("reward", rewards, lambda value: f"{value:.3g}")
-    so_far = trace.reward_sum - sum(rewards)
-    cumulative = []
-    for reward in rewards:
-        so_far += reward
-        cumulative.append(so_far)
+    _, *cumulative = accumulate(rewards, initial=trace.reward_sum - sum(rewards))
     yield from _levels("all rewards", cumulative, lambda value: f"{value:.3g}")
 
 

@@ -1,33 +1,15 @@
-"""The history for programs: category figures and observations as JSON and as flat rows."""
+"""Observations of the history for programs: as JSON and as flat rows."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from headway.history.base import Kept
-from headway.history.figures import CategoryFigures, Spread
 from headway.report.run.document import amounts
 
 _USED = ("wall_s", "cpu_s", "memory_bytes", "disk_bytes", "cores_peak", "cores_average")
+_ABOUT = ("category", "run", "task", "attempt", "ending", "started_at", "ended_at", "input_bytes")
 _GIVEN = ("cores", "memory_bytes", "disk_bytes", "gpus", "walltime_s")
-
-
-def figures_document(figures: CategoryFigures) -> dict[str, Any]:
-    """A category's figures as JSON."""
-    return {
-        "site": figures.site,
-        "workflow": figures.workflow,
-        "category": figures.category,
-        "observations": figures.observations,
-        "failures": figures.failures,
-        "newest_at": figures.newest_at,
-        "memory_bytes": _spread(figures.memory_bytes),
-        "run_s": _spread(figures.run_s),
-    }
-
-
-def _spread(spread: Spread | None) -> dict[str, float] | None:
-    return None if spread is None else {"median": spread.median, "most": spread.most}
 
 
 def observation_document(kept: Kept) -> dict[str, Any]:
@@ -55,15 +37,5 @@ def observation_row(kept: Kept) -> dict[str, Any]:
 
 def _about(kept: Kept) -> dict[str, Any]:
     seen = kept.observation
-    return {
-        "site": kept.site,
-        "workflow": kept.workflow,
-        "category": seen.category,
-        "run": seen.run,
-        "task": seen.task,
-        "attempt": seen.attempt,
-        "ending": str(seen.ending),
-        "started_at": seen.started_at,
-        "ended_at": seen.ended_at,
-        "input_bytes": seen.input_bytes,
-    }
+    about = {name: getattr(seen, name) for name in _ABOUT}
+    return {"site": kept.site, "workflow": kept.workflow} | about | {"ending": str(seen.ending)}

@@ -1,17 +1,23 @@
-"""Text about a history: all workflows, one workflow or category, and what would be removed."""
+"""Text about a history: all workflows, one workflow or category, single attempts, and what would be removed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from typing import Literal
 
+from msgspec import Struct
 from rich.console import Console
+from rich.text import Text
 
-from headway.history.base import Kept, Surplus
-from headway.history.figures import CategoryFigures
-from headway.report.columns import one_line
-from headway.report.history.tables import attempt_table, category_table
+from headway.history.base import CategoryFigures, Kept, Spread, Surplus
+from headway.model.observation import Observation
+from headway.model.outcome import Ending
+from headway.model.units import format_bytes, format_duration
+from headway.report.columns import Field, one_line, table_lines
+from headway.report.run.story_text import used_words
 from headway.report.saying import say, show
-from headway.report.words import count, harmless
+from headway.report.words import NOTHING, amount, count, harmless, moment
 
 _MOST_CATEGORIES = 60
 
@@ -64,3 +70,80 @@ def _newest_first(figures: Sequence[CategoryFigures]) -> list[CategoryFigures]:
         return -newest[each.workflow, each.site], each.workflow, each.site
 
     return sorted(figures, key=rank)
+
+
+# --- tables ---
+
+
+class _Line(Struct, frozen=True):
+    """A category with its figures, or a workflow's name above its categories."""
+
+    name: str
+    figures: CategoryFigures | None
+
+
+def category_table(rows: Sequence[CategoryFigures], width: int) -> list[Text]:
+    """One line per category, below the name of its workflow; the site is named if there are several."""
+    sites = {row.site for row in rows}
+    lines: list[_Line] = []
+    for (workflow, site), members in groupby(rows, key=lambda row: (row.workflow, row.site)):
+        lines.append(_Line(f"{workflow} ({site})" if len(sites) > 1 else workflow, None))
+        lines += [_Line(f"  {member.category}", member) for member in members]
+    return table_lines("category", [line.name for line in lines], lines, _FIELDS, width, total=False)
+
+
+def attempt_table(observations: Iterable[Observation], width: int) -> list[Text]:
+    """One line per attempt."""
+    rows = list(observations)
+    names = [f"{row.task}, attempt {row.attempt}" if row.attempt > 1 else row.task for row in rows]
+    return table_lines("task", names, rows, _ATTEMPT_FIELDS, width, total=False)
+
+
+def _of(say: Callable[[CategoryFigures], str]) -> Callable[[_Line], str]:
+    """The text of a category's cell; the line with a workflow's name has empty cells."""
+    return lambda line: say(line.figures) if line.figures else ""
+
+
+def _spread(name: Literal["median", "most"], resource: str, spread: Spread | None) -> str:
+    return amount(resource, getattr(spread, name, None))
+
+
+_FIELDS = [
+    Field("", "attempts", _of(lambda row: f"{row.observations:,}"), 90),
+    Field(
+        "",
+        "failed",
+        _of(lambda row: f"{row.failures:,}" if row.failures else NOTHING),
+        80,
+        _of(lambda row: "yellow" if row.failures else ""),
+    ),
+    Field("memory", "median", _of(lambda row: _spread("median", "memory_bytes", row.memory_bytes)), 70),
+    Field("memory", "most", _of(lambda row: _spread("most", "memory_bytes", row.memory_bytes)), 70),
+    Field("run time", "median", _of(lambda row: _spread("median", "walltime_s", row.run_s)), 60),
+    Field("run time", "most", _of(lambda row: _spread("most", "walltime_s", row.run_s)), 60),
+    Field("", "newest", _of(lambda row: moment(row.newest_at)), 50),
+]
+
+
+def _used(resource: str, row: Observation) -> str:
+    return used_words(resource, row.usage.peak(resource)) or NOTHING
+
+
+_ATTEMPT_FIELDS = [
+    Field(
+        "",
+        "ended",
+        lambda row: str(row.ending),
+        90,
+        lambda row: "green" if row.ending is Ending.SUCCESS else "yellow" if row.ending.exhausted else "red",
+    ),
+    Field("", "run time", lambda row: format_duration(max(0.0, row.ended_at - row.started_at)), 60),
+    Field("", "inputs", lambda row: NOTHING if row.input_bytes is None else format_bytes(row.input_bytes), 40),
+    Field("memory", "given", lambda row: amount("memory_bytes", row.given.memory_bytes), 70),
+    Field("memory", "used", lambda row: _used("memory_bytes", row), 70),
+    Field("cores", "given", lambda row: amount("cores", row.given.cores), 30),
+    Field("cores", "used", lambda row: _used("cores", row), 30),
+    Field("disk", "given", lambda row: amount("disk_bytes", row.given.disk_bytes), 20),
+    Field("disk", "used", lambda row: _used("disk_bytes", row), 20),
+    Field("", "when", lambda row: moment(row.ended_at), 50),
+]

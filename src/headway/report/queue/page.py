@@ -11,9 +11,8 @@ from headway.model.batch_log import BatchJobs, Seconds
 from headway.report.charts import duration_marks, number_marks
 from headway.report.page_style import legend, page_of, quiet_paragraph, table
 from headway.report.queue.charts import Bar, Curve, bar_chart, curve_chart
-from headway.report.queue.clock import Clock
-from headway.report.queue.gantt import MOST_JOBS, Span, busiest_day, gantt_of, in_window
-from headway.report.queue.gantt_chart import WAITS, draw
+from headway.report.queue.clock import Clock, Span
+from headway.report.queue.gantt import MOST_JOBS, WAITS, busiest_day, draw, gantt_of, in_window
 from headway.report.queue.summary import QueueCurves, QueueSummary, Waits
 from headway.report.queue.words import between, headline, leaving_out, sizes, times, waited
 from headway.report.words import count, harmless, share

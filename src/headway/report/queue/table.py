@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
+from statistics import fmean
 
 from msgspec import Struct
 from rich.text import Text
 
 from headway.report.columns import Field, table_lines
-from headway.report.queue.summary import QueueSummary, SizeClass
+from headway.report.queue.summary import HourOfDay, QueueSummary, SizeClass
 from headway.report.queue.words import between, sizes, times, waited
 from headway.report.words import share
 
@@ -44,8 +46,8 @@ def size_table(summary: QueueSummary, width: int) -> list[Text]:
 
 def hour_table(summary: QueueSummary, width: int) -> list[Text]:
     """One line for each four hours in which jobs were submitted."""
-    found = {between(first, _HOURS_A_ROW): _together(summary, first) for first in range(0, 24, _HOURS_A_ROW)}
-    names, rows = zip(*((name, row) for name, row in found.items() if row.jobs), strict=True)
+    groups = groupby(summary.hours, key=lambda each: each.hour // _HOURS_A_ROW * _HOURS_A_ROW)
+    names, rows = zip(*((between(first, _HOURS_A_ROW), _together(list(hours))) for first, hours in groups), strict=True)
     fields = [
         Field("", "jobs", lambda row: f"{row.jobs:,}", 80),
         Field("", "at once", lambda row: share(row.started_at_once), 60),
@@ -73,18 +75,13 @@ def sparkline(values: Sequence[float | None]) -> str:
     return "".join(" " if it is None else _HEIGHTS[min(steps - 1, int(it / most * steps))] for it in values)
 
 
-def _together(summary: QueueSummary, first: int) -> _Hours:
-    """Four hours from `first` on as one row; means are weighted by the number of jobs."""
-    chosen = [each for each in summary.hours if first <= each.hour < first + _HOURS_A_ROW]
-    jobs = sum(each.waits.jobs for each in chosen)
-
-    def mean(values: list[float]) -> float:
-        weighted = sum(each.waits.jobs * value for each, value in zip(chosen, values, strict=True))
-        return weighted / jobs if jobs else 0.0
-
+def _together(hours: Sequence[HourOfDay]) -> _Hours:
+    """Several hours as one row; means are weighted by the number of jobs."""
+    waits = [each.waits for each in hours]
+    jobs = [each.jobs for each in waits]
     return _Hours(
-        jobs,
-        mean([each.waits.wait_s.mean for each in chosen]),
-        mean([each.waits.started_at_once for each in chosen]),
-        mean([each.waits.bounded_slowdown.mean for each in chosen]),
+        sum(jobs),
+        fmean((each.wait_s.mean for each in waits), jobs),
+        fmean((each.started_at_once for each in waits), jobs),
+        fmean((each.bounded_slowdown.mean for each in waits), jobs),
     )

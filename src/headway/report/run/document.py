@@ -6,7 +6,7 @@ from typing import Any
 
 from headway.journal.folder import RunFolder
 from headway.model.resources import Resources
-from headway.report.run.figures import Figures, ResourceTotals
+from headway.report.run.figures import STATES, Figures, ResourceTotals
 from headway.report.run.summary import RunSummary
 from headway.version import __version__
 
@@ -69,15 +69,7 @@ def amounts(resources: Resources) -> dict[str, float | None]:
 
 def _figures(figures: Figures) -> dict[str, Any]:
     return {
-        "tasks": {
-            "total": figures.total,
-            "succeeded": figures.succeeded,
-            "reused": figures.reused,
-            "running": figures.running,
-            "waiting": figures.waiting,
-            "failed": figures.failed,
-            "cut_off": figures.cut_off,
-        },
+        "tasks": {name: getattr(figures, name) for name in ("total", *STATES)},
         "attempts": figures.attempts,
         "attempts_lost": figures.lost,
         "run_time_s": figures.run_s,
@@ -89,7 +81,7 @@ def _totals(totals: ResourceTotals) -> dict[str, float | int | None]:
     return {
         "asked_mean": totals.asked_mean,
         "used_mean": totals.used_mean,
-        "used_max": totals.used_max if totals.used_count else None,
+        "used_max": totals.most,
         "measured": totals.used_count,
         "allocated_s": totals.allocated,
         "consumed_s": totals.consumed,

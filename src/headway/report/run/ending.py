@@ -13,8 +13,8 @@ from headway.journal.folder import Project, RunFolder
 from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import SiteError
 from headway.model.units import format_duration
-from headway.report.run.end_table import end_table
 from headway.report.run.summary import Failure, RunSummary
+from headway.report.run.usage_table import end_table
 from headway.report.saying import say, show
 from headway.report.words import count, harmless, share
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct, field
 
 from headway.model.outcome import Ending, Outcome
@@ -9,6 +11,9 @@ from headway.model.resources import Resources
 
 # Resources that are both allocated and measured, in the order in which tables show them.
 MEASURED = ("memory_bytes", "cores", "disk_bytes")
+
+# States of tasks, each a figure, in the order in which documents list them.
+STATES = ("succeeded", "reused", "running", "waiting", "failed", "cut_off")
 
 
 class ResourceTotals(Struct):
@@ -60,6 +65,11 @@ class ResourceTotals(Struct):
         return self.used_sum / self.used_count if self.used_count else None
 
     @property
+    def most(self) -> float | None:
+        """Highest use of any successful attempt."""
+        return self.used_max if self.used_count else None
+
+    @property
     def wasted(self) -> float:
         """Amount x seconds given and not used (Phung and Thain 2024: internal fragmentation plus failed allocation)."""
         return self.allocated - self.consumed
@@ -83,6 +93,8 @@ class Figures(Struct):
     attempts: int = 0
     lost: int = 0  # attempts that ended with their node
     run_s: float = 0.0  # sum over all attempts
+    cpu_s: float = 0.0
+    core_s: float = 0.0  # cores given x run time, over attempts whose CPU time is known
     totals: dict[str, ResourceTotals] = field(default_factory=lambda: {name: ResourceTotals() for name in MEASURED})
 
     @property
@@ -95,11 +107,19 @@ class Figures(Struct):
         """Number of tasks that wait for their first or next attempt."""
         return self.total - self.done - self.failed - self.cut_off - self.running
 
+    @property
+    def busy(self) -> float | None:
+        """CPU time over (cores x run time): the share of the given cores that was busy."""
+        return self.cpu_s / self.core_s if self.core_s > 0 else None
+
     def ended(self, given: Resources, outcome: Outcome) -> None:
         """Add an attempt that ended."""
         usage = outcome.usage
         run_s = usage.wall_s.value if usage.wall_s else max(0.0, outcome.ended_at - outcome.started_at)
         self.run_s += run_s
+        if usage.cpu_s:
+            self.cpu_s += usage.cpu_s.value
+            self.core_s += given.cores * run_s
         success = outcome.ending is Ending.SUCCESS
         self.succeeded += success
         for resource, peak in zip(MEASURED, (usage.memory_bytes, usage.cores_peak, usage.disk_bytes), strict=True):
@@ -110,10 +130,14 @@ class Figures(Struct):
             else:
                 self.totals[resource].failed(getattr(given, resource), run_s)
 
-    def add(self, other: Figures) -> None:
-        """Add another category's figures."""
-        for name in self.__struct_fields__:
-            if name not in ("name", "totals"):
-                setattr(self, name, getattr(self, name) + getattr(other, name))
-        for resource, totals in other.totals.items():
-            self.totals[resource].add(totals)
+    @classmethod
+    def sum(cls, all_figures: Iterable[Figures]) -> Figures:
+        """The sum of several categories' figures."""
+        whole = cls("all")
+        for figures in all_figures:
+            for name in cls.__struct_fields__:
+                if name not in ("name", "totals"):
+                    setattr(whole, name, getattr(whole, name) + getattr(figures, name))
+            for resource, totals in figures.totals.items():
+                whole.totals[resource].add(totals)
+        return whole

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from headway.model.units import format_bytes, format_duration
 from headway.report.bars import bars, fitted
-from headway.report.run.news import News
-from headway.report.run.progress import styled
+from headway.report.run.progress import News, styled
 from headway.report.run.summary import RunSummary
 from headway.report.words import harmless, stopwatch
 

@@ -1,20 +1,81 @@
-"""Progress of a run, shown as its records become durable: the base of all displays, and the display for logs."""
+"""Progress of a run, shown as its records become durable: its news, the base of all displays, the display for logs."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from enum import StrEnum
 from types import TracebackType
 
+from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from headway.model.records import Decision, Event
-from headway.report.run.news import Kind, News, news_of
+from headway.model.records import Decision, Event, GiveUp, Launch, NodeLost, UserCancel
+from headway.model.resources import describe
 from headway.report.run.summary import RunSummary
 from headway.report.saying import show
 from headway.report.streams import silence
 from headway.report.words import clock, count, harmless
+
+
+class Kind(StrEnum):
+    """The kind of news, as the log names it."""
+
+    RETRY = "retry"
+    FAILED = "FAILED"
+    LOST = "lost"
+    STOPPING = "stopping"
+
+
+class News(Struct, frozen=True):
+    """One line of news. `subject` is a task or a node, or empty."""
+
+    kind: Kind
+    subject: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}: {self.text}" if self.subject else f"{self.kind} {self.text}"
+
+
+def news_of(record: Event | Decision, summary: RunSummary) -> News | None:
+    """Return the news in a record that has not been applied to `summary` yet."""
+    match record:
+        case Launch() if record.attempt > 1:
+            return _retry(record, summary)
+        case GiveUp():
+            return News(Kind.FAILED, harmless(record.task), harmless(record.why.text))
+        case NodeLost():
+            running = sum(launch.node == record.node for launch in summary.running.values())
+            again = f"; {count(running, 'task')} will run again" if running else ""
+            return News(Kind.LOST, f"node {record.node}", f"{record.message}{again}")
+        case UserCancel():
+            return _stopping(record, summary)
+    return None
+
+
+def _retry(launch: Launch, summary: RunSummary) -> News:
+    """Return why the task runs again, and how much it gets of the resource that ran out."""
+    trouble = summary.troubles.get(launch.task)
+    if trouble is None:
+        return News(Kind.RETRY, harmless(launch.task), f"attempt {launch.attempt}; the last one was lost with its node")
+    resource = trouble.ending.exhausted
+    gets = f" with {describe(resource, launch.resources[resource] or 0)}" if resource else ""
+    cause = harmless(trouble.message) or str(trouble.ending)
+    return News(Kind.RETRY, harmless(launch.task), f"{cause}; attempt {launch.attempt}{gets}")
+
+
+def _stopping(record: UserCancel, summary: RunSummary) -> News:
+    running = len(summary.running)
+    if record.mode == "now":
+        return News(Kind.STOPPING, "", f"at once: ending {count(running, 'running task')}")
+    if not running:
+        return News(Kind.STOPPING, "", "gently: nothing is running")
+    return News(
+        Kind.STOPPING, "", f"gently: waiting for {count(running, 'running task')}; Ctrl-C again stops them at once"
+    )
+
 
 # The shortest time between two progress lines in a log; it grows as a run goes on.
 _SHORTEST_S = 10.0
@@ -138,10 +199,7 @@ def greeting(summary: RunSummary) -> Text:
     sizer = f"; sizes by {settings.sizer}" if settings else ""
     if summary.learned_from:
         sizer += f", {count(summary.learned_from, 'earlier attempt')} known"
-    text = Text.assemble(
-        (name, "bold"),
-        f", run {run}: {count(whole.total, 'task')} on {summary.limits}{sizer}",
-    )
+    text = Text.assemble((name, "bold"), f", run {run}: {count(whole.total, 'task')} on {summary.limits}{sizer}")
     if whole.done:
         text.append(f"; {whole.done:,} done already")
     return text

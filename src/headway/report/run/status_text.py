@@ -9,6 +9,7 @@ from headway.journal.folder import Manager, RunFolder
 from headway.model.units import format_duration
 from headway.report.bars import bars, fitted
 from headway.report.run.ending import elsewhere, last_words
+from headway.report.run.figures import STATES
 from headway.report.run.summary import RunSummary
 from headway.report.saying import say, show
 from headway.report.words import count, harmless, moment
@@ -67,14 +68,7 @@ def _headline(summary: RunSummary, state: str, manager: Manager | None, now: flo
 
 def _counts(summary: RunSummary) -> str:
     whole = summary.whole()
-    parts = {
-        "succeeded": whole.succeeded,
-        "reused": whole.reused,
-        "running": whole.running,
-        "waiting": whole.waiting,
-        "failed": whole.failed,
-        "cut off": whole.cut_off,
-    }
+    parts = {name.replace("_", " "): getattr(whole, name) for name in STATES}
     shown = ", ".join(f"{number:,} {name}" for name, number in parts.items() if number)
     return f"{count(whole.total, 'task')}: {shown or 'none'}; {count(whole.attempts, 'attempt')}"
 

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import Literal, TypeVar
 
 from msgspec import Struct, field
 
 from headway.journal.base import Journal
+from headway.model import records
 from headway.model.outcome import Ending, Outcome
-from headway.model.records import (
-    GiveUp,
-    InputsRead,
-    Launch,
-    NodeLost,
-    Reuse,
-    RunStarted,
-    TaskEnded,
-    TasksAdded,
-    TaskWithdrawn,
-    Why,
-)
+from headway.model.records import InputsRead, Launch, RunStarted, Why
 from headway.model.task import Task
 
+Kind = TypeVar("Kind", bound=records.Record)
 State = Literal["succeeded", "reused", "failed", "cut-off", "running", "waiting"]
 
 
@@ -35,15 +26,15 @@ class Attempt(Struct, frozen=True):
     lost: str | None = None  # why the node was lost
 
 
-class Story(Struct, frozen=True):
+class Story(Struct):
     """Everything in the journal about one task."""
 
     task: Task
     run: str
     workflow: str
     sizer: str
-    state: State
-    attempts: list[Attempt]
+    state: State = "waiting"
+    attempts: list[Attempt] = field(default_factory=list)
     reused_from: str | None = None
     given_up: Why | None = None
     withdrawn: bool = False  # cancelled before it had a result
@@ -54,67 +45,60 @@ class Story(Struct, frozen=True):
 
 def tasks_of(journal: Journal) -> dict[str, Task]:
     """All tasks of the run by id."""
-    added = journal.replay(kinds=["tasks-added"])
-    return {task.id: task for record in added if isinstance(record, TasksAdded) for task in record.tasks}
+    return {task.id: task for record in _all(journal, records.TasksAdded) for task in record.tasks}
 
 
 def settings_of(journal: Journal) -> RunStarted:
     """The record of the run's start, with its settings."""
-    return next(record for record in journal.replay(kinds=["run-started"]) if isinstance(record, RunStarted))
+    return next(_all(journal, RunStarted))
+
+
+def _all(journal: Journal, kind: type[Kind]) -> Iterator[Kind]:
+    """All records of one kind."""
+    tag = str(kind.__struct_config__.tag)
+    return (record for record in journal.replay(kinds=[tag]) if isinstance(record, kind))
 
 
 def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
     """The story of `task`; `tasks` are all tasks of the run."""
     settings = settings_of(journal)
-    attempts: list[Attempt] = []
-    reused_from: str | None = None
-    given_up: Why | None = None
-    inputs: InputsRead | None = None
+    story = Story(task, settings.run, settings.name, settings.sizer)
+    attempts = story.attempts
     cancelled = False
     for record in journal.replay(task.id):
         match record:
             case Launch():
                 attempts.append(Attempt(record))
-            case TaskEnded() if attempts and attempts[-1].launch.attempt == record.outcome.attempt:
+            case records.TaskEnded() if attempts and attempts[-1].launch.attempt == record.outcome.attempt:
                 attempts[-1] = Attempt(attempts[-1].launch, record.outcome)
-            case Reuse():
-                reused_from = record.run
-            case GiveUp():
-                given_up = record.why
-            case TaskWithdrawn():
+            case records.Reuse():
+                story.reused_from = record.run
+            case records.GiveUp():
+                story.given_up = record.why
+            case records.TaskWithdrawn():
                 cancelled = True
             case InputsRead():
-                inputs = record
-    attempts = _with_losses(journal, attempts)
-    state = _state(attempts, reused_from, given_up)
-    withdrawn = cancelled and state == "waiting"  # an attempt that was running may still have finished
-    cut_off_by = _failed_ancestors(journal, task, tasks) if state == "waiting" and not withdrawn else {}
-    if withdrawn or cut_off_by:
-        state = "cut-off"
-    return Story(
-        task=task,
-        run=settings.run,
-        workflow=settings.name,
-        sizer=settings.sizer,
-        state=state,
-        attempts=attempts,
-        reused_from=reused_from,
-        given_up=given_up,
-        withdrawn=withdrawn,
-        cut_off_by=cut_off_by,
-        waits_for=_unfinished_parents(journal, task) if state == "waiting" else [],
-        inputs=inputs,
-    )
+                story.inputs = record
+    story.attempts = _with_losses(journal, attempts)
+    story.state = _state(story)
+    if story.state == "waiting":
+        story.withdrawn = cancelled  # otherwise an attempt that was running has still finished
+        story.cut_off_by = {} if cancelled else _failed_ancestors(journal, task, tasks)
+        if story.withdrawn or story.cut_off_by:
+            story.state = "cut-off"
+        else:
+            story.waits_for = _unfinished_parents(journal, task)
+    return story
 
 
-def _state(attempts: list[Attempt], reused_from: str | None, given_up: Why | None) -> State:
-    if given_up is not None:
+def _state(story: Story) -> State:
+    if story.given_up is not None:
         return "failed"
-    if reused_from is not None:
+    if story.reused_from is not None:
         return "reused"
-    if not attempts or attempts[-1].lost is not None:
+    if not story.attempts or story.attempts[-1].lost is not None:
         return "waiting"
-    last = attempts[-1].outcome
+    last = story.attempts[-1].outcome
     if last is None:
         return "running"
     return "succeeded" if last.ending is Ending.SUCCESS else "waiting"
@@ -124,7 +108,7 @@ def _with_losses(journal: Journal, attempts: list[Attempt]) -> list[Attempt]:
     """Mark attempts without an outcome as lost if a later attempt exists or their node was lost since."""
     if all(attempt.outcome for attempt in attempts):
         return attempts
-    losses = [record for record in journal.replay(kinds=["node-lost"]) if isinstance(record, NodeLost)]
+    losses = list(_all(journal, records.NodeLost))
     found = []
     for attempt in attempts:
         launch = attempt.launch
@@ -136,7 +120,7 @@ def _with_losses(journal: Journal, attempts: list[Attempt]) -> list[Attempt]:
 
 def _failed_ancestors(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> dict[str, Why]:
     """The ancestors that failed for good, nearest first."""
-    failed = {record.task: record.why for record in journal.replay(kinds=["give-up"]) if isinstance(record, GiveUp)}
+    failed = {record.task: record.why for record in _all(journal, records.GiveUp)}
     if not failed:
         return {}
     found: dict[str, Why] = {}
@@ -157,10 +141,7 @@ def _failed_ancestors(journal: Journal, task: Task, tasks: Mapping[str, Task]) -
 def _unfinished_parents(journal: Journal, task: Task) -> list[str]:
     if not task.parents:
         return []
-    done: set[str] = set()
-    for record in journal.replay(kinds=["task-ended", "reuse"]):
-        if isinstance(record, Reuse):
-            done.add(record.task)
-        elif isinstance(record, TaskEnded) and record.outcome.ending is Ending.SUCCESS:
-            done.add(record.outcome.task)
+    done = {record.task for record in _all(journal, records.Reuse)}
+    ends = (record.outcome for record in _all(journal, records.TaskEnded))
+    done |= {outcome.task for outcome in ends if outcome.ending is Ending.SUCCESS}
     return [parent for parent in task.parents if parent not in done]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from msgspec import Struct
 
 from headway.journal.base import Journal
 from headway.model import records
 from headway.model.outcome import Ending, Outcome
-from headway.model.records import Decision, Event, Launch, RunStarted, Why
+from headway.model.records import Decision, Event, Launch, RunStarted, Why, kind
 from headway.model.resources import Resources
 from headway.report.run.figures import Figures
 
@@ -29,8 +29,8 @@ class RunSummary:
     """Give it the run's records in order with `apply`; every figure is up to date after each record.
 
     The live display, the end table, `status` and `run --json` all read this summary. Memory per task is small: category
-    and parents, and more only for tasks that are running, failed, or waiting for another attempt. Outcomes are added to
-    the totals and not kept.
+    and children, and more only for tasks that are running, failed, or waiting for another attempt. Outcomes are added
+    to the totals and not kept.
     """
 
     def __init__(self) -> None:
@@ -49,44 +49,29 @@ class RunSummary:
         self.finished: str | None = None
         self.last_at = 0.0
         self._category_of: dict[str, Figures] = {}
-        self._parents: dict[str, tuple[str, ...]] = {}
-        self._children: dict[str, list[str]] | None = None  # built when the first task fails
+        self._children: defaultdict[str, list[str]] = defaultdict(list)
         self._cut_off: set[str] = set()
         self._withdrawn: set[str] = set()  # tasks that the user cancelled
         self._session_from = 0.0
         self._earlier_sessions_s = 0.0
-        self._handlers: dict[type[records.Record], Callable[[Any], None]] = {
-            records.RunStarted: self._run_started,
-            records.Resumed: self._resumed,
-            records.LimitsRead: self._limits_read,
-            records.HistoryRead: self._history_read,
-            records.TasksAdded: self._tasks_added,
-            records.TaskWithdrawn: self._task_withdrawn,
-            records.NodeUp: self._node_up,
-            records.NodeLost: self._node_lost,
-            records.Submit: self._submit,
-            records.Release: self._release,
-            records.CallsCounted: self._calls_counted,
-            records.Launch: self._launch,
-            records.TaskEnded: self._task_ended,
-            records.Reuse: self._reuse,
-            records.GiveUp: self._give_up,
-            records.UserCancel: self._user_cancel,
-            records.Finish: self._finish,
+        # A handler is named after its record: `_node_lost` handles `NodeLost`.
+        self._handlers: dict[str, Callable[[Any], None]] = {
+            tag: getattr(self, name)
+            for tag in (str(each.__struct_config__.tag) for each in get_args(Event | Decision))
+            if hasattr(self, name := f"_{tag.replace('-', '_')}")
         }
 
     @classmethod
     def of(cls, journal: Journal) -> Self:
         """The summary of all records in the journal."""
         summary = cls()
-        kinds = [str(each.__struct_config__.tag) for each in summary._handlers]  # skip decoding the others
-        for record in journal.replay(kinds=kinds):
+        for record in journal.replay(kinds=list(summary._handlers)):  # skip decoding the others
             summary.apply(record)
         return summary
 
     def apply(self, record: Event | Decision) -> None:
         """Update the figures; records of other kinds only move the time forward."""
-        handler = self._handlers.get(type(record))
+        handler = self._handlers.get(kind(record))
         if handler is not None:
             handler(record)
         self.last_at = record.at
@@ -95,10 +80,7 @@ class RunSummary:
 
     def whole(self) -> Figures:
         """The sum of all categories' figures."""
-        whole = Figures("all")
-        for figures in self.categories.values():
-            whole.add(figures)
-        return whole
+        return Figures.sum(self.categories.values())
 
     def category_of(self, task: str) -> str:
         """The task's category."""
@@ -147,9 +129,8 @@ class RunSummary:
                 figures = self.categories[task.category] = Figures(task.category)
             figures.total += 1
             self._category_of[task.id] = figures
-            self._parents[task.id] = task.parents
-            if self._children is not None:
-                self._add_child(task.id, task.parents)
+            for parent in task.parents:
+                self._children[parent].append(task.id)
             if any(parent in self.failures or parent in self._cut_off for parent in task.parents):
                 self._cut(task.id)
 
@@ -204,7 +185,7 @@ class RunSummary:
         figures.failed += 1
         last = self.troubles.pop(record.task, None)
         self.failures[record.task] = Failure(record.task, figures.name, record.why, last.attempt if last else 0)
-        self._cut_all(self._children_of_all().get(record.task, ()))
+        self._cut_all(self._children.get(record.task, ()))
 
     def _task_withdrawn(self, record: records.TaskWithdrawn) -> None:
         self._withdrawn.add(record.task)
@@ -217,12 +198,11 @@ class RunSummary:
 
     def _cut_all(self, tasks: Iterable[str]) -> None:
         """Count tasks and all their descendants as cut off."""
-        children = self._children_of_all()
         below = deque(tasks)
         while below:
             task = below.popleft()
             if self._cut(task):
-                below.extend(children.get(task, ()))
+                below.extend(self._children.get(task, ()))
 
     def _user_cancel(self, record: records.UserCancel) -> None:
         self.stopping = record.mode
@@ -237,14 +217,3 @@ class RunSummary:
         self._cut_off.add(task)
         self._category_of[task].cut_off += 1
         return True
-
-    def _children_of_all(self) -> dict[str, list[str]]:
-        if self._children is None:
-            self._children = {}
-            for task, parents in self._parents.items():
-                self._add_child(task, parents)
-        return self._children
-
-    def _add_child(self, task: str, parents: Iterable[str]) -> None:
-        for parent in parents:
-            self._children_of_all().setdefault(parent, []).append(task)

@@ -1,4 +1,4 @@
-"""Resources given and used, by category or by task: a `RunSummary` that also sums CPU time."""
+"""Resources given and used, by category or by task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from headway.model.outcome import Measured, Outcome, Usage
 from headway.model.records import Decision, Event, Launch, TaskEnded, TasksAdded
 from headway.model.resources import Resources
-from headway.report.run.figures import MEASURED, Figures
+from headway.report.run.figures import MEASURED, STATES, Figures
 from headway.report.run.summary import RunSummary
 
 By = Literal["category", "task"]
@@ -38,8 +38,6 @@ class Row(Struct):
     name: str
     category: str
     figures: Figures
-    cpu_s: float = 0.0
-    core_s: float = 0.0  # cores given x run time, over attempts whose CPU time is known
     last: Last | None = None
 
     @property
@@ -56,11 +54,6 @@ class Row(Struct):
         }
         return next((state for state, number in counts.items() if number), "reused")
 
-    @property
-    def busy(self) -> float | None:
-        """CPU time over (cores x run time): the share of the given cores that was busy."""
-        return self.cpu_s / self.core_s if self.core_s > 0 else None
-
     def asked(self, resource: str) -> float | None:
         """The amount given."""
         return self.last.given[resource] if self.last else self.figures.totals[resource].asked_mean
@@ -76,44 +69,15 @@ class Row(Struct):
         """The peak use of the last attempt, with its precision."""
         return self.last.usage.peak(resource) if self.last else None
 
-    def add(self, other: Row) -> None:
-        """Add another row's figures."""
-        self.figures.add(other.figures)
-        self.cpu_s += other.cpu_s
-        self.core_s += other.core_s
-
 
 class CategoryUsage(RunSummary):
-    """A summary that also sums CPU time by category."""
+    """A summary with a row for each category."""
 
     by: By = "category"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._busy: dict[str, tuple[float, float]] = {}  # (CPU seconds, core seconds)
-
-    def apply(self, record: Event | Decision) -> None:
-        if isinstance(record, TaskEnded):
-            launch = self.running.get(record.outcome.task)
-            if launch is not None and launch.attempt == record.outcome.attempt:
-                self._ended(launch, record.outcome)
-        super().apply(record)
-
     def rows(self) -> list[Row]:
         """One row per category, or per task, in the order of the workflow."""
-        return [self._row(figures) for figures in self.categories.values()]
-
-    def _row(self, figures: Figures) -> Row:
-        return Row(figures.name, figures.name, figures, *self._busy.get(figures.name, ()))
-
-    def _ended(self, launch: Launch, outcome: Outcome) -> None:
-        if outcome.usage.cpu_s is None:
-            return
-        wall = outcome.usage.wall_s
-        run_s = wall.value if wall else max(0.0, outcome.ended_at - outcome.started_at)
-        name = self.category_of(outcome.task)
-        cpu_s, core_s = self._busy.get(name, (0.0, 0.0))
-        self._busy[name] = cpu_s + outcome.usage.cpu_s.value, core_s + launch.resources.cores * run_s
+        return [Row(figures.name, figures.name, figures) for figures in self.categories.values()]
 
 
 class TaskUsage(CategoryUsage):
@@ -132,25 +96,21 @@ class TaskUsage(CategoryUsage):
             record = TasksAdded(record.at, [structs.replace(task, category=task.id) for task in record.tasks])
         elif isinstance(record, Launch):
             self._last[record.task] = Last(record.attempt, record.resources)
+        elif isinstance(record, TaskEnded):
+            launch = self.running.get(record.outcome.task)
+            if launch is not None and launch.attempt == record.outcome.attempt:
+                # Outputs are many, and not needed here.
+                self._last[launch.task].outcome = structs.replace(record.outcome, outputs={})
         super().apply(record)
 
-    def _row(self, figures: Figures) -> Row:
-        row = super()._row(figures)
-        row.category = self._real_category[row.name]
-        row.last = self._last.get(row.name)
-        return row
-
-    def _ended(self, launch: Launch, outcome: Outcome) -> None:
-        super()._ended(launch, outcome)
-        self._last[outcome.task].outcome = structs.replace(outcome, outputs={})  # large, and not needed here
+    def rows(self) -> list[Row]:
+        category, last = self._real_category, self._last
+        return [Row(name, category[name], figures, last.get(name)) for name, figures in self.categories.items()]
 
 
 def total_of(rows: list[Row]) -> Row:
     """The sum of all rows; asked and used are means."""
-    total = Row("all", "", Figures("all"))
-    for row in rows:
-        total.add(row)
-    return total
+    return Row("all", "", Figures.sum(row.figures for row in rows))
 
 
 def flat(row: Row, by: By) -> dict[str, Any]:
@@ -167,17 +127,16 @@ def flat(row: Row, by: By) -> dict[str, Any]:
             "last_ending": str(outcome.ending) if outcome else None,
             "last_run_time_s": last.usage.wall_s.value if last and last.usage.wall_s else None,
         }
-    counts = ("succeeded", "reused", "running", "waiting", "failed", "cut_off")
     answer = {
         **names,
         "tasks": figures.total,
-        **{name: getattr(figures, name) for name in counts if by == "category"},
+        **{name: getattr(figures, name) for name in STATES if by == "category"},
         "attempts": figures.attempts,
         "attempts_lost": figures.lost,
         "run_time_s": figures.run_s,
-        "cpu_time_s": row.cpu_s,
-        "core_time_s": row.core_s,
-        "cores_busy": row.busy,
+        "cpu_time_s": figures.cpu_s,
+        "core_time_s": figures.core_s,
+        "cores_busy": figures.busy,
     }
     for resource in MEASURED:
         short = resource.removesuffix("_bytes")
@@ -186,7 +145,7 @@ def flat(row: Row, by: By) -> dict[str, Any]:
         answer |= {
             f"{short}_asked{unit}": row.asked(resource),
             f"{short}_used{unit}": row.used(resource),
-            f"{short}_most{unit}": totals.used_max if totals.used_count else None,
+            f"{short}_most{unit}": totals.most,
             f"{short}_wasted_{'byte' if unit else 'core'}_s": totals.wasted,
             f"{short}_awe": totals.awe,
         }

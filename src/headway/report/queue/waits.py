@@ -1,17 +1,67 @@
-"""The HTML page on the accuracy of wait models: figures and a reliability diagram."""
+"""The accuracy of wait models: a table for the terminal, and an HTML page with a reliability diagram."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from html import escape
+from itertools import cycle
 
 from msgspec import Struct
+from rich.text import Text
 
+from headway.model.units import format_duration
 from headway.model.wait_score import WaitScore
 from headway.report.charts import LEFT, label, svg
-from headway.report.page_style import grouped_table, legend, page_of, quiet_paragraph, table
-from headway.report.queue.waits_table import ModelScores, lasting, ratio, waits_headline
+from headway.report.columns import Field, table_lines
+from headway.report.page_style import fields_table, legend, page_of, quiet_paragraph
 from headway.report.words import count, harmless, share
+
+
+class ModelScores(Struct, frozen=True):
+    """A model's scores on the jobs that the scheduler's plan makes wait, and on all jobs."""
+
+    to_wait: WaitScore
+    all: WaitScore
+
+
+def waits_table(scored: Sequence[ModelScores], width: int) -> list[Text]:
+    """One line per model."""
+    fields = [
+        Field("mean error", "absolute", lambda row: lasting(row.to_wait.absolute_error_s), 90),
+        Field("mean error", "of plan's", lambda row: ratio(row.to_wait.to_plan), 85),
+        Field("mean error", "signed", lambda row: lasting(row.to_wait.error_s), 30),
+        Field("within", "50%", lambda row: share(row.to_wait.covered["0.5"]), 60),
+        Field("within", "90%", lambda row: share(row.to_wait.covered["0.9"]), 80),
+        Field("within", "95%", lambda row: share(row.to_wait.covered["0.95"]), 70),
+        Field("", "pinball", lambda row: lasting(row.to_wait.mean_pinball_s), 52),
+        Field("all jobs", "error", lambda row: lasting(row.all.absolute_error_s), 25),
+        Field("all jobs", "90%", lambda row: share(row.all.covered["0.9"]), 20),
+    ]
+    return table_lines("model", [row.to_wait.name for row in scored], scored, fields, width, total=False)
+
+
+def waits_headline(scored: Sequence[ModelScores]) -> str:
+    """One sentence: the model with the smallest error, and how it compares with the scheduler's own plan."""
+    best = min((row.to_wait for row in scored), key=lambda each: each.absolute_error_s)
+    words = f"{best.name} has the smallest error: {lasting(best.absolute_error_s)} on average"
+    if best.to_plan is not None and best.to_plan != 1:
+        words += f", {ratio(best.to_plan)} times the error of the scheduler's own plan"
+    jobs = f"{count(best.jobs, 'job')} that the plan made wait"
+    return f"{words}; {jobs} waited {lasting(best.mean_wait_s)} on average"
+
+
+def lasting(seconds: float) -> str:
+    """A duration that may be negative: `0 s`, `1h 32m`, `-5m 10s`."""
+    if abs(seconds) < 0.05:
+        return "0 s"
+    return f"-{format_duration(-seconds)}" if seconds < 0 else format_duration(seconds)
+
+
+def ratio(value: float | None) -> str:
+    """`0.48`; a dash for None."""
+    return "-" if value is None else f"{value:.2f}"
+
 
 COLOURS = ("#2f6fb5", "#8c959f", "#2f7d4f", "#e8762d", "#9b7fd1", "#c94f7c", "#b08800", "#3aa6a6")
 _SIDE, _TOP, _BOTTOM, _RIGHT = 420.0, 12.0, 44.0, 24.0  # pixels
@@ -62,9 +112,10 @@ class WaitsPage(Struct, frozen=True):
             "line predictions are calibrated; above it they are too cautious, below it too optimistic."
         )
         names = [each.name for each in to_wait]
-        yield legend(zip(names, _colours(names), strict=True))
+        yield legend(zip(names, cycle(COLOURS), strict=False))
         yield f'<figure><div class="wide">{reliability_chart(to_wait)}</div></figure>'
-        yield f"<details><summary>figures</summary>{_coverage(to_wait)}</details>"
+        figures = fields_table("model", names, to_wait, _quantiles("", list(to_wait[0].covered)))
+        yield f"<details><summary>figures</summary>{figures}</details>"
         yield "<h2>All jobs</h2>"
         yield quiet_paragraph("Includes jobs that could start at once, which the scheduler's own plan knows exactly.")
         yield _table([row.all for row in self.scored])
@@ -88,7 +139,7 @@ def reliability_chart(scored: Sequence[WaitScore]) -> str:
     parts.append(label(x(0.5), y(0) + 36, "predicted quantile"))
     parts.append(label(14, y(0.5), "share of waits within it", turned=True))
     parts.append(f'<path class="right" d="M{x(0):.1f} {y(0):.1f}L{x(1):.1f} {y(1):.1f}"/>')
-    for each, colour in zip(scored, _colours([each.name for each in scored]), strict=True):
+    for each, colour in zip(scored, cycle(COLOURS), strict=False):
         points = [(float(at), covered) for at, covered in each.covered.items()]
         line = "L".join(f"{x(at):.1f} {y(covered):.1f}" for at, covered in points)
         parts.append(f'<path d="M{line}" fill="none" stroke="{colour}" stroke-width="2" stroke-opacity=".85"/>')
@@ -101,37 +152,23 @@ def reliability_chart(scored: Sequence[WaitScore]) -> str:
     return svg("Reliability", LEFT + _SIDE + _RIGHT, _TOP + _SIDE + _BOTTOM, "".join(parts))
 
 
-def _colours(names: Sequence[str]) -> list[str]:
-    return [COLOURS[place % len(COLOURS)] for place in range(len(names))]
-
-
 def _table(scored: Sequence[WaitScore]) -> str:
-    shares = [at for at in _SHOWN if at in scored[0].covered]
-    heads = [("", "model"), ("", "jobs"), ("", "mean wait")]
-    heads += [("mean error", title) for title in ("absolute", "of the plan's", "signed")]
-    heads += [*(("waits within", _quantile(at)) for at in shares), ("", "pinball")]
-    rows = (
-        [
-            escape(each.name),
-            f"{each.jobs:,}",
-            lasting(each.mean_wait_s),
-            lasting(each.absolute_error_s),
-            ratio(each.to_plan),
-            lasting(each.error_s),
-            *(share(each.covered[at]) for at in shares),
-            lasting(each.mean_pinball_s),
-        ]
-        for each in scored
-    )
-    return grouped_table(heads, rows)
+    fields = [
+        Field("", "jobs", lambda row: f"{row.jobs:,}"),
+        Field("", "mean wait", lambda row: lasting(row.mean_wait_s)),
+        Field("mean error", "absolute", lambda row: lasting(row.absolute_error_s)),
+        Field("mean error", "of the plan's", lambda row: ratio(row.to_plan)),
+        Field("mean error", "signed", lambda row: lasting(row.error_s)),
+        *_quantiles("waits within", [at for at in _SHOWN if at in scored[0].covered]),
+        Field("", "pinball", lambda row: lasting(row.mean_pinball_s)),
+    ]
+    return fields_table("model", [each.name for each in scored], scored, fields)
 
 
-def _coverage(scored: Sequence[WaitScore]) -> str:
-    """The figures of the reliability diagram."""
-    shares = list(scored[0].covered)
-    rows = ([escape(each.name), *(share(each.covered[at]) for at in shares)] for each in scored)
-    return table(["model", *(_quantile(at) for at in shares)], rows)
+def _quantiles(group: str, shares: Sequence[str]) -> list[Field]:
+    """A column for each quantile: the share of waits within it."""
+    return [Field(group, f"{float(at):.0%}", partial(_within, at)) for at in shares]
 
 
-def _quantile(at: str) -> str:
-    return f"{float(at):.0%}"
+def _within(at: str, row: WaitScore) -> str:
+    return share(row.covered[at])
