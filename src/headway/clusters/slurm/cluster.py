@@ -19,11 +19,10 @@ from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.job_lookup import JobLookup
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.pace import Paced
-from headway.clusters.slurm.polling import OwnJobs
 from headway.clusters.slurm.probes import corrected, default_shapes, probe
 from headway.clusters.slurm.queue_reading import twin_of
 from headway.clusters.slurm.site import SlurmSite
-from headway.clusters.slurm.states import phase_of
+from headway.clusters.slurm.squeue import own_jobs
 from headway.clusters.slurm.submitting import Submitter
 from headway.clusters.slurm.tracking import claimed_by, is_closed
 from headway.model.errors import SiteError
@@ -57,7 +56,7 @@ class SlurmCluster(Cluster):
         self._options = options
         self._commands = Commands(options.timeout_s)
         self._site = SlurmSite(self._commands, options, clock)
-        self._own_jobs = Paced(OwnJobs(self._commands, os.getuid()), options.interval_s)
+        self._own_jobs = Paced(lambda: own_jobs(self._commands, os.getuid()), options.interval_s)
         self._canceller = Canceller(self._commands)
         # A job is known by its folder, so the folder needs one name.
         folder = jobs.folder.resolve()
@@ -152,8 +151,7 @@ class SlurmCluster(Cluster):
         return {
             tag
             for tag in tags
-            if news[tag].phase is not JobPhase.ENDED
-            or any(phase_of(job.state) in _LIVE for job in self._lookup.of_this_run(tag, look))
+            if news[tag].phase is not JobPhase.ENDED or any(job.is_live for job in self._lookup.of_this_run(tag, look))
         }
 
     def _was_sent(self, tag: str) -> bool:

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from headway.clusters.slurm.commands import Commands, why_no_login_node
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.polling import OwnJobs
 from headway.clusters.slurm.probes import Agreement, agreement, probe
 from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.site_reading import Configuration
+from headway.clusters.slurm.squeue import own_jobs
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
 from headway.model.units import format_duration
@@ -47,13 +47,11 @@ def diagnose(options: SlurmOptions) -> Iterator[Finding]:
 
 
 def _reading(commands: Commands, configuration: Configuration) -> Iterator[Finding]:
-    own = OwnJobs(commands, os.getuid())
-    look = own()
+    look = own_jobs(commands, os.getuid())
     if look is None:
         yield Finding("fail", "polling", "squeue's answer cannot be read")
     else:
-        form = "as JSON" if own.uses_json else "as formatted output"
-        yield Finding("ok", "polling", f"squeue {form}; {look.live()} jobs of yours wait or run")
+        yield Finding("ok", "polling", f"squeue answers; {look.live()} jobs of yours wait or run")
     if configuration.keeps_accounts:
         yield Finding("ok", "accounting", "slurmdbd: sacct tells how jobs ended")
     else:

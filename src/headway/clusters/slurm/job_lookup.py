@@ -7,14 +7,13 @@ import time
 from msgspec import structs
 
 from headway.clusters.news import JobNews
-from headway.clusters.slurm.accounting import AccountedJob, Accounts
+from headway.clusters.slurm.accounting import Accounts
 from headway.clusters.slurm.cancelling import Canceller
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.marks import Asked, JobFolder
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.polling import Look
-from headway.clusters.slurm.seen_job import SeenJob
 from headway.clusters.slurm.site import SlurmSite
+from headway.clusters.slurm.squeue import Look, SeenJob
 from headway.clusters.slurm.submitting import Submitter
 from headway.clusters.slurm.tracking import Tracker, claimed_by, duplicates, is_closed, ours
 from headway.model.job import JobPhase
@@ -154,7 +153,7 @@ class JobLookup:
         message = "Slurm has forgotten it, and does not say how it ended"
         return structs.replace(known, phase=JobPhase.ENDED, ending=Ending.NODE_LOST, message=message)
 
-    def _accounted(self, accounts: Accounts, wanted: list[str]) -> list[AccountedJob] | None:
+    def _accounted(self, accounts: Accounts, wanted: list[str]) -> list[SeenJob] | None:
         """Ask accounting: an empty answer where there is no accounting, None if it does not answer now."""
         configuration = self._site.configuration()
         if configuration is None:

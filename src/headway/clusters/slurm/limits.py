@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.seen_job import limit_of
 from headway.clusters.slurm.site_reading import Node, Partition
+from headway.clusters.slurm.squeue import limit_of
 from headway.model.errors import InputError
 from headway.model.resources import Resources
 from headway.model.units import format_bytes, format_duration

@@ -14,9 +14,7 @@ from headway.clusters.slurm.limits import UserLimits, read_user_limits
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.pace import Paced
 from headway.clusters.slurm.partitions import choose, home_limits, usable
-from headway.clusters.slurm.polling import everybody
 from headway.clusters.slurm.queue_reading import Reading
-from headway.clusters.slurm.seen_job import SeenJob
 from headway.clusters.slurm.site_reading import (
     Configuration,
     Partition,
@@ -25,6 +23,7 @@ from headway.clusters.slurm.site_reading import (
     read_nodes,
     read_partition_lines,
 )
+from headway.clusters.slurm.squeue import SeenJob, everybody
 from headway.model.errors import SiteError
 from headway.model.resources import Resources
 

@@ -13,9 +13,9 @@ from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.marks import SCRIPT, Asked, JobFolder
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.pace import Paced
-from headway.clusters.slurm.polling import Look
 from headway.clusters.slurm.script import check_tag, job_script
 from headway.clusters.slurm.site import SlurmSite, UnreachableError
+from headway.clusters.slurm.squeue import Look
 from headway.clusters.slurm.submission import Reply, sbatch_arguments, send
 from headway.model.errors import SiteError
 from headway.model.resources import Resources

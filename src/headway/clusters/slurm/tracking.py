@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from headway.clusters.news import JobNews
-from headway.clusters.slurm.accounting import AccountedJob
 from headway.clusters.slurm.hostlist import expand
 from headway.clusters.slurm.marks import CANCELLED, ENDED, STARTED, Asked, JobFolder, Mark
-from headway.clusters.slurm.seen_job import SeenJob
-from headway.clusters.slurm.states import Evidence, ending_of, phase_of
+from headway.clusters.slurm.squeue import SeenJob
+from headway.clusters.slurm.states import ending_of
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
 
@@ -30,7 +29,7 @@ def ours(folder: JobFolder, asked: Asked, jobs: Sequence[SeenJob]) -> SeenJob | 
 
     If a job is listed twice, the less final state wins; the next look corrects it.
     """
-    ranked = sorted(jobs, key=lambda job: (job.job_id, _ORDER[phase_of(job.state)]))
+    ranked = sorted(jobs, key=lambda job: (job.job_id, _ORDER[job.phase]))
     for wanted in (claimed_by(folder), asked.job_id):
         found = next((job for job in ranked if job.job_id == wanted), None)
         if found is not None:
@@ -42,7 +41,7 @@ def ours(folder: JobFolder, asked: Asked, jobs: Sequence[SeenJob]) -> SeenJob | 
 
 def duplicates(asked: Asked, jobs: Iterable[SeenJob]) -> set[int]:
     """The ids of live jobs with a tag's name that should not exist: duplicates, or all if the tag was cancelled."""
-    live = {job.job_id for job in jobs if phase_of(job.state) in (JobPhase.PENDING, JobPhase.RUNNING)}
+    live = {job.job_id for job in jobs if job.is_live}
     return live - ({asked.job_id} if not asked.cancelled else set())
 
 
@@ -86,12 +85,10 @@ class Tracker:
 
     def by_queue(self, folder: JobFolder, asked: Asked, job: SeenJob) -> JobNews:
         """What the queue says of a job, corrected by the job's marks."""
-        phase = phase_of(job.state)
+        phase = job.phase
         ended = phase is JobPhase.ENDED
-        ending, message = self._ending(folder, asked, job.state, job.reason, job) if ended else (None, "")
-        if (
-            ending is Ending.SUCCESS and asked.cancelled and is_closed(folder)
-        ):  # its folder was closed before it started
+        ending, message = self._ending(folder, asked, job) if ended else (None, "")
+        if ending is Ending.SUCCESS and asked.cancelled and is_closed(folder):  # closed before it started
             ending, message = Ending.CANCELLED, "it was cancelled by Headway"
         if phase is JobPhase.PENDING and job.reason not in ("", "None"):
             message = f"it waits: {job.reason}"
@@ -110,31 +107,23 @@ class Tracker:
         )
         return self.by_marks(folder, news)
 
-    def by_accounts(self, folder: JobFolder, asked: Asked, kept: AccountedJob) -> JobNews:
+    def by_accounts(self, folder: JobFolder, asked: Asked, job: SeenJob) -> JobNews:
         """What accounting says of a job that the queue does not show. If it says "running", that may be out of date."""
-        if phase_of(kept.state) is not JobPhase.ENDED:
-            return self.by_marks(folder, JobNews(JobPhase.UNKNOWN, kept.job_id, message="the queue does not show it"))
-        ending, message = self._ending(folder, asked, kept.state, kept.reason, kept)
+        if job.phase is not JobPhase.ENDED:
+            return self.by_marks(folder, JobNews(JobPhase.UNKNOWN, job.job_id, message="the queue does not show it"))
+        ending, message = self._ending(folder, asked, job)
         news = JobNews(
-            JobPhase.ENDED, kept.job_id, kept.started_at, kept.nodes, kept.ended_at, ending, message,
-            submitted_at=kept.submitted_at,
+            JobPhase.ENDED, job.job_id, job.started_at, job.node_names, job.ended_at, ending, message,
+            submitted_at=job.submitted_at,
         )  # fmt: skip
         return self.by_marks(folder, news)
 
-    def _ending(
-        self, folder: JobFolder, asked: Asked, state: str, reason: str, job: SeenJob | AccountedJob
-    ) -> tuple[Ending, str]:
+    def _ending(self, folder: JobFolder, asked: Asked, job: SeenJob) -> tuple[Ending, str]:
         return ending_of(
-            Evidence(
-                state,
-                reason,
-                job.exit,
-                job.derived_exit,
-                asked.cancelled,
-                job.cancelled_by if isinstance(job, AccountedJob) else "",
-                self.kills_for_memory,
-                folder.log_tells_of_memory(job.job_id),
-            )
+            job,
+            cancelled_by_us=asked.cancelled,
+            kills_for_memory=self.kills_for_memory,
+            log_tells_of_memory=folder.log_tells_of_memory(job.job_id),
         )
 
     @staticmethod
