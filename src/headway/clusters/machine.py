@@ -15,11 +15,15 @@ _NO_LIMIT = 2**60  # cgroup v1 writes "no limit" as a huge number
 
 def machine(directory: Path) -> Resources:
     """This machine's resources, with the free disk of the file system that holds `directory`."""
+    return Resources(cores=_cores(), memory_bytes=_memory_bytes(), disk_bytes=free_disk_bytes(directory))
+
+
+def free_disk_bytes(directory: Path) -> int:
+    """The free disk of the file system that holds `directory`."""
     try:
-        free_bytes = shutil.disk_usage(directory).free
+        return shutil.disk_usage(directory).free
     except OSError as error:
         raise SiteError(f"cannot tell how much disk is free: {error.strerror}", where=str(directory)) from error
-    return Resources(cores=_cores(), memory_bytes=_memory_bytes(), disk_bytes=free_bytes)
 
 
 def part_of(whole: Resources, stated: Mapping[str, float], *, lenient: bool = False) -> Resources:

@@ -13,10 +13,10 @@ from headway.model.errors import SiteError
 from headway.model.resources import Resources
 
 SCRIPT = "script.sh"
-CLAIM = "claim"  # a symbolic link to the id of the one job that may run: creating a link is atomic
+CLAIM = "claim"  # a symbolic link to the id of the one job that may run, or to `cancelled`: making a link is atomic
 STARTED = "started-"  # followed by Slurm's count of restarts
 ENDED = "ended-"
-CANCELLED = "cancelled"
+_CANCELLED = "cancelled"
 _ASKED = "asked.json"
 _LAST_BYTES = 65536
 _TOO_MUCH = re.compile(rb"slurmstepd[^\n]*exceeded memory limit")
@@ -83,22 +83,29 @@ class JobFolder:
         except OSError as error:
             raise SiteError(f"cannot write {name}: {error.strerror}", where=str(self.path)) from error
 
-    def claimant(self) -> str | None:
-        """The id of the job that may run, or `cancelled` if none may any more."""
+    def claimed_by(self) -> int | None:
+        """The id of the job that has claimed the folder, if one has."""
+        claimant = self._claimant()
+        return int(claimant) if claimant.isdecimal() else None
+
+    def is_closed(self) -> bool:
+        """Whether no job of this folder has ever worked or ever will."""
+        return self._claimant() == _CANCELLED
+
+    def _claimant(self) -> str:
         try:
             return os.readlink(self.path / CLAIM)
         except OSError:
-            return None
+            return ""
 
-    def close(self) -> bool:
-        """Let no job of this tag start to work any more; return whether none ever has."""
+    def close(self) -> None:
+        """Let no job of this tag start to work any more."""
         try:
-            os.symlink(CANCELLED, self.path / CLAIM)
+            os.symlink(_CANCELLED, self.path / CLAIM)
         except FileExistsError:
-            return self.claimant() == CANCELLED
+            return
         except OSError as error:
             raise SiteError(f"cannot close a job's folder: {error.strerror}", where=str(self.path)) from error
-        return True
 
     def log_tells_of_memory(self, job_id: int) -> bool:
         """Whether Slurm wrote to the end of a job's log that a step exceeded its memory."""
@@ -113,15 +120,8 @@ class JobFolder:
         """Read the mark of this kind from the latest round."""
         try:
             rounds = [name.removeprefix(kind) for name in os.listdir(self.path) if name.startswith(kind)]
-        except OSError:
+            latest = max(int(text) for text in rounds if text.isdecimal())
+            found = _MARK.fullmatch((self.path / f"{kind}{latest}").read_text(errors="replace").strip())
+        except (OSError, ValueError):  # ValueError: there is none
             return None
-        latest = max((int(text) for text in rounds if text.isdecimal()), default=None)
-        return None if latest is None else self._mark(kind, latest)
-
-    def _mark(self, kind: str, restarts: int) -> Mark | None:
-        try:
-            text = (self.path / f"{kind}{restarts}").read_text(errors="replace")
-        except OSError:
-            return None
-        found = _MARK.fullmatch(text.strip())
-        return Mark(int(found[1]), restarts, float(found[2]), found[3]) if found else None
+        return Mark(int(found[1]), latest, float(found[2]), found[3]) if found else None
