@@ -8,12 +8,16 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from headway.model.errors import SiteError
 from headway.workers.trees import spawner
+from headway.workers.trees.processes import MARKER
+
+if TYPE_CHECKING:
+    from headway.workers.trees.tree import Tree
 
 _START_TIMEOUT_S = 60.0  # for a Python that is not cached, on a slow shared file system
 
@@ -30,25 +34,12 @@ class LeaderEnd(NamedTuple):
     alone: bool  # it never waited for a child
 
 
-class Launched(Protocol):
-    """Receives the replies to one request. The last one is either `failed` or `ended`."""
-
-    def started(self, pid: int, at_s: float) -> None:
-        """The first process was forked; its exec may still fail."""
-
-    def failed(self, reason: str) -> None:
-        """The command could not be executed."""
-
-    def ended(self, end: LeaderEnd) -> None:
-        """The first process ended and was reaped."""
-
-
 class Launcher(asyncio.Protocol):
     """One spawner process. If it dies, `on_lost` is called once, and a new Launcher is needed."""
 
     def __init__(self, on_lost: Callable[[], None]) -> None:
         self._on_lost = on_lost
-        self._waiting: dict[int, Launched] = {}
+        self._waiting: dict[int, Tree] = {}
         self._last_token = 0
         self._received = bytearray()
         self._closing = False
@@ -59,13 +50,8 @@ class Launcher(asyncio.Protocol):
         self.floor_bytes = 0  # `ru_maxrss` of a command that uses no memory of its own
         self.lost = False
 
-    @property
-    def pid(self) -> int:
-        """The spawner's process id; known after `spawn`."""
-        return self._process.pid
-
-    def spawn(self) -> None:
-        """Start the spawner."""
+    def spawn(self) -> int:
+        """Start the spawner; return its process id."""
         self._socket, theirs = socket.socketpair()
         with theirs:
             script = str(Path(spawner.__file__).resolve())
@@ -78,6 +64,7 @@ class Launcher(asyncio.Protocol):
                 start_new_session=True,  # so that Ctrl-C at the supervisor's terminal does not end it
             )
         _log.debug("started the spawner as process %d", self._process.pid)
+        return self._process.pid
 
     async def connect(self) -> None:
         """Wait until the spawner answers."""
@@ -92,29 +79,19 @@ class Launcher(asyncio.Protocol):
             self._process.wait()
             raise
 
-    def launch(
-        self,
-        launched: Launched,
-        *,
-        argv: Sequence[str],
-        environment: Mapping[str, str],
-        directory: str,
-        stdout: str,
-        stderr: str,
-        procs_files: Sequence[str],
-    ) -> None:
-        """Ask the spawner to start a command; `launched` gets the replies."""
+    def launch(self, tree: Tree) -> None:
+        """Ask the spawner to start a tree's command; the tree gets `started`, and at last `failed` or `ended`."""
         self._last_token += 1
-        self._waiting[self._last_token] = launched
-        encode = os.fsencode
+        self._waiting[self._last_token] = tree
+        encode, spec = os.fsencode, tree.spec
         request: spawner.Request = (
             self._last_token,
-            [encode(argument) for argument in argv],
-            {encode(name): encode(value) for name, value in environment.items()},
-            encode(os.path.abspath(directory)),  # the spawner's working directory is /
-            encode(os.path.abspath(stdout)),
-            encode(os.path.abspath(stderr)),
-            [encode(path) for path in procs_files],
+            [encode(argument) for argument in spec.argv],
+            {encode(name): encode(value) for name, value in (spec.environment | {MARKER: spec.key}).items()},
+            encode(os.path.abspath(spec.directory)),  # the spawner's working directory is /
+            encode(os.path.abspath(spec.stdout)),
+            encode(os.path.abspath(spec.stderr)),
+            [encode(path) for path in tree.group.procs_files],
         )
         self._transport.write(spawner.pack(request))
 

@@ -34,7 +34,7 @@ class Rounds:
         self.disks = SlowMeasurements(self._pool, least_interval_s=_DISK_INTERVAL_S)
         self.trees: dict[str, Tree] = {}
         self.spawner_pid = 0
-        self._orphans = Orphans()
+        self.orphans = Orphans()
         self._unremoved: list[Group] = []
         self._timer: asyncio.TimerHandle | None = None
         self._interval_s = _SHORTEST_S
@@ -43,7 +43,7 @@ class Rounds:
         """Set the timer to the earliest time at which a tree is due, or an orphan may have to be reaped."""
         due_s = min((tree.due_s for tree in self.trees.values()), default=math.inf)
         if due_s == math.inf:
-            if not self._orphans.left:
+            if not self.orphans.left:
                 return
             due_s = self._loop.time() + self._interval_s
         if self._timer is not None:
@@ -54,12 +54,7 @@ class Rounds:
 
     def collect_orphans(self) -> None:
         """Assign every orphan to its tree and reap the dead ones."""
-        self._orphans.collect(self.trees.values(), self.spawner_pid)
-
-    @property
-    def has_all_orphans(self) -> bool:
-        """Whether the last `collect_orphans` has found all orphans."""
-        return self._orphans.seen_all
+        self.orphans.collect(self.trees.values(), self.spawner_pid)
 
     def finished(self, tree: Tree, *, removed: bool) -> None:
         """Drop a tree whose last process has ended; its group is removed later if it is not `removed` yet."""
@@ -76,7 +71,7 @@ class Rounds:
             tree.stop(Ending.CANCELLED, now_s, at_once=True)
         await asyncio.gather(*waiting)
         self.collect_orphans()
-        while self._orphans.left or not self._remove_groups():
+        while self.orphans.left or not self._remove_groups():
             await asyncio.sleep(0.005)
             self.collect_orphans()
         if self._timer is not None:

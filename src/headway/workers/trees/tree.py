@@ -8,17 +8,22 @@ import math
 import os
 import time
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from headway.model.outcome import Ending, Usage
-from headway.workers.trees.command import CommandSpec
+from headway.model.resources import Resources
 from headway.workers.trees.disk import directory_bytes
 from headway.workers.trees.group import Group, Sample, Totals
 from headway.workers.trees.launcher import LeaderEnd
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.orphans import ReapedProcess
 from headway.workers.trees.processes import ChildrenOf, children_lookup, proportional_bytes
-from headway.workers.trees.slow_measurements import SlowMeasurements
+from headway.workers.trees.slow_measurements import SlowMeasurement
+
+if TYPE_CHECKING:
+    from headway.workers.trees.rounds import Rounds
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _FIRST_SAMPLE_S = 0.1
@@ -30,24 +35,30 @@ _SHORT_PAUSE_S, _LONG_PAUSE_S = 0.005, 0.1  # between two samples of a tree that
 _log = logging.getLogger(__name__)
 
 
-class Keeper(Protocol):
-    """The owner of all trees; `Rounds` implements it."""
+class CommandSpec(Struct, frozen=True):
+    """A command to run."""
 
-    sharing: SlowMeasurements
-    disks: SlowMeasurements
+    key: str  # unique, e.g. "r1/count[aa]/2"; its processes have HEADWAY_ATTEMPT=<key> in their environment
+    argv: list[str]
+    environment: dict[str, str]  # added to this process's own
+    directory: str  # its working directory
+    stdout: str  # files, overwritten; stdin is /dev/null
+    stderr: str
+    limits: Resources  # memory_bytes and disk_bytes 0: no limit; walltime_s None: no limit; cores are not enforced
+    measured_directory: str | None = None  # the directory that its disk limit applies to
+    grace_s: float = 5.0  # between SIGTERM and SIGKILL
 
-    def wake(self) -> None:
-        """Reset the timer: a tree's `due_s` has changed."""
 
-    def collect_orphans(self) -> None:
-        """Assign every orphan to its tree."""
+class CommandEnd(Struct, frozen=True):
+    """How a command ended. Times are seconds since the epoch."""
 
-    @property
-    def has_all_orphans(self) -> bool:
-        """Whether the last `collect_orphans` has found all orphans."""
-
-    def finished(self, tree: Tree, *, removed: bool) -> None:
-        """Drop a tree whose last process has ended; its group is removed later if it is not `removed` yet."""
+    started_at: float
+    ended_at: float
+    usage: Usage
+    exit_code: int | None = None
+    signal: int | None = None
+    stopped_for: Ending | None = None  # MEMORY, TIME, DISK or CANCELLED, however its processes reacted
+    launch_error: str = ""  # why it could not be started
 
 
 class Tree:
@@ -57,7 +68,7 @@ class Tree:
     stopped; what they use still counts. Times are monotonic seconds.
     """
 
-    def __init__(self, spec: CommandSpec, group: Group, meter: Meter, keeper: Keeper) -> None:
+    def __init__(self, spec: CommandSpec, group: Group, meter: Meter, rounds: Rounds) -> None:
         self.spec = spec
         self.group = group
         self.requested_ticks = time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_S
@@ -69,7 +80,7 @@ class Tree:
         self.stopped_for: Ending | None = None
         self.started_s = self.ended_s = 0.0
         self._meter = meter
-        self._keeper = keeper
+        self._rounds = rounds
         self._grace_s = spec.grace_s
         self._deadline_s = math.inf
         self._stopping_s: float | None = None  # since when it is being stopped
@@ -78,8 +89,8 @@ class Tree:
         self._killing = False
         self._without_leader = False  # the first process has ended, or was never started
         self._totals = Totals()
-        self._sharing = keeper.sharing.new(self._see_shared)
-        self._disk = keeper.disks.new(self._see_disk)
+        self._sharing = SlowMeasurement(rounds.sharing, self._see_shared)
+        self._disk = SlowMeasurement(rounds.disks, self._see_disk)
 
     # Replies of the spawner
 
@@ -149,14 +160,25 @@ class Tree:
 
     # The end
 
-    def usage(self, disk_bytes: int | None) -> Usage:
-        """Return what the tree used, given the final size of its directory; empty if it was never started."""
-        if self.launch_error:
-            return Usage(method=self.group.method)
-        if disk_bytes is not None:
-            self._meter.add_disk(disk_bytes)
-        limit_bytes = self.spec.limits.memory_bytes
-        return self._meter.usage(self.started_s, self.ended_s, self._totals, self.stopped_for, limit_bytes)
+    def end(self, disk_bytes: int | None) -> CommandEnd:
+        """Return how the command ended and what it used, given the final size of its directory."""
+        usage = Usage(method=self.group.method)  # empty if it was never started
+        if not self.launch_error:
+            if disk_bytes is not None:
+                self._meter.add_disk(disk_bytes)
+            limit_bytes = self.spec.limits.memory_bytes
+            usage = self._meter.usage(self.started_s, self.ended_s, self._totals, self.stopped_for, limit_bytes)
+        started_at = time.time() - (time.monotonic() - self.started_s)
+        status = self.status
+        return CommandEnd(
+            started_at=started_at,
+            ended_at=started_at + (self.ended_s - self.started_s),
+            usage=usage,
+            exit_code=os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else None,
+            signal=os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None,
+            stopped_for=self.stopped_for,
+            launch_error=self.launch_error,
+        )
 
     def _measure_slowly(self, now_s: float, sample: Sample) -> None:
         if self.spec.measured_directory is not None and self._stopping_s is None:
@@ -206,14 +228,14 @@ class Tree:
     def _leader_ended(self) -> None:
         self._without_leader = True
         self.group.set_leader(None)
-        self._keeper.collect_orphans()
+        self._rounds.collect_orphans()
         if self._is_empty(children_lookup()):
             self._finish()
         else:
             self._stop_the_rest()
 
     def _is_empty(self, children_of: ChildrenOf) -> bool:
-        return self._keeper.has_all_orphans and self.group.is_empty(children_of)
+        return self._rounds.orphans.seen_all and self.group.is_empty(children_of)
 
     def _stop_the_rest(self) -> None:
         """Stop the processes that are left after the end of the first one."""
@@ -225,7 +247,7 @@ class Tree:
 
     def _set_due(self, at_s: float) -> None:
         self.due_s = at_s
-        self._keeper.wake()
+        self._rounds.wake()
 
     def _finish(self) -> None:
         self._totals = self.group.totals()  # before the group is removed
@@ -238,5 +260,5 @@ class Tree:
         self._disk.end()
         if self._totals.memory_kills and self.stopped_for is None:
             self.stopped_for = Ending.MEMORY
-        self._keeper.finished(self, removed=removed)
+        self._rounds.finished(self, removed=removed)
         self.done.set_result(None)
