@@ -85,21 +85,13 @@ LONGEST_LINE_BYTES = 64 * 1024 * 1024
 _ENCODER = msgspec.json.Encoder()
 _FROM_MANAGER: msgspec.json.Decoder[ToSupervisor] = msgspec.json.Decoder(ToSupervisor)
 _FROM_SUPERVISOR: msgspec.json.Decoder[ToManager] = msgspec.json.Decoder(ToManager)
+decode_from_manager = _FROM_MANAGER.decode
+decode_from_supervisor = _FROM_SUPERVISOR.decode
 
 
 def encode(message: Message) -> bytes:
     """Encode a message as a line."""
     return _ENCODER.encode(message) + b"\n"
-
-
-def decode_from_manager(line: bytes) -> ToSupervisor:
-    """Decode a line from a manager."""
-    return _FROM_MANAGER.decode(line)
-
-
-def decode_from_supervisor(line: bytes) -> ToManager:
-    """Decode a line from a supervisor."""
-    return _FROM_SUPERVISOR.decode(line)
 
 
 class SupervisorSettings(Struct, frozen=True):
