@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from headway.clusters.slurm import accounting
 from headway.clusters.slurm.commands import Answer, clean_environment
 from headway.clusters.slurm.hostlist import expand
+from headway.clusters.slurm.job_folder import check_tag, job_script
 from headway.clusters.slurm.options import ALLOWED_FLAGS, SlurmOptions
-from headway.clusters.slurm.script import check_tag, job_script
 from headway.clusters.slurm.squeue import Exit, SeenJob, exit_of, jobs_of
 from headway.clusters.slurm.states import ending_of, phase_of
-from headway.clusters.slurm.submission import send
+from headway.clusters.slurm.submitting import send
 from headway.model.errors import InputError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending

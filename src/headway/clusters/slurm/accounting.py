@@ -8,9 +8,8 @@ from typing import Literal
 
 from msgspec import structs
 
-from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.commands import Commands, Paced
 from headway.clusters.slurm.hostlist import expand
-from headway.clusters.slurm.pace import Paced
 from headway.clusters.slurm.squeue import Columns, Exit, SeenJob, exit_of, moment, parsed
 
 _COLUMNS: Columns = {

@@ -14,15 +14,13 @@ from headway.clusters.base import Cluster
 from headway.clusters.local import RunJobs
 from headway.clusters.machine import free_disk_bytes
 from headway.clusters.news import JobNews
-from headway.clusters.slurm.cancelling import Canceller
-from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.commands import Commands, Paced
 from headway.clusters.slurm.job_lookup import JobLookup
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.pace import Paced
 from headway.clusters.slurm.queue_now import read_home
 from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.squeue import own_jobs
-from headway.clusters.slurm.submitting import Submitter
+from headway.clusters.slurm.submitting import Canceller, Submitter
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
 from headway.model.records import QueueRead

@@ -8,13 +8,12 @@ from msgspec import structs
 
 from headway.clusters.news import JobNews
 from headway.clusters.slurm.accounting import Accounts
-from headway.clusters.slurm.cancelling import Canceller
 from headway.clusters.slurm.commands import Commands
-from headway.clusters.slurm.marks import Asked, JobFolder
+from headway.clusters.slurm.job_folder import Asked, JobFolder
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.squeue import Look, SeenJob
-from headway.clusters.slurm.submitting import Submitter
+from headway.clusters.slurm.submitting import Canceller, Submitter
 from headway.clusters.slurm.tracking import by_marks, by_slurm, duplicates, keep, ours
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending

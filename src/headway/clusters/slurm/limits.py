@@ -6,7 +6,7 @@ import math
 import re
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.options import SlurmOptions
@@ -32,12 +32,8 @@ class UserLimits(Struct, frozen=True):
 
     def tightened(self, other: UserLimits) -> UserLimits:
         """The stricter of both limits, one by one."""
-        return UserLimits(
-            jobs=_least(self.jobs, other.jobs),
-            walltime_s=_least(self.walltime_s, other.walltime_s),
-            nodes=_least(self.nodes, other.nodes),
-            cpus=_least(self.cpus, other.cpus),
-        )
+        both = zip(structs.astuple(self), structs.astuple(other), strict=True)
+        return UserLimits(*(_least(*pair) for pair in both))
 
 
 def read_user_limits(commands: Commands, user: str, options: SlurmOptions, partition_qos: str | None) -> UserLimits:

@@ -9,10 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from headway.clusters.slurm.commands import Commands, why_no_login_node
+from headway.clusters.slurm.commands import Commands, Paced, why_no_login_node
 from headway.clusters.slurm.limits import UserLimits, read_user_limits
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.pace import Paced
 from headway.clusters.slurm.partitions import choose, home_limits, usable
 from headway.clusters.slurm.queue_reading import Reading
 from headway.clusters.slurm.site_reading import (

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from headway.clusters.news import JobNews
 from headway.clusters.slurm.hostlist import expand
-from headway.clusters.slurm.marks import ENDED, STARTED, Asked, JobFolder, Mark
+from headway.clusters.slurm.job_folder import ENDED, STARTED, Asked, JobFolder, Mark
 from headway.clusters.slurm.squeue import SeenJob
 from headway.clusters.slurm.states import ending_of
 from headway.model.job import JobPhase
