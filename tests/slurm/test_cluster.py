@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.clusters.base import Cluster
+from headway.clusters.base import Cluster, JobNews
 from headway.clusters.local import RunJobs
-from headway.clusters.news import JobNews
 from headway.clusters.slurm.cluster import SlurmCluster
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.options import SlurmOptions

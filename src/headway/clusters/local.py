@@ -16,9 +16,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from headway import locks
-from headway.clusters.base import Cluster
+from headway.clusters.base import Cluster, JobNews
 from headway.clusters.machine import machine, part_of
-from headway.clusters.news import JobNews
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
 from headway.model.resources import Resources

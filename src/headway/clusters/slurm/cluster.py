@@ -10,10 +10,9 @@ from pathlib import Path
 
 from msgspec import structs
 
-from headway.clusters.base import Cluster
+from headway.clusters.base import Cluster, JobNews
 from headway.clusters.local import RunJobs
 from headway.clusters.machine import free_disk_bytes
-from headway.clusters.news import JobNews
 from headway.clusters.slurm.commands import Commands, Paced
 from headway.clusters.slurm.job_lookup import JobLookup
 from headway.clusters.slurm.options import SlurmOptions

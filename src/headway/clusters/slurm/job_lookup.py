@@ -6,7 +6,7 @@ import time
 
 from msgspec import structs
 
-from headway.clusters.news import JobNews
+from headway.clusters.base import JobNews
 from headway.clusters.slurm.accounting import Accounts
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.job_folder import Asked, JobFolder

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import structs
 
-from headway.clusters.news import JobNews
+from headway.clusters.base import JobNews
 from headway.clusters.slurm.hostlist import expand
 from headway.clusters.slurm.job_folder import ENDED, STARTED, Asked, JobFolder, Mark
 from headway.clusters.slurm.squeue import SeenJob

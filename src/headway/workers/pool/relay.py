@@ -1,6 +1,6 @@
 """The relay of a node in the pool: a Dask worker that runs no Dask tasks, only passes bytes to and from the supervisor.
 
-Started by `workers.node` as `python -m headway.workers.pool.relay NODE-FOLDER [POOL-FOLDER]`.
+Started by `workers.node` as `python -m headway.workers.pool.relay NODE-FOLDER`.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _is_over(node: Path) -> bool:
 def main() -> None:
     """Entry point of the relay process."""
     node = Path(sys.argv[1])
-    pool = Path(sys.argv[2]) if len(sys.argv) > 2 else node.parents[3] / "pool"  # from jobs/TAG/nodes/NODE
+    pool = node.parents[3] / "pool"  # from jobs/TAG/nodes/NODE
     set_up_logging()
     os.umask(0o077)
     for number in (signal.SIGINT, signal.SIGHUP):  # `workers.node` ends this process

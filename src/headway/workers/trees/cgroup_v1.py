@@ -6,33 +6,8 @@ import os
 import re
 
 from headway.workers.trees import cgroups
-from headway.workers.trees.group import Groups
 
 _STAT = re.compile(r"^total_(rss|shmem|swap|cache) (\d+)$", re.MULTILINE)
-
-
-class CgroupV1Groups(Groups):
-    """Makes a cgroup for each attempt below our own, in the memory hierarchy and if possible in that of cpuacct."""
-
-    method = "cgroup-v1"
-
-    def __init__(self, memory: str, cpuacct: str | None) -> None:
-        self._folders = [cgroups.new_folder(memory)]
-        if cpuacct is not None and os.access(cpuacct, os.W_OK):
-            self._folders.append(cgroups.new_folder(cpuacct))
-        self._made = 0
-
-    def make(self, key: str, memory_bytes: int) -> CgroupV1Group:
-        self._made += 1
-        name = f"{cgroups.attempt_name(key)}{self._made}"
-        group = CgroupV1Group(*(f"{folder}/{name}" for folder in self._folders))
-        group.create(memory_bytes)
-        return group
-
-    def close(self) -> None:
-        """Remove our own folders. Those of the attempts are removed before."""
-        for folder in self._folders:
-            cgroups.remove_folder(folder)
 
 
 class CgroupV1Group(cgroups.CgroupGroup):
@@ -61,3 +36,14 @@ class CgroupV1Group(cgroups.CgroupGroup):
     def _cpu_s(self) -> float | None:
         usage_ns = cgroups.read_amount(f"{self._folders[-1]}/cpuacct.usage")
         return None if usage_ns is None else usage_ns / 1e9
+
+
+class CgroupV1Groups(cgroups.CgroupGroups):
+    """Makes a cgroup for each attempt below our own, in the memory hierarchy and if possible in that of cpuacct."""
+
+    method = "cgroup-v1"
+    group = CgroupV1Group
+
+    def __init__(self, memory: str, cpuacct: str | None) -> None:
+        hierarchies = [memory, cpuacct] if cpuacct is not None and os.access(cpuacct, os.W_OK) else [memory]
+        super().__init__(*map(cgroups.new_folder, hierarchies))

@@ -8,7 +8,6 @@ import re
 import signal
 
 from headway.workers.trees import cgroups
-from headway.workers.trees.group import Groups
 from headway.workers.trees.processes import ChildrenOf
 
 _CONTROL = "cgroup.subtree_control"
@@ -37,76 +36,6 @@ def _is_ours(own: str) -> bool:
         with contextlib.suppress(OSError):
             return os.getxattr(own, name) == b"1"
     return False
-
-
-class CgroupV2Groups(Groups):
-    """Makes a cgroup for each attempt: `<own>/headway-…/<attempt>`.
-
-    A cgroup that enables controllers for its children must not contain processes. So all processes in our own cgroup,
-    this one included, are moved to `<own>/headway-…/supervisor`, and back at the end. If a supervisor was killed, its
-    processes are still in its folder; the next supervisor takes them over.
-    """
-
-    method = "cgroup-v2"
-
-    def __init__(self, own: str) -> None:
-        self._own = own
-        self._made = 0
-        self._enabled = False  # we enabled the memory controller for children, so we disable it at the end
-        self._folder = cgroups.new_folder(own)
-        self._home = f"{self._folder}/{cgroups.HOME}"
-        try:
-            os.mkdir(self._home)
-            self._take_over()
-            if "memory" not in cgroups.read_text(f"{own}/{_CONTROL}").split():
-                self._enable_memory()
-            cgroups.write(f"{self._folder}/{_CONTROL}", "+memory")
-        except OSError:
-            self.close()
-            raise
-
-    def make(self, key: str, memory_bytes: int) -> CgroupV2Group:
-        self._made += 1
-        group = CgroupV2Group(f"{self._folder}/{cgroups.attempt_name(key)}{self._made}")
-        group.create(memory_bytes)
-        return group
-
-    def close(self) -> None:
-        """Restore our own cgroup, unless another supervisor uses it in the same way."""
-        if self._enabled:
-            for folder in (self._folder, self._own):
-                with contextlib.suppress(OSError):
-                    cgroups.write(f"{folder}/{_CONTROL}", "-memory")
-        _move(self._home, self._own)
-        cgroups.remove_folder(self._folder)
-
-    def _take_over(self) -> None:
-        for folder in cgroups.abandoned_folders(self._own):
-            if _move(f"{folder}/{cgroups.HOME}", self._home):
-                self._enabled = True
-            cgroups.remove_folder(folder)
-
-    def _enable_memory(self) -> None:
-        try:
-            cgroups.write(f"{self._own}/{_CONTROL}", "+memory")  # works in the root cgroup, and without processes
-        except OSError:
-            _move(self._own, self._home)
-            cgroups.write(f"{self._own}/{_CONTROL}", "+memory")
-        self._enabled = True
-
-
-def _move(source: str, destination: str) -> bool:
-    """Move all processes; return whether there were any."""
-    pids: list[int] = []
-    for _ in range(3):  # a process can fork while it is moved
-        staying = cgroups.processes_in(source)
-        if not staying:
-            break
-        pids += staying
-        for pid in staying:
-            with contextlib.suppress(OSError):
-                cgroups.write(f"{destination}/cgroup.procs", str(pid))
-    return bool(pids)
 
 
 class CgroupV2Group(cgroups.CgroupGroup):
@@ -144,3 +73,68 @@ class CgroupV2Group(cgroups.CgroupGroup):
     def _cpu_s(self) -> float | None:
         usage_us = cgroups.read_amounts(f"{self._path}/cpu.stat", _CPU).get("usage_usec")
         return None if usage_us is None else usage_us / 1e6
+
+
+class CgroupV2Groups(cgroups.CgroupGroups):
+    """Makes a cgroup for each attempt: `<own>/headway-…/<attempt>`.
+
+    A cgroup that enables controllers for its children must not contain processes. So all processes in our own cgroup,
+    this one included, are moved to `<own>/headway-…/supervisor`, and back at the end. If a supervisor was killed, its
+    processes are still in its folder; the next supervisor takes them over.
+    """
+
+    method = "cgroup-v2"
+    group = CgroupV2Group
+
+    def __init__(self, own: str) -> None:
+        self._own = own
+        self._enabled = False  # we enabled the memory controller for children, so we disable it at the end
+        self._folder = cgroups.new_folder(own)
+        super().__init__(self._folder)
+        self._home = f"{self._folder}/{cgroups.HOME}"
+        try:
+            os.mkdir(self._home)
+            self._take_over()
+            if "memory" not in cgroups.read_text(f"{own}/{_CONTROL}").split():
+                self._enable_memory()
+            cgroups.write(f"{self._folder}/{_CONTROL}", "+memory")
+        except OSError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Restore our own cgroup, unless another supervisor uses it in the same way."""
+        if self._enabled:
+            for folder in (self._folder, self._own):
+                with contextlib.suppress(OSError):
+                    cgroups.write(f"{folder}/{_CONTROL}", "-memory")
+        _move(self._home, self._own)
+        super().close()
+
+    def _take_over(self) -> None:
+        for folder in cgroups.abandoned_folders(self._own):
+            if _move(f"{folder}/{cgroups.HOME}", self._home):
+                self._enabled = True
+            cgroups.remove_folder(folder)
+
+    def _enable_memory(self) -> None:
+        try:
+            cgroups.write(f"{self._own}/{_CONTROL}", "+memory")  # works in the root cgroup, and without processes
+        except OSError:
+            _move(self._own, self._home)
+            cgroups.write(f"{self._own}/{_CONTROL}", "+memory")
+        self._enabled = True
+
+
+def _move(source: str, destination: str) -> bool:
+    """Move all processes; return whether there were any."""
+    pids: list[int] = []
+    for _ in range(3):  # a process can fork while it is moved
+        staying = cgroups.processes_in(source)
+        if not staying:
+            break
+        pids += staying
+        for pid in staying:
+            with contextlib.suppress(OSError):
+                cgroups.write(f"{destination}/cgroup.procs", str(pid))
+    return bool(pids)

@@ -14,7 +14,7 @@ import zlib
 from abc import abstractmethod
 from collections.abc import Iterator
 
-from headway.workers.trees.group import Group, Sample, Totals
+from headway.workers.trees.group import Group, Groups, Sample, Totals
 from headway.workers.trees.processes import ChildrenOf, Process, list_folder, read_file, read_process
 
 HOME = "supervisor"  # the cgroup into which a v2 supervisor moves itself; `own_directory` returns the one above
@@ -118,6 +118,27 @@ class CgroupGroup(Group):
     @abstractmethod
     def _cpu_s(self) -> float | None:
         """Return the CPU time used so far, if the kernel counts it."""
+
+
+class CgroupGroups(Groups):
+    """Makes a cgroup for each attempt, in our own folder of each hierarchy that is used."""
+
+    group: type[CgroupGroup]
+
+    def __init__(self, *folders: str) -> None:
+        self._folders = folders
+        self._made = 0
+
+    def make(self, key: str, memory_bytes: int) -> Group:
+        self._made += 1
+        group = self.group(*(f"{folder}/{attempt_name(key)}{self._made}" for folder in self._folders))
+        group.create(memory_bytes)
+        return group
+
+    def close(self) -> None:
+        """Remove our own folders. Those of the attempts are removed before."""
+        for folder in self._folders:
+            remove_folder(folder)
 
 
 def own_directory(hierarchy: str, proc: str = "/proc/self") -> str | None:

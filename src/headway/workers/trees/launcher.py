@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from headway.model.errors import SiteError
 from headway.workers.trees import spawner
@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 _START_TIMEOUT_S = 60.0  # for a Python that is not cached, on a slow shared file system
 
 _log = logging.getLogger(__name__)
-
-
-class LeaderEnd(NamedTuple):
-    """How a command's first process ended. Its usage includes all descendants that were waited for."""
-
-    at_s: float  # monotonic
-    status: int  # as returned by wait()
-    cpu_s: float
-    largest_bytes: int  # ru_maxrss: the peak of the largest process, with file pages
-    alone: bool  # it never waited for a child
 
 
 class Launcher(asyncio.Protocol):
@@ -110,8 +100,7 @@ class Launcher(asyncio.Protocol):
                 case spawner.STARTED:
                     self._waiting[number].started(*cast(tuple[int, float], details))
                 case spawner.ENDED:
-                    end = cast(tuple[float, int, float, int, bool], details)
-                    self._waiting.pop(number).ended(LeaderEnd(*end))
+                    self._waiting.pop(number).ended(*cast(tuple[float, int, float, int, bool], details))
                 case spawner.FAILED:
                     self._waiting.pop(number).failed(cast(str, details[0]))
                 case spawner.READY:

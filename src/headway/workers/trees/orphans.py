@@ -7,7 +7,7 @@ import ctypes
 import os
 import signal
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from headway.workers.trees.processes import Process, children_lookup, marker_of, read_process
 
@@ -17,15 +17,6 @@ if TYPE_CHECKING:
 _MOST_PASSES = 20  # a limit, in case a process forks and ends all the time
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
-
-
-class ReapedProcess(NamedTuple):
-    """What the kernel reports about a process when it is reaped."""
-
-    pid: int
-    status: int
-    cpu_s: float
-    largest_bytes: int
 
 
 def set_subreaper(wanted: bool) -> bool:
@@ -85,7 +76,7 @@ class Orphans:
             reaped = _reap(orphan.pid)
             if owner and reaped:
                 owner.group.forget_orphan(orphan.pid)
-                owner.reaped(reaped)
+                owner.reaped(orphan.pid, *reaped)
         elif owner:
             owner.group.adopt(orphan.pid)
         elif is_leftover or not possible:
@@ -93,9 +84,10 @@ class Orphans:
                 os.kill(orphan.pid, signal.SIGKILL)
 
 
-def _reap(pid: int) -> ReapedProcess | None:
+def _reap(pid: int) -> tuple[int, float, int] | None:
+    """Reap a child that has ended; return its wait status, CPU seconds and `ru_maxrss` in bytes."""
     try:
         reaped, status, usage = os.wait4(pid, os.WNOHANG)
     except ChildProcessError:
         return None
-    return ReapedProcess(reaped, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024) if reaped else None
+    return (status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024) if reaped else None

@@ -10,12 +10,11 @@ from contextlib import AsyncExitStack
 
 from headway.model.outcome import Ending
 from headway.workers.trees.disk import directory_bytes
-from headway.workers.trees.group import Group, Groups
+from headway.workers.trees.group import Group, Groups, PolledGroup
 from headway.workers.trees.launcher import Launcher
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.methods import set_up
 from headway.workers.trees.orphans import set_subreaper
-from headway.workers.trees.polled_group import PolledGroup
 from headway.workers.trees.processes import children_lookup, read_process
 from headway.workers.trees.rounds import Rounds
 from headway.workers.trees.strays import kill_attempt

@@ -16,9 +16,7 @@ from headway.model.outcome import Ending, Usage
 from headway.model.resources import Resources
 from headway.workers.trees.disk import directory_bytes
 from headway.workers.trees.group import Group, Sample, Totals
-from headway.workers.trees.launcher import LeaderEnd
 from headway.workers.trees.meter import Meter
-from headway.workers.trees.orphans import ReapedProcess
 from headway.workers.trees.processes import ChildrenOf, children_lookup, proportional_bytes
 from headway.workers.trees.slow_measurements import SlowMeasurement
 
@@ -115,21 +113,24 @@ class Tree:
         self.started_s = self.ended_s = time.monotonic()
         self._leader_ended()
 
-    def ended(self, end: LeaderEnd) -> None:
-        """Note the end of the first process; usually the tree is over then."""
-        self.status = end.status
-        self.ended_s = end.at_s
-        self._meter.add_reaped(end.cpu_s, end.largest_bytes, alone=end.alone)
+    def ended(self, at_s: float, status: int, cpu_s: float, largest_bytes: int, alone: bool) -> None:
+        """Note the end of the first process; usually the tree is over then.
+
+        Its usage includes all descendants that were waited for; it is `alone` if it never waited for a child.
+        """
+        self.status = status
+        self.ended_s = at_s
+        self._meter.add_reaped(cpu_s, largest_bytes, alone=alone)
         self._leader_ended()
 
     # Orphans
 
-    def reaped(self, process: ReapedProcess) -> None:
+    def reaped(self, pid: int, status: int, cpu_s: float, largest_bytes: int) -> None:
         """Note the end of an orphan, or of the first process if the spawner died before it."""
-        if process.pid == self.leader and not self._without_leader:
-            self.ended(LeaderEnd(time.monotonic(), *process[1:], alone=False))
+        if pid == self.leader and not self._without_leader:
+            self.ended(time.monotonic(), status, cpu_s, largest_bytes, alone=False)
         else:
-            self._meter.add_reaped(process.cpu_s, process.largest_bytes, alone=False)
+            self._meter.add_reaped(cpu_s, largest_bytes, alone=False)
 
     # Samples and limits
 
