@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from headway.clusters.slurm import accounting
 from headway.clusters.slurm.commands import Answer, clean_environment
+from headway.clusters.slurm.endings import ending_of
 from headway.clusters.slurm.hostlist import expand
 from headway.clusters.slurm.job_folder import check_tag, job_script
 from headway.clusters.slurm.options import ALLOWED_FLAGS, SlurmOptions
 from headway.clusters.slurm.squeue import Exit, SeenJob, exit_of, jobs_of
-from headway.clusters.slurm.states import ending_of, phase_of
 from headway.clusters.slurm.submitting import send
 from headway.model.errors import InputError
 from headway.model.job import JobPhase
@@ -121,9 +121,9 @@ def test_the_message_says_who_cancelled_a_job() -> None:
 
 
 def test_an_unknown_state_is_not_an_end() -> None:
-    assert phase_of("GONE_FISHING") is JobPhase.UNKNOWN
-    assert phase_of("REQUEUE_HOLD") is JobPhase.PENDING
-    assert phase_of("COMPLETING") is JobPhase.RUNNING
+    assert SeenJob(7, "GONE_FISHING").phase is JobPhase.UNKNOWN
+    assert SeenJob(7, "REQUEUE_HOLD").phase is JobPhase.PENDING
+    assert SeenJob(7, "COMPLETING").phase is JobPhase.RUNNING
 
 
 @given(st.integers(0, 255), st.integers(0, 127))

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from headway.clusters.slurm.limits import UserLimits, room, why_not
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.partitions import choose, usable
+from headway.clusters.slurm.partitions import UserLimits, choose, room, usable, why_not
 from headway.clusters.slurm.probes import Probe, agreement, corrected, default_shapes
 from headway.clusters.slurm.queue_reading import Reading, twin_of
 from headway.clusters.slurm.site_reading import Node, Partition, partition_of

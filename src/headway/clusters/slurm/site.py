@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from headway.clusters.slurm.commands import Commands, Paced, why_no_login_node
-from headway.clusters.slurm.limits import UserLimits, read_user_limits
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.partitions import choose, home_limits, usable
+from headway.clusters.slurm.partitions import UserLimits, choose, home_limits, read_user_limits, usable
 from headway.clusters.slurm.queue_reading import Reading
 from headway.clusters.slurm.site_reading import (
     Configuration,

@@ -11,13 +11,24 @@ from msgspec import Struct
 
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.hostlist import expand
-from headway.clusters.slurm.states import phase_of
 from headway.model.errors import InputError
 from headway.model.job import JobPhase
 from headway.model.units import parse_duration
 
 _EXIT = re.compile(r"(\d{1,3}):(\d{1,3})", re.ASCII)
 _LIVE = "PENDING,CONFIGURING,RUNNING,SUSPENDED,COMPLETING,STOPPED,SIGNALING,STAGE_OUT,RESIZING"
+
+_PHASES = {
+    JobPhase.PENDING: (
+        "PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD",
+    ),
+    JobPhase.RUNNING: ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"),
+    JobPhase.ENDED: (
+        "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "DEADLINE", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL",
+        "PREEMPTED", "REVOKED",
+    ),
+}  # fmt: skip
+_BY_STATE = {state: phase for phase, states in _PHASES.items() for state in states}
 
 
 class Exit(Struct, frozen=True, array_like=True):
@@ -61,8 +72,8 @@ class SeenJob(Struct, frozen=True):
 
     @property
     def phase(self) -> JobPhase:
-        """The phase of a job in its state."""
-        return phase_of(self.state)
+        """The phase of a job in its state; an unknown state does not count as ended."""
+        return _BY_STATE.get(self.state, JobPhase.UNKNOWN)
 
     @property
     def is_live(self) -> bool:

@@ -14,8 +14,8 @@ from msgspec import structs
 
 from headway.clusters.slurm.commands import Answer, Commands, NoAnswerError, Paced
 from headway.clusters.slurm.job_folder import SCRIPT, Asked, JobFolder, check_tag, job_script
-from headway.clusters.slurm.limits import has_features
 from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.partitions import has_features
 from headway.clusters.slurm.site import SlurmSite, UnreachableError
 from headway.clusters.slurm.site_reading import Partition
 from headway.clusters.slurm.squeue import Look

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from headway.clusters.base import JobNews
+from headway.clusters.slurm.endings import ending_of
 from headway.clusters.slurm.hostlist import expand
 from headway.clusters.slurm.job_folder import ENDED, STARTED, Asked, JobFolder, Mark
 from headway.clusters.slurm.squeue import SeenJob
-from headway.clusters.slurm.states import ending_of
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
 

@@ -9,8 +9,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +17,7 @@ from headway import locks
 from headway.model.errors import SiteError
 from headway.workers import protocol
 from headway.workers.connection import Connection, Connections, next_message
+from headway.workers.node import start_apart
 from headway.workers.pool import address
 from headway.workers.pool.address import SchedulerAddress
 from headway.workers.pool.keys import make_keys, security
@@ -155,19 +154,8 @@ class DaskConnections(Connections):
 
     def _start_scheduler(self) -> subprocess.Popen[bytes]:
         words = [str(self._pool), "--linger", str(self._linger_s), *(["--host", self._host] if self._host else [])]
-        handle = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "ab") as log:
-            started = subprocess.Popen(
-                # -P: modules are not imported from the current directory
-                [sys.executable, "-P", "-m", "headway.workers.pool.scheduler", *words],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # so that neither Ctrl-C nor the end of the terminal ends it
-            )
+        started = start_apart("headway.workers.pool.scheduler", words, self._log)
         _log.info("started the pool's scheduler as process %d", started.pid)
-        # Wait for its end in a thread: otherwise a program that runs for long collects zombies.
-        threading.Thread(target=started.wait, name="headway-scheduler", daemon=True).start()
         return started
 
 

@@ -9,16 +9,15 @@ import time
 from contextlib import AsyncExitStack
 
 from headway.model.outcome import Ending
-from headway.workers.trees.disk import directory_bytes
 from headway.workers.trees.group import Group, Groups, PolledGroup
-from headway.workers.trees.launcher import Launcher
+from headway.workers.trees.launcher import CommandSpec, Launcher
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.methods import set_up
 from headway.workers.trees.orphans import set_subreaper
 from headway.workers.trees.processes import children_lookup, read_process
-from headway.workers.trees.rounds import Rounds
+from headway.workers.trees.slow_measurements import directory_bytes
 from headway.workers.trees.strays import kill_attempt
-from headway.workers.trees.tree import CommandEnd, CommandSpec, Tree
+from headway.workers.trees.tree import CommandEnd, Rounds, Tree
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +64,7 @@ class ProcessTrees:
         group = self._make_group(spec)
         tree = Tree(spec, group, Meter(group.method, floor_bytes=self._launcher.floor_bytes), self._rounds)
         self._rounds.trees[spec.key] = tree
-        self._launcher.launch(tree)
+        self._launcher.launch(tree, spec, group.procs_files)
         try:
             await asyncio.shield(tree.done)
         except asyncio.CancelledError:

@@ -1,34 +1,13 @@
-"""What Slurm's job states mean: the phase of a job, and how it ended."""
+"""How a job ended, from the state and the exit codes that Slurm shows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from headway.model.job import JobPhase
+from headway.clusters.slurm.squeue import SeenJob
 from headway.model.outcome import Ending
 
-if TYPE_CHECKING:
-    from headway.clusters.slurm.squeue import SeenJob
-
-_PHASES = {
-    JobPhase.PENDING: (
-        "PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD",
-    ),
-    JobPhase.RUNNING: ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"),
-    JobPhase.ENDED: (
-        "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "DEADLINE", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL",
-        "PREEMPTED", "REVOKED",
-    ),
-}  # fmt: skip
-_BY_STATE = {state: phase for phase, states in _PHASES.items() for state in states}
 _OUT_OF_MEMORY_SIGNAL = 125  # reported by a step that its control group killed
 _KILL = 9
 _NO_OUTPUT_SIGNAL = 53  # reported when Slurm cannot open a job's files
-
-
-def phase_of(state: str) -> JobPhase:
-    """The phase of a job in this state; an unknown state does not count as ended."""
-    return _BY_STATE.get(state, JobPhase.UNKNOWN)
 
 
 def ending_of(
