@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from headway.clusters.slurm.commands import Answer, Commands, NoAnswerError, Paced
 from headway.clusters.slurm.job_folder import SCRIPT, Asked, JobFolder, check_tag, job_script
@@ -37,33 +37,24 @@ _FOR_GOOD = re.compile(
 )
 
 
-class Submitter:
+class Submitter(Struct):
     """Submits jobs, and remembers the submissions whose outcome is unknown.
 
     The request is written to the job's folder before sbatch is called. The job that claims the folder first is the only
     one that works, so a submission whose answer was lost may be sent again: a duplicate job does no harm.
     """
 
-    def __init__(
-        self,
-        jobs: Path,
-        commands: Commands,
-        site: SlurmSite,
-        options: SlurmOptions,
-        node_command: Callable[[str], Sequence[str]],
-        own_jobs: Paced[Look],
-    ) -> None:
-        self._jobs = jobs
-        self._commands = commands
-        self._site = site
-        self._options = options
-        self._node_command = node_command
-        self._own_jobs = own_jobs
-        self.unanswered: dict[str, float] = {}  # by tag, when sent: looked for at every poll
+    jobs: Path
+    commands: Commands
+    site: SlurmSite
+    options: SlurmOptions
+    node_command: Callable[[str], Sequence[str]]
+    own_jobs: Paced[Look]
+    unanswered: dict[str, float] = field(default_factory=dict)  # by tag, when sent: looked for at every poll
 
     def folder(self, tag: str) -> JobFolder:
         """The folder of a job."""
-        return JobFolder(self._jobs, check_tag(tag))
+        return JobFolder(self.jobs, check_tag(tag))
 
     def submit(self, per_node: Resources, tag: str, after: str | None) -> None:
         """Submit a job, unless that was done before; a SiteError if Slurm will never accept it."""
@@ -108,24 +99,24 @@ class Submitter:
                 words = f"the Slurm id of job {asked.after}, whose end it waits for, is not known yet"
                 return Reply("lost", words=words), asked
         try:
-            partition = self._site.partition_for(asked.per_node)
+            partition = self.site.partition_for(asked.per_node)
             if (words := self._too_many()) != "":
                 return Reply("lost", words=words), asked
         except UnreachableError as error:
             return Reply("lost", words=str(error)), asked
         except SiteError as error:
             return Reply("refused", words=str(error)), asked
-        folder.write(SCRIPT, job_script(folder.path, self._node_command(tag)).encode())
+        folder.write(SCRIPT, job_script(folder.path, self.node_command(tag)).encode())
         after = parent.job_id if parent else None
-        arguments = sbatch_arguments(tag, folder.path, asked.per_node, partition, self._options, after)
+        arguments = sbatch_arguments(tag, folder.path, asked.per_node, partition, self.options, after)
         asked = structs.replace(asked, sent=True, at=time.time())
         folder.note(asked)  # from here on a job may exist, whatever sbatch answers
-        return send(self._commands, arguments), asked
+        return send(self.commands, arguments), asked
 
     def _too_many(self) -> str:
         """Say that the user's limit on jobs is reached; nothing if it is not."""
-        most = self._site.most_jobs()
-        look = self._own_jobs.answer() if most is not None else None
+        most = self.site.most_jobs()
+        look = self.own_jobs.answer() if most is not None else None
         if most is None or look is None or look.live() < most:
             return ""
         return f"you have {look.live()} jobs in the queue and may have {most}"

@@ -1,4 +1,8 @@
-"""The addresses of the pool's scheduler: it writes them to a file that the manager and the relays read."""
+"""How the processes of the pool find and call each other.
+
+The scheduler writes its addresses to a file that the manager and the relays read. It and the relays serve operations,
+which the manager calls by name.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,19 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from distributed.comm.core import Comm
 
+FIND = "headway-find"  # scheduler: the manager then sends names of nodes and receives a list of addresses for each
+CONNECT = "headway-line"  # relay: both ends then send bytes, of any number of lines and parts of lines
+GOODBYE = b""  # relay: the manager sends no more
+LOCK = "lock"  # file in the pool's folder, locked by the scheduler while it lives
 _FILE = "scheduler.json"
 # How long one address may take to answer. Dask retries during this time, also if no process listens there. Its first
 # try gets a fifth of this time, which must be enough for a TLS handshake with a busy host.
 _ANSWER_WITHIN_S = 5.0
+
+
+def name_in_pool(tag: str, node: str) -> str:
+    """Return the pool's name of a node of a job."""
+    return f"{tag}/{node}"
 
 
 class SchedulerAddress(Struct, frozen=True):

@@ -19,9 +19,8 @@ from headway.workers import protocol
 from headway.workers.connection import Connection, Connections, next_message
 from headway.workers.node import start_apart
 from headway.workers.pool import address
-from headway.workers.pool.address import SchedulerAddress
+from headway.workers.pool.address import CONNECT, FIND, GOODBYE, LOCK, SchedulerAddress, name_in_pool
 from headway.workers.pool.keys import make_keys, security
-from headway.workers.pool.operations import CONNECT, FIND, GOODBYE, LOCK, name_in_pool
 
 if TYPE_CHECKING:
     from distributed.comm.core import Comm

@@ -26,9 +26,8 @@ from distributed.utils import get_ip
 from headway import locks
 from headway.log_setup import set_up_logging
 from headway.workers.pool import dask_settings
-from headway.workers.pool.address import SchedulerAddress, reach
+from headway.workers.pool.address import CONNECT, GOODBYE, SchedulerAddress, name_in_pool, reach
 from headway.workers.pool.keys import security
-from headway.workers.pool.operations import CONNECT, GOODBYE, name_in_pool
 from headway.workers.protocol import LOCK, SOCKET, STARTED, SupervisorSettings
 from headway.workers.short_path import short_path
 
