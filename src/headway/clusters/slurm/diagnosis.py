@@ -74,14 +74,12 @@ def _jobs(
         return
     yield Finding("ok", "partitions", f"{', '.join(names)}; a job in {partition.name} may have {most} (each node)")
     jobs = site.most_jobs()
-    yield Finding(
-        "ok", "your jobs", f"at most {jobs} in the queue" if jobs else "no limit on their number is to be seen"
-    )
+    found = f"at most {jobs} in the queue" if jobs else "no limit on their number is to be seen"
+    yield Finding("ok", "your jobs", found)
     probes = probe(commands, [(1, 60.0)], most, partition, options)
     if probes:
-        yield Finding(
-            "ok", "probing", f"sbatch --test-only: one node for a minute in {_wait(probes[0].starts_at, reading.at)}"
-        )
+        wait = format_duration(max(0.0, probes[0].starts_at - reading.at))
+        yield Finding("ok", "probing", f"sbatch --test-only: one node for a minute in {wait}")
     else:
         yield Finding("warn", "probing", "sbatch --test-only gives no estimate: the plan of the queue is not corrected")
     waiting = sum(job.state == JobPhase.PENDING.upper() for job in reading.jobs)
@@ -92,10 +90,6 @@ def _jobs(
     else:
         yield Finding("ok", "queue", found)
     yield _twin(agreement(reading, partition.name))
-
-
-def _wait(starts_at: float, now: float) -> str:
-    return format_duration(max(0.0, starts_at - now))
 
 
 def _twin(found: Agreement | None) -> Finding:

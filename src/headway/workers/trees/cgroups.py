@@ -143,7 +143,8 @@ class CgroupGroups(Groups):
 
 def own_directory(hierarchy: str, proc: str = "/proc/self") -> str | None:
     """Return the folder of this process's cgroup, for a v1 controller such as "memory" or for v2 (named "")."""
-    path = _own_path(hierarchy, proc)
+    own = (line.split(":", 2) for line in read_text(f"{proc}/cgroup").splitlines())
+    path = next((path for _, controllers, path in own if hierarchy in controllers.split(",")), None)
     if path is None:
         return None
     path = _HOME.sub("", path)
@@ -154,14 +155,6 @@ def own_directory(hierarchy: str, proc: str = "/proc/self") -> str | None:
         fits = kind == "cgroup2" if not hierarchy else kind == "cgroup" and hierarchy in options.split(",")
         if fits and (path + "/").startswith(root.rstrip("/") + "/"):
             return os.path.normpath(f"{point}/{path[len(root.rstrip('/')) :]}")
-    return None
-
-
-def _own_path(hierarchy: str, proc: str) -> str | None:
-    for line in read_text(f"{proc}/cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        if hierarchy in controllers.split(","):
-            return path
     return None
 
 
