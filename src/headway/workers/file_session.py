@@ -14,6 +14,8 @@ import shutil
 import time
 from pathlib import Path
 
+from headway.workers.whole_file import write_whole
+
 SESSIONS = "sessions"
 _TO_NODE, _FROM_NODE, _ALIVE = "to", "from", "alive"
 HEARTBEAT_EVERY_S = 30.0
@@ -54,11 +56,7 @@ class Session:
     def write(self, lines: bytes) -> None:
         """Write whole lines for the other end; FileNotFoundError if it has closed the session."""
         self._written += 1
-        making = f"{self._out}/.{self._written:010d}"
-        handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(lines)
-        os.rename(making, f"{self._out}/{self._written:010d}")
+        write_whole(self._out / f"{self._written:010d}", lines)
 
     def read(self) -> list[bytes]:
         """Return the lines that the other end has written, in order; FileNotFoundError if it has closed the session."""

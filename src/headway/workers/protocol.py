@@ -14,6 +14,7 @@ from msgspec import Struct
 from headway.model.outcome import Outcome
 from headway.model.resources import Resources
 from headway.model.task import Task
+from headway.workers.whole_file import write_whole
 
 
 class Message(Struct, frozen=True, tag_field="say", omit_defaults=True):
@@ -112,9 +113,7 @@ class SupervisorSettings(Struct, frozen=True):
 
     def write(self, folder: Path) -> None:
         """Write the settings into this folder."""
-        temporary = folder / "order.json.new"
-        temporary.write_bytes(_ENCODER.encode(self))
-        temporary.rename(folder / "order.json")
+        write_whole(folder / "order.json", _ENCODER.encode(self))
 
 
 # Files in the supervisor's folder, which only its owner can enter.

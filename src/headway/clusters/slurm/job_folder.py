@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from headway.model.errors import InputError, SiteError
 from headway.model.resources import Resources
+from headway.workers.whole_file import write_whole
 
 SCRIPT = "script.sh"
 _CLAIM = "claim"  # a symbolic link to the id of the one job that may run, or to `cancelled`: making a link is atomic
@@ -114,14 +115,8 @@ class JobFolder:
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file with mode 0600 atomically: complete or not at all, also if the machine crashes."""
-        draft = self.path / f".{name}.{os.getpid()}"
         try:
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.rename(self.path / name)
+            write_whole(self.path / name, content, durable=True)
         except OSError as error:
             raise SiteError(f"cannot write {name}: {error.strerror}", where=str(self.path)) from error
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+
+from headway.workers.whole_file import write_whole
 
 if TYPE_CHECKING:
     from distributed.comm.core import Comm
@@ -52,11 +53,7 @@ class SchedulerAddress(Struct, frozen=True):
 
     def write(self, pool: Path) -> None:
         """Write the address for the manager and the relays."""
-        making = pool / f".{_FILE}.{self.pid}"
-        handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.encode(self))
-        making.rename(pool / _FILE)
+        write_whole(pool / _FILE, msgspec.json.encode(self))
 
     def withdraw(self, pool: Path) -> None:
         """Delete the address, unless another scheduler has replaced it."""
