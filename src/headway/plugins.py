@@ -5,9 +5,8 @@ This module and `headway.testing` stay as they are between minor versions; other
 
 from __future__ import annotations
 
-from headway.clusters.base import Cluster
+from headway.clusters.base import Cluster, JobNews
 from headway.clusters.local import RunJobs
-from headway.clusters.news import JobNews
 from headway.formats.base import TaskLogFormat, WorkflowFormat
 from headway.model.errors import HeadwayError, InputError, SiteError, WorkflowError
 from headway.model.instance import Instance, Recorded

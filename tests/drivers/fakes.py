@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import structs
 
-from headway.clusters.base import Cluster
-from headway.clusters.news import JobNews
+from headway.clusters.base import Cluster, JobNews
 from headway.journal.base import Journal
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import subprocess
 from pathlib import Path
 
@@ -13,73 +12,45 @@ from hypothesis import strategies as st
 
 from headway.clusters.slurm import accounting
 from headway.clusters.slurm.commands import Answer, clean_environment
+from headway.clusters.slurm.endings import ending_of
 from headway.clusters.slurm.hostlist import expand
+from headway.clusters.slurm.job_folder import check_tag, job_script
 from headway.clusters.slurm.options import ALLOWED_FLAGS, SlurmOptions
-from headway.clusters.slurm.script import check_tag, job_script
-from headway.clusters.slurm.seen_job import Exit, exit_of_status, jobs_of_json, jobs_of_text
-from headway.clusters.slurm.states import Evidence, ending_of, phase_of
-from headway.clusters.slurm.submission import send
+from headway.clusters.slurm.squeue import Exit, SeenJob, exit_of, jobs_of
+from headway.clusters.slurm.submitting import send
 from headway.model.errors import InputError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
 
-LINE = "7|1000|RUNNING|None|1794742548|1794742549|1794742669|2:00|3|24|n[1-3]|21|main|0|9|1|NO|/a dir|of/x|b,c é"
+LINE = "7|1000|RUNNING|None|1794742548|1794742549|1794742669|2:00|3|24|n[1-3]|21|main|0|9|1|NO|/a dir|of/x|b,c é\x1e\n"
 
 
 def test_a_formatted_line_holds_all_fields() -> None:
-    (job,) = jobs_of_text(LINE) or []
+    (job,) = jobs_of(LINE) or []
     assert (job.job_id, job.user, job.state, job.limit_s, job.nodes) == (7, 1000, "RUNNING", 120.0, 3)
     assert (job.node_names, job.derived_exit, job.restarts, job.alone) == (("n1", "n2", "n3"), Exit(0, 9), 1, True)
     assert job.name == "b,c é"
 
 
-def document(**changes: object) -> dict[str, object]:
-    return {
-        "job_id": 7, "user_id": 1000, "job_state": "RUNNING", "state_reason": "None", "submit_time": 1794742548,
-        "start_time": 1794742549, "end_time": 1794742669, "time_limit": 2, "node_count": 3, "cpus": 24,
-        "nodes": "n[1-3]", "priority": 21, "partition": "main", "exit_code": 0, "derived_exit_code": 9,
-        "restart_cnt": 1, "shared": "none", "name": "b,c é",
-        "current_working_directory": "/a dir|of/x", **changes,
-    }  # fmt: skip
-
-
-def test_json_of_old_and_new_versions_reads_like_formatted_output() -> None:
-    def number(value: int) -> dict[str, object]:
-        return {"set": True, "infinite": False, "number": value}
-
-    new = document(
-        job_state=["RUNNING"], submit_time=number(1794742548), start_time=number(1794742549),
-        end_time=number(1794742669), time_limit=number(2), node_count=number(3), cpus=number(24), priority=number(21),
-        exit_code={"status": ["SUCCESS"], "return_code": number(0), "signal": {"id": {"set": False, "number": 0}}},
-        derived_exit_code={"status": ["SIGNALED"], "return_code": number(0), "signal": {"id": number(9)}},
-        shared=["none"],
-    )  # fmt: skip
-    for one in (document(), new):
-        assert jobs_of_json(json.dumps({"errors": [], "jobs": [one]}).encode()) == jobs_of_text(LINE)
-
-
-def test_flags_of_new_versions_take_precedence_over_the_state() -> None:
-    for words, state in ((["COMPLETED", "COMPLETING"], "COMPLETING"), (["PENDING", "REQUEUED"], "REQUEUED")):
-        (job,) = jobs_of_json(json.dumps({"jobs": [document(job_state=words)]}).encode()) or []
-        assert job.state == state
+def test_any_directory_can_be_read() -> None:
+    for directory in ("/a\nb", "/a\n7|1000|RUNNING", "/a|b", "/\x1ea"):
+        (job,) = jobs_of(LINE.replace("/a dir|of/x", directory)) or []
+        assert (job.directory, job.name) == (directory, "b,c é")
 
 
 @given(st.binary(max_size=200))
 @example(b"")
-@example(b'{"jobs": 3}')
-@example(b'{"jobs": [{"job_id": 1}]}')
-@example(b'{"errors": [{"error": "no"}], "jobs": []}')
-@example(b"[]")
+@example(b"\x1e\n")
+@example(b"7|1000|RUNNING\x1e\n")
 def test_garbage_counts_as_no_answer(noise: bytes) -> None:
-    assert jobs_of_json(noise) is None
     text = noise.decode(errors="replace")
-    assert not jobs_of_text(text)
+    assert not jobs_of(text)
     assert not accounting.read(text)
 
 
-@given(st.integers(0, LINE.index("/a dir") - 1))
+@given(st.integers(0, len(LINE) - 1))
 def test_a_truncated_line_counts_as_no_answer(length: int) -> None:
-    assert not jobs_of_text(LINE[:length])
+    assert not jobs_of(LINE[:length])
 
 
 @pytest.mark.parametrize(
@@ -111,46 +82,53 @@ def test_any_text_is_expanded_or_refused(words: str) -> None:
 # --- endings from evidence ---
 
 
+CLEAN = Exit()
+
+
+def ended(state: str, reason: str = "", end: Exit = CLEAN, worst: Exit = CLEAN, by: str = "") -> SeenJob:
+    return SeenJob(7, state, reason=reason, exit=end, derived_exit=worst, cancelled_by=by)
+
+
 @pytest.mark.parametrize(
-    ("seen", "ending"),
+    ("seen", "site", "ending"),
     [
-        (Evidence("OUT_OF_MEMORY", "OutOfMemory", Exit(0, 125)), Ending.MEMORY),
-        (Evidence("FAILED", "JobLaunchFailure", Exit(0, 9), kills_for_memory=True), Ending.MEMORY),
-        (Evidence("FAILED", "None", Exit(0, 9)), Ending.SIGNAL),
-        (Evidence("FAILED", "NonZeroExitCode", Exit(137, 0), Exit(0, 9), log_tells_of_memory=True), Ending.MEMORY),
-        (Evidence("FAILED", "NonZeroExitCode", Exit(137, 0), Exit(0, 8), kills_for_memory=True), Ending.EXIT_CODE),
-        (Evidence("FAILED", "NonZeroExitCode", Exit(3, 0)), Ending.EXIT_CODE),
-        (Evidence("FAILED", "JobLaunchFailure"), Ending.LAUNCH_FAILED),
-        (Evidence("COMPLETED"), Ending.SUCCESS),
-        (Evidence("COMPLETED", derived_exit=Exit(0, 125)), Ending.MEMORY),
-        (Evidence("COMPLETED", derived_exit=Exit(2, 0)), Ending.EXIT_CODE),
-        (Evidence("COMPLETED", derived_exit=Exit(0, 11)), Ending.SIGNAL),
-        (Evidence("TIMEOUT"), Ending.TIME),
-        (Evidence("NODE_FAIL"), Ending.NODE_LOST),
-        (Evidence("PREEMPTED"), Ending.PREEMPTED),
-        (Evidence("CANCELLED", cancelled_by="1000"), Ending.CANCELLED),
+        (ended("OUT_OF_MEMORY", "OutOfMemory", Exit(0, 125)), "", Ending.MEMORY),
+        (ended("FAILED", "JobLaunchFailure", Exit(0, 9)), "kills_for_memory", Ending.MEMORY),
+        (ended("FAILED", "None", Exit(0, 9)), "", Ending.SIGNAL),
+        (ended("FAILED", "NonZeroExitCode", Exit(137, 0), Exit(0, 9)), "log_tells_of_memory", Ending.MEMORY),
+        (ended("FAILED", "NonZeroExitCode", Exit(137, 0), Exit(0, 8)), "kills_for_memory", Ending.EXIT_CODE),
+        (ended("FAILED", "NonZeroExitCode", Exit(3, 0)), "", Ending.EXIT_CODE),
+        (ended("FAILED", "JobLaunchFailure"), "", Ending.LAUNCH_FAILED),
+        (ended("COMPLETED"), "", Ending.SUCCESS),
+        (ended("COMPLETED", worst=Exit(0, 125)), "", Ending.MEMORY),
+        (ended("COMPLETED", worst=Exit(2, 0)), "", Ending.EXIT_CODE),
+        (ended("COMPLETED", worst=Exit(0, 11)), "", Ending.SIGNAL),
+        (ended("TIMEOUT"), "", Ending.TIME),
+        (ended("NODE_FAIL"), "", Ending.NODE_LOST),
+        (ended("PREEMPTED"), "", Ending.PREEMPTED),
+        (ended("CANCELLED", by="1000"), "", Ending.CANCELLED),
     ],
-    ids=lambda value: str(value) if isinstance(value, Ending) else f"{value.state}-{value.exit}-{value.derived_exit}",
+    ids=lambda value: f"{value.state}-{value.exit}-{value.derived_exit}" if isinstance(value, SeenJob) else str(value),
 )
-def test_the_ending_follows_from_the_evidence(seen: Evidence, ending: Ending) -> None:
-    assert ending_of(seen)[0] is ending
+def test_the_ending_follows_from_the_evidence(seen: SeenJob, site: str, ending: Ending) -> None:
+    assert ending_of(seen, **({site: True} if site else {}))[0] is ending
 
 
 def test_the_message_says_who_cancelled_a_job() -> None:
-    assert "not by Headway" in ending_of(Evidence("CANCELLED", cancelled_by="1000"))[1]
-    assert ending_of(Evidence("CANCELLED", cancelled_by_us=True))[1] == "it was cancelled by Headway"
-    assert "waited for" in ending_of(Evidence("CANCELLED", "DependencyNeverSatisfied"))[1]
+    assert "not by Headway" in ending_of(ended("CANCELLED", by="1000"))[1]
+    assert ending_of(ended("CANCELLED"), cancelled_by_us=True)[1] == "it was cancelled by Headway"
+    assert "waited for" in ending_of(ended("CANCELLED", "DependencyNeverSatisfied"))[1]
 
 
 def test_an_unknown_state_is_not_an_end() -> None:
-    assert phase_of("GONE_FISHING") is JobPhase.UNKNOWN
-    assert phase_of("REQUEUE_HOLD") is JobPhase.PENDING
-    assert phase_of("COMPLETING") is JobPhase.RUNNING
+    assert SeenJob(7, "GONE_FISHING").phase is JobPhase.UNKNOWN
+    assert SeenJob(7, "REQUEUE_HOLD").phase is JobPhase.PENDING
+    assert SeenJob(7, "COMPLETING").phase is JobPhase.RUNNING
 
 
 @given(st.integers(0, 255), st.integers(0, 127))
 def test_a_wait_status_holds_exit_code_and_signal(code: int, signal: int) -> None:
-    assert exit_of_status(code << 8 | signal) == Exit(code, signal)
+    assert exit_of(str(code << 8 | signal)) == Exit(code, signal)
 
 
 # --- accounting ---
@@ -167,7 +145,7 @@ ROWS = """\
 def test_job_steps_in_accounting_are_skipped() -> None:
     killed, short, cancelled = accounting.read(ROWS) or []
     assert (killed.job_id, killed.exit, killed.reason) == (12, Exit(0, 9), "JobLaunchFailure")
-    assert (short.name, short.nodes, short.ended_at) == ("tag2", ("n3",), 2.0)
+    assert (short.name, short.node_names, short.ended_at) == ("tag2", ("n3",), 2.0)
     assert (cancelled.state, cancelled.cancelled_by, cancelled.directory) == ("CANCELLED", "1000", "/y|z")
 
 

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from headway.clusters.slurm.limits import UserLimits, room, why_not
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.partitions import choose, usable
+from headway.clusters.slurm.partitions import UserLimits, choose, room, usable, why_not
 from headway.clusters.slurm.probes import Probe, agreement, corrected, default_shapes
 from headway.clusters.slurm.queue_reading import Reading, twin_of
-from headway.clusters.slurm.seen_job import Exit, SeenJob
 from headway.clusters.slurm.site_reading import Node, Partition, partition_of
+from headway.clusters.slurm.squeue import SeenJob
 from headway.kernels.batch.twin import twin_of as kernel_twin
 from headway.kernels.batch.twin import twin_waits
 from headway.model.errors import SiteError
@@ -43,8 +42,7 @@ def job(job_id: int, count: int, limit_s: float, started: float | None = None, o
     made = SeenJob(
         job_id=job_id, user=1, state="RUNNING" if started is not None else "PENDING", reason="Priority",
         submitted_at=NOW - 1000 + job_id, started_at=started, ended_at=None, limit_s=limit_s, nodes=count,
-        cpus=8 * count, node_names=tuple(on.split()), priority=10, partition="main", exit=Exit(), derived_exit=Exit(),
-        restarts=0, alone=True,
+        cpus=8 * count, node_names=tuple(on.split()), priority=10, partition="main", alone=True,
     )  # fmt: skip
     return structs.replace(made, **more)
 

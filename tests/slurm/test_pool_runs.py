@@ -17,7 +17,7 @@ pytest.importorskip("distributed")
 
 from headway import locks
 from headway.model.records import GiveUp, NodeLost
-from headway.workers.pool.operations import LOCK
+from headway.workers.pool.address import LOCK
 from tests.slurm.configuration import Configuration
 from tests.slurm.conftest import require_slurm
 from tests.slurm.flows import PATIENCE_S, SlurmFlow

@@ -17,8 +17,8 @@ from headway.model.task import Task
 from headway.workers import protocol
 from headway.workers.connection import Connection
 from headway.workers.node import node_folder
+from headway.workers.pool.address import LOCK
 from headway.workers.pool.connections import DaskConnections
-from headway.workers.pool.operations import LOCK
 
 ROOM = Resources(cores=1, memory_bytes=10**9, disk_bytes=10**9)
 PATIENCE_S = 300.0

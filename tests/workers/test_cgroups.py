@@ -77,9 +77,6 @@ class TestFolders:
             assert not cgroups.holds(f"/sys/fs/cgroup{path}~1", os.getpid())
             assert not cgroups.holds(f"/sys/fs/cgroup{path[:-1]}", os.getpid())
 
-    def test_the_kernels_limit_leaves_room_for_its_own_memory(self) -> None:
-        assert 4 * MB < cgroups.kernel_limit_bytes(100 * MB) - 100 * MB < 8 * MB
-
 
 class TestCgroupV2:
     """Against files recorded from Linux 6.1."""
@@ -140,9 +137,10 @@ class TestCgroupV2:
         assert group.remove()
 
     def test_limits_are_written(self, plateau: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The kernel's limit leaves room for its own memory."""
         monkeypatch.setattr(os, "mkdir", lambda *_: None)
         CgroupV2Group(str(plateau)).create(100 * MB)
-        assert int((plateau / "memory.max").read_text()) == cgroups.kernel_limit_bytes(100 * MB)
+        assert 104 * MB < int((plateau / "memory.max").read_text()) < 108 * MB
         assert (plateau / "memory.swap.max").read_text().strip() == "0"
 
     def test_the_obstacle_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,10 +24,8 @@ pytest.importorskip("distributed")
 from distributed.comm.core import Comm, connect, listen
 
 from headway.workers.pool import connections as pool_connections
-from headway.workers.pool.address import SchedulerAddress, own_addresses
-from headway.workers.pool.connection import DaskConnection
-from headway.workers.pool.connections import DaskConnections
-from headway.workers.pool.operations import CONNECT, LOCK
+from headway.workers.pool.address import CONNECT, LOCK, SchedulerAddress, own_addresses
+from headway.workers.pool.connections import DaskConnection, DaskConnections
 from tests.workers.pool_nodes import (
     PATIENCE_S,
     TAG,

@@ -18,9 +18,8 @@ from distributed import Client, Security
 from distributed.comm.core import connect
 from distributed.protocol import to_serialize
 
-from headway.workers.pool.address import SchedulerAddress, reach
+from headway.workers.pool.address import FIND, SchedulerAddress, name_in_pool, reach
 from headway.workers.pool.keys import make_keys, security
-from headway.workers.pool.operations import FIND, name_in_pool
 from tests.workers.pool_nodes import TAG, Nodes, connected, connections_of, drive, next_outcome, start_message
 
 

@@ -150,7 +150,7 @@ def _tell(pipe: int, notice: Notice) -> None:
 def _close_when_taken(pipe: int, directory: Path, run: str, tags: Sequence[str]) -> None:
     """Close the pipe when the batch system has answered about the job. If it refuses, the process ends anyway."""
     from headway.api.finding import find_run, reading
-    from headway.clusters.slurm.marks import JobFolder
+    from headway.clusters.slurm.job_folder import JobFolder
     from headway.report.run.story import settings_of
 
     deadline = time.monotonic() + _ASKED_WITHIN_S

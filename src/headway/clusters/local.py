@@ -7,8 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
-import threading
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,12 +14,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from headway import locks
-from headway.clusters.base import Cluster
+from headway.clusters.base import Cluster, JobNews
 from headway.clusters.machine import machine, part_of
-from headway.clusters.news import JobNews
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
 from headway.model.resources import Resources
+from headway.workers.node import start_apart
 from headway.workers.protocol import LOCK, STARTED, SupervisorSettings
 from headway.workers.trees import kill_strays
 
@@ -70,17 +68,7 @@ class LocalMachine(Cluster):
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._jobs.order(tag).write(folder)
-            with (folder / "log").open("ab") as log:
-                self._started[tag] = subprocess.Popen(
-                    # -P: a file in this directory must not be imported instead of a module
-                    [sys.executable, "-P", "-m", "headway.workers.supervisor", str(folder)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,  # neither Ctrl-C nor a closed terminal reaches it
-                )
-            # Wait for its end, or a program that goes on for long collects zombie processes.
-            threading.Thread(target=self._started[tag].wait, name="headway-supervisor", daemon=True).start()
+            self._started[tag] = start_apart("headway.workers.supervisor", [str(folder)], folder / "log")
         except OSError as error:
             raise SiteError(f"cannot start the node supervisor: {error.strerror}", where=str(folder)) from error
 

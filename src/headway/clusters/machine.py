@@ -15,11 +15,15 @@ _NO_LIMIT = 2**60  # cgroup v1 writes "no limit" as a huge number
 
 def machine(directory: Path) -> Resources:
     """This machine's resources, with the free disk of the file system that holds `directory`."""
+    return Resources(cores=_cores(), memory_bytes=_memory_bytes(), disk_bytes=free_disk_bytes(directory))
+
+
+def free_disk_bytes(directory: Path) -> int:
+    """The free disk of the file system that holds `directory`."""
     try:
-        free_bytes = shutil.disk_usage(directory).free
+        return shutil.disk_usage(directory).free
     except OSError as error:
         raise SiteError(f"cannot tell how much disk is free: {error.strerror}", where=str(directory)) from error
-    return Resources(cores=_cores(), memory_bytes=_memory_bytes(), disk_bytes=free_bytes)
 
 
 def part_of(whole: Resources, stated: Mapping[str, float], *, lenient: bool = False) -> Resources:
@@ -35,36 +39,23 @@ def part_of(whole: Resources, stated: Mapping[str, float], *, lenient: bool = Fa
 
 
 def _cores() -> float:
+    from headway.workers.trees.cgroups import read_text
+
     cores = float(len(os.sched_getaffinity(0)))
-    quota, period = _first_numbers("/sys/fs/cgroup/cpu.max", 2) or (0, 0)
+    words = read_text("/sys/fs/cgroup/cpu.max").split()
+    quota, period = map(int, words) if len(words) == 2 and words[0].isdigit() else (0, 0)
     return min(cores, max(1.0, quota // period)) if quota and period else cores
 
 
 def _memory_bytes() -> int:
+    """The machine's memory, or less if a control group of version 1 or 2 limits this process."""
+    from headway.workers.trees.cgroups import own_directory, read_amount
+
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    limits = [_first_numbers(path, 1) for path in _limit_files()]
-    return min([total, *(limit[0] for limit in limits if limit and 0 < limit[0] < _NO_LIMIT)])
-
-
-def _limit_files() -> list[str]:
-    """The files with this process's memory limits, for versions 1 and 2 of control groups."""
-    files = ["/sys/fs/cgroup/memory.max"]
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return files
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if controllers == "memory":
-            files.append(f"/sys/fs/cgroup/memory{path}/memory.limit_in_bytes")
-        elif not controllers:
-            files.append(f"/sys/fs/cgroup{path}/memory.max")
-    return files
-
-
-def _first_numbers(path: str, count: int) -> list[int] | None:
-    try:
-        words = Path(path).read_text().split()[:count]
-    except OSError:
-        return None
-    return [int(word) for word in words] if all(word.isdigit() for word in words) else None
+    files = (
+        "/sys/fs/cgroup/memory.max",
+        f"{own_directory('')}/memory.max",
+        f"{own_directory('memory')}/memory.limit_in_bytes",
+    )
+    limits = [limit for file in files if (limit := read_amount(file))]
+    return min([total, *(limit for limit in limits if limit < _NO_LIMIT)])

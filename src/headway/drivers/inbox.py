@@ -7,7 +7,7 @@ import contextlib
 
 from msgspec import Struct
 
-from headway.clusters.news import JobNews
+from headway.clusters.base import JobNews
 from headway.model.outcome import Outcome
 from headway.model.records import Event
 from headway.workers.connection import Connection

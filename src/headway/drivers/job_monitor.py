@@ -8,8 +8,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from headway.clusters.base import Cluster
-from headway.clusters.news import JobNews
+from headway.clusters.base import Cluster, JobNews
 from headway.drivers.background import Background
 from headway.drivers.inbox import AttemptEnded, Connected, Disconnected, Failed, Inbox, JobGone, NodeGone
 from headway.model.errors import SiteError

@@ -46,7 +46,6 @@ class Target(NamedTuple):
         """Write the order for supervisors where those of a batch job look for it."""
         self.jobs.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.jobs.order("").write(self.jobs.folder)
-        (self.jobs.folder / "order.json").chmod(0o600)
 
 
 def target_of(settings: RunStarted, folder: RunFolder, supervision: Supervision, *, lenient: bool = False) -> Target:

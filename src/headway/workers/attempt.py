@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from headway.model.outcome import Ending, Outcome
+from headway.workers.whole_file import write_whole
 
 _RESULT = "result.json"
 
@@ -35,9 +36,7 @@ class AttemptFolder:
 
     def write_result(self, outcome: Outcome) -> None:
         """Write the outcome atomically: readers see the whole file or none."""
-        temporary = self.path / f"{_RESULT}.new"
-        temporary.write_bytes(msgspec.json.encode(outcome))
-        temporary.rename(self.path / _RESULT)
+        write_whole(self.path / _RESULT, msgspec.json.encode(outcome))
 
     def result(self) -> Outcome | None:
         """Return the outcome, or None if none was written."""

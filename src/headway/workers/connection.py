@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from asyncio import StreamReader
 from collections.abc import Sequence
+from pathlib import Path
 
 from headway.workers import protocol
+from headway.workers.node import node_command
 
 
 class Connection(ABC):
@@ -25,6 +28,14 @@ class Connection(ABC):
     async def receive(self) -> protocol.ToManager | None:
         """Return the next message, or None if the connection is lost."""
 
+    async def is_greeted(self) -> bool:
+        """Receive the supervisor's greeting; return False if there is no supervisor at the other end."""
+        hello = await self.receive()
+        if not isinstance(hello, protocol.Hello):
+            return False
+        self.hello = hello
+        return True
+
     @abstractmethod
     async def flush(self) -> None:
         """Wait until all messages have been handed to the transport."""
@@ -43,9 +54,12 @@ class Connections(ABC):
 
     name: str
 
-    @abstractmethod
+    def __init__(self, jobs: Path) -> None:
+        self._jobs = jobs  # the folder of the jobs' folders
+
     def node_command(self, tag: str) -> Sequence[str]:
         """Return the command that a job runs on each of its nodes."""
+        return node_command(self._jobs / tag, self.name)
 
     def key(self, tag: str, node: str) -> str:
         """Return a name for this node in this job: one node can serve several jobs, also at the same time."""
@@ -68,3 +82,12 @@ class Connections(ABC):
     async def end(self) -> None:
         """Close all connections and stop what served them: the run is over."""
         await self.close()
+
+
+async def next_message(reader: StreamReader) -> protocol.ToManager | None:
+    """Read the next message from a stream of lines; None if the connection is lost, or the line is no message."""
+    try:
+        line = await reader.readline()
+        return protocol.decode_from_supervisor(line) if line.endswith(b"\n") else None
+    except (ConnectionError, ValueError):  # ValueError: too long, or not a message
+        return None

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
-from pathlib import Path
 
 from headway.workers import protocol
-from headway.workers.backoff import Backoff
 from headway.workers.connection import Connection, Connections
-from headway.workers.file_session import HEARTBEAT_EVERY_S, Session
-from headway.workers.node import node_command, node_folder
+from headway.workers.file_session import HEARTBEAT_EVERY_S, Backoff, Session
+from headway.workers.node import node_folder
 
 _FLUSH_WITHIN_S = 10.0  # a relay that has not read the last messages by then is gone
 
@@ -20,12 +17,6 @@ class FileConnections(Connections):
     """Each connection is a session: a folder in the node's folder (see `file_session`)."""
 
     name = "files"
-
-    def __init__(self, jobs: Path) -> None:
-        self._jobs = jobs
-
-    def node_command(self, tag: str) -> Sequence[str]:
-        return node_command(self._jobs / tag, self.name)
 
     async def connect(self, tag: str, node: str, timeout_s: float) -> Connection | None:
         folder = node_folder(self._jobs / tag, node)
@@ -36,9 +27,7 @@ class FileConnections(Connections):
                     await asyncio.sleep(0.1)
                 session = await asyncio.to_thread(Session.begin, folder)
                 connection = FileConnection(session)
-                hello = await connection.receive()
-                if isinstance(hello, protocol.Hello):
-                    connection.hello = hello
+                if await connection.is_greeted():
                     return connection
         except (TimeoutError, FileNotFoundError):
             if session is not None:

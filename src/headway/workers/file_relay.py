@@ -14,8 +14,7 @@ import sys
 from pathlib import Path
 
 from headway.log_setup import set_up_logging
-from headway.workers.backoff import Backoff
-from headway.workers.file_session import HEARTBEAT_TIMEOUT_S, Session, newest_session
+from headway.workers.file_session import HEARTBEAT_TIMEOUT_S, Backoff, Session, newest_session
 from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
 
 _CHECK_EVERY_S = 1.0  # whether the manager is alive and its session is still the newest

@@ -7,16 +7,20 @@ deletes each one after reading it. Either end closes the session by deleting its
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import shutil
 import time
 from pathlib import Path
 
+from headway.workers.whole_file import write_whole
+
 SESSIONS = "sessions"
 _TO_NODE, _FROM_NODE, _ALIVE = "to", "from", "alive"
 HEARTBEAT_EVERY_S = 30.0
 HEARTBEAT_TIMEOUT_S = 180.0  # a manager without a heartbeat for this long is taken for dead
+_SHORTEST_S, _LONGEST_S, _GROWTH = 0.02, 1.0, 1.3  # pauses between two polls of a folder
 
 
 class Session:
@@ -52,11 +56,7 @@ class Session:
     def write(self, lines: bytes) -> None:
         """Write whole lines for the other end; FileNotFoundError if it has closed the session."""
         self._written += 1
-        making = f"{self._out}/.{self._written:010d}"
-        handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(lines)
-        os.rename(making, f"{self._out}/{self._written:010d}")
+        write_whole(self._out / f"{self._written:010d}", lines)
 
     def read(self) -> list[bytes]:
         """Return the lines that the other end has written, in order; FileNotFoundError if it has closed the session."""
@@ -97,3 +97,15 @@ def newest_session(node: Path) -> Session | None:
     except FileNotFoundError:
         return None
     return Session(node / SESSIONS / max(names), manager=False) if names else None
+
+
+class Backoff:
+    """Waits between polls of a folder: shortly after a poll that found something, longer while there is nothing."""
+
+    def __init__(self) -> None:
+        self._pause_s = _SHORTEST_S
+
+    async def wait(self, *, busy: bool) -> None:
+        """Wait until the next poll is due. `busy` says that the last poll found something."""
+        self._pause_s = _SHORTEST_S if busy else min(_LONGEST_S, self._pause_s * _GROWTH)
+        await asyncio.sleep(self._pause_s)

@@ -12,7 +12,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -41,6 +43,17 @@ def node_command(job: Path, kind: str) -> list[str]:
     """Return the command that a job runs on each of its nodes. It passes on the user's umask, which tasks get."""
     # -P: modules are not imported from the current directory
     return [sys.executable, "-P", "-m", "headway.workers.node", str(job), kind, f"{_umask():03o}"]
+
+
+def start_apart(module: str, words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    """Start a module that outlives this process: neither Ctrl-C nor the end of the terminal ends it."""
+    with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), "ab") as file:
+        # -P: modules are not imported from the current directory
+        command = [sys.executable, "-P", "-m", module, *words]
+        started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True)
+    # Wait for its end in a thread: otherwise a program that runs for long collects zombies.
+    threading.Thread(target=started.wait, name=module, daemon=True).start()
+    return started
 
 
 def _umask() -> int:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from headway.model.outcome import Outcome
 from headway.model.resources import Resources
 from headway.model.task import Task
+from headway.workers.whole_file import write_whole
 
 
 class Message(Struct, frozen=True, tag_field="say", omit_defaults=True):
@@ -85,21 +86,13 @@ LONGEST_LINE_BYTES = 64 * 1024 * 1024
 _ENCODER = msgspec.json.Encoder()
 _FROM_MANAGER: msgspec.json.Decoder[ToSupervisor] = msgspec.json.Decoder(ToSupervisor)
 _FROM_SUPERVISOR: msgspec.json.Decoder[ToManager] = msgspec.json.Decoder(ToManager)
+decode_from_manager = _FROM_MANAGER.decode
+decode_from_supervisor = _FROM_SUPERVISOR.decode
 
 
 def encode(message: Message) -> bytes:
     """Encode a message as a line."""
     return _ENCODER.encode(message) + b"\n"
-
-
-def decode_from_manager(line: bytes) -> ToSupervisor:
-    """Decode a line from a manager."""
-    return _FROM_MANAGER.decode(line)
-
-
-def decode_from_supervisor(line: bytes) -> ToManager:
-    """Decode a line from a supervisor."""
-    return _FROM_SUPERVISOR.decode(line)
 
 
 class SupervisorSettings(Struct, frozen=True):
@@ -120,9 +113,7 @@ class SupervisorSettings(Struct, frozen=True):
 
     def write(self, folder: Path) -> None:
         """Write the settings into this folder."""
-        temporary = folder / "order.json.new"
-        temporary.write_bytes(_ENCODER.encode(self))
-        temporary.rename(folder / "order.json")
+        write_whole(folder / "order.json", _ENCODER.encode(self))
 
 
 # Files in the supervisor's folder, which only its owner can enter.

@@ -23,7 +23,7 @@ from headway.workers.notice import Notice
 from headway.workers.protocol import Start, SupervisorSettings
 from headway.workers.sandbox import Sources, missing_outputs, prepare_directory, publish, stamps
 from headway.workers.shells import command_line
-from headway.workers.spanning import cancel_step, node_variables
+from headway.workers.spanning import cancel_steps, node_variables
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
 
 _SIGNAL_WITHIN_S = 1.0  # a batch system signals the processes of a job one after the other
@@ -78,7 +78,7 @@ class Runner:
             notice.cancel()
         crash_point("spawned")
         if start.nodes and (end.stopped_for or end.signal):
-            await asyncio.to_thread(cancel_step, self._settings.uid, start.task.id, start.attempt)
+            await asyncio.to_thread(cancel_steps, self._settings.uid, start.task.id, start.attempt)
         if not start.task.isolated:
             self.sources.forget()
         outcome = outcome_of(start, end, work)

@@ -141,12 +141,8 @@ def stamp(path: Path) -> Stamp:
     if not path.is_dir():
         status = path.stat()
         return Stamp(status.st_size, status.st_mtime_ns)
-    files = (os.lstat(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
-    size_bytes, modified_ns = 0, 0
-    for status in files:
-        size_bytes += status.st_size
-        modified_ns = max(modified_ns, status.st_mtime_ns)
-    return Stamp(size_bytes, modified_ns)
+    files = [os.lstat(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names]
+    return Stamp(sum(file.st_size for file in files), max((file.st_mtime_ns for file in files), default=0))
 
 
 def publish(work: Path, task: Task, workflow_directory: Path) -> Iterator[str]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Sequence
+import contextlib
 from pathlib import Path
 
 from headway.workers import protocol
-from headway.workers.connection import Connection, Connections
+from headway.workers.connection import Connection, Connections, next_message
 from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
 from headway.workers.short_path import short_path
 
@@ -17,12 +16,6 @@ class SocketConnections(Connections):
     """Connections to jobs that have one node, this machine. The supervisor listens in the job's folder."""
 
     name = "socket"
-
-    def __init__(self, jobs: Path) -> None:
-        self._jobs = jobs
-
-    def node_command(self, tag: str) -> Sequence[str]:
-        return [sys.executable, "-P", "-m", "headway.workers.supervisor", str(self._jobs / tag)]
 
     def key(self, tag: str, node: str) -> str:
         return node
@@ -34,10 +27,9 @@ class SocketConnections(Connections):
 class SocketConnection(Connection):
     """The manager's end of the supervisor's unix socket."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hello: protocol.Hello) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
-        self.hello = hello
 
     @classmethod
     async def open(cls, folder: Path, timeout_s: float) -> SocketConnection | None:
@@ -47,7 +39,7 @@ class SocketConnection(Connection):
             try:
                 async with asyncio.timeout_at(deadline):
                     return await cls._try(folder)
-            except (OSError, ValueError, asyncio.IncompleteReadError):  # OSError includes TimeoutError
+            except OSError:  # includes TimeoutError
                 if asyncio.get_running_loop().time() > deadline:
                     return None
                 await asyncio.sleep(0.01)
@@ -56,27 +48,21 @@ class SocketConnection(Connection):
     async def _try(cls, folder: Path) -> SocketConnection:
         with short_path(folder, SOCKET) as path:
             reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST_LINE_BYTES)
-        hello = protocol.decode_from_supervisor(await reader.readuntil(b"\n"))
-        if not isinstance(hello, protocol.Hello):
+        connection = cls(reader, writer)
+        if not await connection.is_greeted():
             raise OSError("not a supervisor")
-        return cls(reader, writer, hello)
+        return connection
 
     def send(self, message: protocol.Message) -> None:
         if not self._writer.is_closing():
             self._writer.write(protocol.encode(message))
 
     async def receive(self) -> protocol.ToManager | None:
-        try:
-            line = await self._reader.readline()
-            return protocol.decode_from_supervisor(line) if line.endswith(b"\n") else None
-        except (ConnectionError, ValueError):
-            return None
+        return await next_message(self._reader)
 
     async def flush(self) -> None:
-        try:
+        with contextlib.suppress(ConnectionError):
             await self._writer.drain()
-        except ConnectionError:
-            return
 
     def close(self) -> None:
         self._writer.close()

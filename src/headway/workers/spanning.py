@@ -27,18 +27,10 @@ def node_variables(uid: str, task: str, attempt: int, nodes: Sequence[str], core
     return {"HEADWAY_NODES": ",".join(nodes), "HEADWAY_LAUNCH": " ".join(words)}
 
 
-def cancel_step(uid: str, task: str, attempt: int) -> None:
-    """Cancel the steps of an attempt, whose killed `srun` leaves processes running on the other nodes."""
-    _cancel(_step(uid, task, attempt))
-
-
-def cancel_steps(uid: str) -> None:
-    """Cancel the steps of all attempts of a supervisor."""
-    _cancel(_steps(uid))
-
-
-def _cancel(prefix: str) -> None:
-    """Cancel this job's steps whose names have this prefix. Failures are ignored: steps also end with their job."""
+def cancel_steps(uid: str, task: str | None = None, attempt: int = 0) -> None:
+    """Cancel the steps of an attempt, whose killed `srun` leaves processes running on the other nodes; without a task
+    the steps of all attempts of a supervisor. Failures are ignored: steps also end with their job.
+    """
     job = os.environ.get("SLURM_JOB_ID")
     if job is None:
         return
@@ -46,20 +38,18 @@ def _cancel(prefix: str) -> None:
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         steps = subprocess.run(squeue, capture_output=True, text=True, timeout=_WITHIN_S, check=True).stdout
         named = [line.partition(" ") for line in steps.splitlines()]
-        found = [step for step, _, name in named if name.startswith(prefix)]
+        found = [step for step, _, name in named if name.startswith(_step(uid, task, attempt))]
         if found:
             scancel = ["scancel", "--signal=KILL", *found]
             subprocess.run(scancel, capture_output=True, timeout=_WITHIN_S, check=True)
 
 
-def _steps(uid: str) -> str:
-    """Return the prefix of the names of a supervisor's steps. Hashes, since task names can hold any character."""
-    return f"headway-{_digest(uid)}-"
-
-
-def _step(uid: str, task: str, attempt: int) -> str:
-    return _steps(uid) + _digest(f"{task}/{attempt}")
+def _step(uid: str, task: str | None, attempt: int) -> str:
+    """Return the name of an attempt's steps; without a task, the prefix of the names of all steps of a supervisor."""
+    digests = [_digest(uid), _digest(f"{task}/{attempt}") if task is not None else ""]
+    return "-".join(["headway", *digests])
 
 
 def _digest(text: str) -> str:
+    """Return a short hash: task names can hold any character."""
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -11,27 +10,20 @@ from pathlib import Path
 
 from msgspec import structs
 
-from headway.clusters.base import Cluster
+from headway.clusters.base import Cluster, JobNews
 from headway.clusters.local import RunJobs
-from headway.clusters.news import JobNews
-from headway.clusters.slurm.cancelling import Canceller
-from headway.clusters.slurm.commands import Commands
+from headway.clusters.machine import free_disk_bytes
+from headway.clusters.slurm.commands import Commands, Paced
 from headway.clusters.slurm.job_lookup import JobLookup
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.pace import Paced
-from headway.clusters.slurm.polling import OwnJobs
-from headway.clusters.slurm.probes import corrected, default_shapes, probe
-from headway.clusters.slurm.queue_reading import twin_of
+from headway.clusters.slurm.queue_now import read_home
 from headway.clusters.slurm.site import SlurmSite
-from headway.clusters.slurm.states import phase_of
-from headway.clusters.slurm.submitting import Submitter
-from headway.clusters.slurm.tracking import claimed_by, is_closed
+from headway.clusters.slurm.squeue import own_jobs
+from headway.clusters.slurm.submitting import Canceller, Submitter
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
 from headway.model.records import QueueRead
 from headway.model.resources import Resources
-
-_LIVE = (JobPhase.PENDING, JobPhase.RUNNING)
 
 
 class SlurmCluster(Cluster):
@@ -57,7 +49,7 @@ class SlurmCluster(Cluster):
         self._options = options
         self._commands = Commands(options.timeout_s)
         self._site = SlurmSite(self._commands, options, clock)
-        self._own_jobs = Paced(OwnJobs(self._commands, os.getuid()), options.interval_s)
+        self._own_jobs = Paced(lambda: own_jobs(self._commands, os.getuid()), options.interval_s)
         self._canceller = Canceller(self._commands)
         # A job is known by its folder, so the folder needs one name.
         folder = jobs.folder.resolve()
@@ -75,13 +67,7 @@ class SlurmCluster(Cluster):
     def limits(self) -> Resources:
         self._site.wait_for_answer()
         _, most = self._site.home()
-        try:
-            disk_bytes = shutil.disk_usage(self._directory).free
-        except OSError as error:
-            raise SiteError(
-                f"cannot tell how much disk is free: {error.strerror}", where=str(self._directory)
-            ) from error
-        return most.replace(disk_bytes=disk_bytes)
+        return most.replace(disk_bytes=free_disk_bytes(self._directory))
 
     def most_jobs(self) -> int | None:
         return self._site.most_jobs()
@@ -93,13 +79,10 @@ class SlurmCluster(Cluster):
             self._submitter.submit(request.per_node, tag, after)
 
     def find(self, tags: Iterable[str]) -> set[str]:
-        found = set()
-        for tag, news in self.news(tags).items():
-            asked = self._submitter.folder(tag).asked()
-            may_exist = asked is not None and news.phase is JobPhase.UNKNOWN
-            if news.phase in _LIVE or may_exist:
-                found.add(tag)
-        return found
+        news = self.news(tags)
+        unknown = {tag for tag in news if news[tag].phase is JobPhase.UNKNOWN}
+        live = {tag for tag in news if news[tag].phase in (JobPhase.PENDING, JobPhase.RUNNING)}
+        return live | {tag for tag in unknown if self._submitter.folder(tag).asked() is not None}
 
     def poll(self, tags: Iterable[str]) -> dict[str, JobPhase]:
         return {tag: news.phase for tag, news in self.news(tags).items()}
@@ -137,14 +120,14 @@ class SlurmCluster(Cluster):
             asked = None if self._lookup.is_over(tag) else folder.asked()
             if asked is not None:
                 folder.close()
-                found[tag] = claimed_by(folder) or asked.job_id
+                found[tag] = folder.claimed_by() or asked.job_id
                 folder.note(structs.replace(asked, cancelled=True, job_id=found[tag]))
         return found
 
     def _still_there(self, tags: set[str]) -> set[str]:
         """Those of the cancelled jobs of which something may still run."""
         asked_at = time.time()
-        tags = {tag for tag in tags if self._was_sent(tag) or not is_closed(self._submitter.folder(tag))}
+        tags = {tag for tag in tags if self._was_sent(tag) or not self._submitter.folder(tag).is_closed()}
         look = self._own_jobs.answer(now=True) if tags else None
         if look is None or look.at < asked_at:
             return tags
@@ -152,8 +135,7 @@ class SlurmCluster(Cluster):
         return {
             tag
             for tag in tags
-            if news[tag].phase is not JobPhase.ENDED
-            or any(phase_of(job.state) in _LIVE for job in self._lookup.of_this_run(tag, look))
+            if news[tag].phase is not JobPhase.ENDED or any(job.is_live for job in self._lookup.of_this_run(tag, look))
         }
 
     def _was_sent(self, tag: str) -> bool:
@@ -163,19 +145,6 @@ class SlurmCluster(Cluster):
     # --- the queue ---
 
     def snapshot(self) -> QueueRead:
-        """Plan the home partition's free nodes, corrected by a few of Slurm's own estimates.
-
-        While jobs wait, our plan is better than `sbatch --test-only`, which does not backfill; Slurm is then asked only
-        where we cannot see those jobs.
-        """
-        self._site.wait_for_answer()
-        reading = self._site.reading()
-        partition, most = self._site.home()
-        twin = twin_of(reading, partition.name)
-        if twin is None:
-            raise SiteError(f"no node of {partition.name} works now", todo="look at `sinfo`, and try again later")
-        configuration = self._site.configuration()
-        if twin.planned and (configuration is None or not configuration.hides_jobs):
-            return twin.snapshot()
-        shapes = default_shapes(twin.queue.machine, most)
-        return corrected(twin.snapshot(), probe(self._commands, shapes, most, partition, self._options))
+        """Plan the home partition's free nodes, corrected by a few of Slurm's own estimates."""
+        home = read_home(self._commands, self._site, self._options)
+        return home.corrected or home.twin.snapshot()

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from headway.clusters.slurm.commands import Commands, why_no_login_node
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.polling import OwnJobs
 from headway.clusters.slurm.probes import Agreement, agreement, probe
 from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.site_reading import Configuration
+from headway.clusters.slurm.squeue import own_jobs
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
 from headway.model.units import format_duration
@@ -47,13 +47,11 @@ def diagnose(options: SlurmOptions) -> Iterator[Finding]:
 
 
 def _reading(commands: Commands, configuration: Configuration) -> Iterator[Finding]:
-    own = OwnJobs(commands, os.getuid())
-    look = own()
+    look = own_jobs(commands, os.getuid())
     if look is None:
         yield Finding("fail", "polling", "squeue's answer cannot be read")
     else:
-        form = "as JSON" if own.uses_json else "as formatted output"
-        yield Finding("ok", "polling", f"squeue {form}; {look.live()} jobs of yours wait or run")
+        yield Finding("ok", "polling", f"squeue answers; {look.live()} jobs of yours wait or run")
     if configuration.keeps_accounts:
         yield Finding("ok", "accounting", "slurmdbd: sacct tells how jobs ended")
     else:
@@ -76,14 +74,12 @@ def _jobs(
         return
     yield Finding("ok", "partitions", f"{', '.join(names)}; a job in {partition.name} may have {most} (each node)")
     jobs = site.most_jobs()
-    yield Finding(
-        "ok", "your jobs", f"at most {jobs} in the queue" if jobs else "no limit on their number is to be seen"
-    )
+    found = f"at most {jobs} in the queue" if jobs else "no limit on their number is to be seen"
+    yield Finding("ok", "your jobs", found)
     probes = probe(commands, [(1, 60.0)], most, partition, options)
     if probes:
-        yield Finding(
-            "ok", "probing", f"sbatch --test-only: one node for a minute in {_wait(probes[0].starts_at, reading.at)}"
-        )
+        wait = format_duration(max(0.0, probes[0].starts_at - reading.at))
+        yield Finding("ok", "probing", f"sbatch --test-only: one node for a minute in {wait}")
     else:
         yield Finding("warn", "probing", "sbatch --test-only gives no estimate: the plan of the queue is not corrected")
     waiting = sum(job.state == JobPhase.PENDING.upper() for job in reading.jobs)
@@ -94,10 +90,6 @@ def _jobs(
     else:
         yield Finding("ok", "queue", found)
     yield _twin(agreement(reading, partition.name))
-
-
-def _wait(starts_at: float, now: float) -> str:
-    return format_duration(max(0.0, starts_at - now))
 
 
 def _twin(found: Agreement | None) -> Finding:

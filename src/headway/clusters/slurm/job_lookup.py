@@ -6,17 +6,15 @@ import time
 
 from msgspec import structs
 
-from headway.clusters.news import JobNews
-from headway.clusters.slurm.accounting import AccountedJob, Accounts
-from headway.clusters.slurm.cancelling import Canceller
+from headway.clusters.base import JobNews
+from headway.clusters.slurm.accounting import Accounts
 from headway.clusters.slurm.commands import Commands
-from headway.clusters.slurm.marks import Asked, JobFolder
+from headway.clusters.slurm.job_folder import Asked, JobFolder
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.polling import Look
-from headway.clusters.slurm.seen_job import SeenJob
 from headway.clusters.slurm.site import SlurmSite
-from headway.clusters.slurm.submitting import Submitter
-from headway.clusters.slurm.tracking import Tracker, claimed_by, duplicates, is_closed, ours
+from headway.clusters.slurm.squeue import Look, SeenJob
+from headway.clusters.slurm.submitting import Canceller, Submitter
+from headway.clusters.slurm.tracking import by_marks, by_slurm, duplicates, keep, ours
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
 
@@ -37,16 +35,16 @@ class JobLookup:
         self._canceller = canceller
         self._by_id = Accounts(commands, "--jobs", options.interval_s)
         self._by_name = Accounts(commands, "--name", options.interval_s)
-        self._tracker = Tracker()
+        self._known: dict[str, JobNews] = {}
+        self._missing_since: dict[str, float] = {}  # since which look the queue does not show a job
 
     def known(self, tag: str) -> JobNews:
         """What was last known of a job."""
-        return self._tracker.known(tag) or JobNews(JobPhase.UNKNOWN)
+        return self._known.get(tag, JobNews(JobPhase.UNKNOWN))
 
     def is_over(self, tag: str) -> bool:
         """Whether a job has ended, and the reason is known: nothing more will be learned."""
-        known = self._tracker.known(tag)
-        return known is not None and known.phase is JobPhase.ENDED and known.ending is not None
+        return self.known(tag).phase is JobPhase.ENDED and self.known(tag).ending is not None
 
     def of_this_run(self, tag: str, look: Look | None) -> list[SeenJob]:
         """The jobs with this name and folder: another run of the same user may use the same name."""
@@ -55,8 +53,6 @@ class JobLookup:
 
     def news(self, tags: list[str], look: Look | None) -> dict[str, JobNews]:
         """Find out about jobs, given the last look at the queue."""
-        configuration = self._site.configuration()
-        self._tracker.kills_for_memory = configuration is not None and configuration.kills_for_memory
         found: dict[str, JobNews] = {}
         vanished: list[str] = []
         for tag in dict.fromkeys([*tags, *self._submitter.unanswered]):
@@ -65,19 +61,30 @@ class JobLookup:
             if news is None:
                 vanished.append(tag)
             else:
-                found[tag] = self._tracker.keep(tag, news)
+                found[tag] = self._keep(tag, news)
         if vanished and look is not None:
             found |= self._vanished(vanished, look)
         return {tag: found.get(tag, JobNews(JobPhase.UNKNOWN)) for tag in tags}
 
+    def _keep(self, tag: str, news: JobNews) -> JobNews:
+        news = keep(self._known.get(tag), news)
+        if news.phase is not JobPhase.UNKNOWN:
+            self._known[tag] = news
+        return news
+
+    def _by_slurm(self, folder: JobFolder, asked: Asked, job: SeenJob) -> JobNews:
+        configuration = self._site.configuration()
+        kills_for_memory = configuration is not None and configuration.kills_for_memory
+        return by_slurm(folder, asked, job, kills_for_memory=kills_for_memory)
+
     def _resolve(self, tag: str, asked: Asked, look: Look | None) -> JobNews | None:
         """Say what is known of a job; None if it should be in the queue and is not."""
         if self.is_over(tag) and tag not in self._submitter.unanswered:
-            return self._tracker.known(tag)
+            return self.known(tag)
         folder = self._submitter.folder(tag)
         jobs = self.of_this_run(tag, look)
         job = ours(folder, asked, jobs)
-        number = claimed_by(folder) or (job.job_id if job else None) or asked.job_id
+        number = folder.claimed_by() or (job.job_id if job else None) or asked.job_id
         if number != asked.job_id and number is not None:  # sbatch's answer was lost, or a duplicate job was faster
             asked = structs.replace(asked, job_id=number, sent=True, why_waiting="")
             folder.note(asked)
@@ -88,24 +95,23 @@ class JobLookup:
         if asked.refused:
             return _refused(asked)
         if job is not None:
-            self._tracker.seen_again(tag)
-            return self._tracker.by_queue(folder, asked, job)
+            self._missing_since.pop(tag, None)
+            return self._by_slurm(folder, asked, job)
         return self._not_in_queue(tag, folder, asked, look)
 
     def _not_in_queue(self, tag: str, folder: JobFolder, asked: Asked, look: Look | None) -> JobNews | None:
         unknown = JobNews(JobPhase.UNKNOWN, asked.job_id, message=asked.why_waiting)
-        by_marks = self._tracker.by_marks(folder, unknown)
-        if by_marks.phase is JobPhase.ENDED:
-            by_us = asked.cancelled and by_marks.ending is not Ending.SUCCESS
-            return _cancelled(by_marks) if by_us else by_marks
-        if asked.cancelled and is_closed(folder):
+        known = by_marks(folder, unknown)
+        if known.phase is JobPhase.ENDED:
+            return _cancelled(known) if asked.cancelled and known.ending is not Ending.SUCCESS else known
+        if asked.cancelled and folder.is_closed():
             return _cancelled(JobNews(JobPhase.ENDED, asked.job_id))
         if asked.job_id is None:
             if asked.sent:
                 self._submitter.unanswered.setdefault(tag, asked.at)
             return self._send_again(tag, asked, look)
         if look is None or look.at <= asked.at + 1.0:  # squeue may not show it yet
-            return structs.replace(by_marks, phase=JobPhase.RUNNING if by_marks.started_at else JobPhase.PENDING)
+            return structs.replace(known, phase=JobPhase.RUNNING if known.started_at else JobPhase.PENDING)
         return None
 
     def _send_again(self, tag: str, asked: Asked, look: Look | None) -> JobNews:
@@ -135,14 +141,15 @@ class JobLookup:
         for tag, entry in asked.items():
             folder = self._submitter.folder(tag)
             row = last.get(entry.job_id or 0)
-            news = self._tracker.by_accounts(folder, entry, row) if row else None
-            if news is None or news.phase is not JobPhase.ENDED:
-                missing_s = self._tracker.missing_for_s(tag, look.at)
-                news = self._give_up(folder, entry) if missing_s >= self._options.open_s else None
+            # If accounting says that a job runs, that may be out of date.
+            news = self._by_slurm(folder, entry, row) if row and row.phase is JobPhase.ENDED else None
+            missing_s = look.at - self._missing_since.setdefault(tag, look.at)
+            if news is None and missing_s >= self._options.open_s:
+                news = self._give_up(folder, entry)
             if news is None and entry.cancelled:
                 news = _cancelled(JobNews(JobPhase.ENDED, entry.job_id))
             unknown = JobNews(JobPhase.UNKNOWN, entry.job_id, message="the queue does not show it any more")
-            found[tag] = self._tracker.keep(tag, news) if news else self._tracker.by_marks(folder, unknown)
+            found[tag] = self._keep(tag, news) if news else by_marks(folder, unknown)
         return found
 
     def _give_up(self, folder: JobFolder, asked: Asked) -> JobNews | None:
@@ -150,11 +157,11 @@ class JobLookup:
         if asked.job_id is None or not self._canceller.cancel({asked.job_id}):
             return None
         folder.close()
-        known = self._tracker.by_marks(folder, JobNews(JobPhase.UNKNOWN, asked.job_id))
+        known = by_marks(folder, JobNews(JobPhase.UNKNOWN, asked.job_id))
         message = "Slurm has forgotten it, and does not say how it ended"
         return structs.replace(known, phase=JobPhase.ENDED, ending=Ending.NODE_LOST, message=message)
 
-    def _accounted(self, accounts: Accounts, wanted: list[str]) -> list[AccountedJob] | None:
+    def _accounted(self, accounts: Accounts, wanted: list[str]) -> list[SeenJob] | None:
         """Ask accounting: an empty answer where there is no accounting, None if it does not answer now."""
         configuration = self._site.configuration()
         if configuration is None:

@@ -1,17 +1,149 @@
-"""Chooses the partition of a job if the user names none: among those that accept it, the one that starts it first."""
+"""What partitions, associations and QOS allow, and which partition a job goes to.
+
+No request beyond the limits is sent to Slurm. If the user names no partition, a job goes to the one that starts it
+first among those that accept it.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
-from headway.clusters.slurm.limits import UserLimits, has_features, room, why_not
+from msgspec import Struct, structs
+
+from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.queue_reading import Reading, twin_of
-from headway.clusters.slurm.site_reading import Partition
-from headway.model.errors import SiteError
+from headway.clusters.slurm.site_reading import Node, Partition
+from headway.clusters.slurm.squeue import limit_of
+from headway.model.errors import InputError, SiteError
 from headway.model.resources import Resources
+from headway.model.units import format_bytes, format_duration
 
+Number = TypeVar("Number", int, float)
+_TRES = re.compile(r"(cpu|node)=(\d{1,12})", re.ASCII)
+_ASSOCIATION = "Account,DefaultQOS,MaxJobs,MaxSubmitJobs,MaxWall,MaxTRES"
 _A_DAY_S = 86400.0
+_QOS = "Name,MaxJobsPU,MaxSubmitPU,MaxWall,MaxTRES"
+
+
+class UserLimits(Struct, frozen=True):
+    """The limits of one user; None: no such limit is known."""
+
+    jobs: int | None = None  # in the queue at the same time
+    walltime_s: float | None = None
+    nodes: int | None = None  # of one job
+    cpus: int | None = None  # of one job
+
+    def tightened(self, other: UserLimits) -> UserLimits:
+        """The stricter of both limits, one by one."""
+        both = zip(structs.astuple(self), structs.astuple(other), strict=True)
+        return UserLimits(*(_least(*pair) for pair in both))
+
+
+def read_user_limits(commands: Commands, user: str, options: SlurmOptions, partition_qos: str | None) -> UserLimits:
+    """Read the user's limits from associations and QOS, as far as the database shows them."""
+    limits = UserLimits()
+    text = commands.ask(
+        "sacctmgr", "--noheader", "--parsable2", "show", "assoc", f"user={user}", f"format={_ASSOCIATION}"
+    )
+    default_qos = None
+    rows = [line.split("|") for line in (text or "").splitlines()]
+    mine = [row for row in rows if len(row) == 6 and options.account in (None, row[0])]
+    if mine:  # if there are several accounts, the strictest limits are safe
+        for row in mine:
+            limits = limits.tightened(_limits_of(row[2:]))
+        default_qos = mine[0][1] or None
+    wanted = {options.qos or default_qos or "normal", partition_qos}
+    text = commands.ask("sacctmgr", "--noheader", "--parsable2", "show", "qos", f"format={_QOS}")
+    for row in (line.split("|") for line in (text or "").splitlines()):
+        if len(row) == 5 and row[0] in wanted:
+            limits = limits.tightened(_limits_of(row[1:]))
+    return limits
+
+
+def _limits_of(cells: list[str]) -> UserLimits:
+    """Parse the limits on running jobs, submitted jobs, walltime, and size."""
+    try:
+        sizes = dict(_TRES.findall(cells[3]))
+        numbers = [int(text) for text in cells[:2] if text.isdecimal()]
+        return UserLimits(
+            jobs=_least(*numbers),
+            walltime_s=limit_of(cells[2]),
+            nodes=int(sizes["node"]) if "node" in sizes else None,
+            cpus=int(sizes["cpu"]) if "cpu" in sizes else None,
+        )
+    except InputError:
+        return UserLimits()
+
+
+def _least(*values: Number | None) -> Number | None:
+    return min((value for value in values if value is not None), default=None)
+
+
+def has_features(node: Node, constraint: str | None) -> bool:
+    """Whether a node has the requested features. Only plain lists are checked; Slurm checks other expressions."""
+    if constraint is None or not re.fullmatch(r"[\w&,.-]+", constraint, re.ASCII):
+        return True
+    return set(re.split("[&,]", constraint)) <= set(node.features)
+
+
+def room(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: bool) -> Resources | None:
+    """The largest request that a partition allows; None if it allows none.
+
+    Nodes may differ: every node has at least what is returned, so that a request within it fits on any of them. With
+    `now` only working nodes count.
+    """
+    nodes = [node for node in partition.nodes if (node.works or not now) and has_features(node, options.constraint)]
+    if not nodes or not partition.is_up:
+        return None
+    cpus = min(node.cpus for node in nodes)
+    memory_bytes = min(node.memory_bytes for node in nodes)
+    cpus = min(cpus, partition.max_cpus_per_node or cpus, user.cpus or cpus)
+    memory_bytes = min(memory_bytes, partition.max_memory_bytes_per_node or memory_bytes)
+    most = min(len(nodes), partition.max_nodes or len(nodes), user.nodes or len(nodes))
+    if user.cpus is not None:
+        most = max(1, min(most, user.cpus // (max(node.cpus for node in nodes) if options.whole_nodes else 1)))
+    longest = min((time for time in (partition.max_time_s, user.walltime_s) if time is not None), default=None)
+    gpus = min(node.gpus for node in nodes)
+    return Resources(cores=cpus, memory_bytes=memory_bytes, gpus=gpus, nodes=most, walltime_s=longest)
+
+
+def why_not(asked: Resources, partition: Partition, user: UserLimits, options: SlurmOptions) -> str:
+    """Say why a partition does not accept a request; nothing if it does."""
+    most = room(partition, user, options, now=False)
+    if most is None:
+        lacks = f"has no node with {options.constraint}" if partition.is_up and partition.nodes else "takes no jobs"
+        return f"partition {partition.name} {lacks}"
+    if asked.nodes > most.nodes:
+        return f"{asked.nodes} nodes are more than the {most.nodes} that a job may have in partition {partition.name}"
+    if asked.nodes < partition.min_nodes:
+        return f"{asked.nodes} nodes are fewer than the {partition.min_nodes} that partition {partition.name} wants"
+    fitting = [node for node in partition.nodes if _holds(node, asked, partition, options)]
+    if len(fitting) < asked.nodes:
+        return (
+            f"{math.ceil(asked.cores)} cores, {format_bytes(asked.memory_bytes)} memory, {asked.gpus} GPUs on each of "
+            f"{asked.nodes} nodes are more than the nodes of partition {partition.name} have"
+        )
+    if user.cpus is not None and math.ceil(asked.cores) * asked.nodes > user.cpus:
+        return (
+            f"{math.ceil(asked.cores) * asked.nodes} cores are more than the {user.cpus} that one of your jobs may have"
+        )
+    if asked.walltime_s is not None and most.walltime_s is not None and asked.walltime_s > most.walltime_s:
+        wanted, longest = format_duration(asked.walltime_s), format_duration(most.walltime_s)
+        return f"{wanted} is more than the {longest} that a job may have in partition {partition.name}"
+    return ""
+
+
+def _holds(node: Node, asked: Resources, partition: Partition, options: SlurmOptions) -> bool:
+    return (
+        has_features(node, options.constraint)
+        and math.ceil(asked.cores) <= min(node.cpus, partition.max_cpus_per_node or node.cpus)
+        and asked.memory_bytes <= min(node.memory_bytes, partition.max_memory_bytes_per_node or node.memory_bytes)
+        and asked.gpus <= node.gpus
+    )
 
 
 def usable(partitions: Sequence[Partition], options: SlurmOptions, groups: frozenset[str]) -> list[Partition]:

@@ -13,7 +13,7 @@ from headway.clusters.slurm.commands import Commands, NoAnswerError
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.queue_reading import Reading, Twin, twin_of
 from headway.clusters.slurm.site_reading import Partition
-from headway.clusters.slurm.submission import refusal, resource_arguments
+from headway.clusters.slurm.submitting import refusal, resource_arguments
 from headway.kernels.batch.twin import twin_of as kernel_twin
 from headway.kernels.batch.twin import twin_waits
 from headway.model.records import QueueRead

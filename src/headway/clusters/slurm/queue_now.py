@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from msgspec import Struct
 
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.probes import corrected, default_shapes, probe
-from headway.clusters.slurm.queue_reading import bundles, busy, twin_of, waiting_jobs
+from headway.clusters.slurm.queue_reading import Reading, Twin, bundles, busy, twin_of, waiting_jobs
 from headway.clusters.slurm.site import SlurmSite
+from headway.clusters.slurm.site_reading import Partition
 from headway.model.errors import SiteError
 from headway.model.records import QueueRead
 from headway.model.resources import Resources
@@ -27,36 +30,51 @@ class QueueNow(Struct, frozen=True):
     probes: int  # how many of Slurm's estimates were used
 
 
-def queue_now(options: SlurmOptions) -> QueueNow:
-    """Read the queue once. Nothing is submitted; a few `--test-only` probes account for what we cannot see."""
-    options.check()
-    commands = Commands(options.timeout_s)
-    site = SlurmSite(commands, options)
+class HomeQueue(NamedTuple):
+    """One reading of the queue, with our plan of the home partition."""
+
+    reading: Reading
+    partition: Partition
+    most: Resources  # the largest request that the partition allows
+    twin: Twin
+    corrected: QueueRead | None  # the plan corrected by Slurm's estimates, where our own does not suffice
+
+
+def read_home(commands: Commands, site: SlurmSite, options: SlurmOptions) -> HomeQueue:
+    """Read the queue and plan the home partition. Nothing is submitted.
+
+    While jobs wait, our plan is better than `sbatch --test-only`, which does not backfill; Slurm is asked only where we
+    cannot see those jobs, or if none waits.
+    """
     site.wait_for_answer()
     reading = site.reading()
     partition, most = site.home()
     twin = twin_of(reading, partition.name)
     if twin is None:
         raise SiteError(f"no node of {partition.name} works now", todo="look at `sinfo`, and try again later")
-    works = {node.name for node in partition.nodes if node.works}
     configuration = site.configuration()
-    running = [(nodes, remaining_s) for remaining_s, nodes in busy(reading, works)]
-    cpus = max(node.cpus for node in partition.nodes)
-    waiting = [(min(nodes, len(works)), limit_s) for _, nodes, limit_s in bundles(waiting_jobs(reading, works), cpus)]
-    if not waiting or configuration is None or configuration.hides_jobs:
-        shapes = default_shapes(len(works), most)
-        running = _taken(corrected(twin.snapshot(), probe(commands, shapes, most, partition, options)), len(works))
-        waiting = []
-    return QueueNow(
-        site.cluster(),
-        partition.name,
-        len(works),
-        running,
-        waiting,
-        most,
-        site.most_jobs(),
-        commands.calls.get("sbatch", 0),
-    )
+    if twin.planned and (configuration is None or not configuration.hides_jobs):
+        return HomeQueue(reading, partition, most, twin, None)
+    probes = probe(commands, default_shapes(twin.queue.machine, most), most, partition, options)
+    return HomeQueue(reading, partition, most, twin, corrected(twin.snapshot(), probes))
+
+
+def queue_now(options: SlurmOptions) -> QueueNow:
+    """Read the queue once. Nothing is submitted; a few `--test-only` probes account for what we cannot see."""
+    options.check()
+    commands = Commands(options.timeout_s)
+    site = SlurmSite(commands, options)
+    home = read_home(commands, site, options)
+    works = {node.name for node in home.partition.nodes if node.works}
+    if home.corrected is not None:
+        running, waiting = _taken(home.corrected, len(works)), []
+    else:
+        running = [(nodes, remaining_s) for remaining_s, nodes in busy(home.reading, works)]
+        cpus = max(node.cpus for node in home.partition.nodes)
+        bundled = bundles(waiting_jobs(home.reading, works), cpus)
+        waiting = [(min(nodes, len(works)), limit_s) for _, nodes, limit_s in bundled]
+    name, probes = home.partition.name, commands.calls.get("sbatch", 0)
+    return QueueNow(site.cluster(), name, len(works), running, waiting, home.most, site.most_jobs(), probes)
 
 
 def _taken(plan: QueueRead, machine: int) -> list[tuple[int, float]]:

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from headway.clusters.slurm.seen_job import SeenJob
 from headway.clusters.slurm.site_reading import Partition
-from headway.clusters.slurm.states import phase_of
+from headway.clusters.slurm.squeue import SeenJob
 from headway.kernels.batch.queue import BatchQueue, Scheduling
 from headway.model.job import JobPhase
 from headway.model.records import QueueRead
@@ -73,7 +72,7 @@ def busy(reading: Reading, names: set[str]) -> list[tuple[float, int]]:
     """Seconds until nodes become free, and how many of them."""
     until: dict[str, float] = {}
     for job in reading.jobs:
-        if phase_of(job.state) is JobPhase.RUNNING or job.state == "CONFIGURING":
+        if job.phase is JobPhase.RUNNING or job.state == "CONFIGURING":
             start = job.started_at or reading.at
             end = max(start + (job.limit_s or _NO_LIMIT_S), reading.at + _OVERDUE_S)
             for node in names.intersection(job.node_names):

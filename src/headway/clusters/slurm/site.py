@@ -9,14 +9,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from headway.clusters.slurm.commands import Commands, why_no_login_node
-from headway.clusters.slurm.limits import UserLimits, read_user_limits
+from headway.clusters.slurm.commands import Commands, Paced, why_no_login_node
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.pace import Paced
-from headway.clusters.slurm.partitions import choose, home_limits, usable
-from headway.clusters.slurm.polling import everybody
+from headway.clusters.slurm.partitions import UserLimits, choose, home_limits, read_user_limits, usable
 from headway.clusters.slurm.queue_reading import Reading
-from headway.clusters.slurm.seen_job import SeenJob
 from headway.clusters.slurm.site_reading import (
     Configuration,
     Partition,
@@ -25,6 +21,7 @@ from headway.clusters.slurm.site_reading import (
     read_nodes,
     read_partition_lines,
 )
+from headway.clusters.slurm.squeue import SeenJob, everybody
 from headway.model.errors import SiteError
 from headway.model.resources import Resources
 

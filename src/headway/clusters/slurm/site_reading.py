@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from headway.clusters.slurm.commands import Commands
-from headway.clusters.slurm.seen_job import limit_of
+from headway.clusters.slurm.squeue import limit_of
 from headway.model.errors import InputError
 
 _PAIR = re.compile(r"(\S+?)=(.*?)(?= \S+?=|$)")

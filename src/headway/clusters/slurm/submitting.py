@@ -1,55 +1,60 @@
-"""`Submitter`: hands jobs to Slurm, each at most once as far as it matters, whatever becomes of sbatch's answer."""
+"""`Submitter` hands jobs to Slurm, each at most once as far as it matters; `Canceller` cancels them."""
 
 from __future__ import annotations
 
 import logging
+import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal, NamedTuple
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
-from headway.clusters.slurm.commands import Commands
-from headway.clusters.slurm.marks import SCRIPT, Asked, JobFolder
+from headway.clusters.slurm.commands import Answer, Commands, NoAnswerError, Paced
+from headway.clusters.slurm.job_folder import SCRIPT, Asked, JobFolder, check_tag, job_script
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.pace import Paced
-from headway.clusters.slurm.polling import Look
-from headway.clusters.slurm.script import check_tag, job_script
+from headway.clusters.slurm.partitions import has_features
 from headway.clusters.slurm.site import SlurmSite, UnreachableError
-from headway.clusters.slurm.submission import Reply, sbatch_arguments, send
+from headway.clusters.slurm.site_reading import Partition
+from headway.clusters.slurm.squeue import Look
 from headway.model.errors import SiteError
 from headway.model.resources import Resources
 
 _log = logging.getLogger(__name__)
 
+_AGAIN_AFTER_S = 2.0  # between two requests to cancel the same job
+_NUMBER = re.compile(r"(\d{1,12})(?:;[\w.-]*)?", re.ASCII)
+# sbatch's errors after which the same request can never succeed. After any other error a job may exist.
+_FOR_GOOD = re.compile(
+    "invalid (partition|account|qos|feature|generic resource|wckey|license|constraint)"
+    "|requested (node configuration|partition configuration|reservation) (is )?(not available|invalid|not permitted)"
+    "|requested time limit is invalid|node count specification invalid|memory specification can not be satisfied"
+    "|more processors requested than permitted|group not permitted|permission denied|unrecognized option"
+    "|invalid generic resource|reservation .* not usable",
+    re.IGNORECASE,
+)
 
-class Submitter:
+
+class Submitter(Struct):
     """Submits jobs, and remembers the submissions whose outcome is unknown.
 
     The request is written to the job's folder before sbatch is called. The job that claims the folder first is the only
     one that works, so a submission whose answer was lost may be sent again: a duplicate job does no harm.
     """
 
-    def __init__(
-        self,
-        jobs: Path,
-        commands: Commands,
-        site: SlurmSite,
-        options: SlurmOptions,
-        node_command: Callable[[str], Sequence[str]],
-        own_jobs: Paced[Look],
-    ) -> None:
-        self._jobs = jobs
-        self._commands = commands
-        self._site = site
-        self._options = options
-        self._node_command = node_command
-        self._own_jobs = own_jobs
-        self.unanswered: dict[str, float] = {}  # by tag, when sent: looked for at every poll
+    jobs: Path
+    commands: Commands
+    site: SlurmSite
+    options: SlurmOptions
+    node_command: Callable[[str], Sequence[str]]
+    own_jobs: Paced[Look]
+    unanswered: dict[str, float] = field(default_factory=dict)  # by tag, when sent: looked for at every poll
 
     def folder(self, tag: str) -> JobFolder:
         """The folder of a job."""
-        return JobFolder(self._jobs, check_tag(tag))
+        return JobFolder(self.jobs, check_tag(tag))
 
     def submit(self, per_node: Resources, tag: str, after: str | None) -> None:
         """Submit a job, unless that was done before; a SiteError if Slurm will never accept it."""
@@ -94,24 +99,130 @@ class Submitter:
                 words = f"the Slurm id of job {asked.after}, whose end it waits for, is not known yet"
                 return Reply("lost", words=words), asked
         try:
-            partition = self._site.partition_for(asked.per_node)
+            partition = self.site.partition_for(asked.per_node)
             if (words := self._too_many()) != "":
                 return Reply("lost", words=words), asked
         except UnreachableError as error:
             return Reply("lost", words=str(error)), asked
         except SiteError as error:
             return Reply("refused", words=str(error)), asked
-        folder.write(SCRIPT, job_script(folder.path, self._node_command(tag)).encode())
+        folder.write(SCRIPT, job_script(folder.path, self.node_command(tag)).encode())
         after = parent.job_id if parent else None
-        arguments = sbatch_arguments(tag, folder.path, asked.per_node, partition, self._options, after)
+        arguments = sbatch_arguments(tag, folder.path, asked.per_node, partition, self.options, after)
         asked = structs.replace(asked, sent=True, at=time.time())
         folder.note(asked)  # from here on a job may exist, whatever sbatch answers
-        return send(self._commands, arguments), asked
+        return send(self.commands, arguments), asked
 
     def _too_many(self) -> str:
         """Say that the user's limit on jobs is reached; nothing if it is not."""
-        most = self._site.most_jobs()
-        look = self._own_jobs.answer() if most is not None else None
+        most = self.site.most_jobs()
+        look = self.own_jobs.answer() if most is not None else None
         if most is None or look is None or look.live() < most:
             return ""
         return f"you have {look.live()} jobs in the queue and may have {most}"
+
+
+class Canceller:
+    """Asks Slurm to cancel jobs by their ids."""
+
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
+        self._asked_at: dict[int, float] = {}
+
+    def cancel(self, job_ids: set[int]) -> bool:
+        """Ask for these jobs to be cancelled, except those of the last moments; return whether Slurm accepted it."""
+        at = time.monotonic()
+        due = {number for number in job_ids if at - self._asked_at.get(number, -_AGAIN_AFTER_S) >= _AGAIN_AFTER_S}
+        if not due:
+            return True
+        _log.info("cancelling jobs %s", sorted(due))
+        try:
+            answer = self._commands.read("scancel", "--quiet", *map(str, sorted(due)))
+        except NoAnswerError:
+            return False
+        accepted = answer.code == 0 or "invalid job id" in answer.complaint.lower()
+        if accepted:
+            self._asked_at |= dict.fromkeys(due, at)
+        return accepted
+
+
+class Reply(NamedTuple):
+    """The outcome of a submission: accepted, refused for good, or lost, which means unknown."""
+
+    kind: Literal["accepted", "refused", "lost"]
+    job_id: int | None = None
+    words: str = ""
+
+
+def resource_arguments(asked: Resources, partition: Partition, options: SlurmOptions) -> list[str]:
+    """A request as arguments of sbatch: for whole nodes, or for the requested part of each."""
+    cpus = max(1, math.ceil(asked.cores))
+    memory_mib = max(1, math.ceil(asked.memory_bytes / 2**20))
+    arguments = [
+        f"--partition={partition.name}",
+        f"--nodes={asked.nodes}",
+        "--ntasks-per-node=1",
+        f"--cpus-per-task={cpus}",
+        f"--time={_minutes(asked.walltime_s, partition)}",
+    ]
+    if options.whole_nodes:
+        nodes = [node for node in partition.nodes if has_features(node, options.constraint)]
+        enough = (
+            all(node.memory_bytes >= asked.memory_bytes for node in nodes) and not partition.max_memory_bytes_per_node
+        )
+        arguments += ["--exclusive", f"--mem={0 if enough else memory_mib}M"]  # 0: all memory of a node
+    elif asked.memory_bytes:
+        arguments.append(f"--mem={memory_mib}M")
+    if asked.gpus and not any(flag.startswith(("--gres=", "--gpus-per-node=")) for flag in options.flags):
+        arguments.append(f"--gpus-per-node={asked.gpus}")
+    return arguments
+
+
+def _minutes(walltime_s: float | None, partition: Partition) -> str:
+    """A time limit in Slurm's unit, minutes; without one of its own a job gets the partition's."""
+    longest = partition.max_time_s if walltime_s is None else walltime_s
+    return "UNLIMITED" if longest is None else str(max(1, math.ceil(longest / 60)))
+
+
+def sbatch_arguments(
+    tag: str, folder: Path, asked: Resources, partition: Partition, options: SlurmOptions, after: int | None
+) -> list[str]:
+    """The whole sbatch command."""
+    dependency = [f"--dependency=afterany:{after}", "--kill-on-invalid-dep=yes"] if after is not None else []
+    return [
+        "sbatch",
+        "--parsable",
+        f"--job-name={check_tag(tag)}",
+        *resource_arguments(asked, partition, options),
+        *options.arguments(),
+        *dependency,
+        "--requeue" if options.requeue else "--no-requeue",
+        "--no-kill",  # if one node fails, the others go on
+        "--export=ALL",
+        f"--chdir={folder}",
+        "--output=/dev/null",  # the script opens its log: Slurm would replace %j and the like in a folder's name
+        str(folder / SCRIPT),
+    ]
+
+
+def send(commands: Commands, arguments: list[str]) -> Reply:
+    """Call sbatch. No answer, or an error, does not prove that there is no job."""
+    try:
+        answer = commands.act(*arguments)
+    except NoAnswerError as error:
+        return Reply("lost", words=str(error))
+    found = _NUMBER.fullmatch(answer.text.strip())
+    if answer.code == 0 and found and int(found[1]) > 0:
+        return Reply("accepted", int(found[1]))
+    if words := refusal(answer):
+        return Reply("refused", words=words)
+    return Reply(
+        "lost", words=answer.complaint.splitlines()[-1] if answer.complaint else "sbatch's answer cannot be understood"
+    )
+
+
+def refusal(answer: Answer) -> str:
+    """Say why the same request can never succeed, in sbatch's words; nothing if it may succeed."""
+    said = _FOR_GOOD.search(answer.complaint) if answer.code != 0 else None
+    line = next((line for line in answer.complaint.splitlines() if said and said[0] in line), "")
+    return line.removeprefix("sbatch: error: ")

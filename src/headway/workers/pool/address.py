@@ -1,10 +1,13 @@
-"""The addresses of the pool's scheduler: it writes them to a file that the manager and the relays read."""
+"""How the processes of the pool find and call each other.
+
+The scheduler writes its addresses to a file that the manager and the relays read. It and the relays serve operations,
+which the manager calls by name.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,13 +16,24 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from headway.workers.whole_file import write_whole
+
 if TYPE_CHECKING:
     from distributed.comm.core import Comm
 
+FIND = "headway-find"  # scheduler: the manager then sends names of nodes and receives a list of addresses for each
+CONNECT = "headway-line"  # relay: both ends then send bytes, of any number of lines and parts of lines
+GOODBYE = b""  # relay: the manager sends no more
+LOCK = "lock"  # file in the pool's folder, locked by the scheduler while it lives
 _FILE = "scheduler.json"
 # How long one address may take to answer. Dask retries during this time, also if no process listens there. Its first
 # try gets a fifth of this time, which must be enough for a TLS handshake with a busy host.
 _ANSWER_WITHIN_S = 5.0
+
+
+def name_in_pool(tag: str, node: str) -> str:
+    """Return the pool's name of a node of a job."""
+    return f"{tag}/{node}"
 
 
 class SchedulerAddress(Struct, frozen=True):
@@ -39,11 +53,7 @@ class SchedulerAddress(Struct, frozen=True):
 
     def write(self, pool: Path) -> None:
         """Write the address for the manager and the relays."""
-        making = pool / f".{_FILE}.{self.pid}"
-        handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.encode(self))
-        making.rename(pool / _FILE)
+        write_whole(pool / _FILE, msgspec.json.encode(self))
 
     def withdraw(self, pool: Path) -> None:
         """Delete the address, unless another scheduler has replaced it."""

@@ -9,26 +9,24 @@ import os
 import signal
 import socket
 import subprocess
-import sys
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway import locks
 from headway.model.errors import SiteError
-from headway.workers.connection import Connection, Connections
-from headway.workers.node import node_command
+from headway.workers import protocol
+from headway.workers.connection import Connection, Connections, next_message
+from headway.workers.node import start_apart
 from headway.workers.pool import address
-from headway.workers.pool.address import SchedulerAddress
-from headway.workers.pool.connection import DaskConnection
+from headway.workers.pool.address import CONNECT, FIND, GOODBYE, LOCK, SchedulerAddress, name_in_pool
 from headway.workers.pool.keys import make_keys, security
-from headway.workers.pool.operations import FIND, LOCK, name_in_pool
 
 if TYPE_CHECKING:
     from distributed.comm.core import Comm
 
 _POLL_S = 0.1
+_GOODBYE_WITHIN_S = 5.0
 _START_WITHIN_S = 60.0  # for a scheduler to start, on a busy login node
 
 _log = logging.getLogger(__name__)
@@ -44,7 +42,7 @@ class DaskConnections(Connections):
     name = "dask"
 
     def __init__(self, jobs: Path, pool: Path, host: str | None = None, linger_s: float = 600.0) -> None:
-        self._jobs = jobs
+        super().__init__(jobs)
         self._pool = pool
         self._host = host
         self._linger_s = linger_s
@@ -52,9 +50,6 @@ class DaskConnections(Connections):
         self._asking = asyncio.Lock()
         self._connections: set[DaskConnection] = set()
         self._tls: Mapping[str, Any] = {}
-
-    def node_command(self, tag: str) -> Sequence[str]:
-        return node_command(self._jobs / tag, self.name)
 
     async def open(self) -> None:
         try:
@@ -104,7 +99,7 @@ class DaskConnections(Connections):
         self._connections = {each for each in self._connections if not each.is_over} | {connection}
         greeted = False
         try:
-            greeted = await connection.greeted()
+            greeted = await connection.is_greeted()
             return connection if greeted else None
         finally:
             if not greeted:
@@ -158,17 +153,80 @@ class DaskConnections(Connections):
 
     def _start_scheduler(self) -> subprocess.Popen[bytes]:
         words = [str(self._pool), "--linger", str(self._linger_s), *(["--host", self._host] if self._host else [])]
-        handle = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "ab") as log:
-            started = subprocess.Popen(
-                # -P: modules are not imported from the current directory
-                [sys.executable, "-P", "-m", "headway.workers.pool.scheduler", *words],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # so that neither Ctrl-C nor the end of the terminal ends it
-            )
+        started = start_apart("headway.workers.pool.scheduler", words, self._log)
         _log.info("started the pool's scheduler as process %d", started.pid)
-        # Wait for its end in a thread: otherwise a program that runs for long collects zombies.
-        threading.Thread(target=started.wait, name="headway-scheduler", daemon=True).start()
         return started
+
+
+class DaskConnection(Connection):
+    """A connection to a node's relay. Both ends send bytes: any number of lines and parts of lines at a time."""
+
+    def __init__(self, comm: Comm) -> None:
+        self._comm = comm
+        self._incoming = asyncio.StreamReader(limit=protocol.LONGEST_LINE_BYTES)
+        self._unsent = bytearray()
+        self._something_to_send = asyncio.Event()
+        self._all_sent = asyncio.Event()
+        self._all_sent.set()
+        self._closing = False
+        self._receiving = asyncio.create_task(self._receive())
+        self._sending = asyncio.create_task(self._send())
+
+    def send(self, message: protocol.Message) -> None:
+        if not self._closing and not self._sending.done():
+            self._unsent += protocol.encode(message)
+            self._something_to_send.set()
+            self._all_sent.clear()
+
+    async def receive(self) -> protocol.ToManager | None:
+        return await next_message(self._incoming)
+
+    async def flush(self) -> None:
+        await self._all_sent.wait()
+
+    def close(self) -> None:
+        self._closing = True
+        self._something_to_send.set()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the connection is lost or closed."""
+        return self._sending.done()
+
+    async def closed(self) -> None:
+        """Wait until the connection is closed, after its last messages were sent."""
+        await asyncio.wait([self._sending])
+
+    async def _receive(self) -> None:
+        try:
+            while True:
+                self._incoming.feed_data(await self._comm.read())
+        except OSError:
+            return  # lost or closed
+        finally:
+            self._incoming.feed_eof()
+            self._something_to_send.set()
+
+    async def _send(self) -> None:
+        """Send what is unsent, all of it in one Dask message at a time."""
+        try:
+            await self._comm.write({"op": CONNECT, "reply": False})
+            while not self._receiving.done():
+                if self._unsent:
+                    lines, self._unsent = bytes(self._unsent), bytearray()
+                    await self._comm.write(lines)
+                elif self._closing:
+                    # The relay closes the connection, not this end. If messages to this end are on their way, closing
+                    # it here would be a reset, which discards what the relay has not read.
+                    await self._comm.write(GOODBYE)
+                    await asyncio.wait([self._receiving], timeout=_GOODBYE_WITHIN_S)
+                    return
+                else:
+                    self._all_sent.set()
+                    self._something_to_send.clear()
+                    await self._something_to_send.wait()
+        except OSError:
+            return  # `receive` returns None
+        finally:
+            self._comm.abort()
+            self._all_sent.set()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import os
 import shutil
 import ssl
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from headway.workers.whole_file import write_whole
 
 if TYPE_CHECKING:
     from distributed import Security
@@ -27,9 +28,8 @@ def make_keys(pool: Path) -> None:
         return
     making = Path(tempfile.mkdtemp(prefix=".keys-", dir=pool))  # 0700
     try:
-        key, certificate = _new_pair()
-        _write(making / _KEY, key)
-        _write(making / _CERTIFICATE, certificate)
+        for name, content in zip((_KEY, _CERTIFICATE), _new_pair(), strict=True):
+            write_whole(making / name, content, durable=True)  # other hosts read them soon
         making.rename(pool / _KEYS)
     except OSError:
         if not (pool / _KEYS).exists():
@@ -88,11 +88,3 @@ def _new_pair() -> tuple[bytes, bytes]:
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
         certificate.public_bytes(serialization.Encoding.PEM),
     )
-
-
-def _write(path: Path, content: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())  # other hosts read them soon

@@ -1,6 +1,6 @@
 """The relay of a node in the pool: a Dask worker that runs no Dask tasks, only passes bytes to and from the supervisor.
 
-Started by `workers.node` as `python -m headway.workers.pool.relay NODE-FOLDER [POOL-FOLDER]`.
+Started by `workers.node` as `python -m headway.workers.pool.relay NODE-FOLDER`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ from distributed.utils import get_ip
 from headway import locks
 from headway.log_setup import set_up_logging
 from headway.workers.pool import dask_settings
-from headway.workers.pool.address import SchedulerAddress, reach
+from headway.workers.pool.address import CONNECT, GOODBYE, SchedulerAddress, name_in_pool, reach
 from headway.workers.pool.keys import security
-from headway.workers.pool.operations import CONNECT, GOODBYE, name_in_pool
 from headway.workers.protocol import LOCK, SOCKET, STARTED, SupervisorSettings
 from headway.workers.short_path import short_path
 
@@ -140,7 +139,7 @@ def _is_over(node: Path) -> bool:
 def main() -> None:
     """Entry point of the relay process."""
     node = Path(sys.argv[1])
-    pool = Path(sys.argv[2]) if len(sys.argv) > 2 else node.parents[3] / "pool"  # from jobs/TAG/nodes/NODE
+    pool = node.parents[3] / "pool"  # from jobs/TAG/nodes/NODE
     set_up_logging()
     os.umask(0o077)
     for number in (signal.SIGINT, signal.SIGHUP):  # `workers.node` ends this process

@@ -21,9 +21,8 @@ from distributed.core import Status
 from headway import locks
 from headway.log_setup import set_up_logging
 from headway.workers.pool import dask_settings
-from headway.workers.pool.address import SchedulerAddress, own_addresses
+from headway.workers.pool.address import FIND, LOCK, SchedulerAddress, own_addresses
 from headway.workers.pool.keys import security
-from headway.workers.pool.operations import FIND, LOCK
 
 _ALL = "0.0.0.0"  # noqa: S104 -- TLS refuses clients without the run's key
 _NEEDED = ("identity", "register-worker", "heartbeat_worker", "unregister", FIND)

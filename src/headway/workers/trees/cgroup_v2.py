@@ -8,12 +8,10 @@ import re
 import signal
 
 from headway.workers.trees import cgroups
-from headway.workers.trees.group import Groups, Sample, Totals
 from headway.workers.trees.processes import ChildrenOf
 
 _CONTROL = "cgroup.subtree_control"
 _STAT = re.compile(r"^(anon|shmem|file|kernel) (\d+)$", re.MULTILINE)
-_OOM = re.compile(r"^(oom_kill) (\d+)$", re.MULTILINE)
 _CPU = re.compile(r"^(usage_usec) (\d+)$", re.MULTILINE)
 
 
@@ -40,7 +38,44 @@ def _is_ours(own: str) -> bool:
     return False
 
 
-class CgroupV2Groups(Groups):
+class CgroupV2Group(cgroups.CgroupGroup):
+    """One attempt's cgroup."""
+
+    method = "cgroup-v2"
+    limit_file = "memory.max"
+    swap_limit_file = "memory.swap.max"
+    swap_limit = "0"
+    kills_file = "memory.events"
+
+    def kill(self, children_of: ChildrenOf) -> None:
+        """Kill all processes atomically (since Linux 5.14), and the first process, which may not have entered yet."""
+        if self._leader is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._leader, signal.SIGKILL)
+        try:
+            cgroups.write(f"{self._path}/cgroup.kill", "1")
+        except OSError:
+            super().kill(children_of)
+
+    def _held_bytes(self) -> int | None:
+        amounts = cgroups.read_amounts(f"{self._path}/memory.stat", _STAT)
+        if not amounts:
+            return None
+        shmem_bytes = amounts.get("shmem", 0)
+        self._most_cache_bytes = max(self._most_cache_bytes, amounts["file"] - shmem_bytes)
+        self._most_kernel_bytes = max(self._most_kernel_bytes, amounts.get("kernel", 0))
+        swap_bytes = cgroups.read_amount(f"{self._path}/memory.swap.current") or 0
+        return amounts["anon"] + shmem_bytes + swap_bytes
+
+    def _peak_bytes(self) -> int | None:
+        return cgroups.read_amount(f"{self._path}/memory.peak")  # since Linux 5.19
+
+    def _cpu_s(self) -> float | None:
+        usage_us = cgroups.read_amounts(f"{self._path}/cpu.stat", _CPU).get("usage_usec")
+        return None if usage_us is None else usage_us / 1e6
+
+
+class CgroupV2Groups(cgroups.CgroupGroups):
     """Makes a cgroup for each attempt: `<own>/headway-…/<attempt>`.
 
     A cgroup that enables controllers for its children must not contain processes. So all processes in our own cgroup,
@@ -49,12 +84,13 @@ class CgroupV2Groups(Groups):
     """
 
     method = "cgroup-v2"
+    group = CgroupV2Group
 
     def __init__(self, own: str) -> None:
         self._own = own
-        self._made = 0
         self._enabled = False  # we enabled the memory controller for children, so we disable it at the end
         self._folder = cgroups.new_folder(own)
+        super().__init__(self._folder)
         self._home = f"{self._folder}/{cgroups.HOME}"
         try:
             os.mkdir(self._home)
@@ -66,12 +102,6 @@ class CgroupV2Groups(Groups):
             self.close()
             raise
 
-    def make(self, key: str, memory_bytes: int) -> CgroupV2Group:
-        self._made += 1
-        group = CgroupV2Group(f"{self._folder}/{cgroups.attempt_name(key)}{self._made}")
-        group.create(memory_bytes)
-        return group
-
     def close(self) -> None:
         """Restore our own cgroup, unless another supervisor uses it in the same way."""
         if self._enabled:
@@ -79,7 +109,7 @@ class CgroupV2Groups(Groups):
                 with contextlib.suppress(OSError):
                     cgroups.write(f"{folder}/{_CONTROL}", "-memory")
         _move(self._home, self._own)
-        cgroups.remove_folder(self._folder)
+        super().close()
 
     def _take_over(self) -> None:
         for folder in cgroups.abandoned_folders(self._own):
@@ -108,70 +138,3 @@ def _move(source: str, destination: str) -> bool:
             with contextlib.suppress(OSError):
                 cgroups.write(f"{destination}/cgroup.procs", str(pid))
     return bool(pids)
-
-
-class CgroupV2Group(cgroups.CgroupGroup):
-    """One attempt's cgroup."""
-
-    method = "cgroup-v2"
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self._most_kernel_bytes = 0
-        self.procs_files = [f"{path}/cgroup.procs"]
-
-    def create(self, memory_bytes: int) -> None:
-        """Make the folder and set the memory limit."""
-        os.mkdir(self._path)
-        if memory_bytes:
-            cgroups.write(f"{self._path}/memory.max", str(cgroups.kernel_limit_bytes(memory_bytes)))
-            swap_limit = f"{self._path}/memory.swap.max"  # absent without swap accounting
-            if os.access(swap_limit, os.W_OK):
-                cgroups.write(swap_limit, "0")
-
-    def sample(self, children_of: ChildrenOf) -> Sample | None:
-        held_bytes = self._held_bytes()
-        return None if held_bytes is None else Sample(held_bytes, held_bytes, self._cpu_s() or 0.0)
-
-    def totals(self) -> Totals:
-        """Return the kernel's own counters; the peak exists since Linux 5.19."""
-        self._held_bytes()  # updates the page cache figure: cache stays charged after the last process has ended
-        peak_bytes = cgroups.read_amount(f"{self._path}/memory.peak")
-        other_bytes = self._most_cache_bytes + self._most_kernel_bytes
-        return Totals(
-            cpu_s=self._cpu_s(),
-            peak_bytes=peak_bytes,
-            peak_held_bytes=peak_bytes and max(peak_bytes - other_bytes, 0),
-            memory_kills=self.memory_kills(),
-        )
-
-    def memory_kills(self) -> int:
-        """Return `oom_kill`, which also counts a killed process whose parent carried on."""
-        return cgroups.read_amounts(f"{self._path}/memory.events", _OOM).get("oom_kill", 0)
-
-    def kill(self, children_of: ChildrenOf) -> None:
-        """Kill all processes atomically (since Linux 5.14), and the first process, which may not have entered yet."""
-        if self._leader is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._leader, signal.SIGKILL)
-        try:
-            cgroups.write(f"{self._path}/cgroup.kill", "1")
-        except OSError:
-            super().kill(children_of)
-
-    def remove(self) -> bool:
-        return cgroups.remove_folder(self._path)
-
-    def _held_bytes(self) -> int | None:
-        amounts = cgroups.read_amounts(f"{self._path}/memory.stat", _STAT)
-        if not amounts:
-            return None
-        shmem_bytes = amounts.get("shmem", 0)
-        self._most_cache_bytes = max(self._most_cache_bytes, amounts["file"] - shmem_bytes)
-        self._most_kernel_bytes = max(self._most_kernel_bytes, amounts.get("kernel", 0))
-        swap_bytes = cgroups.read_amount(f"{self._path}/memory.swap.current") or 0
-        return amounts["anon"] + shmem_bytes + swap_bytes
-
-    def _cpu_s(self) -> float | None:
-        usage_us = cgroups.read_amounts(f"{self._path}/cpu.stat", _CPU).get("usage_usec")
-        return None if usage_us is None else usage_us / 1e6

@@ -11,15 +11,17 @@ import itertools
 import os
 import re
 import zlib
+from abc import abstractmethod
 from collections.abc import Iterator
 
-from headway.workers.trees.group import Group
+from headway.workers.trees.group import Group, Groups, Sample, Totals
 from headway.workers.trees.processes import ChildrenOf, Process, list_folder, read_file, read_process
 
 HOME = "supervisor"  # the cgroup into which a v2 supervisor moves itself; `own_directory` returns the one above
 _OWNED = re.compile(r"headway-(\d+)-(\d+)-\d+")
 _HOME = re.compile(rf"(/{_OWNED.pattern}/{HOME})+$")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_,=+\[\]-]")
+_OOM = re.compile(r"^(oom_kill) (\d+)$", re.MULTILINE)
 _PREFIX = "task-"
 _LONGEST_NAME = 200  # a file name is limited to 255 bytes; longer keys are cut and get a checksum
 _counter = itertools.count(1)
@@ -33,12 +35,33 @@ _KERNEL_BYTES = 4 << 20
 
 
 class CgroupGroup(Group):
-    """One attempt's cgroup at `path`: what v1 and v2 have in common."""
+    """One attempt's cgroup: what v1 and v2 have in common.
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    It is a folder in each hierarchy that is used, the one of the memory controller first.
+    """
+
+    limit_file: str
+    swap_limit_file: str  # absent without swap accounting; the limit then holds for resident memory only
+    swap_limit: str | None  # None: the same as the memory limit
+    kills_file: str
+
+    def __init__(self, *folders: str) -> None:
+        self._folders = folders
+        self._path = folders[0]
+        self.procs_files = [f"{folder}/cgroup.procs" for folder in folders]
         self._leader: int | None = None
         self._most_cache_bytes = 0
+        self._most_kernel_bytes = 0
+
+    def create(self, memory_bytes: int) -> None:
+        """Make the folders and set the memory limit. Swap is limited, too, or the kernel would swap out the excess."""
+        for folder in self._folders:
+            os.mkdir(folder)
+        if memory_bytes:
+            limit = str(memory_bytes + int(memory_bytes * _KERNEL_SHARE) + _KERNEL_BYTES)
+            write(f"{self._path}/{self.limit_file}", limit)
+            if os.access(f"{self._path}/{self.swap_limit_file}", os.W_OK):
+                write(f"{self._path}/{self.swap_limit_file}", self.swap_limit or limit)
 
     def set_leader(self, pid: int | None) -> None:
         """Remember the first process: it enters the cgroup a moment after its start."""
@@ -54,10 +77,74 @@ class CgroupGroup(Group):
     def owns(self, orphan: Process) -> bool:
         return holds(self._path, orphan.pid)
 
+    def sample(self, children_of: ChildrenOf) -> Sample | None:
+        held_bytes = self._held_bytes()
+        if held_bytes is None:
+            return None
+        cpu_s = self._cpu_s()
+        if cpu_s is None:
+            processes = (read_process(pid) for pid in self.members(children_of))
+            cpu_s = sum(process.cpu_s for process in processes if process)
+        return Sample(held_bytes, held_bytes, cpu_s)
+
+    def totals(self) -> Totals:
+        """Return the kernel's own counters."""
+        self._held_bytes()  # updates the page cache figure: cache stays charged after the last process has ended
+        peak_bytes = self._peak_bytes()
+        other_bytes = self._most_cache_bytes + self._most_kernel_bytes
+        return Totals(
+            cpu_s=self._cpu_s(),
+            peak_bytes=peak_bytes,
+            peak_held_bytes=peak_bytes and max(peak_bytes - other_bytes, 0),
+            memory_kills=self.memory_kills(),
+        )
+
+    def memory_kills(self) -> int:
+        """Return `oom_kill`, which also counts a killed process whose parent carried on."""
+        return read_amounts(f"{self._path}/{self.kills_file}", _OOM).get("oom_kill", 0)
+
+    def remove(self) -> bool:
+        removed = [remove_folder(folder) for folder in self._folders]
+        return all(removed)
+
+    @abstractmethod
+    def _held_bytes(self) -> int | None:
+        """Return the memory that it holds now, and note the most page cache and kernel memory seen."""
+
+    @abstractmethod
+    def _peak_bytes(self) -> int | None:
+        """Return the peak of all memory charged, if the kernel counts it."""
+
+    @abstractmethod
+    def _cpu_s(self) -> float | None:
+        """Return the CPU time used so far, if the kernel counts it."""
+
+
+class CgroupGroups(Groups):
+    """Makes a cgroup for each attempt, in our own folder of each hierarchy that is used."""
+
+    group: type[CgroupGroup]
+
+    def __init__(self, *folders: str) -> None:
+        self._folders = folders
+        self._made = 0
+
+    def make(self, key: str, memory_bytes: int) -> Group:
+        self._made += 1
+        group = self.group(*(f"{folder}/{attempt_name(key)}{self._made}" for folder in self._folders))
+        group.create(memory_bytes)
+        return group
+
+    def close(self) -> None:
+        """Remove our own folders. Those of the attempts are removed before."""
+        for folder in self._folders:
+            remove_folder(folder)
+
 
 def own_directory(hierarchy: str, proc: str = "/proc/self") -> str | None:
     """Return the folder of this process's cgroup, for a v1 controller such as "memory" or for v2 (named "")."""
-    path = _own_path(hierarchy, proc)
+    own = (line.split(":", 2) for line in read_text(f"{proc}/cgroup").splitlines())
+    path = next((path for _, controllers, path in own if hierarchy in controllers.split(",")), None)
     if path is None:
         return None
     path = _HOME.sub("", path)
@@ -68,14 +155,6 @@ def own_directory(hierarchy: str, proc: str = "/proc/self") -> str | None:
         fits = kind == "cgroup2" if not hierarchy else kind == "cgroup" and hierarchy in options.split(",")
         if fits and (path + "/").startswith(root.rstrip("/") + "/"):
             return os.path.normpath(f"{point}/{path[len(root.rstrip('/')) :]}")
-    return None
-
-
-def _own_path(hierarchy: str, proc: str) -> str | None:
-    for line in read_text(f"{proc}/cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        if hierarchy in controllers.split(","):
-            return path
     return None
 
 
@@ -102,11 +181,6 @@ def owned_folders(parent: str) -> Iterator[tuple[str, int, int]]:
             yield f"{parent}/{name}", int(owned[1]), int(owned[2])
 
 
-def folders_in(folder: str, prefix: str) -> list[str]:
-    """Return the folders of attempts in a supervisor's folder whose names have this prefix."""
-    return [f"{folder}/{name}" for name in list_folder(folder) if name.startswith(prefix)]
-
-
 def attempt_name(key: str) -> str:
     """Return the name of an attempt's folder, without the number at its end that makes it unique."""
     prefix = name_prefix(key)
@@ -117,11 +191,6 @@ def attempt_name(key: str) -> str:
 def name_prefix(key_prefix: str) -> str:
     """Return the common prefix of the folder names of all attempts whose keys have this prefix."""
     return _PREFIX + _UNSAFE.sub(lambda found: f"%{ord(found[0]):02x}", key_prefix)[:_LONGEST_NAME]
-
-
-def kernel_limit_bytes(memory_bytes: int) -> int:
-    """Return the limit to set in the kernel for an attempt whose limit is `memory_bytes`."""
-    return memory_bytes + int(memory_bytes * _KERNEL_SHARE) + _KERNEL_BYTES
 
 
 def remove_folder(path: str) -> bool:

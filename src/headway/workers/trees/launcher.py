@@ -8,39 +8,42 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
+from typing import Protocol, cast
+
+from msgspec import Struct
 
 from headway.model.errors import SiteError
+from headway.model.resources import Resources
 from headway.workers.trees import spawner
+from headway.workers.trees.processes import MARKER
 
 _START_TIMEOUT_S = 60.0  # for a Python that is not cached, on a slow shared file system
 
 _log = logging.getLogger(__name__)
 
 
-class LeaderEnd(NamedTuple):
-    """How a command's first process ended. Its usage includes all descendants that were waited for."""
+class CommandSpec(Struct, frozen=True):
+    """A command to run."""
 
-    at_s: float  # monotonic
-    status: int  # as returned by wait()
-    cpu_s: float
-    largest_bytes: int  # ru_maxrss: the peak of the largest process, with file pages
-    alone: bool  # it never waited for a child
+    key: str  # unique, e.g. "r1/count[aa]/2"; its processes have HEADWAY_ATTEMPT=<key> in their environment
+    argv: list[str]
+    environment: dict[str, str]  # added to this process's own
+    directory: str  # its working directory
+    stdout: str  # files, overwritten; stdin is /dev/null
+    stderr: str
+    limits: Resources  # memory_bytes and disk_bytes 0: no limit; walltime_s None: no limit; cores are not enforced
+    measured_directory: str | None = None  # the directory that its disk limit applies to
+    grace_s: float = 5.0  # between SIGTERM and SIGKILL
 
 
 class Launched(Protocol):
-    """Receives the replies to one request. The last one is either `failed` or `ended`."""
+    """Receives the replies to one request; the last one is either `failed` or `ended`."""
 
-    def started(self, pid: int, at_s: float) -> None:
-        """The first process was forked; its exec may still fail."""
-
-    def failed(self, reason: str) -> None:
-        """The command could not be executed."""
-
-    def ended(self, end: LeaderEnd) -> None:
-        """The first process ended and was reaped."""
+    def started(self, pid: int, at_s: float) -> None: ...
+    def failed(self, reason: str) -> None: ...
+    def ended(self, at_s: float, status: int, cpu_s: float, largest_bytes: int, alone: bool) -> None: ...
 
 
 class Launcher(asyncio.Protocol):
@@ -59,13 +62,8 @@ class Launcher(asyncio.Protocol):
         self.floor_bytes = 0  # `ru_maxrss` of a command that uses no memory of its own
         self.lost = False
 
-    @property
-    def pid(self) -> int:
-        """The spawner's process id; known after `spawn`."""
-        return self._process.pid
-
-    def spawn(self) -> None:
-        """Start the spawner."""
+    def spawn(self) -> int:
+        """Start the spawner; return its process id."""
         self._socket, theirs = socket.socketpair()
         with theirs:
             script = str(Path(spawner.__file__).resolve())
@@ -78,6 +76,7 @@ class Launcher(asyncio.Protocol):
                 start_new_session=True,  # so that Ctrl-C at the supervisor's terminal does not end it
             )
         _log.debug("started the spawner as process %d", self._process.pid)
+        return self._process.pid
 
     async def connect(self) -> None:
         """Wait until the spawner answers."""
@@ -92,28 +91,18 @@ class Launcher(asyncio.Protocol):
             self._process.wait()
             raise
 
-    def launch(
-        self,
-        launched: Launched,
-        *,
-        argv: Sequence[str],
-        environment: Mapping[str, str],
-        directory: str,
-        stdout: str,
-        stderr: str,
-        procs_files: Sequence[str],
-    ) -> None:
-        """Ask the spawner to start a command; `launched` gets the replies."""
+    def launch(self, launched: Launched, spec: CommandSpec, procs_files: Sequence[str]) -> None:
+        """Ask the spawner to start a command in these cgroups; `launched` gets the replies."""
         self._last_token += 1
         self._waiting[self._last_token] = launched
         encode = os.fsencode
         request: spawner.Request = (
             self._last_token,
-            [encode(argument) for argument in argv],
-            {encode(name): encode(value) for name, value in environment.items()},
-            encode(os.path.abspath(directory)),  # the spawner's working directory is /
-            encode(os.path.abspath(stdout)),
-            encode(os.path.abspath(stderr)),
+            [encode(argument) for argument in spec.argv],
+            {encode(name): encode(value) for name, value in (spec.environment | {MARKER: spec.key}).items()},
+            encode(os.path.abspath(spec.directory)),  # the spawner's working directory is /
+            encode(os.path.abspath(spec.stdout)),
+            encode(os.path.abspath(spec.stderr)),
             [encode(path) for path in procs_files],
         )
         self._transport.write(spawner.pack(request))
@@ -133,8 +122,7 @@ class Launcher(asyncio.Protocol):
                 case spawner.STARTED:
                     self._waiting[number].started(*cast(tuple[int, float], details))
                 case spawner.ENDED:
-                    end = cast(tuple[float, int, float, int, bool], details)
-                    self._waiting.pop(number).ended(LeaderEnd(*end))
+                    self._waiting.pop(number).ended(*cast(tuple[float, int, float, int, bool], details))
                 case spawner.FAILED:
                     self._waiting.pop(number).failed(cast(str, details[0]))
                 case spawner.READY:

@@ -74,8 +74,8 @@ class Meter:
         wall_s = ended_s - started_s
         cpu = self._cpu(totals)
         self._see_cpu(ended_s, cpu.value)
-        average = cpu.value / wall_s if wall_s > 0 else 0.0
-        peak = Measured(max(self._cores_peak, average), Quality.SAMPLED)
+        average = Measured(cpu.value / wall_s if wall_s > 0 else 0.0, cpu.quality)
+        peak = Measured(max(self._cores_peak, average.value), Quality.SAMPLED)
         memory = self._memory(totals)
         if stopped is Ending.MEMORY and totals.memory_kills and (totals.peak_bytes or 0) >= limit_bytes:
             # The kernel did not let it grow beyond its limit, so it needs at least that.
@@ -83,17 +83,15 @@ class Meter:
         disk = None if self._disk_bytes is None else Measured(self._disk_bytes, Quality.SAMPLED)
         wall = Measured(wall_s, Quality.EXACT)
         if stopped is not None:
-            wall, cpu_total, memory, peak = (_at_least(figure) for figure in (wall, cpu, memory, peak))
+            wall, cpu, memory, peak = map(_at_least, (wall, cpu, memory, peak))
             disk = disk and _at_least(disk)
-        else:
-            cpu_total = cpu
         return Usage(
             wall_s=wall,
-            cpu_s=cpu_total,
+            cpu_s=cpu,
             memory_bytes=memory,
             disk_bytes=disk,
             cores_peak=peak,
-            cores_average=Measured(average, cpu.quality),
+            cores_average=average,
             method=self._method,
         )
 

@@ -9,8 +9,7 @@ from headway.model.errors import InputError, SiteError
 from headway.workers.trees import cgroup_v2, cgroups
 from headway.workers.trees.cgroup_v1 import CgroupV1Groups
 from headway.workers.trees.cgroup_v2 import CgroupV2Groups
-from headway.workers.trees.group import Groups
-from headway.workers.trees.polled_group import PolledGroups
+from headway.workers.trees.group import Groups, PolledGroups
 
 METHODS = ("auto", "polling", "cgroup-v1", "cgroup-v2")
 

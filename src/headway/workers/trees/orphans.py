@@ -7,7 +7,7 @@ import ctypes
 import os
 import signal
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from headway.workers.trees.group import Group
 from headway.workers.trees.processes import Process, children_lookup, marker_of, read_process
@@ -17,23 +17,13 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
 
 
-class ReapedProcess(NamedTuple):
-    """What the kernel reports about a process when it is reaped."""
-
-    pid: int
-    status: int
-    cpu_s: float
-    largest_bytes: int
-
-
 class Owner(Protocol):
-    """A running attempt."""
+    """A running attempt; `reaped` tells it that one of its orphans has ended."""
 
     group: Group
     requested_ticks: float  # clock ticks since boot when it was requested: all its processes are younger
 
-    def reaped(self, process: ReapedProcess) -> None:
-        """One of its orphans has ended and was reaped."""
+    def reaped(self, pid: int, status: int, cpu_s: float, largest_bytes: int) -> None: ...
 
 
 def set_subreaper(wanted: bool) -> bool:
@@ -93,7 +83,7 @@ class Orphans:
             reaped = _reap(orphan.pid)
             if owner and reaped:
                 owner.group.forget_orphan(orphan.pid)
-                owner.reaped(reaped)
+                owner.reaped(orphan.pid, *reaped)
         elif owner:
             owner.group.adopt(orphan.pid)
         elif is_leftover or not possible:
@@ -101,9 +91,10 @@ class Orphans:
                 os.kill(orphan.pid, signal.SIGKILL)
 
 
-def _reap(pid: int) -> ReapedProcess | None:
+def _reap(pid: int) -> tuple[int, float, int] | None:
+    """Reap a child that has ended; return its wait status, CPU seconds and `ru_maxrss` in bytes."""
     try:
         reaped, status, usage = os.wait4(pid, os.WNOHANG)
     except ChildProcessError:
         return None
-    return ReapedProcess(reaped, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024) if reaped else None
+    return (status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024) if reaped else None

@@ -9,18 +9,15 @@ import time
 from contextlib import AsyncExitStack
 
 from headway.model.outcome import Ending
-from headway.workers.trees.command import CommandEnd, CommandSpec
-from headway.workers.trees.disk import directory_bytes
-from headway.workers.trees.group import Group, Groups
-from headway.workers.trees.launcher import Launcher
+from headway.workers.trees.group import Group, Groups, PolledGroup
+from headway.workers.trees.launcher import CommandSpec, Launcher
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.methods import set_up
 from headway.workers.trees.orphans import set_subreaper
-from headway.workers.trees.polled_group import PolledGroup
-from headway.workers.trees.processes import MARKER, children_lookup, read_process
-from headway.workers.trees.rounds import Rounds
+from headway.workers.trees.processes import children_lookup, read_process
+from headway.workers.trees.slow_measurements import directory_bytes
 from headway.workers.trees.strays import kill_attempt
-from headway.workers.trees.tree import Tree
+from headway.workers.trees.tree import CommandEnd, Rounds, Tree
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +48,7 @@ class ProcessTrees:
             to_undo.callback(set_subreaper, set_subreaper(True))
             self._rounds = Rounds()
             await self._start_spawner()
-            to_undo.push_async_callback(self._close_spawner)
+            to_undo.push_async_callback(lambda: self._launcher.close())  # noqa: PLW0108 - it may be replaced
             to_undo.push_async_callback(self._rounds.close)
             self._to_undo = to_undo.pop_all()
         self._open = True
@@ -67,15 +64,7 @@ class ProcessTrees:
         group = self._make_group(spec)
         tree = Tree(spec, group, Meter(group.method, floor_bytes=self._launcher.floor_bytes), self._rounds)
         self._rounds.trees[spec.key] = tree
-        self._launcher.launch(
-            tree,
-            argv=spec.argv,
-            environment=spec.environment | {MARKER: spec.key},
-            directory=spec.directory,
-            stdout=spec.stdout,
-            stderr=spec.stderr,
-            procs_files=group.procs_files,
-        )
+        self._launcher.launch(tree, spec, group.procs_files)
         try:
             await asyncio.shield(tree.done)
         except asyncio.CancelledError:
@@ -84,7 +73,7 @@ class ProcessTrees:
         disk_bytes = None
         if spec.measured_directory is not None:
             disk_bytes = await asyncio.to_thread(directory_bytes, spec.measured_directory)
-        return _end(tree, disk_bytes)
+        return tree.end(disk_bytes)
 
     def kill(self, key: str) -> None:
         """Stop a command. It ends as cancelled, unless it has just ended or was being stopped for another cause."""
@@ -111,13 +100,9 @@ class ProcessTrees:
 
     async def _start_spawner(self) -> None:
         launcher = Launcher(self._spawner_lost)
-        launcher.spawn()
-        self._rounds.spawner_pid = launcher.pid  # at once, so that it is not taken for an orphan
+        self._rounds.spawner_pid = launcher.spawn()  # at once, so that it is not taken for an orphan
         await launcher.connect()
         self._launcher = launcher
-
-    async def _close_spawner(self) -> None:
-        await self._launcher.close()
 
     async def _replace_spawner(self) -> None:
         async with self._relaunching:
@@ -131,19 +116,3 @@ class ProcessTrees:
             if leader is None or leader.parent != os.getpid():  # not forked yet, or reaped: its end is unknown
                 kill_attempt(tree.spec.key)
                 tree.failed("the process that starts commands has died")
-
-
-def _end(tree: Tree, disk_bytes: int | None) -> CommandEnd:
-    usage = tree.usage(disk_bytes)
-    wall_s = tree.ended_s - tree.started_s
-    started_at = time.time() - (time.monotonic() - tree.started_s)
-    status = tree.status
-    return CommandEnd(
-        started_at=started_at,
-        ended_at=started_at + wall_s,
-        usage=usage,
-        exit_code=os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else None,
-        signal=os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None,
-        stopped_for=tree.stopped_for,
-        launch_error=tree.launch_error,
-    )

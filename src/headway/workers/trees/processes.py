@@ -141,8 +141,7 @@ def descendants(roots: Iterable[int], children_of: ChildrenOf) -> list[Process]:
 
 
 def _lists_children() -> bool:
-    pid = os.getpid()
-    return os.path.exists(f"{_PROC}/{pid}/task/{pid}/children")
+    return os.path.exists(f"{_PROC}/{os.getpid()}/task/{os.getpid()}/children")
 
 
 def _listed_children(process: Process) -> list[int]:

@@ -145,7 +145,7 @@ class Spawner:
                 doing = b"cannot write to " + path
                 os.dup2(_open_log(path), fd)
             doing = b"cannot run " + (argv[0] if argv else b"an empty command")
-            _execute(argv, self._environment | additions)
+            os.execvpe(argv[0], argv, self._environment | additions)  # noqa: S606 - no shell is the point
         except BaseException as error:  # this process must end here in any case
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             text = f"{os.fsdecode(doing)}: {why}".encode(errors="replace")[:_REASON_BYTES].decode(errors="ignore")
@@ -213,22 +213,6 @@ def _write(path: bytes, text: bytes) -> None:
 def _open_log(path: bytes) -> int:
     """Open a log emptied, private, and for appending: stdout and stderr can be one file, or be truncated meanwhile."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
-
-
-def _execute(argv: list[bytes], environment: dict[bytes, bytes]) -> None:
-    """Execute the command, searching its own PATH as a shell does. Raises OSError if that fails."""
-    name = argv[0]
-    if b"/" in name:
-        os.execve(name, argv, environment)  # noqa: S606 - no shell is the point
-    refused: OSError | None = None
-    for folder in environment.get(b"PATH", os.defpath.encode()).split(b":"):
-        try:
-            os.execve((folder or b".") + b"/" + name, argv, environment)  # noqa: S606
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as error:
-            refused = refused or error
-    raise refused or FileNotFoundError(2, os.strerror(2))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from headway.model.errors import SiteError
 from headway.workers.trees import cgroups
-from headway.workers.trees.processes import all_pids, children_lookup, descendants, marker_of
+from headway.workers.trees.processes import all_pids, children_lookup, descendants, list_folder, marker_of
 
 _KILL_WITHIN_S = 60.0
 
@@ -71,6 +71,7 @@ def _in_groups(group_prefix: str) -> set[int]:
     pids: set[int] = set()
     for own in filter(None, (cgroups.own_directory("memory"), cgroups.own_directory(""))):
         for folder, _, _ in cgroups.owned_folders(own):
-            for group in cgroups.folders_in(folder, group_prefix):
-                pids.update(cgroups.processes_below(group))
+            for name in list_folder(folder):
+                if name.startswith(group_prefix):
+                    pids.update(cgroups.processes_below(f"{folder}/{name}"))
     return pids

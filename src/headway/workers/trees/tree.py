@@ -1,4 +1,4 @@
-"""`Tree`: the process tree of one command, from the request to the end of its last process."""
+"""`Tree`: the process tree of one command, from the request to the end of its last process; `Rounds` samples them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import logging
 import math
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Protocol
+
+from msgspec import Struct
 
 from headway.model.outcome import Ending, Usage
-from headway.workers.trees.command import CommandSpec
-from headway.workers.trees.disk import directory_bytes
 from headway.workers.trees.group import Group, Sample, Totals
-from headway.workers.trees.launcher import LeaderEnd
+from headway.workers.trees.launcher import CommandSpec
 from headway.workers.trees.meter import Meter
-from headway.workers.trees.orphans import ReapedProcess
+from headway.workers.trees.orphans import Orphans
 from headway.workers.trees.processes import ChildrenOf, children_lookup, proportional_bytes
-from headway.workers.trees.slow_measurements import SlowMeasurements
+from headway.workers.trees.slow_measurements import SlowMeasurement, SlowMeasurements, directory_bytes
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _FIRST_SAMPLE_S = 0.1
@@ -26,28 +26,27 @@ _FIRST_DISK_S = 0.5  # most commands end before and are measured only once, at t
 _RUNAWAY = 1.1  # a tree that exceeds this multiple of its memory limit while it is asked to end is killed at once
 _NEW_PEAK = 1.02  # shared memory is measured, which is slow, if the sum exceeds this multiple of the known peak
 _SHORT_PAUSE_S, _LONG_PAUSE_S = 0.005, 0.1  # between two samples of a tree that is being stopped: first and longest
+_SHORTEST_INTERVAL_S = 0.1  # between two samples of a tree
+_LONGEST_INTERVAL_S = 0.4  # so that a peak that lasts half a second is seen
+_SAMPLING_SHARE = (
+    0.05  # the share of one core that sampling may use, unless the interval would exceed _LONGEST_INTERVAL_S
+)
+_DISK_INTERVAL_S = 0.5
+_THREADS = 8  # for the slow measurements of all trees, which mostly wait for the kernel
 
 _log = logging.getLogger(__name__)
 
 
-class Keeper(Protocol):
-    """The owner of all trees; `Rounds` implements it."""
+class CommandEnd(Struct, frozen=True):
+    """How a command ended. Times are seconds since the epoch."""
 
-    sharing: SlowMeasurements
-    disks: SlowMeasurements
-
-    def wake(self) -> None:
-        """Reset the timer: a tree's `due_s` has changed."""
-
-    def collect_orphans(self) -> None:
-        """Assign every orphan to its tree."""
-
-    @property
-    def has_all_orphans(self) -> bool:
-        """Whether the last `collect_orphans` has found all orphans."""
-
-    def finished(self, tree: Tree, *, removed: bool) -> None:
-        """Drop a tree whose last process has ended; its group is removed later if it is not `removed` yet."""
+    started_at: float
+    ended_at: float
+    usage: Usage
+    exit_code: int | None = None
+    signal: int | None = None
+    stopped_for: Ending | None = None  # MEMORY, TIME, DISK or CANCELLED, however its processes reacted
+    launch_error: str = ""  # why it could not be started
 
 
 class Tree:
@@ -57,7 +56,7 @@ class Tree:
     stopped; what they use still counts. Times are monotonic seconds.
     """
 
-    def __init__(self, spec: CommandSpec, group: Group, meter: Meter, keeper: Keeper) -> None:
+    def __init__(self, spec: CommandSpec, group: Group, meter: Meter, rounds: Rounds) -> None:
         self.spec = spec
         self.group = group
         self.requested_ticks = time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_S
@@ -69,7 +68,7 @@ class Tree:
         self.stopped_for: Ending | None = None
         self.started_s = self.ended_s = 0.0
         self._meter = meter
-        self._keeper = keeper
+        self._rounds = rounds
         self._grace_s = spec.grace_s
         self._deadline_s = math.inf
         self._stopping_s: float | None = None  # since when it is being stopped
@@ -78,8 +77,8 @@ class Tree:
         self._killing = False
         self._without_leader = False  # the first process has ended, or was never started
         self._totals = Totals()
-        self._sharing = keeper.sharing.new(self._see_shared)
-        self._disk = keeper.disks.new(self._see_disk)
+        self._sharing = SlowMeasurement(rounds.sharing, self._see_shared)
+        self._disk = SlowMeasurement(rounds.disks, self._see_disk)
 
     # Replies of the spawner
 
@@ -104,21 +103,24 @@ class Tree:
         self.started_s = self.ended_s = time.monotonic()
         self._leader_ended()
 
-    def ended(self, end: LeaderEnd) -> None:
-        """Note the end of the first process; usually the tree is over then."""
-        self.status = end.status
-        self.ended_s = end.at_s
-        self._meter.add_reaped(end.cpu_s, end.largest_bytes, alone=end.alone)
+    def ended(self, at_s: float, status: int, cpu_s: float, largest_bytes: int, alone: bool) -> None:
+        """Note the end of the first process; usually the tree is over then.
+
+        Its usage includes all descendants that were waited for; it is `alone` if it never waited for a child.
+        """
+        self.status = status
+        self.ended_s = at_s
+        self._meter.add_reaped(cpu_s, largest_bytes, alone=alone)
         self._leader_ended()
 
     # Orphans
 
-    def reaped(self, process: ReapedProcess) -> None:
+    def reaped(self, pid: int, status: int, cpu_s: float, largest_bytes: int) -> None:
         """Note the end of an orphan, or of the first process if the spawner died before it."""
-        if process.pid == self.leader and not self._without_leader:
-            self.ended(LeaderEnd(time.monotonic(), *process[1:], alone=False))
+        if pid == self.leader and not self._without_leader:
+            self.ended(time.monotonic(), status, cpu_s, largest_bytes, alone=False)
         else:
-            self._meter.add_reaped(process.cpu_s, process.largest_bytes, alone=False)
+            self._meter.add_reaped(cpu_s, largest_bytes, alone=False)
 
     # Samples and limits
 
@@ -149,14 +151,25 @@ class Tree:
 
     # The end
 
-    def usage(self, disk_bytes: int | None) -> Usage:
-        """Return what the tree used, given the final size of its directory; empty if it was never started."""
-        if self.launch_error:
-            return Usage(method=self.group.method)
-        if disk_bytes is not None:
-            self._meter.add_disk(disk_bytes)
-        limit_bytes = self.spec.limits.memory_bytes
-        return self._meter.usage(self.started_s, self.ended_s, self._totals, self.stopped_for, limit_bytes)
+    def end(self, disk_bytes: int | None) -> CommandEnd:
+        """Return how the command ended and what it used, given the final size of its directory."""
+        usage = Usage(method=self.group.method)  # empty if it was never started
+        if not self.launch_error:
+            if disk_bytes is not None:
+                self._meter.add_disk(disk_bytes)
+            limit_bytes = self.spec.limits.memory_bytes
+            usage = self._meter.usage(self.started_s, self.ended_s, self._totals, self.stopped_for, limit_bytes)
+        started_at = time.time() - (time.monotonic() - self.started_s)
+        status = self.status
+        return CommandEnd(
+            started_at=started_at,
+            ended_at=started_at + (self.ended_s - self.started_s),
+            usage=usage,
+            exit_code=os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else None,
+            signal=os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None,
+            stopped_for=self.stopped_for,
+            launch_error=self.launch_error,
+        )
 
     def _measure_slowly(self, now_s: float, sample: Sample) -> None:
         if self.spec.measured_directory is not None and self._stopping_s is None:
@@ -206,14 +219,14 @@ class Tree:
     def _leader_ended(self) -> None:
         self._without_leader = True
         self.group.set_leader(None)
-        self._keeper.collect_orphans()
+        self._rounds.collect_orphans()
         if self._is_empty(children_lookup()):
             self._finish()
         else:
             self._stop_the_rest()
 
     def _is_empty(self, children_of: ChildrenOf) -> bool:
-        return self._keeper.has_all_orphans and self.group.is_empty(children_of)
+        return self._rounds.orphans.seen_all and self.group.is_empty(children_of)
 
     def _stop_the_rest(self) -> None:
         """Stop the processes that are left after the end of the first one."""
@@ -225,7 +238,7 @@ class Tree:
 
     def _set_due(self, at_s: float) -> None:
         self.due_s = at_s
-        self._keeper.wake()
+        self._rounds.wake()
 
     def _finish(self) -> None:
         self._totals = self.group.totals()  # before the group is removed
@@ -238,5 +251,80 @@ class Tree:
         self._disk.end()
         if self._totals.memory_kills and self.stopped_for is None:
             self.stopped_for = Ending.MEMORY
-        self._keeper.finished(self, removed=removed)
+        self._rounds.finished(self, removed=removed)
         self.done.set_result(None)
+
+
+class Rounds:
+    """Owns the running trees, their orphans, and the groups that could not be removed at once."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="headway-measure")
+        self.sharing = SlowMeasurements(self._pool, least_interval_s=_SHORTEST_INTERVAL_S)
+        self.disks = SlowMeasurements(self._pool, least_interval_s=_DISK_INTERVAL_S)
+        self.trees: dict[str, Tree] = {}
+        self.spawner_pid = 0
+        self.orphans = Orphans()
+        self._unremoved: list[Group] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._interval_s = _SHORTEST_INTERVAL_S
+
+    def wake(self) -> None:
+        """Set the timer to the earliest time at which a tree is due, or an orphan may have to be reaped."""
+        due_s = min((tree.due_s for tree in self.trees.values()), default=math.inf)
+        if due_s == math.inf:
+            if not self.orphans.left:
+                return
+            due_s = self._loop.time() + self._interval_s
+        if self._timer is not None:
+            if self._timer.when() <= due_s:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(due_s, self._round)
+
+    def collect_orphans(self) -> None:
+        """Assign every orphan to its tree and reap the dead ones."""
+        self.orphans.collect(self.trees.values(), self.spawner_pid)
+
+    def finished(self, tree: Tree, *, removed: bool) -> None:
+        """Drop a tree whose last process has ended; its group is removed later if it is not `removed` yet."""
+        del self.trees[tree.spec.key]
+        if not removed:
+            self._unremoved.append(tree.group)
+        self.wake()
+
+    async def close(self) -> None:
+        """Kill all running trees and return when all their processes have ended."""
+        now_s = self._loop.time()
+        waiting = [tree.done for tree in self.trees.values()]
+        for tree in list(self.trees.values()):
+            tree.stop(Ending.CANCELLED, now_s, at_once=True)
+        await asyncio.gather(*waiting)
+        self.collect_orphans()
+        while self.orphans.left or not self._remove_groups():
+            await asyncio.sleep(0.005)
+            self.collect_orphans()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._pool.shutdown(wait=False)
+
+    def _round(self) -> None:
+        self._timer = None
+        now_s = self._loop.time()
+        began_s = time.thread_time()
+        self.collect_orphans()
+        children = children_lookup()
+        # Trees that are nearly due are sampled now, so that all trees share one timer.
+        due = [tree for tree in self.trees.values() if tree.due_s <= now_s + self._interval_s / 4]
+        for tree in due:
+            tree.sample(now_s, self._interval_s, children)
+        self._remove_groups()
+        cost_s = time.thread_time() - began_s
+        self._interval_s = min(max(_SHORTEST_INTERVAL_S, cost_s / _SAMPLING_SHARE), _LONGEST_INTERVAL_S)
+        _log.debug("sampled %d of %d trees in %.4f s of CPU time", len(due), len(self.trees), cost_s)
+        self.wake()
+
+    def _remove_groups(self) -> bool:
+        self._unremoved = [group for group in self._unremoved if not group.remove()]
+        return not self._unremoved

@@ -1,49 +1,23 @@
-"""What Slurm's job states mean: the phase of a job, and how it ended."""
+"""How a job ended, from the state and the exit codes that Slurm shows."""
 
 from __future__ import annotations
 
-from msgspec import Struct
-
-from headway.clusters.slurm.seen_job import Exit
-from headway.model.job import JobPhase
+from headway.clusters.slurm.squeue import SeenJob
 from headway.model.outcome import Ending
 
-_PHASES = {
-    JobPhase.PENDING: (
-        "PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD",
-    ),
-    JobPhase.RUNNING: ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"),
-    JobPhase.ENDED: (
-        "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "DEADLINE", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL",
-        "PREEMPTED", "REVOKED",
-    ),
-}  # fmt: skip
-_BY_STATE = {state: phase for phase, states in _PHASES.items() for state in states}
 _OUT_OF_MEMORY_SIGNAL = 125  # reported by a step that its control group killed
 _KILL = 9
 _NO_OUTPUT_SIGNAL = 53  # reported when Slurm cannot open a job's files
 
 
-class Evidence(Struct, frozen=True):
-    """All that is known of a job's state."""
+def ending_of(
+    seen: SeenJob, *, cancelled_by_us: bool = False, kills_for_memory: bool = False, log_tells_of_memory: bool = False
+) -> tuple[Ending, str]:
+    """How an ended job ended, and a sentence about it.
 
-    state: str
-    reason: str = ""
-    exit: Exit = Exit()
-    derived_exit: Exit = Exit()  # the worst end of any of its steps
-    cancelled_by_us: bool = False
-    cancelled_by: str = ""  # a user id, where accounting is kept
-    kills_for_memory: bool = False  # whether the site runs with OverMemoryKill
-    log_tells_of_memory: bool = False  # whether Slurm wrote there that a step exceeded its memory
-
-
-def phase_of(state: str) -> JobPhase:
-    """The phase of a job in this state; an unknown state does not count as ended."""
-    return _BY_STATE.get(state, JobPhase.UNKNOWN)
-
-
-def ending_of(seen: Evidence) -> tuple[Ending, str]:
-    """How an ended job ended, and a sentence about it."""
+    `kills_for_memory` says that the site runs with OverMemoryKill, `log_tells_of_memory` that Slurm wrote to the job's
+    log that a step exceeded its memory.
+    """
     match seen.state:
         case "OUT_OF_MEMORY":
             return Ending.MEMORY, "it used more memory than it had asked for"
@@ -54,23 +28,23 @@ def ending_of(seen: Evidence) -> tuple[Ending, str]:
         case "PREEMPTED":
             return Ending.PREEMPTED, "a job of higher priority took its nodes"
         case "CANCELLED" | "REVOKED":
-            return Ending.CANCELLED, _cancelled(seen)
+            return Ending.CANCELLED, _cancelled(seen, by_us=cancelled_by_us)
         case "COMPLETED":
             return _completed(seen)
         case _:
-            return _failed(seen)
+            return _failed(seen, kills_for_memory=kills_for_memory, log_tells_of_memory=log_tells_of_memory)
 
 
-def _cancelled(seen: Evidence) -> str:
+def _cancelled(seen: SeenJob, *, by_us: bool) -> str:
     if seen.reason == "DependencyNeverSatisfied":
         return "the job that it waited for can no longer end as needed"
-    if seen.cancelled_by_us:
+    if by_us:
         return "it was cancelled by Headway"
     user = f"user {seen.cancelled_by}" if seen.cancelled_by else "an unknown user"
     return f"it was cancelled by {user}, not by Headway"
 
 
-def _completed(seen: Evidence) -> tuple[Ending, str]:
+def _completed(seen: SeenJob) -> tuple[Ending, str]:
     """The script succeeded, but its steps may have failed."""
     worst = seen.derived_exit
     if worst.is_clean:
@@ -82,16 +56,16 @@ def _completed(seen: Evidence) -> tuple[Ending, str]:
     return Ending.EXIT_CODE, f"its script ended well, but a step in it ended with exit code {worst.code}"
 
 
-def _failed(seen: Evidence) -> tuple[Ending, str]:
+def _failed(seen: SeenJob, *, kills_for_memory: bool, log_tells_of_memory: bool) -> tuple[Ending, str]:
     """Tell a job that Slurm killed for its memory from one that failed otherwise.
 
     With OverMemoryKill such a job is FAILED 0:9; at other sites 0:9 means that it was sent SIGKILL. If only a step was
     killed, the log says which of the two it was.
     """
     signals = {seen.exit.signal, seen.derived_exit.signal}
-    if _OUT_OF_MEMORY_SIGNAL in signals or seen.reason == "OutOfMemory" or seen.log_tells_of_memory:
+    if _OUT_OF_MEMORY_SIGNAL in signals or seen.reason == "OutOfMemory" or log_tells_of_memory:
         return Ending.MEMORY, "it used more memory than it had asked for"
-    if seen.kills_for_memory and seen.exit.signal == _KILL:
+    if kills_for_memory and seen.exit.signal == _KILL:
         return Ending.MEMORY, "Slurm killed it, as it does here with jobs that use more memory than they asked for"
     if seen.exit.signal == _NO_OUTPUT_SIGNAL:
         return Ending.LAUNCH_FAILED, "Slurm could not open its files on the node"

@@ -1,0 +1,18 @@
+"""Files that appear whole: a reader sees all of a file, or none of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes, *, durable: bool = False) -> None:
+    """Write a file that only its owner can read; a `durable` one survives a crash of the machine."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    draft.rename(path)
