@@ -38,7 +38,7 @@ class CompareSettings(Struct, frozen=True, kw_only=True):
     starts: AtLeastOne | None = None  # in each log; None: 10
     every: float | str | None = None  # instead of `starts`: seconds between two of them, or text such as 12h
     seed: Seed = 0
-    warm_up: float | str = "7d"  # before the first start
+    warm_up: float | str = 7 * 86_400.0  # before the first start
     requests: Literal["real", "accurate", "both"] = "real"
     backfill: Backfill = "easy"
     nodes: Nodes = "counts"

@@ -18,12 +18,13 @@ _LISTS = ("--traces", "--workflows", "--plans", "--again")
 _LIST = {"multiple": True, "callback": lambda ctx, parameter, values: _split(values)}
 _FILES = {"multiple": True, "required": True, "type": click.Path(exists=True, dir_okay=False)}
 _AS_SIMULATE = "As for `headway simulate`."
-_OPTIONS = {
+_STARTS = {
     "--reference P": "The plan that others are measured by; one-job-per-task if it is there.",
     "--starts N": "In each log; 10 by default.",
     "--every T": "Instead: from the warm-up on, one every T.",
     "--seed N": "For all draws.",
-    "--warm-up T": "Before the first start.",
+}
+_QUEUE = {
     "--requests": "What the scheduler is told of run times.",
     "--backfill": _AS_SIMULATE,
     "--nodes": _AS_SIMULATE,
@@ -71,7 +72,9 @@ def _print(console: Console, result: CompareResult) -> None:
 @option("--traces TRACE...", "Logs of batch systems.", **_FILES)
 @option("--workflows W...", "Recorded workflows: WfFormat, Pegasus DAX.", **_FILES)
 @option("--plans P...", "By default all: `headway policies`.", **_LIST)
-@settings_options(CompareSettings, _OPTIONS, every=SPAN, warm_up=SPAN)
+@settings_options(CompareSettings, _STARTS, every=SPAN)
+@option("--warm-up T", "Before the first start.", type=SPAN, default="7d")
+@settings_options(CompareSettings, _QUEUE)
 @option(
     "--out DIR",
     "The folder of results; runs that are in it already are not simulated again.",
