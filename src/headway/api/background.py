@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import msgspec
 
@@ -98,18 +99,11 @@ def _manage(request: Request, announcer: Announcer) -> int:
     console = Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
     quiet, where, settings = request.settings.quiet, Path(request.directory), request.settings
     progress = Progress(RunSummary()) if quiet else Lines(RunSummary(), console)
+    watched: dict[str, Any] = {"progress": progress, "observers": [announcer], "warn": _warn}
     if request.workflow:
-        result = start(
-            request.workflow,
-            where,
-            settings,
-            stand_ins=request.stand_ins,
-            progress=progress,
-            observers=[announcer],
-            warn=_warn,
-        )
+        result = start(request.workflow, where, settings, stand_ins=request.stand_ins, **watched)
     else:
-        result = resume(request.run, where, settings, progress=progress, observers=[announcer], warn=_warn)
+        result = resume(request.run, where, settings, **watched)
     if not quiet:
         print_ending(console, result.summary, result.folder)
     return _EXIT_CODES.get(result.state, _STOPPED)

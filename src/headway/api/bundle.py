@@ -12,16 +12,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, structs
-
+from headway.api.answers import Answer
 from headway.api.bundle_contents import Contents, add_journal, add_logs, add_what_is_missing, learn_secrets
 from headway.api.bundle_secrets import Scrubber
 from headway.api.detach import LOG
 from headway.api.doctor import doctor
 from headway.api.finding import find_run, reading
 from headway.api.settings import PROJECT_FILE, user_file
+from headway.api.whole_files import write_whole
 from headway.journal.folder import RunFolder
-from headway.model.errors import InputError, SiteError
+from headway.model.errors import InputError
 from headway.model.units import format_bytes
 from headway.report.run.story import settings_of
 from headway.report.words import count
@@ -30,8 +30,10 @@ from headway.version import __version__
 _PACKAGES = ("click", "cloudpickle", "dask", "distributed", "msgspec", "numba", "numpy", "psycopg", "PyYAML", "rich")
 
 
-class Bundle(Struct, frozen=True):
+class Bundle(Answer, frozen=True):
     """A file that was written: bytes by member, what was left out in words, how many secrets were removed."""
+
+    unsaid = ("overview",)
 
     run: str
     file: Path
@@ -42,9 +44,7 @@ class Bundle(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """Return what `headway bundle --json` prints."""
-        about = structs.asdict(self) | {"file": str(self.file.absolute())}
-        del about["overview"]
-        return about
+        return Answer.document(self) | {"file": str(self.file.absolute())}
 
 
 def bundle(
@@ -120,18 +120,11 @@ def _overview(contents: Contents, folder: RunFolder, scrubber: Scrubber) -> str:
 
 def _pack(texts: dict[str, str], target: Path, root: str) -> None:
     """Write the whole archive or nothing; at no moment can another user read it."""
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
-    try:
-        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as tar:
-            for name, text in texts.items():
-                body = text.encode("utf-8", errors="replace")
-                member = tarfile.TarInfo(f"{root}/{name}")
-                member.size, member.mode, member.mtime = len(body), 0o600, int(time.time())
-                tar.addfile(member, io.BytesIO(body))
-        unfinished.replace(target)
-    except OSError as error:
-        raise SiteError(f"cannot write this: {error.strerror}", where=str(target)) from error
-    finally:
-        with suppress(OSError):
-            unfinished.unlink()
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for name, text in texts.items():
+            body = text.encode("utf-8", errors="replace")
+            member = tarfile.TarInfo(f"{root}/{name}")
+            member.size, member.mode, member.mtime = len(body), 0o600, int(time.time())
+            tar.addfile(member, io.BytesIO(body))
+    write_whole(target, [packed.getvalue()], mode=0o600, compressed=False)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any
 
-from msgspec import Struct, structs
-
+from headway.api.answers import Answer
 from headway.api.finding import find_run, reading
 from headway.drivers import runs
 from headway.drivers.run_history import Warn, warn_program
@@ -18,16 +16,12 @@ from headway.model.records import Finish
 _LOOK_EVERY_S = 0.05
 
 
-class Cancelled(Struct, frozen=True):
+class Cancelled(Answer, frozen=True):
     """A run that was told to stop: its state (`running` until its manager has stopped) and a sentence about it."""
 
     run: str
     state: str
     message: str
-
-    def document(self) -> dict[str, Any]:
-        """Return what `headway cancel --json` prints."""
-        return structs.asdict(self)
 
 
 def cancel(

@@ -11,6 +11,7 @@ from msgspec import Struct, structs, to_builtins
 
 from headway.api.keywords import chosen_names, settled
 from headway.api.queues import AtLeastOne, Backfill, Cancelled, Nodes, Rules, Seed
+from headway.api.whole_files import write_whole
 from headway.api.workflow_in_queue import seconds_of
 from headway.model.errors import InputError, SiteError
 
@@ -203,9 +204,6 @@ def _written(result: CompareResult, rows: Iterable[Row], folder: Path) -> list[s
         folder / "compare.html": result.html(),
     }
     for path, text in texts.items():
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise SiteError(f"cannot write this: {error.strerror}", where=str(path)) from error
+        write_whole(path, [text])
     write_parquet(rows, folder / "runs.parquet")
     return [str(path) for path in texts]

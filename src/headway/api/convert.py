@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
+from headway.api.answers import Answer
 from headway.api.keywords import settled
 from headway.api.reading import read_instance_file
 from headway.api.whole_files import check_target, write_whole
@@ -30,8 +31,10 @@ class ConvertSettings(Struct, frozen=True, kw_only=True):
     force: bool = False  # overwrite the target
 
 
-class ConvertResult(Struct, frozen=True):
+class ConvertResult(Answer, frozen=True):
     """The workflow, with figures of what the target holds."""
+
+    unsaid = ("instance",)
 
     instance: Instance
     source: str
@@ -55,10 +58,6 @@ class ConvertResult(Struct, frozen=True):
         from headway.formats.wfformat_out import wfformat
 
         return wfformat(self.instance)
-
-    def document(self) -> dict[str, Any]:
-        """The answer of `headway convert --json`."""
-        return {name: value for name, value in structs.asdict(self).items() if name != "instance"}
 
 
 def convert(
@@ -90,13 +89,10 @@ def _form_of(target: str) -> Form:
 
 def _read(source: Path, run: str | None) -> Instance:
     if source.is_dir():
+        from headway.api.finding import find_run
         from headway.api.run_instance import instance_of
-        from headway.journal.folder import Project
 
-        try:
-            return instance_of(Project(source).run(run))
-        except PermissionError as error:
-            raise InputError("this directory cannot be read", where=str(error.filename or source)) from error
+        return instance_of(find_run(source, run))
     if run is not None:
         raise InputError("a file has no runs", where=str(source), todo="name the directory in which it was run")
     return read_instance_file(source)

@@ -9,14 +9,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
+from headway.api.answers import Answer
 from headway.api.runnable import Scale
 from headway.api.settings import RunSettings, settings_for
 from headway.model.errors import BusyError, HeadwayError, InputError, SiteError
@@ -26,7 +25,6 @@ LOG = "manager.log"  # in the run's folder
 _ASKED_WITHIN_S = 60.0  # a new run should have submitted its first job by then, and have an answer
 _ASKED_AGAIN_WITHIN_S = 3.0  # a resumed run may have its job already
 _MOMENT_S = 1.0  # an error that stops a run at once does so within this time
-_LOOK_EVERY_S = 0.02
 _ERRORS: dict[int, type[HeadwayError]] = {error.exit_code: error for error in (InputError, SiteError, BusyError)}
 
 
@@ -49,8 +47,10 @@ class Notice(Struct, frozen=True):
     exit_code: int = 0
 
 
-class Detached(Struct, frozen=True):
+class Detached(Answer, frozen=True):
     """A run in the background. `exit_code` and `output` are of a run that was over before the call returned."""
+
+    unsaid = ("output",)
 
     run: str
     directory: Path
@@ -59,12 +59,6 @@ class Detached(Struct, frozen=True):
     log: Path
     exit_code: int | None = None
     output: str = ""
-
-    def document(self) -> dict[str, Any]:
-        """Return what `--detach --json` prints."""
-        about = structs.asdict(self) | {"directory": str(self.directory), "log": str(self.log)}
-        del about["output"]
-        return about
 
 
 def detach(
@@ -155,15 +149,12 @@ def _read_notice(pipe: int) -> Notice:
 
 def _end_within(process: subprocess.Popen[bytes], patience_s: float) -> int | None:
     """Return the exit code of a process that ends within `patience_s`."""
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        code = process.poll()
-        if code is not None:
-            return _exit_code(code)
-        time.sleep(_LOOK_EVERY_S)
-    # In a program that goes on for long, an ended manager must not stay a zombie.
-    threading.Thread(target=process.wait, name="headway-manager", daemon=True).start()
-    return None
+    try:
+        return _exit_code(process.wait(patience_s))
+    except subprocess.TimeoutExpired:
+        # In a program that goes on for long, an ended manager must not stay a zombie.
+        threading.Thread(target=process.wait, name="headway-manager", daemon=True).start()
+        return None
 
 
 def _exit_code(code: int) -> int:

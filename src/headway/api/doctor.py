@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from headway.api.checks import FAIL, Check, examine
+from headway.api.answers import Answer
+from headway.model.errors import HeadwayError
+from headway.model.units import format_bytes
+from headway.version import __version__
+
+OK, WARN, FAIL = "ok", "warn", "fail"
+_LITTLE_DISK_BYTES = 1_000_000_000
 
 
-class Diagnosis(Struct, frozen=True):
+class Check(Struct, frozen=True):
+    """The result of one check: OK, WARN or FAIL, what was checked, and what was found."""
+
+    mark: str
+    about: str
+    found: str
+
+
+class Diagnosis(Answer, frozen=True):
     """All checks; `works` is False if one of them failed."""
 
     works: bool
     checks: list[Check]
-
-    def document(self) -> dict[str, Any]:
-        """Return what `headway doctor --json` prints."""
-        return {"works": self.works, "checks": [structs.asdict(check) for check in self.checks]}
 
 
 def doctor(directory: str | os.PathLike[str] = ".", cluster: str | None = None) -> Diagnosis:
@@ -30,10 +43,125 @@ def doctor(directory: str | os.PathLike[str] = ".", cluster: str | None = None) 
     >>> doctor().checks[0].about
     'headway'
     """
-    checks = list(examine(Path(directory)))
+    checks = list(_examine(Path(directory)))
     if cluster == "slurm":
         from headway.clusters.slurm.diagnosis import diagnose
         from headway.clusters.slurm.options import SlurmOptions
 
         checks += [Check(finding.mark, finding.about, finding.found) for finding in diagnose(SlurmOptions())]
     return Diagnosis(all(check.mark != FAIL for check in checks), checks)
+
+
+def _examine(directory: Path) -> Iterator[Check]:
+    """Yield all checks that decide whether and how well Headway works in `directory`."""
+    yield Check(OK, "headway", f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}")
+    yield _shell()
+    yield _machine(directory)
+    yield _measuring()
+    yield _control_groups()
+    yield _writable(directory)
+    yield _disk(directory)
+    yield _file_system(directory)
+    yield _containers()
+    yield _others(directory)
+
+
+def _shell() -> Check:
+    if bash := shutil.which("bash"):
+        return Check(OK, "shell", bash)
+    if os.access("/bin/sh", os.X_OK):
+        what = "there is no bash, so /bin/sh runs the commands: a failure inside a pipe goes unnoticed"
+        return Check(WARN, "shell", what)
+    return Check(FAIL, "shell", "there is neither bash nor /bin/sh to run commands")
+
+
+def _machine(directory: Path) -> Check:
+    from headway.clusters.machine import machine
+
+    try:
+        whole = machine(directory)
+    except HeadwayError as error:
+        return Check(FAIL, "machine", str(error))
+    return Check(OK, "machine", f"{whole.cores:g} cores, {format_bytes(whole.memory_bytes)} memory may be used")
+
+
+def _measuring() -> Check:
+    """Check how the peak memory of tasks is measured."""
+    try:
+        from headway.workers.trees import detect_method
+
+        method, reason = detect_method()
+    except (ImportError, OSError, HeadwayError) as error:
+        return Check(FAIL, "measuring", f"tasks cannot be measured here: {error}")
+    return Check(OK if method.startswith("cgroup") else WARN, "measuring", f"{method}: {reason}")
+
+
+def _control_groups() -> Check:
+    """Check which control groups exist, and in which of them this process is."""
+    try:
+        mine = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError as error:
+        return Check(WARN, "cgroups", f"none: {error.strerror}")
+    unified = Path("/sys/fs/cgroup/cgroup.controllers")
+    if unified.exists():
+        controllers = unified.read_text().strip() or "no controllers"
+        path = next((line[3:] for line in mine if line.startswith("0::")), "?")
+        return Check(OK, "cgroups", f"version 2 at {path}, with {controllers}")
+    memory = next((line.split(":", 2)[2] for line in mine if "memory" in line.split(":")[1].split(",")), None)
+    if memory is None:
+        return Check(WARN, "cgroups", "no memory controller is visible from here")
+    return Check(OK, "cgroups", f"version 1, memory controller at {memory}")
+
+
+def _writable(directory: Path) -> Check:
+    if not directory.is_dir():
+        return Check(FAIL, "directory", f"{directory} is not a directory")
+    try:
+        with tempfile.TemporaryFile(dir=directory):
+            return Check(OK, "directory", f"{directory.absolute()} can be written to")
+    except OSError as error:
+        return Check(FAIL, "directory", f"{directory.absolute()} cannot be written to: {error.strerror}")
+
+
+def _disk(directory: Path) -> Check:
+    try:
+        usage = shutil.disk_usage(directory)
+    except OSError as error:
+        return Check(FAIL, "disk", f"cannot tell how much is free: {error.strerror}")
+    found = f"{format_bytes(usage.free)} of {format_bytes(usage.total)} free"
+    return Check(WARN if usage.free < _LITTLE_DISK_BYTES else OK, "disk", found)
+
+
+def _file_system(directory: Path) -> Check:
+    """Check how the journal is written: a network file system cannot hold a write-ahead log."""
+    from headway.file_systems import file_system_of, journal_mode
+
+    kind = file_system_of(directory)
+    mode = journal_mode(directory)
+    if mode == "WAL":
+        return Check(OK, "journal", f"write-ahead log on {kind or 'an unknown file system'}")
+    return Check(WARN, "journal", f"rollback journal, slower, since {kind} is shared between machines")
+
+
+def _containers() -> Check:
+    from headway.workers.containers import RUNTIMES
+
+    found = [name for name in RUNTIMES if shutil.which(name)]
+    if not found:
+        return Check(OK, "containers", f"none of {', '.join(RUNTIMES)}: tasks with `container` cannot run here")
+    return Check(OK, "containers", f"{found[0]}{' (also ' + ', '.join(found[1:]) + ')' if found[1:] else ''}")
+
+
+def _others(directory: Path) -> Check:
+    """Check for runs in this directory and their manager."""
+    from headway.journal.folder import Project
+
+    try:
+        project = Project(directory)
+        runs = len(project.runs())
+        manager = project.manager()
+    except OSError as error:
+        return Check(WARN, "runs", f"cannot be read: {error.strerror}")
+    if manager is not None:
+        return Check(OK, "runs", f"{runs}, and process {manager.pid} on {manager.host} is at work on run {manager.run}")
+    return Check(OK, "runs", f"{runs or 'none yet'}, and no manager is at work here")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Meta, Struct, structs, to_builtins
+from msgspec import Meta, Struct
 
+from headway.api.answers import Answer
 from headway.api.keywords import settled
 from headway.api.whole_files import check_target, write_whole
 from headway.model.errors import InputError
@@ -31,8 +32,10 @@ class GenerateSettings(Struct, frozen=True, kw_only=True):
     force: bool = False  # overwrite the file
 
 
-class GenerateResult(Struct, frozen=True):
+class GenerateResult(Answer, frozen=True):
     """A synthetic workflow and its figures."""
+
+    unsaid = ("asked_tasks", "instance")
 
     family: str
     asked_tasks: int
@@ -53,8 +56,7 @@ class GenerateResult(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """The answer of `headway generate --json`."""
-        answer = structs.asdict(self) | {"file": str(Path(self.file).absolute()) if self.file else None}
-        return {name: value for name, value in answer.items() if name not in ("asked_tasks", "instance")}
+        return Answer.document(self) | {"file": str(Path(self.file).absolute()) if self.file else None}
 
 
 class FamilyEntry(Struct, frozen=True):
@@ -66,15 +68,10 @@ class FamilyEntry(Struct, frozen=True):
     about: str
 
 
-class FamiliesResult(Struct, frozen=True):
+class FamiliesResult(Answer, frozen=True):
     """All families."""
 
     families: list[FamilyEntry]
-
-    def document(self) -> dict[str, Any]:
-        """The answer of `headway generate --json` without a family."""
-        answer: dict[str, Any] = to_builtins(self)
-        return answer
 
 
 def families() -> FamiliesResult:

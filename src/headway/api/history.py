@@ -12,6 +12,7 @@ from typing import IO, Any
 
 from msgspec import Struct, structs, to_builtins
 
+from headway.api.answers import Answer
 from headway.api.nearest import nearest
 from headway.api.whole_files import check_target, write_whole
 from headway.history.base import CategoryFigures, Kept, Surplus
@@ -53,22 +54,16 @@ class Exported(Struct, frozen=True):
     written: int
 
 
-class Pruned(Struct, frozen=True):
+class Pruned(Answer, frozen=True, rename={"location": "history"}):
     """What was found to be forgotten, by category, and how many attempts were removed."""
+
+    unsaid = ("exists", "confirmed")
 
     location: str
     exists: bool
     found: list[Surplus]
     removed: int = 0
     confirmed: bool = False
-
-    def document(self) -> dict[str, Any]:
-        """Return what `headway history prune --json` prints."""
-        return {
-            "history": self.location,
-            "found": to_builtins(self.found),
-            "removed": self.removed,
-        }
 
 
 class CategoryAgents(Struct, frozen=True):
@@ -80,7 +75,7 @@ class CategoryAgents(Struct, frozen=True):
     agents: list[AgentTrace]
 
 
-class AgentsView(Struct, frozen=True):
+class AgentsView(Answer, frozen=True, rename={"location": "history", "found": "agents"}):
     """All agents that chose cores or memory for tasks of a category."""
 
     location: str
@@ -88,8 +83,12 @@ class AgentsView(Struct, frozen=True):
     found: list[CategoryAgents]
 
     def document(self) -> dict[str, Any]:
-        """Return what `headway history why --json` prints."""
-        return {"history": self.location, "category": self.category, "agents": [_agents(each) for each in self.found]}
+        """Return what `headway history why --json` prints; steps, which are kept as arrays, have names in it."""
+        answer = Answer.document(self)
+        for said, kept in zip(answer["agents"], self.found, strict=True):
+            for trace, agent in zip(said["agents"], kept.agents, strict=True):
+                trace["steps"] = [structs.asdict(step) for step in agent.steps]
+        return answer
 
 
 def show_history(
@@ -223,10 +222,3 @@ def _known(history: History, workflow: str, category: str | None) -> list[Catego
 def _json_lines(kept: Iterable[Kept]) -> Iterator[str]:
     for each in kept:
         yield json.dumps(observation_document(each), ensure_ascii=False) + "\n"
-
-
-def _agents(found: CategoryAgents) -> dict[str, Any]:
-    agents = [
-        structs.asdict(trace) | {"steps": [structs.asdict(step) for step in trace.steps]} for trace in found.agents
-    ]
-    return structs.asdict(found) | {"agents": agents}

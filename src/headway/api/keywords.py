@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,9 +41,11 @@ def _changed(settings: Struct, usual: Struct) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != getattr(usual, name)}
 
 
-def refuse(where: str, whom: str, todo: str = "leave it out") -> InputError:
-    """Make the error for a setting that has no effect on this kind of input."""
-    return InputError(f"this is for {whom}", where=f"--{where.replace('_', '-')}", todo=todo)
+def refuse(names: Iterable[str], given: Collection[str], whom: str, todo: str = "leave it out") -> None:
+    """Raise InputError for the first of these settings that was given: it has no effect on this kind of input."""
+    for name in names:
+        if name in given:
+            raise InputError(f"this is for {whom}", where=f"--{name.replace('_', '-')}", todo=todo)
 
 
 def chosen_names(names: tuple[str, ...], known: Mapping[str, Any], what: str, where: str) -> list[str]:

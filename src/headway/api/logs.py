@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from msgspec import Struct
-
+from headway.api.answers import Answer
 from headway.api.finding import find_run, find_tasks, reading
 from headway.api.task_list import TaskList, list_tasks
 from headway.journal.folder import RunFolder
@@ -23,11 +22,13 @@ _LOOK_EVERY_S = 0.2
 _BLOCK_BYTES = 1 << 16
 
 
-class TaskLogs(Struct, frozen=True):
+class TaskLogs(Answer, frozen=True):
     """The logs of one attempt, which lie in `directory`.
 
     `run` is the run that executed the task: an earlier one than `asked_run` if its result was reused.
     """
+
+    unsaid = ("asked_run",)
 
     run: str
     asked_run: str
@@ -73,14 +74,7 @@ class TaskLogs(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """Return what `headway logs --json` prints."""
-        return {
-            "run": self.run,
-            "task": self.task,
-            "attempt": self.attempt,
-            "attempts": self.attempts,
-            "directory": str(self.directory),
-            **{name: self.text(name) for name in STREAMS},
-        }
+        return Answer.document(self) | {name: self.text(name) for name in STREAMS}
 
 
 def logs(

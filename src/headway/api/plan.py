@@ -75,11 +75,11 @@ def plan(
 
 def _check_queue_kind(asked: PlanSettings, given: Collection[str]) -> None:
     """Raise InputError for a setting of the other kind of queue."""
-    on_slurm = asked.on == SLURM
-    of_a_trace = [*(name for name in QueueSettings.__struct_fields__ if name != "seed"), "start"]
-    for name in of_a_trace if on_slurm else _ONLY_SLURM:
-        if name in given:
-            raise refuse(name, "logs, and this queue is a real one" if on_slurm else "a real queue, and this is a log")
+    if asked.on == SLURM:
+        of_a_trace = [name for name in QueueSettings.__struct_fields__ if name != "seed"]
+        refuse([*of_a_trace, "start"], given, "logs, and this queue is a real one")
+    else:
+        refuse(_ONLY_SLURM, given, "a real queue, and this is a log")
 
 
 def _queue_of_trace(path: Path, asked: PlanSettings) -> QueueAt:

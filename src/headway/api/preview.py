@@ -10,6 +10,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from headway.api.answers import Answer
+from headway.api.finding import reading
 from headway.api.runnable import Runnable, Scale, runnable
 from headway.api.settings import RunSettings
 from headway.drivers.digests import Digests
@@ -21,7 +23,6 @@ from headway.engine.launching import does_not_fit
 from headway.engine.state import Phase, TaskState
 from headway.journal.folder import Project, RunFolder
 from headway.journal.results import known_results
-from headway.journal.sqlite import SqliteJournal
 from headway.model import records
 from headway.model.resources import Resources
 from headway.model.task import Fingerprint
@@ -42,8 +43,10 @@ class Verdict(Struct, frozen=True):
     given: Resources | None = None
 
 
-class Preview(Struct, frozen=True):
+class Preview(Answer, frozen=True):
     """What a run would do with each task, on the cluster and within the limits that the run would have."""
+
+    unsaid = ("verdicts",)
 
     name: str
     directory: str
@@ -53,15 +56,8 @@ class Preview(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """Return what `headway run --dry-run --json` prints."""
-        return {
-            "name": self.name,
-            "directory": self.directory,
-            "limits": amounts(self.limits),
-            "sizer": self.sizer,
-            "tasks": [
-                structs.asdict(each) | {"given": amounts(each.given) if each.given else None} for each in self.verdicts
-            ],
-        }
+        tasks = [structs.asdict(each) | {"given": each.given and amounts(each.given)} for each in self.verdicts]
+        return Answer.document(self) | {"limits": amounts(self.limits), "tasks": tasks}
 
 
 def preview(
@@ -91,9 +87,8 @@ def _engine(what: Runnable, graph: Workflow, project: Project, warn: Warn) -> En
     runs = project.runs()
     earlier = {}
     if runs:
-        journal = SqliteJournal(runs[-1].journal, read_only=True)
-        earlier = known_results(journal.replay())
-        journal.close()
+        with reading(runs[-1]) as journal:
+            earlier = known_results(journal.replay())
     next_run = str(int(runs[-1].run) + 1) if runs else "1"
     folder = RunFolder(project.path / "runs" / next_run)  # only its name: nothing is created
     settings = structs.replace(what.settings, keep_going=True)

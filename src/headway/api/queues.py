@@ -95,11 +95,11 @@ class QueueJobs(Struct, frozen=True):
 
 def check_queue_settings(trace: str, settings: QueueSettings, given: Collection[str], also: str = "") -> None:
     """Raise InputError for a setting that has no effect on this trace; the setting `also` always has one."""
-    generated = trace == GENERATED
-    for name in _ONLY_LOGS if generated else _ONLY_GENERATED:
-        if name in given and name != also:
-            whom = "logs, and lublin is none" if generated else "jobs that are made up (lublin), and this is a log"
-            raise refuse(name, whom)
+    others = [name for name in given if name != also]
+    if trace == GENERATED:
+        refuse(_ONLY_LOGS, others, "logs, and lublin is none")
+    else:
+        refuse(_ONLY_GENERATED, others, "jobs that are made up (lublin), and this is a log")
     if "depth" in given and settings.backfill != "easy":
         raise InputError("only --backfill easy has a depth", where="--depth", todo="leave it out")
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from headway.journal.base import Journal
+from headway.api.finding import reading
 from headway.journal.folder import Project, RunFolder
-from headway.journal.sqlite import SqliteJournal
 from headway.model import records
 from headway.model.errors import HeadwayError
 from headway.model.instance import Instance, Machine, Recorded
@@ -42,14 +41,6 @@ class RunFold:
         self._machines: dict[str, Resources] = {}
         self._made_bytes: dict[str, int] = {}
         self._read: dict[str, tuple[list[str], int]] = {}  # by task, its input files and their total bytes
-
-    @classmethod
-    def of(cls, journal: Journal) -> RunFold:
-        """Apply all records of a journal."""
-        folded = cls()
-        for record in journal.replay():
-            folded.apply(record)
-        return folded
 
     def apply(self, record: Event | Decision) -> None:
         """Take note of a record."""
@@ -136,11 +127,11 @@ def _whole(figure: Measured | None) -> int | None:
 
 
 def _fold(folder: RunFolder) -> RunFold:
-    journal = SqliteJournal(folder.journal, read_only=True)
-    try:
-        return RunFold.of(journal)
-    finally:
-        journal.close()
+    folded = RunFold()
+    with reading(folder) as journal:
+        for record in journal.replay():
+            folded.apply(record)
+    return folded
 
 
 def _fold_if_there(folder: RunFolder, run: str) -> RunFold:

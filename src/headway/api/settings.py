@@ -157,28 +157,17 @@ def _wrong(value: object, wanted: str, todo: str) -> InputError:
     return InputError(f"{value!r} is not {wanted}", todo=todo)
 
 
-def _cores(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise _wrong(value, "a number of cores", "write for example cores = 4")
-    return parse_cores(str(value))
+def _stated(
+    kinds: Any, wanted: str, todo: str, read: Callable[[Any], Any] = lambda value: value
+) -> Callable[[object], Any]:
+    """Return a reader of values in a file, which must be of these kinds; True and False are numbers only in Python."""
 
+    def check(value: object) -> Any:
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+            raise _wrong(value, wanted, todo)
+        return read(value)
 
-def _size(value: object) -> float:
-    if not isinstance(value, str):
-        raise _wrong(value, "an amount with a unit", 'write for example "8 GB", in quotes')
-    return parse_size(value)
-
-
-def _span(value: object) -> float:
-    if not isinstance(value, str):
-        raise _wrong(value, "a length of time with a unit", 'write for example "10s", in quotes')
-    return parse_duration(value)
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise _wrong(value, "a whole number", "write for example seed = 7")
-    return value
+    return check
 
 
 def _whole_text(text: str) -> int:
@@ -188,22 +177,10 @@ def _whole_text(text: str) -> int:
         raise _wrong(text, "a whole number", "write for example 7") from None
 
 
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise _wrong(value, "true or false", "write true or false, without quotes")
-    return value
-
-
 def _flag_text(text: str) -> bool:
     if text.strip().lower() not in (*_TRUE, *_FALSE):
         raise _wrong(text, "true or false", "write 1 or 0")
     return text.strip().lower() in _TRUE
-
-
-def _name(value: object) -> str:
-    if not isinstance(value, str):
-        raise _wrong(value, "a name", "write it in quotes; `headway policies` lists the names")
-    return value
 
 
 def _one_of(names: tuple[str, ...], wanted: str) -> Callable[[object], str]:
@@ -229,20 +206,28 @@ class Setting(NamedTuple):
     from_file: Callable[[object], Any] | None
 
 
+_SIZE = _stated(str, "an amount with a unit", 'write for example "8 GB", in quotes', parse_size)
+_SPAN = _stated(str, "a length of time with a unit", 'write for example "10s", in quotes', parse_duration)
+_CORES = _stated(
+    int | float | str, "a number of cores", "write for example cores = 4", lambda value: parse_cores(str(value))
+)
+_WHOLE = _stated(int, "a whole number", "write for example seed = 7")
+_FLAG = _stated(bool, "true or false", "write true or false, without quotes")
+_NAME = _stated(str, "a name", "write it in quotes; `headway policies` lists the names")
 _METHOD = _one_of(METHODS, "a way of measuring")
 _LEVEL = _one_of(LEVELS, "a log level")
 SETTINGS = {
-    "cores": Setting("cores", parse_cores, _cores),
-    "memory": Setting("memory_bytes", parse_size, _size),
-    "disk": Setting("disk_bytes", parse_size, _size),
-    "sizer": Setting("sizer", str, _name),
-    "order": Setting("order", str, _name),
-    "seed": Setting("seed", _whole_text, _whole),
-    "keep-going": Setting("keep_going", _flag_text, _flag),
-    "quiet": Setting("quiet", _flag_text, _flag),
+    "cores": Setting("cores", parse_cores, _CORES),
+    "memory": Setting("memory_bytes", parse_size, _SIZE),
+    "disk": Setting("disk_bytes", parse_size, _SIZE),
+    "sizer": Setting("sizer", str, _NAME),
+    "order": Setting("order", str, _NAME),
+    "seed": Setting("seed", _whole_text, _WHOLE),
+    "keep-going": Setting("keep_going", _flag_text, _FLAG),
+    "quiet": Setting("quiet", _flag_text, _FLAG),
     "measure": Setting("measure", _METHOD, _METHOD),
-    "grace": Setting("grace_s", parse_duration, _span),
-    "fresh": Setting("fresh", _flag_text, _flag),
+    "grace": Setting("grace_s", parse_duration, _SPAN),
+    "fresh": Setting("fresh", _flag_text, _FLAG),
     "history": Setting("history", str, _location),
     "log-level": Setting("log_level", _LEVEL, _LEVEL),
     "on": Setting("cluster", _one_of(CLUSTERS, "a cluster"), None),

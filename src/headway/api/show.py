@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from headway.api.keywords import settled
 from headway.api.reading import read_instance_file
@@ -16,7 +16,7 @@ from headway.model.errors import InputError
 
 if TYPE_CHECKING:
     from headway.model.instance import Instance
-    from headway.report.graph.shape import GraphShape, Spread
+    from headway.report.graph.shape import GraphShape
 
 Form = Literal["tree", "dot", "svg", "json"]
 _SUFFIXES: dict[str, Form] = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".json": "json", ".txt": "tree"}
@@ -63,32 +63,10 @@ class ShowResult(Struct, frozen=True):
     def document(self) -> dict[str, Any]:
         """The answer of `headway show --json`; single tasks only with `by="task"`."""
         shape = self.shape
-        answer: dict[str, Any] = {
-            "name": shape.name,
-            "tasks": shape.tasks,
-            "dependencies": shape.dependencies,
-            "levels": len(shape.widths),
-            "widths": shape.widths,
-            "widest_level": shape.widest,
-            "tasks_with_run_time": shape.timed,
-            "work_s": shape.work_s,
-            "critical_path_s": shape.longest_s,
-            "critical_path": shape.critical_path,
-            "parallelism": shape.parallelism,
-            "categories": [
-                {
-                    "category": each.name,
-                    "tasks": each.tasks,
-                    "first_level": each.first_level,
-                    "last_level": each.last_level,
-                    "on_critical_path": each.on_critical_path,
-                    "run_s": _spread(each.run_s),
-                    "memory_bytes": _spread(each.memory_bytes),
-                    "feeds": [{"category": name, "dependencies": number} for name, number in each.feeds.items()],
-                }
-                for each in shape.categories
-            ],
-        }
+        figures = {"levels": len(shape.widths), "widest_level": shape.widest, "parallelism": shape.parallelism}
+        answer: dict[str, Any] = to_builtins(shape) | figures
+        for each in answer["categories"]:
+            each["feeds"] = [{"category": name, "dependencies": number} for name, number in each["feeds"].items()]
         return answer | {"graph": self._tasks()} if self.settings.by == "task" else answer
 
     def _tasks(self) -> list[dict[str, Any]]:
@@ -133,9 +111,3 @@ def _form_of(path: Path) -> Form:
     if suffix not in _SUFFIXES:
         raise InputError("the suffix does not say which format", where=str(path), todo="add --format svg, dot or json")
     return _SUFFIXES[suffix]
-
-
-def _spread(spread: Spread | None) -> dict[str, float] | None:
-    if spread is None:
-        return None
-    return {"least": spread.least, "median": spread.median, "most": spread.most, "measured": spread.tasks}

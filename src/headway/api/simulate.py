@@ -110,13 +110,9 @@ def _check(trace: str, asked: SimulateSettings, given: set[str]) -> None:
     """Raise InputError for every mistake that can be found before hours of work."""
     check_queue_settings(trace, asked, given)
     if asked.workflow is not None:
-        for name in _OF_THE_QUEUE:
-            if name in given:
-                raise refuse(name, "the queue alone")
+        refuse(_OF_THE_QUEUE, given, "the queue alone")
     else:
-        for name in _OF_A_WORKFLOW:
-            if name in given:
-                raise refuse(name, "a workflow", todo="add --workflow W")
+        refuse(_OF_A_WORKFLOW, given, "a workflow", todo="add --workflow W")
     if asked.window is not None and asked.html is None:
         raise InputError("this is for the page, and none is asked for", where="--window", todo="add --html FILE")
     outputs = [Path(path) for path in (getattr(asked, name) for name in _FILES) if path is not None]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
+from headway.api.answers import Answer
 from headway.journal.base import Journal
 from headway.model.outcome import Ending
 from headway.model.records import GiveUp, Launch, NodeLost, Reuse, TaskEnded
@@ -22,15 +22,11 @@ class TaskState(Struct, frozen=True):
     attempts: int
 
 
-class TaskList(Struct, frozen=True):
+class TaskList(Answer, frozen=True):
     """The tasks of a category."""
 
     category: str
     tasks: list[TaskState]
-
-    def document(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
-        return {"category": self.category, "tasks": [structs.asdict(task) for task in self.tasks]}
 
 
 def list_tasks(journal: Journal, category: str, tasks: Sequence[Task]) -> TaskList:

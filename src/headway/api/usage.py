@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
+from headway.api.answers import Answer
 from headway.api.finding import find_run, manager_of, reading
 from headway.api.nearest import nearest
 from headway.model.errors import InputError
@@ -15,8 +14,10 @@ from headway.report.run.task_usage import By, CategoryUsage, Row, TaskUsage, fla
 from headway.report.run.usage_table import SORTS
 
 
-class RunUsage(Struct, frozen=True):
+class RunUsage(Answer, frozen=True):
     """Rows by category or by task, sorted, and their total. `more` rows were left out."""
+
+    unsaid = ("rows", "total", "more")
 
     run: str
     name: str
@@ -30,14 +31,7 @@ class RunUsage(Struct, frozen=True):
         """Return what `headway usage --json` prints."""
         whole = flat(self.total, "category")
         del whole["category"]
-        return {
-            "run": self.run,
-            "name": self.name,
-            "state": self.state,
-            "by": self.by,
-            "rows": [flat(row, self.by) for row in self.rows],
-            "all": whole,
-        }
+        return Answer.document(self) | {"rows": [flat(row, self.by) for row in self.rows], "all": whole}
 
 
 def usage(
@@ -64,16 +58,8 @@ def usage(
     rows = _of_category(summary.rows(), category, folder.run)
     total = total_of(rows)
     rows.sort(key=SORTS[sort])
-    settings = summary.settings
-    return RunUsage(
-        settings.run if settings else "",
-        settings.name if settings else "",
-        state,
-        by,
-        rows[:top],
-        total,
-        max(0, len(rows) - top) if top else 0,
-    )
+    name = summary.settings.name if summary.settings else ""
+    return RunUsage(folder.run, name, state, by, rows[:top], total, max(0, len(rows) - top) if top else 0)
 
 
 def _of_category(rows: list[Row], category: str | None, run: str) -> list[Row]:

@@ -32,15 +32,17 @@ def check_distinct(targets: Iterable[Path], inputs: Iterable[Path]) -> None:
         raise InputError("two of the files are the same", where=str(outputs[0]), todo="name another FILE")
 
 
-def write_whole(path: Path, parts: Iterable[str | bytes]) -> None:
-    """Write to a temporary file, then rename it. A name that ends in .gz is compressed, the same content to the same
-    bytes."""
+def write_whole(path: Path, parts: Iterable[str | bytes], *, mode: int = 0o666, compressed: bool | None = None) -> None:
+    """Write to a temporary file, then rename it.
+
+    By default a file whose name ends in .gz is compressed, the same content to the same bytes.
+    """
     target = Path(os.path.realpath(path))  # a symbolic link stays one
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
     try:
         try:
-            with unfinished.open("xb") as file:
-                _pour(parts, file, compressed=path.suffix.lower() == ".gz")
+            with open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+                _pour(parts, file, compressed=path.suffix.lower() == ".gz" if compressed is None else compressed)
             unfinished.replace(target)
         except OSError as error:
             raise SiteError(f"cannot write this: {error.strerror}", where=str(path)) from error

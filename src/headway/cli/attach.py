@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.completion import complete_run
-from headway.cli.options import directory_option, json_option, quiet_option
+from headway.cli.options import directory_option, json_option, quiet_option, run_argument
 
 if TYPE_CHECKING:
     from headway.api.run_result import RunResult
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("attach", short_help="Follow a run in the background until it ends.")
-@click.argument("run", required=False, shell_complete=complete_run)
+@run_argument
 @directory_option
 @quiet_option
 @json_option

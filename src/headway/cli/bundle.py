@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.completion import complete_run
-from headway.cli.options import directory_option, json_option
-from headway.cli.output import print_json
+from headway.cli.options import answers, directory_option, option, run_argument
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from headway.api.bundle import Bundle
+
+
+def _print(_: Console, packed: Bundle) -> None:
+    click.echo(packed.overview)
+    click.echo(f"wrote {packed.file}, which only you can read: look into it before you send it")
 
 
 @click.command("bundle", short_help="Pack what a support request needs, without secrets.")
-@click.argument("run", required=False, shell_complete=complete_run)
+@run_argument
 @directory_option
-@click.option(
-    "-o",
-    "--output",
+@option(
+    "-o --output FILE",
+    "The file to write; by default headway-run-N.tar.gz, here.",
     type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The file to write; by default headway-run-N.tar.gz, here.",
 )
-@click.option("--force", is_flag=True, help="Overwrite a FILE that exists.")
-@json_option
-def command(run: str | None, directory: Path, output: Path | None, force: bool, as_json: bool) -> int:
+@option("--force", "Overwrite a FILE that exists.", is_flag=True)
+@answers(_print)
+def command(run: str | None, directory: Path, output: Path | None, force: bool) -> Bundle:
     """Pack RUN (by default the newest) into a file that you can attach to a support request.
 
     It holds the journal as JSON lines, logs of managers and jobs, settings, versions and what `headway doctor` says.
@@ -37,10 +44,4 @@ def command(run: str | None, directory: Path, output: Path | None, force: bool, 
     """
     from headway.api.bundle import bundle
 
-    packed = bundle(run, directory, output, force=force)
-    if as_json:
-        print_json(packed.document())
-    else:
-        click.echo(packed.overview)
-        click.echo(f"wrote {packed.file}, which only you can read: look into it before you send it")
-    return 0
+    return bundle(run, directory, output, force=force)

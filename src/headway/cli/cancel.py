@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.completion import complete_run
-from headway.cli.options import directory_option, json_option
-from headway.cli.output import print_json, warn
+from headway.cli.options import answers, directory_option, option, run_argument
+from headway.cli.output import warn
+
+if TYPE_CHECKING:
+    from headway.api.cancel import Cancelled
 
 
 @click.command("cancel", short_help="Stop a run at once, resumable.")
-@click.argument("run", required=False, shell_complete=complete_run)
+@run_argument
 @directory_option
-@click.option("--wait/--no-wait", default=True, show_default=True, help="Return only when the run has stopped.")
-@json_option
-def command(run: str | None, directory: Path, wait: bool, as_json: bool) -> int:
+@option("--wait/--no-wait", "Return only when the run has stopped.", default=True)
+@answers(lambda _, cancelled: click.echo(cancelled.message))
+def command(run: str | None, directory: Path, wait: bool) -> Cancelled:
     """Stop RUN (by default the newest) at once: its tasks get SIGTERM, then SIGKILL.
 
     What succeeded is kept, and `headway resume` goes on with the rest. It also ends tasks whose manager was killed.
@@ -28,9 +31,4 @@ def command(run: str | None, directory: Path, wait: bool, as_json: bool) -> int:
     """
     from headway.api.cancel import cancel
 
-    cancelled = cancel(run, directory, wait=wait, warn=warn)
-    if as_json:
-        print_json(cancelled.document())
-    else:
-        click.echo(cancelled.message)
-    return 0
+    return cancel(run, directory, wait=wait, warn=warn)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
+from headway.api.convert import FORMATS, WHICH, ConvertResult, convert
 from headway.cli.completion import complete_run
-from headway.cli.options import json_option
+from headway.cli.options import json_option, option
 from headway.cli.output import console_for, print_json
 from headway.model.errors import InputError
 
-if TYPE_CHECKING:
-    from headway.api.convert import ConvertResult
-
-_FORMATS = ("wfformat", "yaml")
 _NAMES = {"wfformat": "WfFormat 1.5", "yaml": "a Headway workflow file"}
 _STANDARD_OUTPUT = "-"
 
@@ -23,11 +19,9 @@ _STANDARD_OUTPUT = "-"
 @click.command("convert", short_help="Write a workflow, or a finished run, in another format.")
 @click.argument("source", type=click.Path())
 @click.argument("target")
-@click.option("--to", type=click.Choice(_FORMATS), help="The format, where TARGET's name does not say it.")
-@click.option(
-    "--run", metavar="RUN", shell_complete=complete_run, help="The run of a directory; by default the newest."
-)
-@click.option("-f", "--force", is_flag=True, help="Overwrite TARGET.")
+@option("--to", "The format, where TARGET's name does not say it.", type=click.Choice(FORMATS))
+@option("--run RUN", "The run of a directory; by default the newest.", shell_complete=complete_run)
+@option("-f --force", "Overwrite TARGET.", is_flag=True)
 @json_option
 def command(source: str, target: str, to: str | None, run: str | None, force: bool, as_json: bool) -> int:
     """Write SOURCE in another format to TARGET.
@@ -43,8 +37,6 @@ def command(source: str, target: str, to: str | None, run: str | None, force: bo
       headway convert montage.dax montage.yaml       to run it
       headway convert . - --run 3 --to wfformat | jq .workflow.execution.tasks
     """
-    from headway.api.convert import WHICH, convert
-
     to_screen = target == _STANDARD_OUTPUT
     if to_screen and to is None:
         raise InputError("standard output has no name", todo=WHICH)

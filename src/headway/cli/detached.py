@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.options import Function
+from headway.cli.options import option
 from headway.cli.output import print_json
 
 if TYPE_CHECKING:
     from headway.api.detach import Detached
 
 
-def detach_option(function: Function) -> Function:
-    """Add `--detach`, for verbs that manage a run."""
-    return click.option(
-        "--detach",
-        is_flag=True,
-        help="Go on in the background, also after a logout; return when the run has begun.",
-    )(function)
+detach_option = option(
+    "--detach", "Go on in the background, also after a logout; return when the run has begun.", is_flag=True
+)
 
 
 def print_detached(detached: Detached, *, as_json: bool) -> int:

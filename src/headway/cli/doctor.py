@@ -7,47 +7,37 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.options import directory_option, json_option
-from headway.cli.output import console_for, print_json
+from headway.api.doctor import FAIL, OK, WARN, Diagnosis, doctor
+from headway.cli.options import answers, directory_option, option
 
 if TYPE_CHECKING:
-    from headway.api.checks import Check
+    from rich.console import Console
+
+_CLUSTER = "Check also whether jobs can be submitted to this cluster."
 
 
-@click.command("doctor", short_help="Check whether Headway can work here.")
-@directory_option
-@click.option(
-    "--on", "cluster", type=click.Choice(["slurm"]), help="Check also whether jobs can be submitted to this cluster."
-)
-@json_option
-def command(directory: Path, cluster: str | None, as_json: bool) -> int:
-    """Check this machine and this directory: what they have, how tasks are measured, and what is in the way.
-
-    With --on slurm the cluster is checked as well, with about ten calls of Slurm's commands; nothing is submitted.
-    The exit code is 0, or 3 if Headway cannot work here at all; a warning says what would work better.
-    """
-    from headway.api.doctor import doctor
-
-    found = doctor(directory, cluster)
-    if as_json:
-        print_json(found.document())
-    else:
-        _print(found.checks)
-    return 0 if found.works else 3
-
-
-def _print(checks: list[Check]) -> None:
+def _print(console: Console, found: Diagnosis) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from headway.api.checks import FAIL, OK, WARN
-
-    console = console_for()
     styles = {OK: "green", WARN: "bold yellow", FAIL: "bold red"}
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column(no_wrap=True)
     grid.add_column()
-    for check in checks:
+    for check in found.checks:
         grid.add_row(Text(check.mark, style=styles[check.mark]), Text(check.about, style="bold"), Text(check.found))
     console.print(grid)
+
+
+@click.command("doctor", short_help="Check whether Headway can work here.")
+@directory_option
+@option("--on cluster", _CLUSTER, type=click.Choice(["slurm"]))
+@answers(_print, exit_code=lambda found: 0 if found.works else 3)
+def command(directory: Path, cluster: str | None) -> Diagnosis:
+    """Check this machine and this directory: what they have, how tasks are measured, and what is in the way.
+
+    With --on slurm the cluster is checked as well, with about ten calls of Slurm's commands; nothing is submitted.
+    The exit code is 0, or 3 if Headway cannot work here at all; a warning says what would work better.
+    """
+    return doctor(directory, cluster)

@@ -50,13 +50,9 @@ def _print(console: Console, plan: Preview) -> None:
 
 
 def _headline(plan: Preview, counts: Counter[str]) -> Text:
-    parts = [
-        f"{counts[RUNS]:,} would run" if counts[RUNS] else "",
-        f"{counts[MAY_RUN]:,} may run" if counts[MAY_RUN] else "",
-        f"{counts[FAILS]:,} would fail" if counts[FAILS] else "",
-        f"{counts[STANDS]:,} {'result stands' if counts[STANDS] == 1 else 'results stand'}" if counts[STANDS] else "",
-    ]
-    told = ", ".join(part for part in parts if part)
+    stands = "result stands" if counts[STANDS] == 1 else "results stand"
+    words = {RUNS: "would run", MAY_RUN: "may run", FAILS: "would fail", STANDS: stands}
+    told = ", ".join(f"{counts[verdict]:,} {text}" for verdict, text in words.items() if counts[verdict])
     name = harmless(plan.name)
     return Text.assemble((name, "bold"), f": {count(len(plan.verdicts), 'task')} on {plan.limits}: {told}")
 

@@ -5,60 +5,37 @@ from __future__ import annotations
 import math
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from headway.cli.batch_options import given
+from headway.api.generate import FamiliesResult, GenerateResult, GenerateSettings, families, file_name, generate
+from headway.cli.batch_options import given, settings_options
 from headway.cli.options import json_option
 from headway.cli.output import console_for, print_json
 from headway.model.errors import InputError
 from headway.model.units import format_bytes, format_duration
 
-if TYPE_CHECKING:
-    from headway.api.generate import FamiliesResult, GenerateResult
-
 _STANDARD_OUTPUT = "-"
+
+
+_OPTIONS = {
+    "--tasks N": "Number of tasks; the nearest number that the family's shape allows.",
+    "--seed N": "Another seed, another workflow; the same seed, the same file.",
+    "--memory-model": "Draw peak memory, linear in the input sizes for half the categories.",
+    "--memory-mean SIZE:SIZE": "Draw the categories' mean memory from this range instead of 1GB:1TB; implies "
+    "--memory-model.",
+    "-o --output FILE": "Where to write it, ending in .json or .json.gz; - is standard output. By default "
+    "FAMILY-TASKS-SEED.json.",
+    "--force": "Overwrite the file if it exists.",
+}
 
 
 @click.command("generate", short_help="Make up a workflow of a known family.")
 @click.argument("family", required=False)
-@click.option(
-    "--tasks",
-    type=click.IntRange(1, 1_000_000),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="Number of tasks; the nearest number that the family's shape allows.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Another seed, another workflow; the same seed, the same file.",
-)
-@click.option(
-    "--memory-model", is_flag=True, help="Draw peak memory, linear in the input sizes for half the categories."
-)
-@click.option(
-    "--memory-mean",
-    metavar="SIZE:SIZE",
-    help="Draw the categories' mean memory from this range instead of 1GB:1TB; implies --memory-model.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Where to write it, ending in .json or .json.gz; - is standard output. By default FAMILY-TASKS-SEED.json.",
-)
-@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@settings_options(GenerateSettings, _OPTIONS)
 @json_option
-@click.pass_context
-def command(
-    ctx: click.Context, /, family: str | None, tasks: int, seed: int, output: str | None, as_json: bool, **options: Any
-) -> int:
+def command(family: str | None, tasks: int, seed: int, output: str | None, as_json: bool, **options: Any) -> int:
     """Generate a workflow of FAMILY, with run times and file sizes, and write it as WfFormat JSON. Without FAMILY: list
     the families.
 
@@ -71,8 +48,6 @@ def command(
     The families cybershake, epigenomics, ligo, montage and sipht are those of the Pegasus WorkflowGenerator; the others
     come from WfCommons and need `pip install 'headway[generate]'`.
     """
-    from headway.api.generate import families, file_name, generate
-
     if family is None:
         _print_families(families(), as_json=as_json)
         return 0
@@ -80,7 +55,7 @@ def command(
     if as_json and to_screen:
         raise InputError("--json and the workflow cannot both go to standard output", todo="name a file with -o")
     file = None if to_screen else output or file_name(family, tasks, seed)
-    result = generate(**given(ctx, "output"), output=file)
+    result = generate(**given("output"), output=file)
     if to_screen:
         sys.stdout.buffer.write(result.content())
         sys.stdout.buffer.flush()

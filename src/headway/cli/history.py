@@ -7,20 +7,11 @@ from pathlib import Path
 
 import click
 
-from headway.cli.history_options import (
-    Subverbs,
-    directory_of,
-    history_location,
-    json_option,
-    location_option,
-    say_if_missing,
-)
+from headway.cli.history_options import Subverbs, history_location, location_option, say_if_missing
 from headway.cli.history_prune import command as prune_command
 from headway.cli.history_why import command as why_command
-from headway.cli.options import directory_option
+from headway.cli.options import COUNT, directory_option, json_option, option
 from headway.cli.output import console_for, print_json
-
-_MOST_ATTEMPTS = 20
 
 
 @click.group(
@@ -49,7 +40,7 @@ def command(ctx: click.Context, directory: Path, history: str, as_json: bool) ->
         return 0
     from headway.api.history import show_history
 
-    found = show_history(history=history_location(history, directory))
+    found = show_history(history=history_location(history))
     if as_json:
         print_json(found.document())
     elif found.categories:
@@ -64,13 +55,10 @@ def command(ctx: click.Context, directory: Path, history: str, as_json: bool) ->
 @command.command("show", short_help="One workflow, or the newest attempts of a category.")
 @click.argument("workflow")
 @click.argument("category", required=False)
-@click.option(
-    "--top", type=click.IntRange(min=1), default=_MOST_ATTEMPTS, show_default=True, help="Number of attempts."
-)
+@option("--top", "Number of attempts.", type=COUNT, default=20)
 @location_option
 @json_option
-@click.pass_context
-def show_command(ctx: click.Context, workflow: str, category: str | None, top: int, history: str, as_json: bool) -> int:
+def show_command(workflow: str, category: str | None, top: int, history: str, as_json: bool) -> int:
     """Show what is known of WORKFLOW: its categories, or the newest attempts of one CATEGORY.
 
     \b
@@ -80,7 +68,7 @@ def show_command(ctx: click.Context, workflow: str, category: str | None, top: i
     """
     from headway.api.history import show_history
 
-    found = show_history(workflow, category, history=history_location(history, directory_of(ctx)), top=top)
+    found = show_history(workflow, category, history=history_location(history), top=top)
     if as_json:
         print_json(found.document())
     else:
@@ -93,15 +81,10 @@ def show_command(ctx: click.Context, workflow: str, category: str | None, top: i
 @command.command("export", short_help="Every attempt, as JSON lines or a table.")
 @click.argument("workflow", required=False)
 @click.argument("category", required=False)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE: CSV if it ends in .csv."
-)
-@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@option("-o --output FILE", "Write to FILE: CSV if it ends in .csv.", type=click.Path(path_type=Path))
+@option("--force", "Overwrite FILE.", is_flag=True)
 @location_option
-@click.pass_context
-def export_command(
-    ctx: click.Context, workflow: str | None, category: str | None, output: Path | None, force: bool, history: str
-) -> int:
+def export_command(workflow: str | None, category: str | None, output: Path | None, force: bool, history: str) -> int:
     """Write every attempt that is known, or those of WORKFLOW, or of its CATEGORY: one JSON object a line, or CSV.
 
     \b
@@ -111,8 +94,7 @@ def export_command(
     """
     from headway.api.history import export_history
 
-    location = history_location(history, directory_of(ctx))
-    done = export_history(output or sys.stdout, workflow, category, history=location, force=force)
+    done = export_history(output or sys.stdout, workflow, category, history=history_location(history), force=force)
     if not done.exists:
         say_if_missing(done.location)
     if output is not None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from headway.api.nearest import nearest
+from headway.cli.options import option, or_before
 
 
 class Subverbs(click.Group):
@@ -25,35 +25,24 @@ class Subverbs(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _or_before(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """Take the value of an option that stands before the subverb, if it does not stand after it."""
-    return value or (ctx.parent.params.get(str(parameter.name)) if ctx.parent else value)
-
-
-location_option = click.option(
-    "--file",
-    "history",
-    metavar="LOCATION",
+location_option = option(
+    "--file history LOCATION",
+    "Where the history is; by default where your runs keep it.",
     default="",
-    callback=_or_before,
-    help="Where the history is; by default where your runs keep it.",
-)
-json_option = click.option(
-    "--json", "as_json", is_flag=True, callback=_or_before, help="Answer with one JSON document."
+    callback=or_before,
 )
 
 
-def directory_of(ctx: click.Context) -> Path:
-    """Return the directory that `-C` before the subverb names."""
-    named = ctx.parent.params.get("directory") if ctx.parent else None
-    return named or Path()
+def history_location(stated: str) -> str:
+    """Return the location that `--file` states, else that of the environment and the settings files.
 
-
-def history_location(stated: str | None, directory: Path) -> str:
-    """Return the location that `--file` states, else that of the environment and the settings files."""
+    `-C` before the subverb says in which directory these are.
+    """
     from headway.api.settings import settings_for
 
-    return stated or settings_for(directory).history
+    ctx = click.get_current_context()
+    directory = ctx.params.get("directory") or (ctx.parent.params.get("directory") if ctx.parent else None)
+    return stated or settings_for(directory or Path()).history
 
 
 def say_if_missing(location: str) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.history_options import directory_of, history_location, json_option, location_option, say_if_missing
-from headway.cli.options import SPAN
+from headway.cli.history_options import history_location, location_option, say_if_missing
+from headway.cli.options import SPAN, json_option, option
 from headway.cli.output import console_for, print_json
 
 if TYPE_CHECKING:
@@ -16,21 +16,14 @@ if TYPE_CHECKING:
 
 
 @click.command("prune", short_help="Forget what is old or not wanted any more.")
-@click.option("--older-than", type=SPAN, metavar="AGE", help="Forget what ended longer ago, such as 90d.")
-@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N attempts of each category.")
-@click.option("--workflow", metavar="NAME", help="Only what is known of this workflow; alone: all of that.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@option("--older-than AGE", "Forget what ended longer ago, such as 90d.", type=SPAN)
+@option("--keep N", "Keep the newest N attempts of each category.", type=click.IntRange(min=0))
+@option("--workflow NAME", "Only what is known of this workflow; alone: all of that.")
+@option("-y --yes", "Do not ask.", is_flag=True)
 @location_option
 @json_option
-@click.pass_context
 def command(
-    ctx: click.Context,
-    older_than: float | None,
-    keep: int | None,
-    workflow: str | None,
-    yes: bool,
-    history: str,
-    as_json: bool,
+    older_than: float | None, keep: int | None, workflow: str | None, yes: bool, history: str, as_json: bool
 ) -> int:
     """Forget attempts: say which, ask, and remove them. With several options, only what all of them name is removed.
 
@@ -47,13 +40,8 @@ def command(
             _print(found)
         return yes or (not as_json and sys.stdin.isatty() and click.confirm("remove them?"))
 
-    done = prune_history(
-        older_than_s=older_than,
-        keep=keep,
-        workflow=workflow,
-        history=history_location(history, directory_of(ctx)),
-        confirm=confirm,
-    )
+    location = history_location(history)
+    done = prune_history(older_than_s=older_than, keep=keep, workflow=workflow, history=location, confirm=confirm)
     if as_json:
         print_json(done.document())
     elif not done.exists:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from headway.cli.options import json_option
-from headway.cli.output import print_json
+from headway.api.init import Begun, init
+from headway.cli.options import answers
 
 
 @click.command("init", short_help="Write a small workflow to start from.")
 @click.argument("directory", type=click.Path(path_type=Path), default=Path())
-@json_option
-def command(directory: Path, as_json: bool) -> int:
+@answers(lambda _, begun: click.echo(f"wrote {begun.workflow}; now try `{begun.next}`"))
+def command(directory: Path) -> Begun:
     """Write a small, commented workflow.yaml into DIRECTORY (by default the current one), ready to run.
 
     An existing file is never overwritten.
@@ -23,11 +23,4 @@ def command(directory: Path, as_json: bool) -> int:
       headway init && headway run
       headway init first-steps
     """
-    from headway.api.init import init
-
-    begun = init(directory)
-    if as_json:
-        print_json(begun.document())
-    else:
-        click.echo(f"wrote {begun.workflow}; now try `{begun.next}`")
-    return 0
+    return init(directory)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.completion import complete_run, complete_task
-from headway.cli.options import directory_option, json_option
+from headway.cli.completion import complete_task
+from headway.cli.options import COUNT, directory_option, json_option, option, run_option
 from headway.cli.output import console_for, print_json
 
 if TYPE_CHECKING:
@@ -20,20 +20,14 @@ _STREAMS = ("stdout", "stderr")
 
 @click.command("logs", short_help="Show what a task wrote.")
 @click.argument("task", shell_complete=complete_task)
-@click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="Attempt N; by default the newest.")
-@click.option("--run", metavar="RUN", shell_complete=complete_run, help="The run; by default the newest.")
-@click.option("--only", type=click.Choice(_STREAMS), help="Only this stream.")
-@click.option("-f", "--follow", is_flag=True, help="Go on until the attempt ends.")
+@option("--attempt N", "Attempt N; by default the newest.", type=COUNT)
+@run_option
+@option("--only", "Only this stream.", type=click.Choice(_STREAMS))
+@option("-f --follow", "Go on until the attempt ends.", is_flag=True)
 @directory_option
 @json_option
 def command(
-    task: str,
-    attempt: int | None,
-    run: str | None,
-    only: str | None,
-    follow: bool,
-    directory: Path,
-    as_json: bool,
+    task: str, attempt: int | None, run: str | None, only: str | None, follow: bool, directory: Path, as_json: bool
 ) -> int:
     """Show what TASK wrote to its standard output and standard error, also while it is running.
 
@@ -50,24 +44,20 @@ def command(
     from headway.cli.task_list import print_task_list
 
     found = logs(task, run, directory, attempt=attempt)
-    if isinstance(found, TaskList) and not as_json:
-        print_task_list(console_for(), found, "logs")
-        return 0
     if not isinstance(found, TaskList) and found.run != found.asked_run:
         click.echo(f"headway: run {found.asked_run} did not run it again; this is run {found.run}", err=True)
     if as_json:
         print_json(found.document())
-    elif not isinstance(found, TaskList):
+    elif isinstance(found, TaskList):
+        print_task_list(console_for(), found, "logs")
+    else:
         _print(found, only, follow=follow)
     return 0
 
 
 def _print(logs: TaskLogs, only: str | None, *, follow: bool) -> None:
     streams = [only] if only else [name for name in _STREAMS if follow or logs.size_bytes(name)]
-    if follow:
-        _follow(logs, streams)
-    else:
-        _show(logs, streams)
+    (_follow if follow else _show)(logs, streams)
     if not any(logs.size_bytes(name) for name in streams):
         click.echo(f"headway: attempt {logs.attempt} of {logs.task!r} wrote nothing", err=True)
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from headway.api.amounts import parse_cores, parse_size
+from headway.cli.completion import complete_run
+from headway.cli.output import console_for, print_json
 from headway.model.errors import InputError
 from headway.model.units import parse_duration
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     _Type = click.ParamType[float]
 else:
     _Type = click.ParamType  # older clicks have no type parameter here
@@ -41,29 +46,62 @@ SIZE = _Parsed("SIZE", parse_size)
 SPAN = _Parsed("TIME", parse_duration)
 
 
-def json_option(function: Function) -> Function:
-    """Add `--json`, which every verb has."""
-    return click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document.")(function)
+COUNT = click.IntRange(min=1)
+FILE = click.Path(dir_okay=False)
 
 
-def directory_option(function: Function) -> Function:
-    """Add `-C`, for verbs about the runs of a directory."""
-    return click.option(
-        "-C",
-        "--directory",
-        type=click.Path(path_type=Path),
-        default=Path(),
-        metavar="DIR",
-        help="The workflow's directory; by default the current one.",
-    )(function)
+def option(flags: str, words: str, **more: Any) -> Callable[[Function], Function]:
+    """Return an option: flags, parameter name and METAVAR in one text (`-o --output FILE`), and the help in `words`.
+
+    A default is shown, unless it is empty.
+    """
+    *_, last = parts = flags.split()
+    metavar = None if last.startswith("-") or (last.isidentifier() and last.islower()) else last
+    usual = {"metavar": metavar, "show_default": more.get("default") not in (None, "", ())}
+    return click.option(*(part for part in parts if part != metavar), help=words, **(usual | more))
 
 
-def quiet_option(function: Function) -> Function:
-    """Add `--quiet`, for verbs that show progress."""
-    return click.option(
-        "-q",
-        "--quiet",
-        is_flag=True,
-        envvar="HEADWAY_QUIET",
-        help="No progress, no table: only errors and exit code.",
-    )(function)
+def or_before(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Take the value of an option that stands before a subverb, if it does not stand after it."""
+    return value or (ctx.parent.params.get(str(parameter.name), value) if ctx.parent else value)
+
+
+json_option = option("--json as_json", "Answer with one JSON document.", is_flag=True, callback=or_before)
+directory_option = option(
+    "-C --directory DIR",
+    "The workflow's directory; by default the current one.",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    show_default=False,
+)
+quiet_option = option(
+    "-q --quiet", "No progress, no table: only errors and exit code.", is_flag=True, envvar="HEADWAY_QUIET"
+)
+run_option = option("--run RUN", "The run; by default the newest.", shell_complete=complete_run)
+run_argument = click.argument("run", required=False, shell_complete=complete_run)
+
+
+def answers(
+    show: Callable[[Console, Any], None], exit_code: Callable[[Any], int] = lambda answer: 0
+) -> Callable[[Callable[..., Any]], Callable[..., int]]:
+    """Return a decorator that adds `--json`: the answer of the function is printed as one document, or by `show`.
+
+    Files that were written are named on standard error.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., int]:
+        @json_option
+        @wraps(function)
+        def call(as_json: bool, **values: Any) -> int:
+            answer = function(**values)
+            for file in getattr(answer, "files", ()):
+                click.echo(f"wrote {file}", err=True)
+            if as_json:
+                print_json(answer.document())
+            else:
+                show(console_for(), answer)
+            return exit_code(answer)
+
+        return call
+
+    return decorate

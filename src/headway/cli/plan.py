@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway.cli.batch_options import batch_options, given
-from headway.cli.options import SPAN, json_option
-from headway.cli.output import console_for, print_json, warn
+from headway.api.plan import PlanResult, PlanSettings, plan
+from headway.cli.batch_options import QUEUE_OPTIONS, given, settings_options
+from headway.cli.options import SPAN, answers, option
+from headway.cli.output import warn
 from headway.cli.queue_progress import progress_bar
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_OPTIONS = {
+    "--start T": "When: 8d, 36h; by default halfway through the log.",
+    "--plan P": "Only this plan; may be repeated. By default all.",
+    "--most-jobs N": "Jobs that the site allows in the queue; by default 16, or as Slurm says.",
+    "--prefer fast|cheap|0..1": "Time, node-hours, or in between.",
+    "--futures": "How many futures are simulated.",
+    "--partition NAME": "slurm: the partition of jobs; by default the site's.",
+    "--account NAME": "slurm: the account that jobs are charged to.",
+    "--qos NAME": "slurm: the quality of service of jobs.",
+    "--constraint FEATURES": "slurm: the features that nodes must have.",
+}
+
+
+def _print(console: Console, result: PlanResult) -> None:
+    from headway.report.queue.through_queue import advice, plan_table
+    from headway.report.saying import say, show
+
+    for line in plan_table(result.plans, result.recommended, console.width):
+        show(console, line)
+    console.print()
+    say(console, advice(result.plans, result.recommended, result.settings.futures), "bold")
 
 
 @click.command("plan", short_help="Say how best to put a workflow through a batch queue.")
 @click.argument("workflow", metavar="WORKFLOW", type=click.Path(dir_okay=False))
-@click.option("--on", required=True, metavar="TRACE", help="The queue: a log, or lublin, as for simulate; or slurm.")
-@click.option("--start", type=SPAN, metavar="T", help="When: 8d, 36h; by default halfway through the log.")
-@click.option("--plan", multiple=True, metavar="P", help="Only this plan; may be repeated. By default all.")
-@click.option(
-    "--most-jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Jobs that the site allows in the queue; by default 16, or as Slurm says.",
-)
-@click.option(
-    "--prefer", default="fast", show_default=True, metavar="fast|cheap|0..1", help="Time, node-hours, or in between."
-)
-@click.option(
-    "--futures", type=click.IntRange(min=1), default=5, show_default=True, help="How many futures are simulated."
-)
-@click.option("--partition", metavar="NAME", help="slurm: the partition of jobs; by default the site's.")
-@click.option("--account", metavar="NAME", help="slurm: the account that jobs are charged to.")
-@click.option("--qos", metavar="NAME", help="slurm: the quality of service of jobs.")
-@click.option("--constraint", metavar="FEATURES", help="slurm: the features that nodes must have.")
-@click.option(
-    "--history", metavar="PLACE", default="", envvar="HEADWAY_HISTORY", help="slurm: where earlier runs are recorded."
-)
-@batch_options("conservative")
-@json_option
-@click.pass_context
-def command(ctx: click.Context, /, workflow: str, as_json: bool, **options: Any) -> int:
+@option("--on TRACE", "The queue: a log, or lublin, as for simulate; or slurm.", required=True)
+@settings_options(PlanSettings, _OPTIONS, start=SPAN)
+@option("--history PLACE", "slurm: where earlier runs are recorded.", default="", envvar="HEADWAY_HISTORY")
+@settings_options(PlanSettings, QUEUE_OPTIONS)
+@answers(_print)
+def command(workflow: str, **options: Any) -> PlanResult:
     """Compare the plans for putting WORKFLOW through the queue of TRACE, as it is at time T, and recommend one.
 
     What came after T is not used: each plan is simulated in the same few imagined futures, in which jobs arrive as
@@ -57,21 +63,8 @@ def command(ctx: click.Context, /, workflow: str, as_json: bool, **options: Any)
       headway plan montage.dax --on sacct.txt --json | jq .recommended
       headway plan workflow.yaml --on slurm
     """
-    from headway.api.plan import plan
-
     with progress_bar(workflow, compiles=True) as tell:
-        result = plan(progress=tell, **given(ctx))
+        result = plan(progress=tell, **given())
     for text in result.warnings:
         warn(text)
-    if as_json:
-        print_json(result.document())
-        return 0
-    from headway.report.queue.through_queue import advice, plan_table
-    from headway.report.saying import say, show
-
-    console = console_for()
-    for line in plan_table(result.plans, result.recommended, console.width):
-        show(console, line)
-    console.print()
-    say(console, advice(result.plans, result.recommended, result.settings.futures), "bold")
-    return 0
+    return result

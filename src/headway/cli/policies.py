@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from headway.cli.options import json_option
-from headway.cli.output import console_for, print_json
+from headway.api.policies import PoliciesResult, policies
+from headway.cli.options import answers
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def _print(console: Console, result: PoliciesResult) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    width = max(len(name) for kind in result.kinds for name in kind.policies)
+    for kind in result.kinds:
+        console.print(Text.assemble((kind.name, "bold"), f": {kind.question}"))
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(min_width=width + 2)
+        grid.add_column()
+        default = kind.default
+        for name, about in sorted(kind.policies.items(), key=lambda item: (item[0] != default, item[0])):
+            mark = Text(" (default)", style="green") if name == default else Text()
+            grid.add_row(Text(f"  {name}", style="cyan"), Text.assemble(about, mark))
+        console.print(grid)
 
 
 @click.command("policies", short_help="List the ways of sizing, ordering, planning and predicting waits.")
-@json_option
-def command(as_json: bool) -> int:
+@answers(_print)
+def command() -> PoliciesResult:
     """List every sizer (how much does a task get?), every order (which ready task goes first?), every plan (which jobs
     does a batch system get, and when?) and every model of waits (how long does a job wait in the queue?).
 
@@ -24,25 +46,4 @@ def command(as_json: bool) -> int:
     and models of waits with
       headway waits TRACE --models corrected-estimate,asa
     """
-    from headway.api.policies import policies
-
-    result = policies()
-    if as_json:
-        print_json(result.document())
-        return 0
-    from rich.table import Table
-    from rich.text import Text
-
-    console = console_for()
-    width = max(len(name) for kind in result.kinds for name in kind.policies)
-    for kind in result.kinds:
-        console.print(Text.assemble((kind.name, "bold"), f": {kind.question}"))
-        grid = Table.grid(padding=(0, 2))
-        grid.add_column(min_width=width + 2)
-        grid.add_column()
-        default = kind.default
-        for name, about in sorted(kind.policies.items(), key=lambda item: (item[0] != default, item[0])):
-            mark = Text(" (default)", style="green") if name == default else Text()
-            grid.add_row(Text(f"  {name}", style="cyan"), Text.assemble(about, mark))
-        console.print(grid)
-    return 0
+    return policies()

@@ -25,10 +25,11 @@ def progress_bar(words: str, *, compiles: bool = False) -> Iterator[Tell]:
     from rich.markup import escape
     from rich.progress import Progress
 
+    from headway.api.queues import scheduler_is_compiled
     from headway.report.words import harmless
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        compiling = compiles and not _is_compiled()
+        compiling = compiles and not scheduler_is_compiled()
         task = bar.add_task(_COMPILING if compiling else escape(harmless(words)), total=None)
         shown_at = 0.0
 
@@ -36,15 +37,9 @@ def progress_bar(words: str, *, compiles: bool = False) -> Iterator[Tell]:
             nonlocal compiling, shown_at
             if (now := time.monotonic()) < shown_at + _SHOWN_EVERY_S:
                 return
-            compiling = compiling and not _is_compiled()
+            compiling = compiling and not scheduler_is_compiled()
             if not compiling:
                 shown_at = now
                 bar.update(task, description=escape(harmless(words)), completed=done, total=total)
 
         yield tell
-
-
-def _is_compiled() -> bool:
-    from headway.api.queues import scheduler_is_compiled
-
-    return scheduler_is_compiled()

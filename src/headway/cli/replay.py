@@ -6,82 +6,35 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway.cli.batch_options import given, split_commas
-from headway.cli.options import json_option
-from headway.cli.output import console_for, print_json
+from headway.api.replay import ReplayResult, ReplaySettings, replay
+from headway.cli.batch_options import given, settings_options
+from headway.cli.options import answers
 from headway.cli.queue_progress import progress_bar
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
-    from headway.api.replay import ReplayResult, World
+    from headway.api.replay import World
     from headway.model.task_log import TaskLog
 
-
-@click.command("replay", short_help="Show what each way of sizing tasks would have cost on a log.")
-@click.argument("logs", nargs=-1, required=True, metavar="LOG...", type=click.Path())
-@click.option(
-    "--sizers", callback=split_commas, metavar="A,B", help="Only these; by default all that `headway policies` lists."
-)
-@click.option(
-    "--machine",
-    metavar="AMOUNTS",
-    help="The most that a task can get, as '16 cores, 64 GB, 64 GB' (cores, memory, disk); by default the log's.",
-)
-@click.option(
-    "--lag",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Tasks that are sized before the outcome of one becomes known.",
-)
-@click.option(
-    "--ttf",
-    default="end",
-    show_default=True,
-    metavar="end|observed|FRACTION",
-    help="When an attempt with too little fails: at its end, as was observed, or after a fraction of its run time.",
-)
-@click.option("--category", multiple=True, metavar="PATTERN", help="Only categories that match: 'eager/*'.")
-@click.option("--seed", type=int, default=0, show_default=True, help="For sizers that draw at random.")
-@json_option
-@click.pass_context
-def command(ctx: click.Context, /, logs: tuple[str, ...], as_json: bool, **options: Any) -> int:
-    """Size the tasks of LOG again with each sizer, in the order in which they started, and add up the cost. A sizer
-    knows nothing of a task before it has sized it.
-
-    When one resource runs out, everything that the attempt held is wasted, and the task is sized again. AWE is the
-    amount that successful attempts used over the amount allocated, both weighted by run time; waste is the rest;
-    failed counts the attempts that ran out of the resource. The line `asked` is what the log's own requests wasted.
-
-    LOG is a Nextflow trace (raw or formatted), a Work Queue transaction log or its attempts as CSV, k-Segments'
-    tasks.csv, or records of the CCL; any of them also with .gz. docs/replay.md has the details.
-
-    \b
-    Examples:
-      headway replay trace.txt
-      headway replay trace.txt --sizers ladder,user --machine '32 cores, 256 GB'
-      headway replay *_whole.csv.gz --lag 20 --ttf observed
-      headway replay trace.txt --json | jq '.sizers[].memory.waste'
-    """
-    from headway.api.replay import replay
-
-    with progress_bar("") as tell:
-        result = replay(progress=tell, **given(ctx))
-    if as_json:
-        print_json(result.document())
-    else:
-        _print(result)
-    return 0
+_OPTIONS = {
+    "--sizers A,B": "Only these; by default all that `headway policies` lists.",
+    "--machine AMOUNTS": "The most that a task can get, as '16 cores, 64 GB, 64 GB' (cores, memory, disk); by default "
+    "the log's.",
+    "--lag N": "Tasks that are sized before the outcome of one becomes known.",
+    "--ttf end|observed|FRACTION": "When an attempt with too little fails: at its end, as was observed, or after a "
+    "fraction of its run time.",
+    "--category PATTERN": "Only categories that match: 'eager/*'.",
+    "--seed": "For sizers that draw at random.",
+}
 
 
-def _print(result: ReplayResult) -> None:
+def _print(console: Console, result: ReplayResult) -> None:
     from headway.report.replay_table import replay_table, summary_table, verdict
     from headway.report.saying import say, show
     from headway.report.words import count
 
-    console = console_for()
     for each in result.logs:
         tasks, asked = len(each.log.tasks), each.asked
         say(console, _title(each.log, each.world))
@@ -123,3 +76,29 @@ def _title(log: TaskLog, world: World) -> Text:
     else:
         title.append(f"attempts fail after {world.ttf:g} of their time")
     return title.append(f"; known after {count(world.lag, 'more task')}" if world.lag else "")
+
+
+@click.command("replay", short_help="Show what each way of sizing tasks would have cost on a log.")
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...", type=click.Path())
+@settings_options(ReplaySettings, _OPTIONS)
+@answers(_print)
+def command(logs: tuple[str, ...], **options: Any) -> ReplayResult:
+    """Size the tasks of LOG again with each sizer, in the order in which they started, and add up the cost. A sizer
+    knows nothing of a task before it has sized it.
+
+    When one resource runs out, everything that the attempt held is wasted, and the task is sized again. AWE is the
+    amount that successful attempts used over the amount allocated, both weighted by run time; waste is the rest;
+    failed counts the attempts that ran out of the resource. The line `asked` is what the log's own requests wasted.
+
+    LOG is a Nextflow trace (raw or formatted), a Work Queue transaction log or its attempts as CSV, k-Segments'
+    tasks.csv, or records of the CCL; any of them also with .gz. docs/replay.md has the details.
+
+    \b
+    Examples:
+      headway replay trace.txt
+      headway replay trace.txt --sizers ladder,user --machine '32 cores, 256 GB'
+      headway replay *_whole.csv.gz --lag 20 --ttf observed
+      headway replay trace.txt --json | jq '.sizers[].memory.waste'
+    """
+    with progress_bar("") as tell:
+        return replay(progress=tell, **given())

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.completion import complete_run
 from headway.cli.detached import detach_option, print_detached
-from headway.cli.options import directory_option, json_option
+from headway.cli.options import directory_option, json_option, run_argument
 from headway.cli.output import warn
 from headway.cli.run_options import log_as_set, supervision_options
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("resume", short_help="Go on with a run that was stopped or killed.")
-@click.argument("run", required=False, shell_complete=complete_run)
+@run_argument
 @directory_option
 @detach_option
 @supervision_options

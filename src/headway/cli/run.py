@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headway.cli.detached import detach_option, print_detached
-from headway.cli.options import json_option
+from headway.cli.options import json_option, option
 from headway.cli.output import warn
 from headway.cli.run_options import log_as_set, run_options
 from headway.cli.stand_in_options import stand_in_options
@@ -27,18 +27,13 @@ DEFAULT_FILE = "workflow.yaml"
     type=click.Path(path_type=Path, readable=False),  # the reader's own error says more
     default=DEFAULT_FILE,
 )
-@click.option("-n", "--dry-run", is_flag=True, help="Only say what would run, why, and with which sizes.")
+@option("-n --dry-run", "Only say what would run, why, and with which sizes.", is_flag=True)
 @run_options
 @detach_option
 @stand_in_options
 @json_option
 def command(
-    workflow: Path,
-    dry_run: bool,
-    detach: bool,
-    stand_ins: Scale | None,
-    settings: RunSettings,
-    as_json: bool,
+    workflow: Path, dry_run: bool, detach: bool, stand_ins: Scale | None, settings: RunSettings, as_json: bool
 ) -> int:
     """Run WORKFLOW (by default workflow.yaml) in the directory it lies in.
 

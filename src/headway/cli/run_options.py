@@ -12,7 +12,7 @@ import click
 
 from headway.api.choices import CLUSTERS, DEFAULT_PLAN, METHODS
 from headway.cli.completion import complete_sizer
-from headway.cli.options import CORES, SIZE, SPAN, Function
+from headway.cli.options import CORES, SIZE, SPAN, Function, option
 from headway.log_setup import LEVEL_VARIABLE, LEVELS, set_up_logging
 
 if TYPE_CHECKING:
@@ -24,66 +24,44 @@ _BATCH = ("partition", "account", "qos", "constraint", "lines")
 # Parameters are named for the fields of `RunSettings`. The defaults are only shown: only options that were given count,
 # and `headway.api.settings` adds the environment and the settings files.
 _POLICIES: Sequence[Option[Any]] = (
-    click.option("--cores", type=CORES, help="Use at most this many cores of this machine."),
-    click.option("--memory", "memory_bytes", type=SIZE, help="Use at most this much memory, such as 8GB."),
-    click.option("--disk", "disk_bytes", type=SIZE, help="Use at most this much disk, such as 200GB."),
-    click.option(
-        "--sizer", metavar="NAME", shell_complete=complete_sizer, help="How tasks are sized; see `headway policies`."
+    option("--cores", "Use at most this many cores of this machine.", type=CORES),
+    option("--memory memory_bytes", "Use at most this much memory, such as 8GB.", type=SIZE),
+    option("--disk disk_bytes", "Use at most this much disk, such as 200GB.", type=SIZE),
+    option("--sizer NAME", "How tasks are sized; see `headway policies`.", shell_complete=complete_sizer),
+    option("--order NAME", "Which ready task is started first."),
+    option("--seed", "Seed of policies that draw at random.", type=int, default=0),
+    option("-k/-K --keep-going/--no-keep-going", "After a failure, go on with all tasks that do not depend on it."),
+    option("--again", "Run all tasks, also those that have not changed.", is_flag=True),
+    option("--fresh", "Size tasks as if nothing had ever been run.", is_flag=True),
+    option(
+        "--history LOCATION",
+        "Where the history is kept: a file, or postgresql://user@host/database; `none` keeps no history.",
     ),
-    click.option("--order", metavar="NAME", help="Which ready task is started first."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of policies that draw at random."),
-    click.option(
-        "-k/-K", "--keep-going/--no-keep-going", help="After a failure, go on with all tasks that do not depend on it."
-    ),
-    click.option("--again", is_flag=True, help="Run all tasks, also those that have not changed."),
-    click.option("--fresh", is_flag=True, help="Size tasks as if nothing had ever been run."),
-    click.option(
-        "--history",
-        metavar="LOCATION",
-        help="Where the history is kept: a file, or postgresql://user@host/database; `none` keeps no history.",
-    ),
-    click.option(
-        "--on",
-        "cluster",
+    option(
+        "--on cluster",
+        "Where tasks run: on this machine, or in jobs of a Slurm cluster.",
         type=click.Choice(CLUSTERS),
         default="local",
-        show_default=True,
-        help="Where tasks run: on this machine, or in jobs of a Slurm cluster.",
     ),
-    click.option(
-        "--plan",
-        metavar="NAME",
-        help=f"Which jobs are submitted, and when; by default {DEFAULT_PLAN}. See `headway policies`.",
-    ),
-    click.option("--partition", metavar="NAME", help="Partition of jobs; by default where they start soonest."),
-    click.option("--account", metavar="NAME", help="Account that jobs are charged to."),
-    click.option("--qos", metavar="NAME", help="Quality of service of jobs."),
-    click.option("--constraint", metavar="FEATURES", help="Features that nodes must have."),
-    click.option("--sbatch", "flags", metavar="FLAG", multiple=True, help="A further flag, as --sbatch=--nice=5."),
-    click.option(
+    option("--plan NAME", f"Which jobs are submitted, and when; by default {DEFAULT_PLAN}. See `headway policies`."),
+    option("--partition NAME", "Partition of jobs; by default where they start soonest."),
+    option("--account NAME", "Account that jobs are charged to."),
+    option("--qos NAME", "Quality of service of jobs."),
+    option("--constraint FEATURES", "Features that nodes must have."),
+    option("--sbatch flags FLAG", "A further flag, as --sbatch=--nice=5.", multiple=True),
+    option(
         "--lines",
+        "How nodes are reached: through the shared file system, or by encrypted connections.",
         type=click.Choice(["files", "dask"]),
-        help="How nodes are reached: through the shared file system, or by encrypted connections.",
     ),
 )
+_MEASURE = "How tasks are measured; `headway doctor` says what works here."
+_GRACE = "Time between SIGTERM and SIGKILL for a task that must end."
 _SUPERVISION: Sequence[Option[Any]] = (
-    click.option(
-        "--measure",
-        type=click.Choice(METHODS),
-        default="auto",
-        show_default=True,
-        help="How tasks are measured; `headway doctor` says what works here.",
-    ),
-    click.option(
-        "--grace",
-        "grace_s",
-        type=SPAN,
-        default="5s",
-        show_default=True,
-        help="Time between SIGTERM and SIGKILL for a task that must end.",
-    ),
-    click.option("--log-level", type=click.Choice(LEVELS), help="Log to standard error, or in the run's manager.log."),
-    click.option("-q", "--quiet", is_flag=True, help="Show no progress and no table: only errors and the exit code."),
+    option("--measure", _MEASURE, type=click.Choice(METHODS), default="auto"),
+    option("--grace grace_s", _GRACE, type=SPAN, default="5s"),
+    option("--log-level", "Log to standard error, or in the run's manager.log.", type=click.Choice(LEVELS)),
+    option("-q --quiet", "Show no progress and no table: only errors and the exit code.", is_flag=True),
 )
 
 
@@ -111,8 +89,8 @@ def _with_settings(
         batch = {name: given.pop(name) for name in _BATCH if name in given} | flags
         return function(settings=settings_for(directory(values), given | ({"batch": batch} if batch else {})), **values)
 
-    for option in reversed(options):
-        call = option(call)
+    for add in reversed(options):
+        call = add(call)
     added = [str(parameter.name) for parameter in call.__click_params__[-len(options) :]]  # type: ignore[attr-defined]
     return call
 

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import sys
-from typing import Literal
+from typing import get_args
 
 import click
 
-from headway.cli.options import json_option
+from headway.api.show import Form, show
+from headway.cli.options import json_option, option
 from headway.cli.output import console_for
 from headway.model.errors import InputError
-
-_FORMATS = ("tree", "dot", "svg", "json")
 
 
 @click.command("show", short_help="Show a workflow's graph: levels, widths, critical path.")
 @click.argument("workflow", type=click.Path(), default="workflow.yaml")
-@click.option("--format", "form", type=click.Choice(_FORMATS), help="tree (default), dot, svg or json.")
-@click.option("--by", type=click.Choice(["task", "category"]), help="Show single tasks, or categories.")
-@click.option("--tasks", is_flag=True, help="Short for --by task.")
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write the graph there.")
-@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@option("--format form", "tree (default), dot, svg or json.", type=click.Choice(get_args(Form)))
+@option("--by", "Show single tasks, or categories.", type=click.Choice(["task", "category"]))
+@option("--tasks", "Short for --by task.", is_flag=True)
+@option("-o --output FILE", "Write the graph there.", type=click.Path())
+@option("--force", "Overwrite FILE.", is_flag=True)
 @json_option
 def command(
-    workflow: str,
-    form: Literal["tree", "dot", "svg", "json"] | None,
-    by: str | None,
-    tasks: bool,
-    output: str | None,
-    force: bool,
-    as_json: bool,
+    workflow: str, form: Form | None, by: str | None, tasks: bool, output: str | None, force: bool, as_json: bool
 ) -> int:
     """Show the graph of WORKFLOW (by default workflow.yaml): a file, or a directory with a workflow.yaml in it.
 
@@ -44,8 +37,6 @@ def command(
       headway show --format dot | dot -Tpdf -o graph.pdf
       headway show --json | jq .parallelism
     """
-    from headway.api.show import show
-
     if tasks and by == "category":
         raise InputError("--tasks and --by category contradict each other", todo="leave one out")
     if as_json and form not in (None, "json"):

@@ -6,32 +6,83 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway.cli.batch_options import batch_options, given
-from headway.cli.options import SPAN, json_option
-from headway.cli.output import console_for, print_json
+from headway.api.simulate import SimulateResult, SimulateSettings, SimulateWorkflowResult, simulate
+from headway.cli.batch_options import QUEUE_OPTIONS, given, settings_options
+from headway.cli.options import FILE, SPAN, answers
 from headway.cli.queue_progress import progress_bar
 
 if TYPE_CHECKING:
-    from headway.api.simulate import SimulateResult, SimulateWorkflowResult
+    from rich.console import Console
 
-_OUTPUT = click.Path(dir_okay=False)
+_OPTIONS = QUEUE_OPTIONS | {
+    "--starts FILE": "Write the start of each job there, as CSV; .gz packs it.",
+    "--html FILE": "Also write one page, with pictures.",
+    "--window DAY|FROM..TO": "Of the page's schedule; by default the busiest day.",
+    "--workflow W": "Also put this recorded workflow through the queue.",
+    "--plan P": "How; `headway policies` lists the plans. By default all.",
+    "--start T": "When the workflow begins: 8d, 36h; by default halfway.",
+    "--most-jobs N": "Limit of its jobs in the queue at a time.",
+    "--journal FILE": "Write the workflow's events there, one record a line.",
+    "--force": "Overwrite FILEs that exist.",
+}
+
+
+def _print(console: Console, result: SimulateResult | SimulateWorkflowResult) -> None:
+    if isinstance(result, SimulateResult):
+        _print_queue(console, result)
+    else:
+        _print_passages(console, result)
+
+
+def _print_queue(console: Console, result: SimulateResult) -> None:
+    from rich.text import Text
+
+    from headway.model.units import format_duration
+    from headway.report.queue.table import hour_line, hour_table, size_table
+    from headway.report.queue.words import headline, telling
+    from headway.report.saying import say, show
+    from headway.report.words import count, harmless
+
+    summary, clock = result.summary, result.clock
+    words = ", ".join(result.page.settings)
+    title = Text.assemble((harmless(summary.name), "bold"), f": {count(summary.jobs, 'job')}")
+    title.append(f" on {count(summary.machine, 'node')} in {format_duration(summary.span_s)}; {words}")
+    say(console, title)
+    console.print()
+    say(console, headline(summary), "bold")
+    console.print()
+    for about, words in telling(summary).items():
+        say(console, Text.assemble((f"{about:<10}", "dim"), harmless(words)))
+    console.print()
+    for line in size_table(summary, console.width):
+        show(console, line)
+    console.print()
+    for line in [*hour_table(summary, console.width), hour_line(summary)]:
+        show(console, line)
+    say(console, f"hours of {clock.zone_name}" if clock.dated else "hours since the first submission", "dim")
+
+
+def _print_passages(console: Console, result: SimulateWorkflowResult) -> None:
+    from headway.model.units import format_duration
+    from headway.report.queue.through_queue import passage_table, verdict
+    from headway.report.saying import say, show
+    from headway.report.words import count, harmless
+
+    workflow = result.instance.workflow
+    begun = f"begun {format_duration(result.start_s)} into {result.queue}"
+    say(console, f"{harmless(workflow.name)}: {count(len(workflow), 'task')}, {begun}")
+    console.print()
+    for line in passage_table(result.passages, console.width):
+        show(console, line)
+    console.print()
+    say(console, verdict(result.passages), "bold")
 
 
 @click.command("simulate", short_help="Show what a batch queue would have done with a log of jobs.")
 @click.argument("trace", metavar="TRACE")
-@batch_options("easy")
-@click.option("--starts", type=_OUTPUT, metavar="FILE", help="Write the start of each job there, as CSV; .gz packs it.")
-@click.option("--html", type=_OUTPUT, metavar="FILE", help="Also write one page, with pictures.")
-@click.option("--window", metavar="DAY|FROM..TO", help="Of the page's schedule; by default the busiest day.")
-@click.option("--workflow", type=_OUTPUT, metavar="W", help="Also put this recorded workflow through the queue.")
-@click.option("--plan", multiple=True, metavar="P", help="How; `headway policies` lists the plans. By default all.")
-@click.option("--start", type=SPAN, metavar="T", help="When the workflow begins: 8d, 36h; by default halfway.")
-@click.option("--most-jobs", type=click.IntRange(min=1), metavar="N", help="Limit of its jobs in the queue at a time.")
-@click.option("--journal", type=_OUTPUT, metavar="FILE", help="Write the workflow's events there, one record a line.")
-@click.option("--force", is_flag=True, help="Overwrite FILEs that exist.")
-@json_option
-@click.pass_context
-def command(ctx: click.Context, /, trace: str, as_json: bool, **options: Any) -> int:
+@settings_options(SimulateSettings, _OPTIONS, start=SPAN, starts=FILE, html=FILE, workflow=FILE, journal=FILE)
+@answers(_print)
+def command(trace: str, **options: Any) -> SimulateResult | SimulateWorkflowResult:
     """Put the jobs of TRACE through a simulated batch queue, and show how long they would have waited.
 
     TRACE is a log in the Standard Workload Format or the output of Slurm's `sacct -P`, either also with .gz; or the
@@ -53,60 +104,5 @@ def command(ctx: click.Context, /, trace: str, as_json: bool, **options: Any) ->
       headway simulate log.swf --starts starts.csv.gz --json | jq .waits.wait_s
       headway simulate log.swf --workflow montage.dax --start 8d --most-jobs 16
     """
-    from headway.api.simulate import SimulateResult, simulate
-
     with progress_bar(trace, compiles=True) as tell:
-        result = simulate(progress=tell, **given(ctx))
-    for file in result.files:
-        click.echo(f"wrote {file}", err=True)
-    if as_json:
-        print_json(result.document())
-    elif isinstance(result, SimulateResult):
-        _print_queue(result)
-    else:
-        _print_passages(result)
-    return 0
-
-
-def _print_queue(result: SimulateResult) -> None:
-    from rich.text import Text
-
-    from headway.model.units import format_duration
-    from headway.report.queue.table import hour_line, hour_table, size_table
-    from headway.report.queue.words import headline, telling
-    from headway.report.saying import say, show
-    from headway.report.words import count, harmless
-
-    console, summary, clock = console_for(), result.summary, result.clock
-    words = ", ".join(result.page.settings)
-    title = Text.assemble((harmless(summary.name), "bold"), f": {count(summary.jobs, 'job')}")
-    title.append(f" on {count(summary.machine, 'node')} in {format_duration(summary.span_s)}; {words}")
-    say(console, title)
-    console.print()
-    say(console, headline(summary), "bold")
-    console.print()
-    for about, words in telling(summary).items():
-        say(console, Text.assemble((f"{about:<10}", "dim"), harmless(words)))
-    console.print()
-    for line in size_table(summary, console.width):
-        show(console, line)
-    console.print()
-    for line in [*hour_table(summary, console.width), hour_line(summary)]:
-        show(console, line)
-    say(console, f"hours of {clock.zone_name}" if clock.dated else "hours since the first submission", "dim")
-
-
-def _print_passages(result: SimulateWorkflowResult) -> None:
-    from headway.model.units import format_duration
-    from headway.report.queue.through_queue import passage_table, verdict
-    from headway.report.saying import say, show
-    from headway.report.words import count, harmless
-
-    console, workflow = console_for(), result.instance.workflow
-    begun = f"begun {format_duration(result.start_s)} into {result.queue}"
-    say(console, f"{harmless(workflow.name)}: {count(len(workflow), 'task')}, {begun}")
-    console.print()
-    for line in passage_table(result.passages, console.width):
-        show(console, line)
-    console.print()
-    say(console, verdict(result.passages), "bold")
+        return simulate(progress=tell, **given())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway.cli.options import option
 from headway.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ def stand_in_options(function: Callable[..., int]) -> Callable[..., int]:
         return function(stand_ins=_scale(synthetic, scales), **values)
 
     for name, text in reversed(_SCALES.items()):
-        call = click.option(name, type=float, callback=_positive, metavar="FACTOR", help=text)(call)
+        call = option(f"{name} FACTOR", text, type=float, callback=_positive)(call)
     text = "Run stand-ins for the tasks of a recorded execution, which take what was recorded of them."
-    return click.option("--synthetic", is_flag=True, help=text)(call)
+    return option("--synthetic", text, is_flag=True)(call)
 
 
 def _positive(ctx: click.Context, _: click.Parameter, value: float | None) -> float | None:

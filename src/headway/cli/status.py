@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.completion import complete_run
-from headway.cli.options import directory_option, json_option
-from headway.cli.output import console_for, print_json
+from headway.cli.options import answers, directory_option, run_argument
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from headway.api.run_result import RunStatus
+
+
+def _print(console: Console, found: RunStatus) -> None:
+    from headway.report.run.status_text import print_status
+
+    print_status(console, found.summary, found.folder, found.state, found.manager, found.at)
 
 
 @click.command("status", short_help="Show how far a run is.")
-@click.argument("run", required=False, shell_complete=complete_run)
+@run_argument
 @directory_option
-@json_option
-def command(run: str | None, directory: Path, as_json: bool) -> int:
+@answers(_print)
+def command(run: str | None, directory: Path) -> RunStatus:
     """Show how far RUN (by default the newest) is: a bar per category, what is running, what failed.
 
     It only reads, so it may be used at any time, also while the run goes on.
@@ -30,11 +40,4 @@ def command(run: str | None, directory: Path, as_json: bool) -> int:
     """
     from headway.api.status import status
 
-    found = status(run, directory)
-    if as_json:
-        print_json(found.document())
-    else:
-        from headway.report.run.status_text import print_status
-
-        print_status(console_for(), found.summary, found.folder, found.state, found.manager, found.at)
-    return 0
+    return status(run, directory)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway.cli.completion import complete_run
-from headway.cli.options import directory_option, json_option
+from headway.cli.options import COUNT, directory_option, json_option, option, run_argument
 from headway.cli.output import console_for, print_json
 from headway.model.errors import InputError
 
@@ -30,32 +28,21 @@ _SORTS = (
 
 
 @click.command("usage", short_help="Show what tasks asked for and what they used.")
-@click.argument("run", required=False, shell_complete=complete_run)
-@click.option("--by", type=click.Choice(["category", "task"]), help="One line per category (default), or per task.")
-@click.option("--category", metavar="NAME", help="Only this category; its tasks, unless --by says otherwise.")
-@click.option(
-    "--sort",
+@run_argument
+@option("--by", "One line per category (default), or per task.", type=click.Choice(["category", "task"]))
+@option("--category NAME", "Only this category; its tasks, unless --by says otherwise.")
+@option(
+    "--sort COLUMN",
+    f"Sort by this column, worst first: {', '.join(_SORTS)}.",
     type=click.Choice(_SORTS),
     default="memory-waste",
-    metavar="COLUMN",
-    show_default=True,
-    help=f"Sort by this column, worst first: {', '.join(_SORTS)}.",
 )
-@click.option(
-    "--top", type=click.IntRange(min=1), metavar="N", help="Number of lines; by default 20 tasks, or all categories."
-)
-@click.option("--csv", "as_csv", is_flag=True, help="Print all lines as CSV.")
+@option("--top N", "Number of lines; by default 20 tasks, or all categories.", type=COUNT)
+@option("--csv as_csv", "Print all lines as CSV.", is_flag=True)
 @directory_option
 @json_option
 def command(
-    run: str | None,
-    by: By | None,
-    category: str | None,
-    sort: str,
-    top: int | None,
-    as_csv: bool,
-    directory: Path,
-    as_json: bool,
+    sort: str, by: By | None, category: str | None, top: int | None, as_csv: bool, as_json: bool, **of: Any
 ) -> int:
     """Show what the tasks of RUN (by default the newest) asked for and what they used, the largest waste first.
 
@@ -76,14 +63,8 @@ def command(
         raise InputError("--csv and --json contradict each other", todo="leave one out")
     by = by or ("task" if category is not None else "category")
     plain = not as_csv and not as_json
-    found = usage(
-        run,
-        directory,
-        by=by,
-        category=category,
-        sort=sort,
-        top=top or (_MOST_TASKS if plain and by == "task" else None),
-    )
+    most = top or (_MOST_TASKS if plain and by == "task" else None)
+    found = usage(**of, by=by, category=category, sort=sort, top=most)
     if as_csv:
         from headway.report.csv_rows import csv_lines
 

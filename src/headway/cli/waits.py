@@ -6,32 +6,45 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway.cli.batch_options import batch_options, given, split_commas
-from headway.cli.options import json_option
-from headway.cli.output import console_for, print_json
+from headway.api.waits import WaitsResult, WaitsSettings, waits
+from headway.cli.batch_options import QUEUE_OPTIONS, given, settings_options
+from headway.cli.options import FILE, answers
 from headway.cli.queue_progress import progress_bar
 
 if TYPE_CHECKING:
-    from headway.api.waits import WaitsResult
+    from rich.console import Console
+
+_OPTIONS = {
+    "--models A,B": "Models to ask; by default all.",
+    "--warm-up DAYS": "Models learn from jobs submitted in the first days, but are not scored on them.",
+    **QUEUE_OPTIONS,
+    "--html FILE": "Also write one page.",
+    "--force": "Overwrite a FILE that exists.",
+}
+
+
+def _print(console: Console, result: WaitsResult) -> None:
+    from rich.text import Text
+
+    from headway.report.queue.waits import waits_headline, waits_table
+    from headway.report.saying import say, show
+    from headway.report.words import count, harmless
+
+    title = Text.assemble((harmless(result.name), "bold"), f": {count(result.jobs, 'job')}")
+    title.append(f" on {count(result.machine, 'node')}; {', '.join(result.words)}")
+    say(console, title)
+    console.print()
+    say(console, waits_headline(result.models), "bold")
+    console.print()
+    for line in waits_table(result.models, console.width):
+        show(console, line)
 
 
 @click.command("waits", short_help="Show how well queue waits could have been predicted on a log of jobs.")
 @click.argument("trace", metavar="TRACE")
-@click.option("--models", callback=split_commas, metavar="A,B", help="Models to ask; by default all.")
-@click.option(
-    "--warm-up",
-    type=click.FloatRange(min=0),
-    default=0.0,
-    show_default=True,
-    metavar="DAYS",
-    help="Models learn from jobs submitted in the first days, but are not scored on them.",
-)
-@batch_options(backfill="conservative")
-@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Also write one page.")
-@click.option("--force", is_flag=True, help="Overwrite a FILE that exists.")
-@json_option
-@click.pass_context
-def command(ctx: click.Context, /, trace: str, as_json: bool, **options: Any) -> int:
+@settings_options(WaitsSettings, _OPTIONS, html=FILE)
+@answers(_print)
+def command(trace: str, **options: Any) -> WaitsResult:
     """Put the jobs of TRACE through a simulated batch queue, ask every model at each submission how long the job will
     wait, and score the answers.
 
@@ -48,32 +61,5 @@ def command(ctx: click.Context, /, trace: str, as_json: bool, **options: Any) ->
       headway waits sacct.txt --backfill easy --warm-up 7 --html waits.html
       headway waits lublin --machine 256 --jobs 5000 --load 0.9 --seed 7 --json
     """
-    from headway.api.waits import waits
-
     with progress_bar(trace, compiles=True) as tell:
-        result = waits(progress=tell, **given(ctx))
-    for file in result.files:
-        click.echo(f"wrote {file}", err=True)
-    if as_json:
-        print_json(result.document())
-    else:
-        _print(result)
-    return 0
-
-
-def _print(result: WaitsResult) -> None:
-    from rich.text import Text
-
-    from headway.report.queue.waits import waits_headline, waits_table
-    from headway.report.saying import say, show
-    from headway.report.words import count, harmless
-
-    console = console_for()
-    title = Text.assemble((harmless(result.name), "bold"), f": {count(result.jobs, 'job')}")
-    title.append(f" on {count(result.machine, 'node')}; {', '.join(result.words)}")
-    say(console, title)
-    console.print()
-    say(console, waits_headline(result.models), "bold")
-    console.print()
-    for line in waits_table(result.models, console.width):
-        show(console, line)
+        return waits(progress=tell, **given())

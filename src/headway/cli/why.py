@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.completion import complete_run, complete_task
-from headway.cli.options import directory_option, json_option
-from headway.cli.output import console_for, print_json
+from headway.cli.completion import complete_task
+from headway.cli.options import answers, directory_option, run_option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from headway.api.task_list import TaskList
+    from headway.api.why import Explanation
+
+
+def _print(console: Console, answer: Explanation | TaskList) -> None:
+    from headway.api.task_list import TaskList
+    from headway.cli.task_list import print_task_list
+    from headway.report.run.story_text import tell
+
+    if isinstance(answer, TaskList):
+        print_task_list(console, answer, "why")
+    else:
+        tell(console, answer.story)
 
 
 @click.command("why", short_help="Explain what happened to a task, and why.")
 @click.argument("task", shell_complete=complete_task)
-@click.option("--run", metavar="RUN", shell_complete=complete_run, help="The run; by default the newest.")
+@run_option
 @directory_option
-@json_option
-def command(task: str, run: str | None, directory: Path, as_json: bool) -> int:
+@answers(_print)
+def command(task: str, run: str | None, directory: Path) -> Explanation | TaskList:
     """Explain TASK: why it ran, and for each attempt what it was given and why, what it used, and how it ended.
 
     --json holds every figure that a decision was made from, so that the decision can be computed again.
@@ -33,17 +50,6 @@ def command(task: str, run: str | None, directory: Path, as_json: bool) -> int:
       headway why 'count[ab]' --run 3
       headway why total --json | jq '.attempts[0].why.memory_bytes'
     """
-    from headway.api.task_list import TaskList
     from headway.api.why import why
-    from headway.cli.task_list import print_task_list
 
-    answer = why(task, run, directory)
-    if as_json:
-        print_json(answer.document())
-    elif isinstance(answer, TaskList):
-        print_task_list(console_for(), answer, "why")
-    else:
-        from headway.report.run.story_text import tell
-
-        tell(console_for(), answer.story)
-    return 0
+    return why(task, run, directory)

@@ -7,7 +7,7 @@ WorkflowGenerator. Pairs are mean and standard deviation.
 from __future__ import annotations
 
 from headway.generators.draft import Draft
-from headway.generators.family import Family, nearest_possible
+from headway.generators.family import Family, nearest_split
 from headway.model.instance import Instance
 
 # seconds
@@ -32,8 +32,7 @@ _FEWEST = 5
 def make(name: str, tasks: int, seed: int) -> Instance:
     """ExtractSGT for each rupture; many SeismogramSynthesis for each; PeakValCalcOkaya for each of these; two zips."""
     draft = Draft(name, seed)
-    tasks = nearest_possible(tasks, _FEWEST, lambda count: _ruptures(count) > 0)
-    ruptures = _ruptures(tasks)
+    tasks, ruptures = nearest_split(tasks, _FEWEST, lambda count: max(2, round(_RUPTURES_A_TASK * count)), _fits)
     tensors = [draft.file(f"f{axis}.sgt", *STRAIN_GREEN_TENSOR) for axis in "xy"]
     seismograms: list[str] = []
     for rupture, count in enumerate(draft.shares((tasks - 2 - ruptures) // 2, ruptures), start=1):
@@ -57,14 +56,10 @@ def make(name: str, tasks: int, seed: int) -> Instance:
     return draft.instance("CyberShake, made up after Bharathi et al. 2008")
 
 
-def _ruptures(tasks: int) -> int:
-    """Return a number of ruptures with at least one seismogram (two tasks) each and no task left; 0 if none fits."""
-    wanted = max(2, round(_RUPTURES_A_TASK * tasks))
-    for ruptures in (wanted, wanted + 1, wanted - 1):
-        left = tasks - 2 - ruptures
-        if ruptures and left % 2 == 0 and left // 2 >= ruptures:
-            return ruptures
-    return 0
+def _fits(tasks: int, ruptures: int) -> bool:
+    """Return whether each rupture gets at least one seismogram (two tasks) and no task is left."""
+    left = tasks - 2 - ruptures
+    return ruptures > 0 and left % 2 == 0 and left // 2 >= ruptures
 
 
 FAMILY = Family("seismic hazard; 4 levels, two of them wide", _FEWEST, make)

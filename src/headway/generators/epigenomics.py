@@ -7,7 +7,7 @@ WorkflowGenerator. Pairs are mean and standard deviation; run times follow from 
 from __future__ import annotations
 
 from headway.generators.draft import Draft
-from headway.generators.family import Family, nearest_possible
+from headway.generators.family import Family, nearest_split
 from headway.model.instance import Instance
 
 # bytes a second
@@ -32,7 +32,7 @@ MERGE_SHRINKS = 1.06
 INDEX_SHRINKS = (64.25, 25.4)
 PILEUP_GROWS = (5.0, 2.9)  # over the index: the mean and deviation of U(0, 10)
 
-_CHUNKS_A_LANE = 6
+_TASKS_A_LANE = 4 * 6 + 2  # of six chunks
 _FEWEST = 15
 
 
@@ -40,8 +40,7 @@ def make(name: str, tasks: int, seed: int) -> Instance:
     """Each lane is split into chunks, each chunk filtered, converted twice and mapped; the maps are merged in each
     lane and over all lanes, indexed and piled up."""
     draft = Draft(name, seed)
-    tasks = nearest_possible(tasks, _FEWEST, lambda count: _lanes(count) > 0)
-    lanes = _lanes(tasks)
+    tasks, lanes = nearest_split(tasks, _FEWEST, lambda count: max(2, round((count - 3) / _TASKS_A_LANE)), _fits)
     reference = draft.file("reference.bfa", *REFERENCE)
     reference_bytes = draft.file_bytes[reference]
     chunks = (tasks - 3 - 2 * lanes) // 4
@@ -86,14 +85,10 @@ def _merge(draft: Draft, maps: list[str], path: str) -> str:
     return merged
 
 
-def _lanes(tasks: int) -> int:
-    """Return a number of lanes with at least one chunk (four tasks) each and no task left; 0 if none fits."""
-    wanted = max(2, round((tasks - 3) / (4 * _CHUNKS_A_LANE + 2)))
-    for lanes in (wanted, wanted + 1, wanted - 1):
-        left = tasks - 3 - 2 * lanes
-        if lanes > 1 and left % 4 == 0 and left // 4 >= lanes:
-            return lanes
-    return 0
+def _fits(tasks: int, lanes: int) -> bool:
+    """Return whether each lane gets at least one chunk (four tasks) and no task is left."""
+    left = tasks - 3 - 2 * lanes
+    return lanes > 1 and left % 4 == 0 and left // 4 >= lanes
 
 
 FAMILY = Family("DNA reads mapped in pipelines; 9 levels", _FEWEST, make, aliases=("genome",))

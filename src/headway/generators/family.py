@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 
 from msgspec import Struct
 
@@ -22,11 +23,16 @@ class Family(Struct, frozen=True):
     aliases: tuple[str, ...] = ()
 
 
-def nearest_possible(tasks: int, fewest: int, possible: Callable[[int], bool]) -> int:
-    """Return the number nearest to `tasks` that is `possible`; of two equally near, the smaller."""
-    distance = 0
-    while True:
-        for candidate in (tasks - distance, tasks + distance):
-            if candidate >= fewest and possible(candidate):
-                return candidate
-        distance += 1
+def nearest_split(
+    tasks: int, fewest: int, wanted: Callable[[int], int], fits: Callable[[int, int], bool]
+) -> tuple[int, int]:
+    """Return the number nearest to `tasks` that the shape allows (of two equally near, the smaller), and its parts.
+
+    A number is allowed if `fits(number, parts)` for the wanted number of parts, for one more, or for one less.
+    """
+    for distance in count():
+        for number in (tasks - distance, tasks + distance):
+            for parts in (wanted(number), wanted(number) + 1, wanted(number) - 1):
+                if number >= fewest and fits(number, parts):
+                    return number, parts
+    raise AssertionError("some number fits")

@@ -7,7 +7,7 @@ WorkflowGenerator. Pairs are mean and standard deviation.
 from __future__ import annotations
 
 from headway.generators.draft import Draft
-from headway.generators.family import Family, nearest_possible
+from headway.generators.family import Family, nearest_split
 from headway.model.instance import Instance
 
 # seconds
@@ -34,8 +34,9 @@ def make(name: str, tasks: int, seed: int) -> Instance:
     """In each group: a TmpltBank and an Inspiral for each stretch of data, one Thinca for all of them, then a TrigBank
     and an Inspiral for each stretch, and a second Thinca."""
     draft = Draft(name, seed)
-    tasks = nearest_possible(tasks, _FEWEST, lambda count: count % 2 == 0)
-    groups = max(1, round(_GROUPS_A_TASK * tasks))
+    tasks, groups = nearest_split(
+        tasks, _FEWEST, lambda count: max(1, round(_GROUPS_A_TASK * count)), lambda count, _: count % 2 == 0
+    )
     first = (tasks // 2 - groups) // 2
     second = tasks // 2 - groups - first
     calibration = [draft.file(path, size_bytes) for path, size_bytes in CALIBRATION.items()]

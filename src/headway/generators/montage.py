@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from headway.generators.draft import Draft
-from headway.generators.family import Family, nearest_possible
+from headway.generators.family import Family, nearest_split
 from headway.model.instance import Instance
 
 # seconds
@@ -46,8 +46,7 @@ def make(name: str, tasks: int, seed: int) -> Instance:
     """mProjectPP for each image, mDiffFit for each two that overlap, one fit over all (mConcatFit, mBgModel),
     mBackground for each image, and mImgTbl, mAdd, mShrink, mJPEG."""
     draft = Draft(name, seed)
-    tasks = nearest_possible(tasks, _FEWEST, lambda count: _images(count) > 0)
-    images = _images(tasks)
+    tasks, images = nearest_split(tasks, _FEWEST, lambda count: max(2, round(_IMAGES_A_TASK * count)), _fits)
     header = draft.file("region.hdr", HEADER)
     projected = []
     for image in range(images):
@@ -91,14 +90,9 @@ def _stitch(draft: Draft, corrected: list[str], header: str, images: int) -> Non
     draft.task("mJPEG", shrunk_bytes / draft.draw(*PICTURE_BYTES_A_S), [shrunk], [picture])
 
 
-def _images(tasks: int) -> int:
-    """Return a number of images that leaves a possible number of overlapping pairs; 0 if there is none."""
-    wanted = max(2, round(_IMAGES_A_TASK * tasks))
-    for images in (wanted, wanted + 1, wanted - 1):
-        pairs = tasks - 6 - 2 * images
-        if images > 1 and images - 1 <= pairs <= images * (images - 1) // 2:
-            return images
-    return 0
+def _fits(tasks: int, images: int) -> bool:
+    """Return whether a possible number of overlapping pairs is left."""
+    return images > 1 and images - 1 <= tasks - 6 - 2 * images <= images * (images - 1) // 2
 
 
 def _neighbours(images: int) -> Iterator[tuple[int, int]]:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from headway.model.instance import Instance, Recorded
 
 
-class Spread(Struct, frozen=True):
+class Spread(Struct, frozen=True, rename={"tasks": "measured"}):
     """Range and median of a figure over the tasks for which it is known."""
 
     least: float
@@ -20,7 +20,7 @@ class Spread(Struct, frozen=True):
     tasks: int
 
 
-class CategoryShape(Struct):
+class CategoryShape(Struct, rename={"name": "category"}):
     """One category: number of tasks, levels, recorded run times and memory, and the categories that it feeds."""
 
     name: str
@@ -33,7 +33,7 @@ class CategoryShape(Struct):
     feeds: dict[str, int] = field(default_factory=dict)  # number of dependencies by category, maybe its own
 
 
-class GraphShape(Struct):
+class GraphShape(Struct, rename={"timed": "tasks_with_run_time", "longest_s": "critical_path_s"}):
     """The figures of a graph; categories are in workflow order."""
 
     name: str
