@@ -90,7 +90,6 @@ class Board:
         state = self.tasks[read.task]
         if state.phase is not Phase.READING:
             return
-        state.inputs = read
         state.task = structs.replace(state.task, input_bytes=read.input_bytes)
         self.enter(state, Phase.PLACEABLE)
         if read.missing_inputs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import singledispatchmethod
 
-from headway.engine.allocations import Allocations
+from headway.engine.allocations import Allocations, Asked
 from headway.engine.board import Board
 from headway.engine.launching import MOST_LOSSES_ALONE, Launching, does_not_fit
 from headway.engine.placer import Placer
@@ -14,9 +14,8 @@ from headway.model import records
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Figure, Why
 from headway.model.resources import Resources
-from headway.model.workflow import Workflow
 from headway.ordering.base import Order
-from headway.planning.base import JobStatus, Planner
+from headway.planning.base import Planner
 from headway.planning.run_times import RunTimes
 from headway.sizing.base import Allocator, CannotFit
 
@@ -48,6 +47,10 @@ class RunState:
         self._planner = planner
         self._run_times = run_times  # the planner's model of run times, if it learns them
         self._allocations = Allocations()
+        self.jobs = self._allocations.jobs  # all that were submitted, by tag
+        self.tasks = self._board.tasks
+        self.workflow = self._board.workflow
+        self.known = self._board.known  # results of earlier runs, by task
         self._launching = Launching(
             settings.seed, self._board, self.nodes, self._allocations, allocator, order, planner, placer
         )
@@ -57,26 +60,6 @@ class RunState:
     def limits(self) -> Resources:
         """The most that one task can be given."""
         return self._allocations.site.limits
-
-    @property
-    def jobs(self) -> dict[str, JobStatus]:
-        """Every job that was submitted, by tag."""
-        return self._allocations.jobs
-
-    @property
-    def tasks(self) -> dict[str, TaskState]:
-        """Every task and its state."""
-        return self._board.tasks
-
-    @property
-    def workflow(self) -> Workflow:
-        """The graph of all tasks so far."""
-        return self._board.workflow
-
-    @property
-    def known(self) -> dict[str, records.Known]:
-        """Results of earlier runs, by task."""
-        return self._board.known
 
     def is_running(self, task_id: str, attempt: int) -> bool:
         """Whether this attempt is running, as far as is known."""
@@ -99,7 +82,7 @@ class RunState:
 
     @apply.register
     def _handle_results_known(self, record: records.ResultsKnown) -> None:
-        self._board.known |= {known.task: known for known in record.results}
+        self.known.update({known.task: known for known in record.results})
 
     @apply.register
     def _handle_history_read(self, record: records.HistoryRead) -> None:
@@ -176,8 +159,13 @@ class RunState:
             self._failed_attempt(state, running, outcome)
 
     @apply.register
+    def _handle_asked(self, record: Asked) -> None:
+        self._allocations.apply(record)
+
+    @apply.register
     def _handle_job_state(self, record: records.JobState) -> None:
-        self._planner.observe(self._allocations.state(record))
+        self._allocations.apply(record)
+        self._planner.observe(self.jobs[record.tag])
 
     @apply.register
     def _handle_node_up(self, record: records.NodeUp) -> None:
@@ -218,7 +206,7 @@ class RunState:
         self.stopping = None
         self.finished = None
         self._growing = False  # the program that added tasks is gone
-        self._allocations.resumed()
+        self._allocations.apply(record)
         for state in self.running():
             if state.running is not None and state.running.waits:  # no record would tell when it goes on
                 state.running.waits = False
@@ -226,18 +214,6 @@ class RunState:
         for state in self.tasks.values():
             if state.phase is Phase.READING:  # the manager that read its files is gone
                 self._board.make_ready(state)
-
-    @apply.register
-    def _handle_submit(self, record: records.Submit) -> None:
-        self._allocations.submit(record)
-
-    @apply.register
-    def _handle_ask_queue(self, record: records.AskQueue) -> None:
-        self._allocations.asked()
-
-    @apply.register
-    def _handle_queue_read(self, record: records.QueueRead) -> None:
-        self._allocations.read(record)
 
     @apply.register
     def _handle_waits_read(self, record: records.WaitsRead) -> None:
@@ -248,16 +224,8 @@ class RunState:
         """Change nothing: the counts are for reports."""
 
     @apply.register
-    def _handle_wake_at(self, record: records.WakeAt) -> None:
-        self._allocations.wake(record)
-
-    @apply.register
-    def _handle_tick(self, record: records.Tick) -> None:
-        self._allocations.tick(record.at)
-
-    @apply.register
     def _handle_release(self, record: records.Release) -> None:
-        self._allocations.release(record.tag)
+        self._allocations.apply(record)
         for node in [node for node in self.nodes.values() if node.tag == record.tag]:
             del self.nodes[node.name]
             for state in sorted((self.tasks[task_id] for task_id in node.running), key=lambda state: state.key):
@@ -279,7 +247,7 @@ class RunState:
         state = self.tasks[record.task]
         state.attempts = record.attempt
         nodes = (record.node, *record.also)
-        state.running = Running(record.attempt, nodes, record.resources, record.ticket, record.at)
+        state.running = Running(record.attempt, nodes, record.resources, record.ticket)
         self._hold(state.running)
         self.nodes[record.node].running.add(record.task)
         self._board.enter(state, Phase.RUNNING)
