@@ -389,7 +389,7 @@ def test_a_waiting_task_lends_its_resources_and_takes_them_back() -> None:
     assert len(run.held) == 2  # no room until both have ended
     run.end(run.held[1], Ending.SUCCESS)
     run.end(outer, Ending.SUCCESS)
-    assert node.free == node.capacity
+    assert node.free == run.machine
     assert run.to_the_end() == "succeeded"
 
 
@@ -401,7 +401,7 @@ def test_a_task_that_ends_while_it_waits_gives_nothing_back_twice() -> None:
     run.record(records.TaskWaits(2.0, "a", 1, waits=False))  # late news
     run.end(run.held[0], Ending.SUCCESS)
     node = run.engine.nodes["here"]
-    assert node.free == node.capacity
+    assert node.free == run.machine
 
 
 def test_a_resumed_growing_run_comes_to_its_end() -> None:
@@ -431,4 +431,4 @@ def test_a_task_that_waited_when_its_manager_died_has_its_resources_back() -> No
     run.record(records.Resumed(2.0, "0"))
     assert node.free == before
     run.end(run.held[0], Ending.SUCCESS)
-    assert node.free == node.capacity
+    assert node.free == run.machine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -83,39 +84,26 @@ class SqliteJournal(Journal):
         with self._complaints("read"):
             query = f"SELECT sequence, body FROM records {where} ORDER BY sequence"  # noqa: S608 - constants and ?
             for sequence, body in self._database.execute(query, values):
-                try:
-                    yield decode(body)
-                except msgspec.MsgspecError as error:
-                    raise SiteError(
-                        f"record {sequence} cannot be read: {error}",
-                        where=str(self._path),
-                        todo="start anew with `headway run --again`",
-                    ) from error
+                yield self._decoded(sequence, body)
+
+    def _decoded(self, sequence: int, body: bytes) -> Event | Decision:
+        try:
+            return decode(body)
+        except msgspec.MsgspecError as error:
+            todo = "start anew with `headway run --again`"
+            raise SiteError(f"record {sequence} cannot be read: {error}", where=str(self._path), todo=todo) from error
 
     def close(self) -> None:
         self._database.close()
 
-    def _complaints(self, verb: str) -> _Complaints:
-        return _Complaints(self._path, verb)
-
-
-class _Complaints:
-    """Turns errors of SQLite and the file system into a SiteError."""
-
-    def __init__(self, path: Path, verb: str) -> None:
-        self._path = path
-        self._verb = verb
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, sqlite3.Error | OSError):
-            raise SiteError(
-                f"cannot {self._verb} the journal: {error}",
-                where=str(self._path),
-                todo="nothing is lost: make room or correct the permissions, then `headway resume`",
-            ) from error
+    @contextmanager
+    def _complaints(self, verb: str) -> Iterator[None]:
+        """Turn errors of SQLite and the file system into a SiteError."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            todo = "nothing is lost: make room or correct the permissions, then `headway resume`"
+            raise SiteError(f"cannot {verb} the journal: {error}", where=str(self._path), todo=todo) from error
 
 
 def _uri_path(path: Path) -> str:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
-
 from headway.journal.sqlite import SqliteJournal
-from headway.model.errors import SiteError
-from headway.model.records import Decision, Event, decode
+from headway.model.records import Decision, Event
 
 MOST_AT_ONCE = 5000
 
@@ -25,10 +22,6 @@ class JournalTail(SqliteJournal):
         query = "SELECT sequence, body FROM records WHERE sequence > ? ORDER BY sequence LIMIT ?"
         with self._complaints("read"):
             rows = self._database.execute(query, (self._seen, MOST_AT_ONCE)).fetchall()
-        if not rows:
-            return []
-        self._seen = rows[-1][0]
-        try:
-            return [decode(body) for _, body in rows]
-        except msgspec.MsgspecError as error:
-            raise SiteError(f"the journal cannot be read: {error}", where=str(self._path)) from error
+        if rows:
+            self._seen = rows[-1][0]
+        return [self._decoded(*row) for row in rows]
