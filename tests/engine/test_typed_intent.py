@@ -29,7 +29,7 @@ RUNS = [*((plan, None) for plan in PLANS), ("headway", 4)]
 SOURCES = Path(headway.__file__).parent
 SHOWN_BY = ("report", "cli", "api", "testing")  # rooms that may read an explanation, to show or to check it
 JOURNALS = Path(__file__).parent / "journals"
-DECISIONS = Decision.__subclasses__()
+DECISIONS = tuple(Decision.__subclasses__())
 NO_REASON = Why("", "")
 
 

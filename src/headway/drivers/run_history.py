@@ -89,19 +89,15 @@ class RunHistory:
 
     def state(self, sizer: str) -> State | None:
         """Read what the agents of a sizer had learned in earlier runs; None if nothing, or the sizer has no agents."""
-
-        def kept(history: History, key: HistoryKey) -> State | None:
-            return learned_state(history.state(key.site, state_name(sizer, key.workflow)), sizer)
-
-        return self._read(kept, None) if has_agents(sizer) else None
+        if not has_agents(sizer):
+            return None
+        kept = self._read(lambda history, key: history.state(key.site, state_name(sizer, key.workflow)), None)
+        return learned_state(kept, sizer)
 
     def waits(self) -> list[SeenWait]:
         """Read how long jobs at this site have waited lately."""
-
-        def newest(history: History, key: HistoryKey) -> list[SeenWait]:
-            return [kept.wait for kept in history.newest_waits(key.site, MOST_WAITS)]
-
-        return self._read(newest, [])
+        newest = self._read(lambda history, key: history.newest_waits(key.site, MOST_WAITS), [])
+        return [kept.wait for kept in newest]
 
     def first_records(
         self, categories: Collection[str] | None, sizer: str, plan: str, now: float

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct, field
 
 from headway.model.records import RunStarted
 from headway.ordering import DEFAULT_ORDER
 from headway.sizing import DEFAULT_SIZER
 from headway.version import __version__
-
-if TYPE_CHECKING:
-    from headway.drivers.targets import Supervision
 
 LOCAL = "local"
 
@@ -53,13 +48,6 @@ class RunSettings(Struct, frozen=True, kw_only=True):
         """The amounts that limit this run, by resource."""
         amounts = {"cores": self.cores, "memory_bytes": self.memory_bytes, "disk_bytes": self.disk_bytes}
         return {name: value for name, value in amounts.items() if value is not None}
-
-    @property
-    def supervision(self) -> Supervision:
-        """What node supervisors are told."""
-        from headway.drivers.targets import Supervision
-
-        return Supervision(self.linger_s, self.grace_s, self.measure)
 
 
 def run_started(
