@@ -96,7 +96,8 @@ class RunHistory:
 
     def waits(self) -> list[SeenWait]:
         """Read how long jobs at this site have waited lately."""
-        newest = self._read(lambda history, key: history.newest_waits(key.site, MOST_WAITS), [])
+        nothing: list[KeptWait] = []
+        newest = self._read(lambda history, key: history.newest_waits(key.site, MOST_WAITS), nothing)
         return [kept.wait for kept in newest]
 
     def first_records(

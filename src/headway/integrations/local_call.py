@@ -39,9 +39,9 @@ class LocalCall:
             with contextlib.suppress(InvalidStateError):  # cancelled at this moment
                 self._future.set_result(value)
 
-    def failed(self, error: TaskError, outcome: Outcome | None) -> None:
-        raised = outcome is not None and outcome.ending is Ending.EXIT_CODE
-        self._fail((self._raised() if raised else None) or error, outcome)
+    def failed(self, error: TaskError) -> None:
+        raised = error.outcome is not None and error.outcome.ending is Ending.EXIT_CODE
+        self._fail((self._raised() if raised else None) or error, error.outcome)
 
     def called_off(self) -> None:
         self.may_start()
