@@ -100,19 +100,12 @@ class WaitRecorder(Recorder):
         if isinstance(record, Submit) and record.after is None:
             self._submitted[record.tag] = record
         elif isinstance(record, JobState) and record.phase is JobPhase.RUNNING:
-            submitted = self._submitted.pop(record.tag, None)
-            if submitted is not None:
-                started_at = record.at if record.since is None else record.since
-                self.pending.append(self._wait(submitted, started_at))
-
-    def _wait(self, submitted: Submit, started_at: float) -> KeptWait:
-        wait = SeenWait(
-            nodes=submitted.request.per_node.nodes,
-            asked_s=submitted.request.per_node.walltime_s or 0.0,
-            estimate_s=submitted.wait_estimate_s,
-            waited_s=max(0.0, started_at - submitted.at),
-        )
-        return KeptWait(self._run, submitted.tag, "", submitted.at, wait)
+            job = self._submitted.pop(record.tag, None)
+            if job is not None:
+                waited_s = max(0.0, (record.at if record.since is None else record.since) - job.at)
+                size = job.request.per_node
+                wait = SeenWait(size.nodes, size.walltime_s or 0.0, job.wait_estimate_s, waited_s)
+                self.pending.append(KeptWait(self._run, job.tag, "", job.at, wait))
 
     def write(self, history: History) -> None:
         history.add_waits(self.key.site, self.pending)

@@ -8,7 +8,9 @@ import math
 import signal
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Literal
 
 from msgspec import Struct, structs
@@ -86,12 +88,9 @@ class Driver(Struct, eq=False, dict=True):
                 self._monitor = JobMonitor(
                     self.cluster, self.connector, self.folder.jobs, self._inbox, self._background, nodes_up
                 )
-                self._listen_to_user()
-                try:
+                with self._listening_to_user():
                     await self.connector.open()
                     return await self._step_until_finished()
-                finally:
-                    self._stop_listening_to_user()
         finally:
             self._connections.close()
             await (self.connector.end() if self.engine.finished else self.connector.close())
@@ -109,21 +108,24 @@ class Driver(Struct, eq=False, dict=True):
 
     # --- producers of messages, besides the job monitor ---
 
-    def _listen_to_user(self) -> None:
+    @contextmanager
+    def _listening_to_user(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        handlers: dict[int, Callable[[], None]] = {}
         if threading.current_thread() is threading.main_thread():
-            loop = asyncio.get_running_loop()
-            loop.add_signal_handler(signal.SIGINT, self._interrupted)
-            loop.add_signal_handler(signal.SIGTERM, self._stop, "now")
+            handlers = {signal.SIGINT: self._interrupted, signal.SIGTERM: partial(self._stop, "now")}
+        for number, handler in handlers.items():
+            loop.add_signal_handler(number, handler)
         if self.feed is not None:
             self.feed.attach(self._inbox.put_from_thread)
             self._background.start(self._watch_stop_file())
-
-    def _stop_listening_to_user(self) -> None:
-        if self.feed is not None:
-            self.feed.detach()
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().remove_signal_handler(number)
+        try:
+            yield
+        finally:
+            if self.feed is not None:
+                self.feed.detach()
+            for number in handlers:
+                loop.remove_signal_handler(number)
 
     def _interrupted(self) -> None:
         """Stop gently at the first Ctrl-C, at once at the second."""
@@ -276,17 +278,12 @@ class Driver(Struct, eq=False, dict=True):
 
     def _reported_end(self, message: AttemptEnded) -> Event | None:
         outcome = message.outcome
-        if self._was_cut_off(message):
-            return None  # `NodeLost` will say so, and nothing is acknowledged
-        self._connections.reported(message.connection, outcome.task, outcome.attempt)
-        return self._examined(records.TaskEnded(message.at, outcome))
-
-    def _was_cut_off(self, message: AttemptEnded) -> bool:
-        """Whether an attempt was stopped because its job's time was up, and not by us."""
-        outcome = message.outcome
         running = self.engine.tasks[outcome.task].running
         by_us = running is not None and running.being_killed
-        return outcome.ending is Ending.CANCELLED and not by_us and self._is_time_up(message.tag, message.at)
+        if outcome.ending is Ending.CANCELLED and not by_us and self._is_time_up(message.tag, message.at):
+            return None  # stopped since its job's time was up: `NodeLost` will say so, and nothing is acknowledged
+        self._connections.reported(message.connection, outcome.task, outcome.attempt)
+        return self._examined(records.TaskEnded(message.at, outcome))
 
     def _is_time_up(self, tag: str, at: float) -> bool:
         """Whether a job has used its walltime, whatever else is said of its end."""

@@ -120,20 +120,17 @@ class RunHistory:
 
         A history that does not answer now is asked again next time.
         """
-        try:
-            kept = self._newest_waits()
-        except SiteError as error:
-            _log.info("other runs' waits cannot be read now: %s", error)
-            return []
-        new = [other for other in kept if other.run != self._run and (other.run, other.job) not in self._told]
-        self._told.update((other.run, other.job) for other in new)
-        return [WaitsRead(now, [other.wait for other in new])] if new else []
-
-    def _newest_waits(self) -> list[KeptWait]:
         with self._lock:
             if self._history is None or self._key is None or not self._run:
                 return []
-            return self._history.newest_waits(self._key.site, MOST_OTHERS_WAITS)
+            try:
+                kept = self._history.newest_waits(self._key.site, MOST_OTHERS_WAITS)
+            except SiteError as error:
+                _log.info("other runs' waits cannot be read now: %s", error)
+                return []
+        new = [other for other in kept if other.run != self._run and (other.run, other.job) not in self._told]
+        self._told.update((other.run, other.job) for other in new)
+        return [WaitsRead(now, [other.wait for other in new])] if new else []
 
     def _read(self, question: Callable[[History, HistoryKey], Answer], nothing: Answer) -> Answer:
         if self._history is None or self._key is None:

@@ -50,6 +50,10 @@ class RunSettings(Struct, frozen=True, kw_only=True):
         return {name: value for name, value in amounts.items() if value is not None}
 
 
+# The settings that a resumed run has to find again.
+_KEPT = ("sizer", "order", "seed", "keep_going", "again", "stated", "fresh", "cluster", "plan", "batch")
+
+
 def run_started(
     settings: RunSettings,
     *,
@@ -70,15 +74,6 @@ def run_started(
         directory=directory,
         source=source,
         version=__version__,
-        sizer=settings.sizer,
-        order=settings.order,
-        seed=settings.seed,
-        keep_going=settings.keep_going,
-        again=settings.again,
-        stated=settings.stated,
         growing=growing,
-        fresh=settings.fresh,
-        cluster=settings.cluster,
-        plan=settings.plan,
-        batch=settings.batch,
+        **{name: getattr(settings, name) for name in _KEPT},
     )

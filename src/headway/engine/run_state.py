@@ -117,7 +117,7 @@ class RunState:
         state = self.tasks[record.task]
         state.withdrawn = True
         if state.phase < Phase.RUNNING:
-            self._board.cut_off(state)
+            self._board.cut_off([record.task])
         elif state.phase is Phase.RUNNING:
             self._unwanted.add(record.task)
 

@@ -13,13 +13,13 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import cloudpickle
 from msgspec import Struct
 
 from headway.integrations import call
-from headway.integrations.task_future import TaskFuture
+from headway.integrations.task_future import RemoteTraceback, TaskFuture
 from headway.model.task import Task
 
 PLACE = "HEADWAY_CALLS"  # the environment variable that tells a function's process where its executor's calls lie
@@ -63,13 +63,6 @@ class CallSpec(Struct, frozen=True):
         )
 
 
-class Failure(NamedTuple):
-    """An exception that a function raised, and its traceback as text."""
-
-    error: BaseException
-    traceback: str
-
-
 class CallFolder:
     """The folder with the calls of an executor."""
 
@@ -106,13 +99,15 @@ class CallFolder:
         with open(self.value(key), "rb") as file:
             return pickle.load(file)  # noqa: S301 - from our own folder, see above
 
-    def read_failure(self, key: str) -> Failure | None:
-        """Return what the call raised; None if its process was killed, or raised nothing."""
+    def read_failure(self, key: str) -> BaseException | None:
+        """Return what the call raised, with the remote traceback as its cause; None if its process was killed."""
         try:
             with open(self.path / f"{key}.error", "rb") as file:
-                return Failure(*pickle.load(file))  # noqa: S301 - the same
+                error, traceback = pickle.load(file)  # noqa: S301 - the same
         except FileNotFoundError:
             return None
+        error.__cause__ = RemoteTraceback(traceback)
+        return error  # type: ignore[no-any-return]
 
     def remove(self, key: str) -> None:
         """Remove the files of a call whose future is gone."""

@@ -1,4 +1,4 @@
-"""`SqliteJournal`: a journal in one SQLite file."""
+"""`SqliteJournal`: a journal in one SQLite file. `JournalTail`: reads it while another process appends."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from headway.model.errors import SiteError
 from headway.model.records import Decision, Event, decode, encode, kind, task_of
 
 VERSION = 1
+MOST_AT_ONCE = 5000
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (
@@ -104,6 +105,23 @@ class SqliteJournal(Journal):
         except (sqlite3.Error, OSError) as error:
             todo = "nothing is lost: make room or correct the permissions, then `headway resume`"
             raise SiteError(f"cannot {verb} the journal: {error}", where=str(self._path), todo=todo) from error
+
+
+class JournalTail(SqliteJournal):
+    """Reads the records of a run as another process appends them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, read_only=True)
+        self._seen = 0
+
+    def news(self) -> list[Event | Decision]:
+        """The records since the last call, at most `MOST_AT_ONCE`; empty if there are none yet."""
+        query = "SELECT sequence, body FROM records WHERE sequence > ? ORDER BY sequence LIMIT ?"
+        with self._complaints("read"):
+            rows = self._database.execute(query, (self._seen, MOST_AT_ONCE)).fetchall()
+        if rows:
+            self._seen = rows[-1][0]
+        return [self._decoded(*row) for row in rows]
 
 
 def _uri_path(path: Path) -> str:
