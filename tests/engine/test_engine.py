@@ -315,7 +315,7 @@ def test_any_run_ends_replays_to_the_same_state_and_succeeds_once_each(data: st.
     for record in run.log:
         twin.apply(records.decode(records.encode(record)))
     assert {t: s.phase for t, s in twin.tasks.items()} == {t: s.phase for t, s in run.engine.tasks.items()}
-    assert twin._allocator.state() == run.engine._allocator.state()
+    assert twin.allocator.state() == run.engine.allocator.state()
     assert twin.decide(run.now) == run.engine.decide(run.now)
 
 

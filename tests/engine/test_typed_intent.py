@@ -85,7 +85,7 @@ def test_a_simulated_run_without_explanations_decides_the_same(plan: str, most_j
 
 
 def learned_waits(run: SimulatedRun) -> object:
-    model = getattr(run.engine._planner, "_model", None)
+    model = getattr(run.engine.planner, "_model", None)
     return model and model.state()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from headway.drivers.digests import Digests
 from headway.model.errors import InputError
@@ -17,12 +18,11 @@ from headway.workers.sandbox import matching, stamps
 QUICK_BYTES = 4_000_000
 
 
-class InputReader:
+class InputReader(NamedTuple):
     """Answers `ReadInputs` decisions."""
 
-    def __init__(self, directory: Path, digests: Digests) -> None:
-        self._directory = directory
-        self._digests = digests
+    directory: Path
+    digests: Digests
 
     def read(self, task: Task, at: float) -> InputsRead:
         """Read what a run has to know of a task's files before the task starts."""
@@ -36,12 +36,12 @@ class InputReader:
             for name in found:
                 try:
                     name.encode()  # the journal stores it as text
-                    digests[name], size_bytes = self._digests.of(self._directory / name)
+                    digests[name], size_bytes = self.digests.of(self.directory / name)
                 except (OSError, UnicodeEncodeError):
                     missing.append(ascii(name) if not name.isprintable() else name)
                 else:
                     total_bytes += size_bytes
-        made = stamps(self._directory, task)
+        made = stamps(self.directory, task)
         return InputsRead(
             at, task.id, total_bytes, digests, missing, [path for path in task.outputs if path not in made], made
         )
@@ -52,19 +52,19 @@ class InputReader:
         for path in task.inputs:
             for name in self._resolve(path, task):
                 with contextlib.suppress(OSError):  # `read` reports it
-                    total_bytes += self._digests.unread_bytes(self._directory / name)
+                    total_bytes += self.digests.unread_bytes(self.directory / name)
         return total_bytes <= QUICK_BYTES
 
     def are_as_read(self, task: Task) -> bool:
         """Whether the inputs are unchanged since they were read."""
         return all(
-            self._digests.is_as_read(self._directory / n) for path in task.inputs for n in self._resolve(path, task)
+            self.digests.is_as_read(self.directory / n) for path in task.inputs for n in self._resolve(path, task)
         )
 
     def _resolve(self, path: str, task: Task) -> list[str]:
         if is_pattern(path):
-            return matching(path, task, self._directory)
-        return [path] if (self._directory / path).exists() else []
+            return matching(path, task, self.directory)
+        return [path] if (self.directory / path).exists() else []
 
 
 def check_sources(workflow: Workflow, directory: Path) -> None:

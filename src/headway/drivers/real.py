@@ -8,7 +8,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Literal
@@ -74,6 +74,7 @@ class Driver(Struct, eq=False, dict=True):
     def __post_init__(self) -> None:
         self._connections = NodeConnections()
         self._releasing: list[asyncio.Task[Exception | None]] = []  # jobs that are being given back
+        self._batch: list[Event | Decision] = []  # applied, and not durable yet
         self._interrupts = 0
         self._inbox: Inbox
         self._background: Background
@@ -180,30 +181,23 @@ class Driver(Struct, eq=False, dict=True):
     # --- a step: events, decisions, durability, acts, in this order ---
 
     async def _step(self, messages: Sequence[Message]) -> None:
-        batch: list[Event | Decision] = []
         for message in messages:
-            async for event in self._events_of(message):
-                self.engine.apply(event)
-                batch.append(event)
+            await self._receive(message)
         while decisions := self.engine.decide(time.time()):
             if any(isinstance(decision, records.Finish) for decision in decisions):
                 await self._wait_for_releases()
-            acts: list[Decision] = []
             for decision in decisions:
                 self.engine.apply(decision)
                 if isinstance(decision, records.Finish) and self.cluster.calls:
-                    batch.append(records.CallsCounted(decision.at, self.cluster.calls))
-                batch.append(decision)
+                    self._batch.append(records.CallsCounted(decision.at, self.cluster.calls))
+                self._batch.append(decision)
                 if isinstance(decision, records.ReadInputs):
-                    batch.extend(self._read_inputs(decision.task))
-                else:
-                    acts.append(decision)
-            self._make_durable(batch)
-            batch = []
-            for act in acts:
-                await self._act(act)
+                    self._read_inputs(decision.task)
+            self._make_durable()
+            for decision in decisions:
+                await self._act(decision)
             await asyncio.sleep(0)
-        self._make_durable(batch)
+        self._make_durable()
 
     async def _wait_for_releases(self) -> None:
         """A finished run is never resumed: nothing of it may be left in the queue."""
@@ -211,7 +205,8 @@ class Driver(Struct, eq=False, dict=True):
             if error is not None:
                 raise error
 
-    def _make_durable(self, batch: Sequence[Event | Decision]) -> None:
+    def _make_durable(self) -> None:
+        batch, self._batch = self._batch, []
         if batch:
             self.journal.append(batch)
             crash_point("journalled")
@@ -222,68 +217,87 @@ class Driver(Struct, eq=False, dict=True):
             for observer in self.observers:
                 observer(batch)
 
-    def _read_inputs(self, task_id: str) -> list[Event]:
+    def _read_inputs(self, task_id: str) -> None:
         """Look at a task's files. This is no act: what was seen before a crash is simply looked at again."""
         task = self.engine.tasks[task_id].task
         if self.inputs.is_quick(task):
-            seen = self.inputs.read(task, time.time())
-            self.engine.apply(seen)
-            return [seen]
-        self._background.in_thread(lambda: [self.inputs.read(task, time.time())])
-        return []
+            self._note(self.inputs.read(task, time.time()))
+        else:
+            self._background.in_thread(lambda: [self.inputs.read(task, time.time())])
 
     # --- from messages to events ---
 
-    async def _events_of(self, message: Message) -> AsyncIterator[Event]:
-        """Say what a message means for the run; each event is applied before the next one is asked for."""
+    async def _receive(self, message: Message) -> None:
+        """Note the events that a message means for the run."""
         match message:
             case Connected():
-                for event in self._connected(message):
-                    yield event
+                self._connected(message)
             case Disconnected():
                 self._connections.drop(message.node, message.connection)
             case AttemptEnded():
-                if (ended := self._reported_end(message)) is not None:
-                    yield ended
+                self._reported_end(message)
             case NodeGone():
-                expired = self._is_time_up(message.tag, message.at)
-                async for event in self._lost(message.node, message.message, expired=expired):
-                    yield event
+                await self._lost(message.node, message.message, expired=self._is_time_up(message.tag, message.at))
             case JobGone():
-                async for event in self._job_gone(message):
-                    yield event
+                await self._job_gone(message)
             case _:
-                if (examined := self._examined(message)) is not None:
-                    yield examined
+                self._note(message)
 
-    def _connected(self, message: Connected) -> list[Event]:
+    def _note(self, event: Event) -> None:
+        """Apply an event, if it is news, and keep it for the journal.
+
+        An attempt ends once: a second or late report does not count. A success whose inputs were changed while it ran
+        counts for this run, but no later run may rely on it.
+        """
+        match event:
+            case records.TaskEnded():
+                outcome = event.outcome
+                if not self.engine.is_running(outcome.task, outcome.attempt):
+                    return
+                crash_point("ended")
+                task = self.engine.tasks[outcome.task].task
+                if outcome.ending is Ending.SUCCESS and not self.inputs.are_as_read(task):
+                    event = structs.replace(event, inputs_moved=True)
+            case records.TaskWithdrawn():
+                state = self.engine.tasks.get(event.task)  # None if a parent's failure kept it from being added
+                if state is None or state.phase > Phase.RUNNING:
+                    return
+            case records.TasksAdded():
+                self._connections.announce([path for task in event.tasks for path in task.outputs])
+            case records.UserCancel():
+                _log.info("the user wants the run to stop: %s", event.mode)
+                if event.mode == "now":
+                    self._background.start(self._force_stop())
+        self.engine.apply(event)
+        self._batch.append(event)
+
+    def _connected(self, message: Connected) -> None:
         """Greet a node's supervisor, which knows nothing of an earlier connection."""
         tag, node, now = message.tag, message.node, time.time()
         job = self.engine.jobs[tag]
         if job.released:  # it was given back while its node was about to answer
             message.connection.close()
-            return []
+            return
         self._connections.add(tag, node, message.connection, list(self.engine.workflow.producer))
         known = self.engine.nodes.get(node)
         if known is not None:
             for task_id in sorted(known.running):  # a start message may have been journalled and never sent
                 self._start(task_id)
-            return []
+            return
         _log.info("node %s of job %s is up", node, tag)
-        capacity = job.request.per_node.replace(nodes=1, walltime_s=None)
-        # A job counts as running from its first node on: one without nodes would look like one without work.
-        started = [records.JobState(now, tag, JobPhase.RUNNING, since=message.job_started_at)]
-        is_new = job.phase is not JobPhase.RUNNING
-        return [*(started if is_new else []), records.NodeUp(now, node, tag, capacity)]
+        if job.phase is not JobPhase.RUNNING:
+            # A job counts as running from its first node on: one without nodes would look like one without work.
+            self._note(records.JobState(now, tag, JobPhase.RUNNING, since=message.job_started_at))
+        self._note(records.NodeUp(now, node, tag, job.request.per_node.replace(nodes=1, walltime_s=None)))
 
-    def _reported_end(self, message: AttemptEnded) -> Event | None:
+    def _reported_end(self, message: AttemptEnded) -> None:
         outcome = message.outcome
         running = self.engine.tasks[outcome.task].running
         by_us = running is not None and running.being_killed
         if outcome.ending is Ending.CANCELLED and not by_us and self._is_time_up(message.tag, message.at):
-            return None  # stopped since its job's time was up: `NodeLost` will say so, and nothing is acknowledged
+            return  # stopped since its job's time was up: `NodeLost` will say so, and nothing is acknowledged
         self._connections.reported(message.connection, outcome.task, outcome.attempt)
-        return self._examined(records.TaskEnded(message.at, outcome))
+        self._note(records.TaskEnded(message.at, outcome))
 
     def _is_time_up(self, tag: str, at: float) -> bool:
         """Whether a job has used its walltime, whatever else is said of its end."""
@@ -293,7 +307,7 @@ class Driver(Struct, eq=False, dict=True):
             return False
         return at >= job.started_at + walltime_s - _STARTED_BEFORE_S
 
-    async def _lost(self, node: str, message: str, *, expired: bool) -> AsyncIterator[Event]:
+    async def _lost(self, node: str, message: str, *, expired: bool) -> None:
         """A node is gone: results that its tasks left count, the other tasks will run again."""
         _log.info("node %s is lost: %s", node, message)
         self._connections.drop(node)
@@ -302,45 +316,17 @@ class Driver(Struct, eq=False, dict=True):
         now = time.time()
         for event in await asyncio.to_thread(settle, running, self.folder, now):
             # An attempt that was stopped because the time was up needs more time; the node's loss tells the engine.
-            cut_off = expired and event.outcome.ending is Ending.CANCELLED
-            if not cut_off and (examined := self._examined(event)) is not None:
-                yield examined
-        yield records.NodeLost(now, node, message, expired=expired)
+            if not (expired and event.outcome.ending is Ending.CANCELLED):
+                self._note(event)
+        self._note(records.NodeLost(now, node, message, expired=expired))
 
-    async def _job_gone(self, message: JobGone) -> AsyncIterator[Event]:
+    async def _job_gone(self, message: JobGone) -> None:
         news = message.news
         _log.info("job %s has ended (%s)%s", message.tag, news.ending, f": {news.message}" if news.message else "")
         expired = news.ending is Ending.TIME or self._is_time_up(message.tag, message.at)
         for node in message.nodes:
-            async for event in self._lost(node, news.message or "its supervisor is gone", expired=expired):
-                yield event
-        yield records.JobState(time.time(), message.tag, JobPhase.ENDED, news.message, news.ended_at)
-
-    def _examined(self, event: Event) -> Event | None:
-        """Return the event as the journal should have it; None if it is no news.
-
-        An attempt ends once: a second or late report does not count. A success whose inputs were changed while it ran
-        counts for this run, but no later run may rely on it.
-        """
-        match event:
-            case records.TaskEnded():
-                outcome = event.outcome
-                if not self.engine.is_running(outcome.task, outcome.attempt):
-                    return None
-                crash_point("ended")
-                task = self.engine.tasks[outcome.task].task
-                moved = outcome.ending is Ending.SUCCESS and not self.inputs.are_as_read(task)
-                return structs.replace(event, inputs_moved=True) if moved else event
-            case records.TaskWithdrawn():
-                state = self.engine.tasks.get(event.task)  # None if a parent's failure kept it from being added
-                return event if state is not None and state.phase <= Phase.RUNNING else None
-            case records.TasksAdded():
-                self._connections.announce([path for task in event.tasks for path in task.outputs])
-            case records.UserCancel():
-                _log.info("the user wants the run to stop: %s", event.mode)
-                if event.mode == "now":
-                    self._background.start(self._force_stop())
-        return event
+            await self._lost(node, news.message or "its supervisor is gone", expired=expired)
+        self._note(records.JobState(time.time(), message.tag, JobPhase.ENDED, news.message, news.ended_at))
 
     # --- acts ---
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from headway.engine.allocations import Allocations
 from headway.engine.board import Board
-from headway.engine.placer import Placement, Placer, Unplaceable
+from headway.engine.placer import Placement, Unplaceable, place, place_bound
 from headway.engine.state import NodeState
 from headway.model import records
 from headway.model.records import Decision, Figure, Why
@@ -29,7 +29,7 @@ LONGEST_SHARE = 0.8
 
 
 class Launching(Struct, eq=False):
-    """Combines the allocator (how much), the order (which first), the planner (how long) and the placer (where).
+    """Combines the allocator (how much), the order (which first), the planner (how long) and the nodes' room (where).
 
     It changes nothing: its decisions take effect when they are applied.
     """
@@ -41,7 +41,6 @@ class Launching(Struct, eq=False):
     allocator: Allocator
     order: Order
     planner: Planner
-    placer: Placer
 
     @property
     def _limits(self) -> Resources:
@@ -58,11 +57,11 @@ class Launching(Struct, eq=False):
                 bound.setdefault(node.tag, []).append(node)
         placed: list[Placement | Unplaceable] = []
         for nodes in bound.values():
-            placed += self.placer.place_bound(nodes, self.board.wanting, self.allocate)
+            placed += place_bound(nodes, self.board.wanting, self.allocate)
         if free and not placed:  # tasks that were just placed are still in the queue; the rest is decided after them
             with self.board.placeable.walk() as ready:
                 ends_by = partial(self._ends_by, now)
-                placed += self.placer.place(ready, self.allocate, free, overtaken, ends_by)
+                placed += place(ready, self.allocate, free, overtaken, ends_by)
         return [
             records.GiveUp(now, placement.task, does_not_fit(placement.verdict))
             if isinstance(placement, Unplaceable)

@@ -13,7 +13,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import cloudpickle
 from msgspec import Struct
@@ -63,11 +63,10 @@ class CallSpec(Struct, frozen=True):
         )
 
 
-class CallFolder:
+class CallFolder(NamedTuple):
     """The folder with the calls of an executor."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: Path
 
     def value(self, key: str) -> Path:
         """Return the file that holds what the call returned."""
