@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.api import follow
-from headway.journal import tail as tail_module
-from headway.journal.sqlite import SqliteJournal
-from headway.journal.tail import JournalTail
+from headway.journal import sqlite as tail_module
+from headway.journal.sqlite import JournalTail, SqliteJournal
 from headway.model.records import Decision, Event, Tick
 from tests.cli.bench import SMALL, Bench, interrupt
 

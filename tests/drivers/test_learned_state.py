@@ -63,7 +63,7 @@ def test_the_second_run_goes_on_where_the_first_one_ended(tmp_path: Path, own_hi
     journal = SqliteJournal(Project(tmp_path).run("2").journal, read_only=True)
     again = rebuild(journal)  # a resumed run would know the same
     journal.close()
-    assert again._allocator.state()["outcomes"] == kept(own_history, sizer)["learned"]["outcomes"]
+    assert again.allocator.state()["outcomes"] == kept(own_history, sizer)["learned"]["outcomes"]
 
 
 def test_a_fresh_run_does_not_know_but_teaches(tmp_path: Path, own_history: Path) -> None:

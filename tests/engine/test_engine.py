@@ -315,7 +315,7 @@ def test_any_run_ends_replays_to_the_same_state_and_succeeds_once_each(data: st.
     for record in run.log:
         twin.apply(records.decode(records.encode(record)))
     assert {t: s.phase for t, s in twin.tasks.items()} == {t: s.phase for t, s in run.engine.tasks.items()}
-    assert twin._allocator.state() == run.engine._allocator.state()
+    assert twin.allocator.state() == run.engine.allocator.state()
     assert twin.decide(run.now) == run.engine.decide(run.now)
 
 
@@ -389,7 +389,7 @@ def test_a_waiting_task_lends_its_resources_and_takes_them_back() -> None:
     assert len(run.held) == 2  # no room until both have ended
     run.end(run.held[1], Ending.SUCCESS)
     run.end(outer, Ending.SUCCESS)
-    assert node.free == node.capacity
+    assert node.free == run.machine
     assert run.to_the_end() == "succeeded"
 
 
@@ -401,7 +401,7 @@ def test_a_task_that_ends_while_it_waits_gives_nothing_back_twice() -> None:
     run.record(records.TaskWaits(2.0, "a", 1, waits=False))  # late news
     run.end(run.held[0], Ending.SUCCESS)
     node = run.engine.nodes["here"]
-    assert node.free == node.capacity
+    assert node.free == run.machine
 
 
 def test_a_resumed_growing_run_comes_to_its_end() -> None:
@@ -431,4 +431,4 @@ def test_a_task_that_waited_when_its_manager_died_has_its_resources_back() -> No
     run.record(records.Resumed(2.0, "0"))
     assert node.free == before
     run.end(run.held[0], Ending.SUCCESS)
-    assert node.free == node.capacity
+    assert node.free == run.machine

@@ -29,7 +29,7 @@ RUNS = [*((plan, None) for plan in PLANS), ("headway", 4)]
 SOURCES = Path(headway.__file__).parent
 SHOWN_BY = ("report", "cli", "api", "testing")  # rooms that may read an explanation, to show or to check it
 JOURNALS = Path(__file__).parent / "journals"
-DECISIONS = typing.get_args(Decision)
+DECISIONS = tuple(Decision.__subclasses__())
 NO_REASON = Why("", "")
 
 
@@ -85,7 +85,7 @@ def test_a_simulated_run_without_explanations_decides_the_same(plan: str, most_j
 
 
 def learned_waits(run: SimulatedRun) -> object:
-    model = getattr(run.engine._planner, "_model", None)
+    model = getattr(run.engine.planner, "_model", None)
     return model and model.state()
 
 

@@ -38,15 +38,14 @@ def test_asking_for_a_run_that_is_not_there(tmp_path: Path) -> None:
 
 def test_one_manager_at_a_time(tmp_path: Path) -> None:
     project = Project(tmp_path)
-    project.lock("7")
     code = (
         "import sys; from pathlib import Path; from headway.journal.folder import Project;"
-        "project = Project(Path(sys.argv[1])); print(project.manager()); project.lock('2')"
+        "project = Project(Path(sys.argv[1])); print(project.manager()); held = project.locked('2'); held.__enter__()"
     )
-    other = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
+    with project.locked("7"):
+        other = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
     assert "BusyError" in other.stderr and "another Headway is at work here (process" in other.stderr
     assert other.stdout.strip() == str(Manager(os.getpid(), socket.gethostname(), "7"))
-    project.unlock()
     other = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
     assert other.returncode == 0 and other.stdout.strip() == "None"
 
@@ -54,17 +53,17 @@ def test_one_manager_at_a_time(tmp_path: Path) -> None:
 def test_the_lock_of_a_dead_manager_does_not_count(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path; from headway.journal.folder import Project;"
-        "Project(Path(sys.argv[1])).lock(); os.kill(os.getpid(), signal.SIGKILL)"
+        "held = Project(Path(sys.argv[1])).locked(); held.__enter__(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     dead = subprocess.run([sys.executable, "-c", code, tmp_path], check=False)
     assert dead.returncode == -9
-    Project(tmp_path).lock()
+    with Project(tmp_path).locked():
+        pass
 
 
 def test_two_locks_in_one_process_exclude_each_other(tmp_path: Path) -> None:
-    Project(tmp_path).lock()
-    with pytest.raises(BusyError):
-        Project(tmp_path).lock()
+    with Project(tmp_path).locked(), pytest.raises(BusyError), Project(tmp_path).locked():
+        pass
 
 
 @given(st.lists(st.text(min_size=1, max_size=400), min_size=2, max_size=2, unique=True))

@@ -17,7 +17,7 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 
-KINDS = typing.get_args(records.Event) + typing.get_args(records.Decision)
+KINDS = records.KINDS
 PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     str: st.text(max_size=5),
     int: st.integers(-(2**63), 2**63 - 1),

@@ -10,7 +10,7 @@ from pathlib import Path
 from headway.api.finding import find_run, manager_of
 from headway.api.run_result import RunResult, ended
 from headway.journal.folder import RunFolder
-from headway.journal.tail import JournalTail
+from headway.journal.sqlite import JournalTail
 from headway.model.errors import SiteError
 from headway.report.run.ending import elsewhere
 from headway.report.run.progress import Progress

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from headway.engine.engine import Engine
-from headway.engine.placer import Placer
 from headway.model.errors import InputError
 from headway.model.records import RunStarted
 from headway.ordering import ORDERS
@@ -69,7 +68,7 @@ def assemble(settings: RunStarted, planner: Planner | None = None) -> Engine:
     run_times = RunTimes() if settings.plan else None
     if planner is None:
         planner = known("plan", settings.plan, plans())(run_times) if run_times else OneAllocation()
-    return Engine(settings, allocator, order(), planner, Placer(), run_times)
+    return Engine(settings, allocator, order(), planner, run_times)
 
 
 def known(what: str, name: str, table: dict[str, Policy]) -> Policy:

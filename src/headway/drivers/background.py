@@ -1,11 +1,10 @@
-"""Work that goes on beside the driver: asyncio tasks in one task group, and threads for slow calls."""
+"""Work that goes on beside the driver: asyncio tasks, and threads for slow calls."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
-from types import TracebackType
 from typing import Any
 
 from headway.drivers.inbox import Failed, Inbox, Message
@@ -22,24 +21,20 @@ class Background:
 
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
-        self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[Exception | None]] = set()
         self._threads = threading.Semaphore(_MOST_THREADS)
 
     async def __aenter__(self) -> Background:
-        await self._group.__aenter__()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         for task in self._tasks:
             task.cancel()
-        await self._group.__aexit__(None, None, None)  # told of the error, the group would wrap it in another
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def start(self, work: Coroutine[Any, Any, None], *, report: bool = True) -> asyncio.Task[Exception | None]:
         """Run a coroutine as a task, whose result is its error, if any; `report` also puts that into the inbox."""
-        task = self._group.create_task(self._guarded(work, report=report))
+        task = asyncio.create_task(self._guarded(work, report=report))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task

@@ -21,19 +21,14 @@ class Feed:
         self.attached = threading.Event()
         self._lock = threading.Lock()
         self._held_back: list[Event] = []
-        self._sink: Callable[[Event], object] | None = None
-        self._over = False
+        self._sink: Callable[[Event], object] | None = self._held_back.append  # None: the run is over
 
     def tell(self, event: Event) -> bool:
         """Pass an event to the run; return False if the run is over."""
         with self._lock:
-            if self._over:
-                return False
-            if self._sink is None:
-                self._held_back.append(event)
-            else:
+            if self._sink is not None:
                 self._sink(event)
-            return True
+            return self._sink is not None
 
     def attach(self, sink: Callable[[Event], object]) -> None:
         """Pass events to `sink` from now on, first those that were kept."""
@@ -47,4 +42,4 @@ class Feed:
     def detach(self) -> None:
         """Drop events from now on: the run is over."""
         with self._lock:
-            self._over = True
+            self._sink = None

@@ -10,8 +10,8 @@ from headway.history.base import KeptWait
 from headway.history.sql import History
 from headway.model.job import JobPhase
 from headway.model.observation import Observation
+from headway.model.outcome import Outcome
 from headway.model.records import Decision, Event, HistoryKey, JobState, Launch, SeenWait, Submit, TaskEnded
-from headway.model.resources import Resources
 from headway.model.task import Task
 
 
@@ -24,6 +24,7 @@ class Recorder(ABC):
     def __init__(self, key: HistoryKey) -> None:
         self.key = key
         self.pending: list[Any] = []
+        self._launches: dict[str, Launch] = {}  # of the attempts that are running, by task
 
     @abstractmethod
     def note(self, record: Event | Decision) -> None:
@@ -37,6 +38,17 @@ class Recorder(ABC):
         """Forget the pending items, which are in the history now."""
         self.pending.clear()
 
+    def ended(self, record: Event | Decision) -> tuple[Launch, Outcome] | None:
+        """Follow the attempts; return the one that this record ends, unless it was given up as lost before."""
+        if isinstance(record, Launch):
+            self._launches[record.task] = record
+        if not isinstance(record, TaskEnded):
+            return None
+        launch = self._launches.get(record.outcome.task)
+        if launch is None or launch.attempt != record.outcome.attempt:
+            return None
+        return self._launches.pop(launch.task), record.outcome
+
 
 class AttemptRecorder(Recorder):
     """Records the attempts that ended through the task itself, not through a lost node or a cancelled run."""
@@ -46,20 +58,12 @@ class AttemptRecorder(Recorder):
         super().__init__(key)
         self._run = run
         self._task = task
-        self._running: dict[str, tuple[int, Resources]] = {}  # attempt, and what it was given
 
     def note(self, record: Event | Decision) -> None:
-        if isinstance(record, Launch):
-            self._running[record.task] = (record.attempt, record.resources)
-        elif isinstance(record, TaskEnded):
-            outcome = record.outcome
-            attempt, given = self._running.get(outcome.task, (0, Resources()))
-            if attempt != outcome.attempt:
-                return  # a late report of an attempt that was given up as lost
-            del self._running[outcome.task]
-            if outcome.ending.blameless:
-                return
-            task = self._task(outcome.task)
+        ended = self.ended(record)
+        if ended is not None and not ended[1].ending.blameless:
+            launch, outcome = ended
+            task = self._task(launch.task)
             self.pending.append(
                 Observation(
                     task.category,
@@ -69,7 +73,7 @@ class AttemptRecorder(Recorder):
                     outcome.ending,
                     outcome.started_at,
                     outcome.ended_at,
-                    given,
+                    launch.resources,
                     outcome.usage,
                     task.input_bytes,
                     task.hints,
@@ -97,19 +101,12 @@ class WaitRecorder(Recorder):
         if isinstance(record, Submit) and record.after is None:
             self._submitted[record.tag] = record
         elif isinstance(record, JobState) and record.phase is JobPhase.RUNNING:
-            submitted = self._submitted.pop(record.tag, None)
-            if submitted is not None:
-                started_at = record.at if record.since is None else record.since
-                self.pending.append(self._wait(submitted, started_at))
-
-    def _wait(self, submitted: Submit, started_at: float) -> KeptWait:
-        wait = SeenWait(
-            nodes=submitted.request.per_node.nodes,
-            asked_s=submitted.request.per_node.walltime_s or 0.0,
-            estimate_s=submitted.wait_estimate_s,
-            waited_s=max(0.0, started_at - submitted.at),
-        )
-        return KeptWait(self._run, submitted.tag, "", submitted.at, wait)
+            job = self._submitted.pop(record.tag, None)
+            if job is not None:
+                waited_s = max(0.0, (record.at if record.since is None else record.since) - job.at)
+                size = job.request.per_node
+                wait = SeenWait(size.nodes, size.walltime_s or 0.0, job.wait_estimate_s, waited_s)
+                self.pending.append(KeptWait(self._run, job.tag, "", job.at, wait))
 
     def write(self, history: History) -> None:
         history.add_waits(self.key.site, self.pending)

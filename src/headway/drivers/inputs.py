@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from headway.drivers.digests import Digests
 from headway.model.errors import InputError
@@ -18,12 +20,11 @@ from headway.workers.sandbox import matching, stamp, stamps
 QUICK_BYTES = 4_000_000
 
 
-class InputReader:
+class InputReader(NamedTuple):
     """Answers `ReadInputs` decisions."""
 
-    def __init__(self, directory: Path, digests: Digests) -> None:
-        self._directory = directory
-        self._digests = digests
+    directory: Path
+    digests: Digests
 
     def read(self, task: Task, at: float) -> InputsRead:
         """Read what a run has to know of a task's files before the task starts."""
@@ -38,13 +39,13 @@ class InputReader:
             for name in found:
                 try:
                     name.encode()  # the journal stores it as text
-                    seen[name] = stamp(self._directory / name)  # first, so that a change while it is read is noticed
-                    digests[name], size_bytes = self._digests.of(self._directory / name)
+                    seen[name] = stamp(self.directory / name)  # first, so that a change while it is read is noticed
+                    digests[name], size_bytes = self.digests.of(self.directory / name)
                 except (OSError, UnicodeEncodeError):
                     missing.append(ascii(name) if not name.isprintable() else name)
                 else:
                     total_bytes += size_bytes
-        made = stamps(self._directory, task)
+        made = stamps(self.directory, task)
         not_made = [path for path in task.outputs if path not in made]
         return InputsRead(at, task.id, total_bytes, digests, missing, not_made, made, seen)
 
@@ -54,20 +55,20 @@ class InputReader:
         for path in task.inputs:
             for name in self._resolve(path, task):
                 with contextlib.suppress(OSError):  # `read` reports it
-                    total_bytes += self._digests.unread_bytes(self._directory / name)
+                    total_bytes += self.digests.unread_bytes(self.directory / name)
         return total_bytes <= QUICK_BYTES
 
-    def are_as_read(self, read: InputsRead) -> bool:
+    def are_as_read(self, read: Mapping[str, Stamp]) -> bool:
         """Whether the inputs still look as they did when they were read, be it before the run was interrupted."""
         try:
-            return all(stamp(self._directory / name) == before for name, before in read.inputs.items())
+            return all(stamp(self.directory / name) == before for name, before in read.items())
         except OSError:
             return False
 
     def _resolve(self, path: str, task: Task) -> list[str]:
         if is_pattern(path):
-            return matching(path, task, self._directory)
-        return [path] if (self._directory / path).exists() else []
+            return matching(path, task, self.directory)
+        return [path] if (self.directory / path).exists() else []
 
 
 def check_sources(workflow: Workflow, directory: Path) -> None:

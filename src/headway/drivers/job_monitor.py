@@ -8,6 +8,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
 from headway.clusters.base import Cluster, JobNews
 from headway.drivers.background import Background
 from headway.drivers.inbox import AttemptEnded, Connected, Disconnected, Failed, Inbox, JobGone, NodeGone
@@ -32,7 +34,7 @@ _SOON_S = 0.05  # between polls of a job that does not queue: it starts at once
 _NOT_THE_SUPERVISORS = (Ending.TIME, Ending.NODE_LOST, Ending.PREEMPTED, Ending.CANCELLED)
 
 
-class JobMonitor:
+class JobMonitor(Struct, eq=False, dict=True):
     """Polls jobs, connects to their nodes, and puts what it finds out into the driver's inbox.
 
     One asyncio task follows each job from its submission to its end, and one per node connects to the node's
@@ -40,30 +42,22 @@ class JobMonitor:
     monitor does not know the engine: the driver decides what a message means for the run.
     """
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        connector: Connections,
-        jobs: Path,
-        inbox: Inbox,
-        background: Background,
-        nodes_up: Mapping[str, str],
-    ) -> None:
-        """`jobs` is the folder of the jobs' folders, `nodes_up` the job of each node that the run already uses."""
-        self._cluster = cluster
-        self._connector = connector
-        self._jobs = jobs
-        self._inbox = inbox
-        self._background = background
-        self._up = dict(nodes_up)  # nodes that have answered and are not lost: the tags of their jobs
+    cluster: Cluster
+    connector: Connections
+    jobs: Path  # the folder of the jobs' folders
+    inbox: Inbox
+    background: Background
+    nodes_up: Mapping[str, str]  # the nodes that the run already uses, and the tags of their jobs
+
+    def __post_init__(self) -> None:
+        self._up = dict(self.nodes_up)  # nodes that have answered and are not lost: the tags of their jobs
         self._started_at: dict[str, float | None] = {}  # by job, as the cluster last said
         self._released: set[str] = set()
         self._stillborn = 0  # jobs in a row that ended before any of their nodes answered
-        self._answer_within_s = _ANSWER_QUEUED_WITHIN_S if cluster.queues else _ANSWER_WITHIN_S
 
     def follow(self, tag: str) -> None:
         """Follow a job from now on."""
-        self._background.start(self._follow(tag))
+        self.background.start(self._follow(tag))
 
     def release(self, tag: str) -> None:
         """Stop following a job that is given back."""
@@ -74,12 +68,12 @@ class JobMonitor:
         deadline = time.monotonic() + _CANCEL_WITHIN_S
         while True:
             try:
-                await asyncio.to_thread(self._cluster.cancel, [tag])
+                await asyncio.to_thread(self.cluster.cancel, [tag])
             except SiteError as error:
-                if not self._cluster.queues or time.monotonic() > deadline:
+                if not self.cluster.queues or time.monotonic() > deadline:
                     raise
                 _log.info("job %s cannot be cancelled yet, trying again: %s", tag, error)
-                await asyncio.sleep(self._cluster.look_every_s)
+                await asyncio.sleep(self.cluster.look_every_s)
             else:
                 return
 
@@ -90,7 +84,7 @@ class JobMonitor:
         before: JobPhase | None = None
         ended: JobNews | None = None
         while ended is None and tag not in self._released:
-            news = (await asyncio.to_thread(self._cluster.news, [tag]))[tag]
+            news = (await asyncio.to_thread(self.cluster.news, [tag]))[tag]
             if news.phase is not before:
                 _log.info("job %s (id %s) is %s", tag, news.job_id, news.phase)
             before = news.phase
@@ -99,7 +93,7 @@ class JobMonitor:
                 continue
             if news.phase is JobPhase.RUNNING:
                 await self._look_at_nodes(tag, news, attending)
-            await asyncio.sleep(self._cluster.look_every_s if attending or self._cluster.queues else _SOON_S)
+            await asyncio.sleep(self.cluster.look_every_s if attending or self.cluster.queues else _SOON_S)
         for task in attending.values():
             task.cancel()
         if ended is not None:
@@ -111,25 +105,25 @@ class JobMonitor:
         self._started_at[tag] = news.started_at
         for node in news.nodes:
             if node not in attending:
-                attending[node] = self._background.start(self._attend(tag, node))
+                attending[node] = self.background.start(self._attend(tag, node))
         for node, task in attending.items():
             if message := await self._loss_of(tag, node, news):
                 task.cancel()
-                key = self._connector.key(tag, node)
+                key = self.connector.key(tag, node)
                 if self._up.pop(key, None) is not None:
-                    self._inbox.put(NodeGone(time.time(), tag, key, message))
+                    self.inbox.put(NodeGone(time.time(), tag, key, message))
 
     async def _loss_of(self, tag: str, node: str, news: JobNews) -> str:
         """Say why a node of a running job is lost; nothing if it is not."""
         if news.nodes and node not in news.nodes:
             return "the batch system has given it up"
-        over = node_folder(self._jobs / tag, node) / OVER
+        over = node_folder(self.jobs / tag, node) / OVER
         return "its supervisor is gone" if await asyncio.to_thread(over.exists) else ""
 
     async def _ended(self, tag: str, news: JobNews) -> None:
         await self.cancel(tag)
         answered = tuple(node for node, job in self._up.items() if job == tag)
-        if not answered and self._cluster.queues:
+        if not answered and self.cluster.queues:
             news = await self._with_reason(tag, news)
         if not answered and news.ending not in _NOT_THE_SUPERVISORS and tag not in self._released:
             self._stillborn += 1
@@ -138,51 +132,53 @@ class JobMonitor:
                 return
         for node in answered:
             del self._up[node]
-        self._inbox.put(JobGone(time.time(), tag, answered, news))
+        self.inbox.put(JobGone(time.time(), tag, answered, news))
 
     async def _with_reason(self, tag: str, news: JobNews) -> JobNews:
         """Wait a while for the batch system to say why a job ended."""
         deadline = time.monotonic() + _REASON_WITHIN_S
         while news.ending is None and time.monotonic() < deadline:
-            await asyncio.sleep(self._cluster.look_every_s)
-            news = (await asyncio.to_thread(self._cluster.news, [tag]))[tag]
+            await asyncio.sleep(self.cluster.look_every_s)
+            news = (await asyncio.to_thread(self.cluster.news, [tag]))[tag]
         return news
 
     def _fail(self, tag: str, what: str) -> None:
-        where = str(_newest_log(self._jobs / tag))
+        where = str(_newest_log(self.jobs / tag))
         todo = "see there what is wrong, then `headway resume`"
-        self._inbox.put(Failed(SiteError(f"the node supervisor {what}", where=where, todo=todo)))
+        self.inbox.put(Failed(SiteError(f"the node supervisor {what}", where=where, todo=todo)))
 
     # --- nodes ---
 
     async def _attend(self, tag: str, node: str) -> None:
         """Connect to a node's supervisor, and again when the connection is lost; `_follow` cancels this."""
-        key = self._connector.key(tag, node)
-        timeout_s = _CONNECT_QUEUED_S if self._cluster.queues else _CONNECT_S
-        deadline = time.monotonic() + self._answer_within_s
+        key = self.connector.key(tag, node)
+        timeout_s, within_s = _CONNECT_S, _ANSWER_WITHIN_S
+        if self.cluster.queues:
+            timeout_s, within_s = _CONNECT_QUEUED_S, _ANSWER_QUEUED_WITHIN_S
+        deadline = time.monotonic() + within_s
         while tag not in self._released:
-            connection = await self._connector.connect(tag, node, timeout_s)
+            connection = await self.connector.connect(tag, node, timeout_s)
             if connection is None:
                 if key not in self._up and time.monotonic() > deadline:
-                    self._fail(tag, f"did not answer within {self._answer_within_s:g} s")
+                    self._fail(tag, f"did not answer within {within_s:g} s")
                     return
                 continue
             self._stillborn = 0
             self._up[key] = tag
-            self._inbox.put(Connected(tag, key, connection, self._started_at.get(tag)))
+            self.inbox.put(Connected(tag, key, connection, self._started_at.get(tag)))
             try:
                 await self._listen(tag, connection)
             finally:
                 connection.close()
-                self._inbox.put(Disconnected(key, connection))
+                self.inbox.put(Disconnected(key, connection))
 
     async def _listen(self, tag: str, connection: Connection) -> None:
         while (message := await connection.receive()) is not None:
             if isinstance(message, protocol.Trouble):
                 todo = "nothing is lost: make room or mend it, then `headway resume`"
-                self._inbox.put(Failed(SiteError(message.what, where=message.where, todo=todo)))
+                self.inbox.put(Failed(SiteError(message.what, where=message.where, todo=todo)))
             elif isinstance(message, protocol.Ended):
-                self._inbox.put(AttemptEnded(time.time(), tag, message.outcome, connection))
+                self.inbox.put(AttemptEnded(time.time(), tag, message.outcome, connection))
 
 
 def _newest_log(folder: Path) -> Path:

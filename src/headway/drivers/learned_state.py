@@ -9,7 +9,7 @@ from headway.drivers.assemble import allocator_of, allocators
 from headway.drivers.history_recorders import Recorder
 from headway.history.sql import History
 from headway.model.outcome import Outcome
-from headway.model.records import Decision, Event, Figure, HistoryKey, Launch, RunStarted, TaskEnded
+from headway.model.records import Decision, Event, Figure, HistoryKey, RunStarted
 from headway.model.task import Task
 
 VERSION = 1
@@ -57,20 +57,14 @@ class StateRecorder(Recorder):
         self._settings = settings
         self._task = task
         self._chooses_for = allocators()[settings.sizer](settings.seed).chooses_for
-        self._running: dict[str, tuple[int, dict[str, Figure]]] = {}
         self._numbered_from = 0  # the run's outcomes before the first pending one
 
     def note(self, record: Event | Decision) -> None:
-        if isinstance(record, Launch):
-            self._running[record.task] = (record.attempt, record.ticket)
-        elif isinstance(record, TaskEnded):
-            attempt, ticket = self._running.get(record.outcome.task, (0, {}))
-            if attempt != record.outcome.attempt:
-                return  # a late report of an attempt that was given up as lost
-            del self._running[record.outcome.task]
-            task = self._task(record.outcome.task)
+        if (ended := self.ended(record)) is not None:
+            launch, outcome = ended
+            task = self._task(launch.task)
             if self._chooses_for(task):
-                self.pending.append((task, ticket, record.outcome))
+                self.pending.append((task, launch.ticket, outcome))
 
     def write(self, history: History) -> None:
         history.update_state(self.key.site, state_name(self._settings.sizer, self.key.workflow), self._taught)

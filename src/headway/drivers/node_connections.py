@@ -16,7 +16,7 @@ class NodeConnections:
 
     def __init__(self) -> None:
         self._by_node: dict[str, tuple[str, Connection]] = {}  # tag of the job, and connection
-        self._reported: list[tuple[Connection, tuple[str, int]]] = []  # ends of attempts that are not acknowledged yet
+        self._reported: dict[Connection, list[tuple[str, int]]] = {}  # ended attempts that are not acknowledged yet
 
     def add(self, tag: str, node: str, connection: Connection, produced: Sequence[str]) -> None:
         """Use a new connection; its supervisor is first told which paths the workflow's tasks produce."""
@@ -41,19 +41,16 @@ class NodeConnections:
 
     def reported(self, connection: Connection, task: str, attempt: int) -> None:
         """Remember to acknowledge the end of an attempt where it was reported, once it is durable."""
-        self._reported.append((connection, (task, attempt)))
+        self._reported.setdefault(connection, []).append((task, attempt))
 
     def acknowledge(self) -> None:
         """Let supervisors forget the ends that they reported: all of them are in the journal.
 
         A lost acknowledgement does no harm: the supervisor reports again when it is connected again.
         """
-        attempts: dict[Connection, list[tuple[str, int]]] = {}
-        for connection, attempt in self._reported:
-            attempts.setdefault(connection, []).append(attempt)
-        self._reported.clear()
-        for connection, ended in attempts.items():
+        for connection, ended in self._reported.items():
             connection.send(protocol.Noted(ended))
+        self._reported.clear()
 
     async def leave(self, tag: str) -> bool:
         """Tell the supervisors of a job to end, and hang up; False if none of them is connected."""

@@ -90,19 +90,16 @@ class RunHistory:
 
     def state(self, sizer: str) -> State | None:
         """Read what the agents of a sizer had learned in earlier runs; None if nothing, or the sizer has no agents."""
-
-        def kept(history: History, key: HistoryKey) -> State | None:
-            return learned_state(history.state(key.site, state_name(sizer, key.workflow)), sizer)
-
-        return self._read(kept, None) if has_agents(sizer) else None
+        if not has_agents(sizer):
+            return None
+        kept = self._read(lambda history, key: history.state(key.site, state_name(sizer, key.workflow)), None)
+        return learned_state(kept, sizer)
 
     def waits(self) -> list[SeenWait]:
         """Read how long jobs at this site have waited lately."""
-
-        def newest(history: History, key: HistoryKey) -> list[SeenWait]:
-            return [kept.wait for kept in history.newest_waits(key.site, MOST_WAITS)]
-
-        return self._read(newest, [])
+        nothing: list[KeptWait] = []
+        newest = self._read(lambda history, key: history.newest_waits(key.site, MOST_WAITS), nothing)
+        return [kept.wait for kept in newest]
 
     def first_records(
         self, categories: Collection[str] | None, sizer: str, plan: str, now: float
@@ -124,20 +121,17 @@ class RunHistory:
 
         A history that does not answer now is asked again next time.
         """
-        try:
-            kept = self._newest_waits()
-        except SiteError as error:
-            _log.info("other runs' waits cannot be read now: %s", error)
-            return []
-        new = [other for other in kept if other.run != self._run and (other.run, other.job) not in self._told]
-        self._told.update((other.run, other.job) for other in new)
-        return [WaitsRead(now, [other.wait for other in new])] if new else []
-
-    def _newest_waits(self) -> list[KeptWait]:
         with self._lock:
             if self._history is None or self._key is None or not self._run:
                 return []
-            return self._history.newest_waits(self._key.site, MOST_OTHERS_WAITS)
+            try:
+                kept = self._history.newest_waits(self._key.site, MOST_OTHERS_WAITS)
+            except SiteError as error:
+                _log.info("other runs' waits cannot be read now: %s", error)
+                return []
+        new = [other for other in kept if other.run != self._run and (other.run, other.job) not in self._told]
+        self._told.update((other.run, other.job) for other in new)
+        return [WaitsRead(now, [other.wait for other in new])] if new else []
 
     def _read(self, question: Callable[[History, HistoryKey], Answer], nothing: Answer) -> Answer:
         if self._history is None or self._key is None:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct, field
 
 from headway.model.records import RunStarted
 from headway.ordering import DEFAULT_ORDER
 from headway.sizing import DEFAULT_SIZER
 from headway.version import __version__
-
-if TYPE_CHECKING:
-    from headway.drivers.targets import Supervision
 
 LOCAL = "local"
 
@@ -54,12 +49,9 @@ class RunSettings(Struct, frozen=True, kw_only=True):
         amounts = {"cores": self.cores, "memory_bytes": self.memory_bytes, "disk_bytes": self.disk_bytes}
         return {name: value for name, value in amounts.items() if value is not None}
 
-    @property
-    def supervision(self) -> Supervision:
-        """What node supervisors are told."""
-        from headway.drivers.targets import Supervision
 
-        return Supervision(self.linger_s, self.grace_s, self.measure)
+# The settings that a resumed run has to find again.
+_KEPT = ("sizer", "order", "seed", "keep_going", "again", "stated", "fresh", "cluster", "plan", "batch")
 
 
 def run_started(
@@ -82,15 +74,6 @@ def run_started(
         directory=directory,
         source=source,
         version=__version__,
-        sizer=settings.sizer,
-        order=settings.order,
-        seed=settings.seed,
-        keep_going=settings.keep_going,
-        again=settings.again,
-        stated=settings.stated,
         growing=growing,
-        fresh=settings.fresh,
-        cluster=settings.cluster,
-        plan=settings.plan,
-        batch=settings.batch,
+        **{name: getattr(settings, name) for name in _KEPT},
     )

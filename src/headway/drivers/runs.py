@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
 from headway.drivers.assemble import assemble
 from headway.drivers.digests import Digests
@@ -25,7 +24,7 @@ from headway.drivers.real import Driver, Observer
 from headway.drivers.recovery import settle
 from headway.drivers.run_history import RECORDED, RunHistory, Warn, history_key, warn_program
 from headway.drivers.run_settings import RunSettings, run_started
-from headway.drivers.targets import Supervision, Target, target_of
+from headway.drivers.targets import Target, target_of
 from headway.engine.engine import Engine
 from headway.history.location import history_location
 from headway.journal.folder import Project, RunFolder
@@ -33,7 +32,7 @@ from headway.journal.results import known_results
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
 from headway.model.errors import BusyError, InputError, SiteError, WorkflowError
-from headway.model.records import Decision, Event, HistoryKey, Known
+from headway.model.records import Decision, Event, Known
 from headway.model.workflow import Workflow
 from headway.version import __version__
 
@@ -62,8 +61,7 @@ def start(
     history_location(options.history)  # raises an error before anything of the run exists
     project = Project(directory)
     check_sources(workflow, project.directory)
-    project.lock()
-    try:
+    with project.locked():
         earlier = _earlier_results(project, options, warn)
         folder = project.new_run()
         project.works_on(folder.run)
@@ -71,11 +69,8 @@ def start(
         if feed is not None:
             feed.folder = folder
         begun = prepare(workflow, folder, options, earlier, source=source, warn=warn, growing=feed is not None)
-        engine, target, history, first = begun
-        journal = SqliteJournal.create(folder.journal, first)
-        return folder, _drive(engine, journal, target, project, folder, options, history, observers, first, feed)
-    finally:
-        project.unlock()
+        journal = SqliteJournal.create(folder.journal, begun.first)
+        return folder, _drive(begun, journal, folder, options.grace_s, observers, feed)
 
 
 class Prepared(NamedTuple):
@@ -112,11 +107,13 @@ def prepare(
         source=source,
         growing=growing,
     )
-    target = target_of(started, folder, options.supervision)
-    limits = records.LimitsRead(started.at, target.cluster.limits(), target.cluster.most_jobs())
-    started = structs.replace(started, history=_history_of(workflow, options, target.cluster))
+    target = target_of(started, folder, options)
+    cluster = target.cluster
+    limits = records.LimitsRead(started.at, cluster.limits(), cluster.most_jobs())
+    key = history_key(options.history, options.known_as or workflow.name, options.site or cluster.called())
+    started = structs.replace(started, history=key)
     engine = assemble(started)
-    history = RunHistory(started.history, warn, read_only=read_only)
+    history = RunHistory(key, warn, read_only=read_only)
     categories = None if growing else dict.fromkeys(task.category for task in workflow)
     learned = [] if options.fresh else history.first_records(categories, options.sizer, options.plan, started.at)
     first = [started, limits, *learned, *_tasks_added(workflow, earlier, started.at)]
@@ -128,8 +125,7 @@ def resume(
 ) -> str:
     """Go on with a run that was interrupted; return how it ended."""
     project = Project(folder.directory)
-    project.lock(folder.run)
-    try:
+    with project.locked(folder.run):
         journal = SqliteJournal(folder.journal)
         engine = rebuild(journal)
         if engine.finished in ("succeeded", "failed"):
@@ -137,17 +133,16 @@ def resume(
                 f"run {folder.run} is over ({engine.finished})",
                 todo="`headway run` starts a new one that keeps what succeeded",
             )
-        target = target_of(engine.settings, folder, options.supervision, lenient=True)
+        target = target_of(engine.settings, folder, options, lenient=True)
         now = time.time()
         live = target.cluster.find(job.tag for job in engine.jobs.values() if job.live)
         limits = engine.limits if live else target.cluster.limits()  # a live allocation keeps its size
         site = records.LimitsRead(now, limits, target.cluster.most_jobs())
         again: list[Event | Decision] = [records.Resumed(now, __version__), site]
         journal.append(again)
-        learning = RunHistory(engine.settings.history, warn)
-        return _drive(engine, journal, target, project, folder, options, learning, observers, again)
-    finally:
-        project.unlock()
+        _log.info("run %s is resumed", folder.run)
+        begun = Prepared(engine, target, RunHistory(engine.settings.history, warn), again)
+        return _drive(begun, journal, folder, options.grace_s, observers)
 
 
 def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
@@ -159,21 +154,18 @@ def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
             raise BusyError(f"run {folder.run} is managed on {manager.host}", todo="cancel it there")
         if _is_growing(folder):
             folder.stop.touch()
-            return f"run {folder.run} was told to stop at once"
-        with contextlib.suppress(ProcessLookupError):  # it has just ended
-            os.kill(manager.pid, signal.SIGTERM)
+        else:
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.kill(manager.pid, signal.SIGTERM)
         return f"run {folder.run} was told to stop at once"
-    project.lock(folder.run)
-    try:
+    with project.locked(folder.run):
         journal = SqliteJournal(folder.journal)
         engine = rebuild(journal)
         if engine.finished in ("succeeded", "failed"):
             return f"run {folder.run} was already over ({engine.finished})"
-        target_of(engine.settings, folder, Supervision()).cluster.cancel(list(engine.jobs))
+        target_of(engine.settings, folder, RunSettings()).cluster.cancel(list(engine.jobs))
         _settle_all(engine, journal, folder, warn)
         journal.append([records.UserCancel(time.time(), "now"), records.Finish(time.time(), "stopped")])
-    finally:
-        project.unlock()
     return f"run {folder.run} is stopped; `headway resume {folder.run}` would go on with it"
 
 
@@ -212,7 +204,7 @@ def _earlier_results(project: Project, options: RunSettings, warn: Warn) -> dict
             return {}  # its results are not wanted
         raise
     if not engine.finished:
-        cluster = target_of(engine.settings, folder, options.supervision).cluster
+        cluster = target_of(engine.settings, folder, options).cluster
         live = [job.tag for job in engine.jobs.values() if job.live]
         if cluster.find(live):
             raise BusyError(
@@ -243,10 +235,6 @@ def _record(history: RunHistory, engine: Engine, journal: SqliteJournal) -> None
     history(journal.replay(kinds=RECORDED))
 
 
-def _history_of(workflow: Workflow, options: RunSettings, cluster: Cluster) -> HistoryKey | None:
-    return history_key(options.history, options.known_as or workflow.name, options.site or cluster.called())
-
-
 def _check_commands(workflow: Workflow, source: str) -> None:
     """Raise an error for a task without a command: it can be simulated, not run."""
     for task in workflow:
@@ -268,41 +256,27 @@ def _tasks_added(workflow: Workflow, earlier: dict[str, Known], now: float) -> l
 
 
 def _drive(
-    engine: Engine,
+    run: Prepared,
     journal: SqliteJournal,
-    target: Target,
-    project: Project,
     folder: RunFolder,
-    options: RunSettings,
-    history: RunHistory,
+    grace_s: float,
     observers: Sequence[Observer],
-    first: Sequence[Event | Decision],
     feed: Feed | None = None,
 ) -> str:
     """Apply and show the records that are already in the journal, then drive the run to its end."""
+    engine, target, history, first = run
     for record in first:
         engine.apply(record)
-        if isinstance(record, records.Resumed):
-            _log.info("run %s is resumed", folder.run)
     for observer in observers:
         observer(first)
     _record(history, engine, journal)
-    digests = Digests(project.path / "digests.db")
-    inputs = InputReader(project.directory, digests)
+    digests = Digests(Project(folder.directory).path / "digests.db")
+    inputs = InputReader(folder.directory, digests)
+    told: list[Observer] = [*observers, history]
     try:
         target.prepare()
-        driver = Driver(
-            engine,
-            journal,
-            target.cluster,
-            target.connections,
-            folder,
-            inputs,
-            [*observers, history],
-            feed=feed,
-            grace_s=options.grace_s,
-            others_waits=history.others_waits,
-        )
+        to = (target.cluster, target.connections)
+        driver = Driver(engine, journal, *to, folder, inputs, told, feed, grace_s, history.others_waits)
         return asyncio.run(driver.run())
     finally:
         history.close()

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from msgspec import Struct, convert
+from msgspec import convert
 
 from headway.clusters.base import Cluster
 from headway.clusters.local import LocalMachine, RunJobs
+from headway.drivers.run_settings import LOCAL, RunSettings
 from headway.journal.folder import RunFolder
 from headway.model.errors import InputError
 from headway.model.records import RunStarted
@@ -19,20 +20,11 @@ from headway.registry import with_plugins
 from headway.workers.connection import Connections
 from headway.workers.socket_connection import SocketConnections
 
-LOCAL, SLURM = "local", "slurm"
-_CONNECTIONS = ("files", "dask")
+SLURM = "slurm"
 
 # Makes the cluster of a plugin from the run's job folders, the options for the batch system, and a function that
 # returns the command that a job with some tag has to run on each of its nodes.
 MakeCluster = Callable[[RunJobs, Mapping[str, str], Callable[[str], Sequence[str]]], Cluster]
-
-
-class Supervision(Struct, frozen=True):
-    """Settings of supervisors that may change when a run is resumed."""
-
-    linger_s: float = 600.0
-    grace_s: float = 5.0
-    measure: str = "auto"
 
 
 class Target(NamedTuple):
@@ -48,16 +40,10 @@ class Target(NamedTuple):
         self.jobs.order("").write(self.jobs.folder)
 
 
-def target_of(settings: RunStarted, folder: RunFolder, supervision: Supervision, *, lenient: bool = False) -> Target:
+def target_of(settings: RunStarted, folder: RunFolder, options: RunSettings, *, lenient: bool = False) -> Target:
     """The target of a run; a `lenient` one accepts that the machine now has less than the settings state."""
-    jobs = RunJobs(
-        settings.uid,
-        str(folder.directory),
-        folder.jobs,
-        supervision.linger_s,
-        supervision.grace_s,
-        supervision.measure,
-    )
+    told = (options.linger_s, options.grace_s, options.measure)
+    jobs = RunJobs(settings.uid, str(folder.directory), folder.jobs, *told)
     if settings.cluster == LOCAL:
         return Target(LocalMachine(jobs, settings.stated, lenient=lenient), SocketConnections(folder.jobs), jobs)
     from headway.workers.file_connection import FileConnections
@@ -74,14 +60,13 @@ def target_of(settings: RunStarted, folder: RunFolder, supervision: Supervision,
     from headway.clusters.slurm.options import SlurmOptions
 
     batch = dict(settings.batch)
-    kind = batch.pop("lines", _CONNECTIONS[0])
     connections: Connections
-    if kind == "dask":
+    if batch.pop("lines", "") == "dask":
         from headway.workers.pool.connections import DaskConnections
 
-        connections = DaskConnections(folder.jobs, folder.path / "pool", linger_s=supervision.linger_s)
+        connections = DaskConnections(folder.jobs, folder.path / "pool", linger_s=options.linger_s)
     else:
         connections = FileConnections(folder.jobs)
     flags = tuple(batch.pop("flags", "").split())
-    options = convert({**batch, "flags": flags}, SlurmOptions, strict=False)
-    return Target(SlurmCluster(jobs, options, connections.node_command), connections, jobs)
+    slurm = convert({**batch, "flags": flags}, SlurmOptions, strict=False)
+    return Target(SlurmCluster(jobs, slurm, connections.node_command), connections, jobs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from msgspec import Struct
 
@@ -13,7 +12,6 @@ from headway.drivers.simulated import SimulatedRun
 from headway.model import records
 from headway.model.instance import Instance
 from headway.model.resources import Resources
-from headway.model.task import Task
 from headway.planning.base import Estimate, Planner, known_run_times
 from headway.simulation.task_outcomes import UNKNOWN_RUN_S, simulated_outcome
 
@@ -25,8 +23,6 @@ class Through(Struct, frozen=True):
 
     plan: Callable[[Estimate], Planner]
     start_s: float = 0.0
-    sizer: str = "user"
-    order: str = "fifo"
     seed: int = 0
     node: Resources | None = None  # what a node has; None: as much as the largest task needs
     seen_waits: tuple[records.SeenWait, ...] = ()  # how long other jobs have waited so far
@@ -35,7 +31,7 @@ class Through(Struct, frozen=True):
 def run_through(instance: Instance, through: Through, number: int = 1) -> SimulatedRun:
     """A simulated run whose tasks behave as recorded, and whose planner knows the recorded run times."""
     settings = run_started(
-        RunSettings(sizer=through.sizer, order=through.order, seed=through.seed),
+        RunSettings(sizer="user", order="fifo", seed=through.seed),
         name=instance.workflow.name,
         at=through.start_s,
         run=str(number),
@@ -49,7 +45,7 @@ def run_through(instance: Instance, through: Through, number: int = 1) -> Simula
         tasks=[workflow.tasks[task_id] for task_id in workflow.topological()],
         outcome_of=lambda launch, at: simulated_outcome(launch, instance.recorded.get(launch.task), at),
         node=through.node or _greediest(instance),
-        input_bytes=partial(_input_bytes, instance),
+        input_bytes=lambda task: sum(instance.file_bytes.get(path, 0) for path in task.inputs),
         start_s=through.start_s,
         seen_waits=through.seen_waits,
     )
@@ -59,7 +55,3 @@ def _greediest(instance: Instance) -> Resources:
     """A node that the largest task fills, as in GLUME's experiments, and that never runs out of memory."""
     cores = [task.hints.get("cores", 1.0) for task in instance.workflow]
     return Resources(cores=max(cores, default=1.0), memory_bytes=_PLENTY_BYTES, disk_bytes=_PLENTY_BYTES)
-
-
-def _input_bytes(instance: Instance, task: Task) -> int:
-    return sum(instance.file_bytes.get(path, 0) for path in task.inputs)

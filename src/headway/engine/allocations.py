@@ -8,6 +8,9 @@ from headway.model.records import Decision
 from headway.model.resources import Resources
 from headway.planning.base import JobStatus
 
+Asked = records.Submit | records.AskQueue | records.QueueRead | records.WakeAt | records.Tick
+OfAllocations = Asked | records.Release | records.JobState | records.Resumed
+
 
 class Allocations:
     """The jobs by tag, the site's limits, the last queue snapshot and the alarm: what a planner sees besides tasks."""
@@ -26,19 +29,31 @@ class Allocations:
         """The jobs that wait or run."""
         return list(self._live.values())
 
-    def submit(self, record: records.Submit) -> None:
-        """Add a job."""
-        self.jobs[record.tag] = self._live[record.tag] = JobStatus(record)
-        self.queue = None  # the snapshot does not show this job
+    def apply(self, record: OfAllocations) -> None:
+        """Update jobs, snapshot and alarm by a record."""
+        match record:
+            case records.Submit():
+                self.jobs[record.tag] = self._live[record.tag] = JobStatus(record)
+                self.queue = None  # the snapshot does not show this job
+            case records.Release():
+                self.jobs[record.tag].released = True
+                self._live.pop(record.tag, None)
+            case records.JobState():
+                self._update(self.jobs[record.tag], record)
+            case records.AskQueue():
+                self._asking = True
+            case records.QueueRead():
+                self._asking, self.queue = False, record
+            case records.WakeAt():
+                self.wakes_at, self.alarm_set_at = record.until, record.at
+            case records.Tick():
+                if self.wakes_at is not None and record.at >= self.wakes_at:
+                    self.wakes_at = None
+            case records.Resumed():  # pending snapshots and alarms went with the last manager
+                self._asking = False
+                self.wakes_at = self.alarm_set_at = None
 
-    def release(self, tag: str) -> None:
-        """Mark a job as released."""
-        self.jobs[tag].released = True
-        self._live.pop(tag, None)
-
-    def state(self, record: records.JobState) -> JobStatus:
-        """Update a job by its reported state, and return it."""
-        job = self.jobs[record.tag]
+    def _update(self, job: JobStatus, record: records.JobState) -> None:
         at = record.at if record.since is None else record.since
         if record.phase is JobPhase.RUNNING and job.started_at is None:
             job.started_at, job.changed_at = at, record.at
@@ -46,30 +61,6 @@ class Allocations:
             job.ended_at, job.changed_at = at, record.at
             self._live.pop(record.tag, None)
         job.phase = record.phase
-        return job
-
-    def asked(self) -> None:
-        """Note that a snapshot of the queue is on its way."""
-        self._asking = True
-
-    def read(self, queue: records.QueueRead) -> None:
-        """Take a snapshot of the queue."""
-        self._asking = False
-        self.queue = queue
-
-    def wake(self, record: records.WakeAt) -> None:
-        """Set the alarm."""
-        self.wakes_at, self.alarm_set_at = record.until, record.at
-
-    def tick(self, at: float) -> None:
-        """Clear the alarm, if its time has come."""
-        if self.wakes_at is not None and at >= self.wakes_at:
-            self.wakes_at = None
-
-    def resumed(self) -> None:
-        """Forget pending snapshots and alarms: they went with the last manager."""
-        self._asking = False
-        self.wakes_at = self.alarm_set_at = None
 
     def is_under_way(self, decision: Decision) -> bool:
         """Whether the decision is pointless: a snapshot is on its way, or the alarm is set for then or earlier."""

@@ -90,7 +90,7 @@ class Board:
         state = self.tasks[read.task]
         if state.phase is not Phase.READING:
             return
-        state.inputs = read
+        state.inputs = read.inputs
         state.task = structs.replace(state.task, input_bytes=read.input_bytes)
         self.enter(state, Phase.PLACEABLE)
         if read.missing_inputs:
@@ -119,7 +119,7 @@ class Board:
     def requeue(self, state: TaskState, *, failed: bool = False) -> None:
         """Make the task placeable again. A failed task gets a new sort key; a task that was only lost keeps its own."""
         if state.withdrawn:
-            self.cut_off(state)
+            self.cut_off([state.task.id])
             return
         if failed:
             self._arrive(state)
@@ -148,13 +148,10 @@ class Board:
         """Fail a task for good and cut off all tasks that depend on it."""
         self.verdicts.pop(task_id, None)
         self.enter(self.tasks[task_id], Phase.FAILED)
-        self._cut_off_all(self.workflow.children[task_id])
+        self.cut_off(self.workflow.children[task_id])
 
-    def cut_off(self, state: TaskState) -> None:
-        """Cut off a task and all tasks that depend on it: they will not run."""
-        self._cut_off_all([state.task.id])
-
-    def _cut_off_all(self, task_ids: Iterable[str]) -> None:
+    def cut_off(self, task_ids: Iterable[str]) -> None:
+        """Cut off tasks and all tasks that depend on them: they will not run."""
         below = deque(task_ids)
         while below:
             state = self.tasks[below.popleft()]

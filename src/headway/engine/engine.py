@@ -16,7 +16,7 @@ from headway.sizing.base import Allocation, CannotFit
 READ_AHEAD = 256
 
 
-class Engine(RunState):
+class Engine(RunState, eq=False, dict=True):
     """Facts in, decisions out: no clock, no I/O, no randomness of its own.
 
     `apply` (see `RunState`) changes the state; `decide` reads it and returns what should happen now. A driver writes
@@ -72,7 +72,7 @@ class Engine(RunState):
             alarm_set_at=held.alarm_set_at,
             stopping=self._winding_down,
         )
-        return [decision for decision in self._planner.plan(view, now) if not held.is_under_way(decision)]
+        return [decision for decision in self.planner.plan(view, now) if not held.is_under_way(decision)]
 
     def _too_narrow(self, now: float) -> list[Decision]:
         """Release idle jobs that have lost nodes and are now too narrow for a task that waits."""

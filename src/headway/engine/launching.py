@@ -6,9 +6,11 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
+from msgspec import Struct
+
 from headway.engine.allocations import Allocations
 from headway.engine.board import Board
-from headway.engine.placer import Placement, Placer, Unplaceable
+from headway.engine.placer import Placement, Unplaceable, place, place_bound
 from headway.engine.state import NodeState
 from headway.model import records
 from headway.model.records import Decision, Figure, Why
@@ -26,52 +28,40 @@ MOST_LOSSES_ALONE = 5
 LONGEST_SHARE = 0.8
 
 
-class Launching:
-    """Combines the allocator (how much), the order (which first), the planner (how long) and the placer (where).
+class Launching(Struct, eq=False):
+    """Combines the allocator (how much), the order (which first), the planner (how long) and the nodes' room (where).
 
     It changes nothing: its decisions take effect when they are applied.
     """
 
-    def __init__(
-        self,
-        seed: int,
-        board: Board,
-        nodes: Mapping[str, NodeState],
-        allocations: Allocations,
-        allocator: Allocator,
-        order: Order,
-        planner: Planner,
-        placer: Placer,
-    ) -> None:
-        self._seed = seed
-        self._board = board
-        self._nodes = nodes
-        self._allocations = allocations
-        self._allocator = allocator
-        self._order = order
-        self._planner = planner
-        self._placer = placer
+    seed: int
+    board: Board
+    nodes: Mapping[str, NodeState]
+    allocations: Allocations
+    allocator: Allocator
+    order: Order
+    planner: Planner
 
     @property
     def _limits(self) -> Resources:
-        return self._allocations.site.limits
+        return self.allocations.site.limits
 
     def launches(self, now: float, overtaken: Mapping[str, int]) -> list[Decision]:
         """Start the tasks that have room, and give up those that fit on no node."""
         free: list[NodeState] = []
         bound: dict[str, list[NodeState]] = {}  # by job
-        for node in self._nodes.values():
+        for node in self.nodes.values():
             if not node.only:
                 free.append(node)
             elif node.free.cores > 0:
                 bound.setdefault(node.tag, []).append(node)
         placed: list[Placement | Unplaceable] = []
         for nodes in bound.values():
-            placed += self._placer.place_bound(nodes, self._board.wanting, self.allocate)
+            placed += place_bound(nodes, self.board.wanting, self.allocate)
         if free and not placed:  # tasks that were just placed are still in the queue; the rest is decided after them
-            with self._board.placeable.walk() as ready:
+            with self.board.placeable.walk() as ready:
                 ends_by = partial(self._ends_by, now)
-                placed += self._placer.place(ready, self.allocate, free, overtaken, ends_by)
+                placed += place(ready, self.allocate, free, overtaken, ends_by)
         return [
             records.GiveUp(now, placement.task, does_not_fit(placement.verdict))
             if isinstance(placement, Unplaceable)
@@ -81,8 +71,8 @@ class Launching:
 
     def _ends_by(self, now: float, task_id: str) -> float:
         """The expected end of a task that starts now; every expiry of its job doubles the expected run time."""
-        state = self._board.tasks[task_id]
-        expected_s = self._planner.expected_s(state.task)
+        state = self.board.tasks[task_id]
+        expected_s = self.planner.expected_s(state.task)
         if expected_s is None:
             return now
         most_s = self._limits.walltime_s
@@ -90,7 +80,7 @@ class Launching:
         return now + min(expected_s * 2.0**state.expiries, longest_s)
 
     def _launch(self, now: float, placement: Placement) -> records.Launch:
-        state, allocation = self._board.tasks[placement.task], placement.allocation
+        state, allocation = self.board.tasks[placement.task], placement.allocation
         return records.Launch(
             at=now,
             task=placement.task,
@@ -107,10 +97,10 @@ class Launching:
 
     def allocate(self, task_id: str) -> Allocation | CannotFit:
         """The resources for the task's next attempt."""
-        state = self._board.tasks[task_id]
-        draw = (self._seed, "", task_id, state.attempts + 1)
-        context = Context(self._limits, draw, held=self._order.at_stake(state.task))
-        answer = self._allocator.allocate(state.task, state.exhausted or {}, context)
+        state = self.board.tasks[task_id]
+        draw = (self.seed, "", task_id, state.attempts + 1)
+        context = Context(self._limits, draw, held=self.order.at_stake(state.task))
+        answer = self.allocator.allocate(state.task, state.exhausted or {}, context)
         if state.task.nodes > 1 and isinstance(answer, Allocation):
             return self._whole_nodes(state.task.nodes, answer)
         if state.losses >= SUSPECTED_AFTER and isinstance(answer, Allocation):
@@ -130,11 +120,7 @@ class Launching:
 def does_not_fit(answer: CannotFit) -> Why:
     """The explanation of a `CannotFit`: what the task needs and what there is."""
     needs, has = describe(answer.resource, answer.needed), describe(answer.resource, answer.available)
-    figures: dict[str, Figure] = {
-        "resource": answer.resource,
-        "needed": answer.needed,
-        "available": answer.available,
-    }
+    figures: dict[str, Figure] = {"resource": answer.resource, "needed": answer.needed, "available": answer.available}
     if answer.reason == "too-many-timeouts":
         return Why(answer.why.policy, answer.reason, figures, f"{answer.why.text}: more time does not help")
     lead = f"{answer.why.text}: " if answer.why.text else ""

@@ -1,4 +1,8 @@
-"""Which ready task starts on which node."""
+"""Which ready task starts on which node: first fit, in the sequence of the order.
+
+A task gets the node with room whose job ends first, then the one with the least free memory. A task that spans nodes
+gets them from one job.
+"""
 
 from __future__ import annotations
 
@@ -37,93 +41,84 @@ class Unplaceable(Struct, frozen=True):
     verdict: CannotFit
 
 
-class Placer:
-    """First fit, in the sequence of the order: the node whose job ends first, then the one with the least free memory.
+def place(
+    ready: Walk,
+    allocate: Callable[[str], Allocation | CannotFit],
+    nodes: Iterable[NodeState],
+    overtaken: Mapping[str, int],
+    ends_by: Callable[[str], float],
+) -> list[Placement | Unplaceable]:
+    """Place as many ready tasks as have room; `overtaken` counts how often a task was overtaken before.
 
-    A task that spans nodes gets them from one job.
+    No task starts on a node whose allocation ends before the task's expected end (`ends_by`).
     """
+    by_name = {node.name: node for node in nodes}
+    room = {node.name: node.free for node in nodes if _has_room(node.free)}
+    widths = Counter((node.until, node.tag) for node in by_name.values())  # nodes of each job
+    latest = max((until for until, _ in widths), default=math.inf)
+    placed: list[Placement | Unplaceable] = []
+    blocked: str | None = None  # the first task that found no room on nodes that last long enough for it
+    blocked_end = math.inf
+    passed = 0
+    refused: dict[Lane, list[Resources]] = {}
+    for lane, task_id in ready:
+        if blocked and overtaken.get(blocked, 0) + passed >= MOST_OVERTAKINGS:  # the nodes that it could use drain
+            room = {name: free for name, free in room.items() if by_name[name].until < blocked_end}
+        if not room:
+            break
+        end = ends_by(task_id)
+        if end > latest:  # it waits for a job that lasts longer, and blocks no other task
+            continue
+        allocation = allocate(task_id)
+        if isinstance(allocation, CannotFit):
+            placed.append(Unplaceable(task_id, allocation))
+            continue
+        span = allocation.resources.nodes
+        if span > 1 and not any(span <= width and end <= until for (until, _), width in widths.items()):
+            continue  # it waits for a wider job
+        each = _on_each(allocation)
+        fitting = [by_name[name] for name, free in room.items() if end <= by_name[name].until and each.fits_in(free)]
+        chosen = _of_one_job(fitting, span) if span > 1 else _first(fitting, room)
+        if not chosen:
+            if blocked is None:
+                blocked, blocked_end = task_id, end
+            tried = refused.setdefault(lane, [])
+            if allocation.resources in tried or len(tried) + 1 >= MOST_TRIED:
+                ready.skip(lane)
+            tried.append(allocation.resources)
+            continue
+        for node in chosen:
+            _take(room, node.name, each)
+        overtakes = blocked is not None and chosen[0].until >= blocked_end
+        passed += overtakes
+        placed.append(Placement(task_id, allocation, tuple(chosen), blocked if overtakes else None))
+    return placed
 
-    def place(
-        self,
-        ready: Walk,
-        allocate: Callable[[str], Allocation | CannotFit],
-        nodes: Iterable[NodeState],
-        overtaken: Mapping[str, int],
-        ends_by: Callable[[str], float] = lambda task: -math.inf,
-    ) -> list[Placement | Unplaceable]:
-        """Place as many ready tasks as have room; `overtaken` counts how often a task was overtaken before.
 
-        No task starts on a node whose allocation ends before the task's expected end (`ends_by`).
-        """
-        by_name = {node.name: node for node in nodes}
-        room = {node.name: node.free for node in nodes if _has_room(node.free)}
-        widths = Counter((node.until, node.tag) for node in by_name.values())  # nodes of each job
-        latest = max((until for until, _ in widths), default=math.inf)
-        placed: list[Placement | Unplaceable] = []
-        blocked: str | None = None  # the first task that found no room on nodes that last long enough for it
-        blocked_end = math.inf
-        passed = 0
-        refused: dict[Lane, list[Resources]] = {}
-        for lane, task_id in ready:
-            if blocked and overtaken.get(blocked, 0) + passed >= MOST_OVERTAKINGS:  # the nodes that it could use drain
-                room = {name: free for name, free in room.items() if by_name[name].until < blocked_end}
-            if not room:
-                break
-            end = ends_by(task_id)
-            if end > latest:  # it waits for a job that lasts longer, and blocks no other task
-                continue
-            allocation = allocate(task_id)
-            if isinstance(allocation, CannotFit):
-                placed.append(Unplaceable(task_id, allocation))
-                continue
-            span = allocation.resources.nodes
-            if span > 1 and not any(span <= width and end <= until for (until, _), width in widths.items()):
-                continue  # it waits for a wider job
-            each = _on_each(allocation)
-            fitting = [
-                by_name[name] for name, free in room.items() if end <= by_name[name].until and each.fits_in(free)
-            ]
-            chosen = _of_one_job(fitting, span) if span > 1 else _first(fitting, room)
-            if not chosen:
-                if blocked is None:
-                    blocked, blocked_end = task_id, end
-                tried = refused.setdefault(lane, [])
-                if allocation.resources in tried or len(tried) + 1 >= MOST_TRIED:
-                    ready.skip(lane)
-                tried.append(allocation.resources)
-                continue
-            for node in chosen:
-                _take(room, node.name, each)
-            overtakes = blocked is not None and chosen[0].until >= blocked_end
-            passed += overtakes
-            placed.append(Placement(task_id, allocation, tuple(chosen), blocked if overtakes else None))
-        return placed
-
-    def place_bound(
-        self,
-        nodes: Sequence[NodeState],
-        wanting: Collection[str],
-        allocate: Callable[[str], Allocation | CannotFit],
-    ) -> list[Placement | Unplaceable]:
-        """Place tasks on the nodes of a job that was submitted for certain tasks, in the sequence of these."""
-        only = nodes[0].only
-        by_name = {node.name: node for node in nodes}
-        room = {node.name: node.free for node in nodes if _has_room(node.free)}
-        placed: list[Placement | Unplaceable] = []
-        for task_id in sorted((task_id for task_id in wanting if task_id in only), key=only.__getitem__):
-            if not room:
-                break
-            allocation = allocate(task_id)
-            if isinstance(allocation, CannotFit):
-                placed.append(Unplaceable(task_id, allocation))
-                continue
-            span, each = allocation.resources.nodes, _on_each(allocation)
-            names = list(islice((name for name, free in room.items() if each.fits_in(free)), span))
-            if len(names) == span:
-                for name in names:
-                    _take(room, name, each)
-                placed.append(Placement(task_id, allocation, tuple(by_name[name] for name in names), None))
-        return placed
+def place_bound(
+    nodes: Sequence[NodeState],
+    wanting: Collection[str],
+    allocate: Callable[[str], Allocation | CannotFit],
+) -> list[Placement | Unplaceable]:
+    """Place tasks on the nodes of a job that was submitted for certain tasks, in the sequence of these."""
+    only = nodes[0].only
+    by_name = {node.name: node for node in nodes}
+    room = {node.name: node.free for node in nodes if _has_room(node.free)}
+    placed: list[Placement | Unplaceable] = []
+    for task_id in sorted((task_id for task_id in wanting if task_id in only), key=only.__getitem__):
+        if not room:
+            break
+        allocation = allocate(task_id)
+        if isinstance(allocation, CannotFit):
+            placed.append(Unplaceable(task_id, allocation))
+            continue
+        span, each = allocation.resources.nodes, _on_each(allocation)
+        names = list(islice((name for name, free in room.items() if each.fits_in(free)), span))
+        if len(names) == span:
+            for name in names:
+                _take(room, name, each)
+            placed.append(Placement(task_id, allocation, tuple(by_name[name] for name in names), None))
+    return placed
 
 
 def _on_each(allocation: Allocation) -> Resources:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 Lane = tuple[str, bool]  # category, and whether the task had failures, which change its allocation
@@ -52,38 +52,35 @@ class ReadyQueue:
     def _is_valid(self, lane: Lane, key: Key, task_id: str) -> bool:
         return self._entry_of.get(task_id) == (lane, key) and self._is_current(task_id)
 
-    def walk(self) -> Walk:
+    @contextmanager
+    def walk(self) -> Iterator[Walk]:
         """Iterate over the tasks in sorted sequence; the queue is unchanged afterwards."""
-        return Walk(self, self._lanes)
+        walk = Walk(self, self._lanes)
+        try:
+            yield walk
+        finally:
+            for lane, entry in walk.taken:
+                self.put_back(lane, entry)
 
 
 class Walk:
     """An iteration over (lane, task id); `skip(lane)` leaves out the rest of a lane."""
 
     def __init__(self, queue: ReadyQueue, lanes: dict[Lane, list[tuple[Key, str]]]) -> None:
+        self.taken: list[tuple[Lane, tuple[Key, str]]] = []
         self._queue = queue
         self._lanes = lanes
-        self._taken: list[tuple[Lane, tuple[Key, str]]] = []
-
-    def __enter__(self) -> Walk:
-        heads = [self._queue.head(lane) for lane in list(self._lanes)]
-        self._heads = [head for head in heads if head]
+        self._heads = [head for lane in list(lanes) if (head := queue.head(lane))]
         heapq.heapify(self._heads)
-        return self
 
-    def __iter__(self) -> Walk:
-        return self
-
-    def __next__(self) -> tuple[Lane, str]:
-        if not self._heads:
-            raise StopIteration
-        *_, lane = heapq.heappop(self._heads)
-        entry = heapq.heappop(self._lanes[lane])
-        self._taken.append((lane, entry))
-        following = self._queue.head(lane)
-        if following:
-            heapq.heappush(self._heads, following)
-        return lane, entry[1]
+    def __iter__(self) -> Iterator[tuple[Lane, str]]:
+        while self._heads:
+            *_, lane = heapq.heappop(self._heads)
+            entry = heapq.heappop(self._lanes[lane])
+            self.taken.append((lane, entry))
+            if following := self._queue.head(lane):
+                heapq.heappush(self._heads, following)
+            yield lane, entry[1]
 
     def lanes(self) -> list[Lane]:
         """The lanes that still have tasks."""
@@ -93,9 +90,3 @@ class Walk:
         """Leave out the remaining tasks of `lane`."""
         self._heads = [head for head in self._heads if head[-1] != lane]
         heapq.heapify(self._heads)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for lane, entry in self._taken:
-            self._queue.put_back(lane, entry)

@@ -3,80 +3,58 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import singledispatchmethod
 
-from headway.engine.allocations import Allocations
+from msgspec import Struct
+
+from headway.engine.allocations import Allocations, Asked
 from headway.engine.board import Board
 from headway.engine.launching import MOST_LOSSES_ALONE, Launching, does_not_fit
-from headway.engine.placer import Placer
 from headway.engine.state import NodeState, Phase, Running, TaskState
 from headway.model import records
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Figure, Why
 from headway.model.resources import Resources
-from headway.model.workflow import Workflow
+from headway.model.task import Task
 from headway.ordering.base import Order
-from headway.planning.base import JobStatus, Planner
+from headway.planning.base import Planner
 from headway.planning.run_times import RunTimes
 from headway.sizing.base import Allocator, CannotFit
 
 
-class RunState:
+class RunState(Struct, eq=False, dict=True):
     """The state of one run. `apply` is the only method that changes it, with one handler for each kind of record.
 
     Applying all records of a journal again rebuilds the state, with everything that the policies have learned.
     """
 
-    def __init__(
-        self,
-        settings: records.RunStarted,
-        allocator: Allocator,
-        order: Order,
-        planner: Planner,
-        placer: Placer,
-        run_times: RunTimes | None = None,
-    ) -> None:
-        self.settings = settings
+    settings: records.RunStarted
+    allocator: Allocator
+    order: Order
+    planner: Planner
+    run_times: RunTimes | None = None  # the planner's model of run times, if it learns them
+
+    def __post_init__(self) -> None:
         self.nodes: dict[str, NodeState] = {}
         self.stopping: str | None = None  # the mode of the user's request to stop
         self.finished: str | None = None
-        self._growing = settings.growing
+        self._growing = self.settings.growing
         self._unwanted: set[str] = set()  # running tasks that were withdrawn
-        self._board = Board(settings.name, order)
-        self._allocator = allocator
-        self._order = order
-        self._planner = planner
-        self._run_times = run_times  # the planner's model of run times, if it learns them
-        self._allocations = Allocations()
-        self._launching = Launching(
-            settings.seed, self._board, self.nodes, self._allocations, allocator, order, planner, placer
-        )
         self._overtaken: dict[str, int] = {}  # how often other tasks were started before a task that did not fit
+        self._board = Board(self.settings.name, self.order)
+        self.tasks = self._board.tasks
+        self.workflow = self._board.workflow
+        self.known = self._board.known  # results of earlier runs, by task
+        self._allocations = Allocations()
+        self.jobs = self._allocations.jobs  # all that were submitted, by tag
+        policies = (self.allocator, self.order, self.planner)
+        self._launching = Launching(self.settings.seed, self._board, self.nodes, self._allocations, *policies)
 
     @property
     def limits(self) -> Resources:
         """The most that one task can be given."""
         return self._allocations.site.limits
-
-    @property
-    def jobs(self) -> dict[str, JobStatus]:
-        """Every job that was submitted, by tag."""
-        return self._allocations.jobs
-
-    @property
-    def tasks(self) -> dict[str, TaskState]:
-        """Every task and its state."""
-        return self._board.tasks
-
-    @property
-    def workflow(self) -> Workflow:
-        """The graph of all tasks so far."""
-        return self._board.workflow
-
-    @property
-    def known(self) -> dict[str, records.Known]:
-        """Results of earlier runs, by task."""
-        return self._board.known
 
     def is_running(self, task_id: str, attempt: int) -> bool:
         """Whether this attempt is running, as far as is known."""
@@ -99,20 +77,17 @@ class RunState:
 
     @apply.register
     def _handle_results_known(self, record: records.ResultsKnown) -> None:
-        self._board.known |= {known.task: known for known in record.results}
+        self.known.update({known.task: known for known in record.results})
 
     @apply.register
     def _handle_history_read(self, record: records.HistoryRead) -> None:
         for seen in record.observations:
-            self._allocator.observe(seen.as_task(), {}, seen.as_outcome())
-            self._order.observe(seen.as_task(), seen.as_outcome())
-            if self._run_times is not None:
-                self._run_times.observe(seen.as_task(), seen.as_outcome())
+            self._learn(seen.as_task(), {}, seen.as_outcome())
 
     @apply.register
     def _handle_state_read(self, record: records.StateRead) -> None:
         if record.name.startswith("sizer/"):
-            self._allocator.restore(record.state)
+            self.allocator.restore(record.state)
 
     @apply.register
     def _handle_limits_read(self, record: records.LimitsRead) -> None:
@@ -134,7 +109,7 @@ class RunState:
         state = self.tasks[record.task]
         state.withdrawn = True
         if state.phase < Phase.RUNNING:
-            self._board.cut_off(state)
+            self._board.cut_off([record.task])
         elif state.phase is Phase.RUNNING:
             self._unwanted.add(record.task)
 
@@ -166,18 +141,20 @@ class RunState:
             self.nodes[running.node].running.discard(outcome.task)
         if not running.waits:
             self._give_back(running)
-        self._allocator.observe(state.task, running.ticket, outcome)
-        self._order.observe(state.task, outcome)
-        if self._run_times is not None:
-            self._run_times.observe(state.task, outcome)
+        self._learn(state.task, running.ticket, outcome)
         if outcome.ending is Ending.SUCCESS:
             self._board.succeed(state)
         else:
             self._failed_attempt(state, running, outcome)
 
     @apply.register
+    def _handle_asked(self, record: Asked) -> None:
+        self._allocations.apply(record)
+
+    @apply.register
     def _handle_job_state(self, record: records.JobState) -> None:
-        self._planner.observe(self._allocations.state(record))
+        self._allocations.apply(record)
+        self.planner.observe(self.jobs[record.tag])
 
     @apply.register
     def _handle_node_up(self, record: records.NodeUp) -> None:
@@ -218,7 +195,7 @@ class RunState:
         self.stopping = None
         self.finished = None
         self._growing = False  # the program that added tasks is gone
-        self._allocations.resumed()
+        self._allocations.apply(record)
         for state in self.running():
             if state.running is not None and state.running.waits:  # no record would tell when it goes on
                 state.running.waits = False
@@ -228,36 +205,16 @@ class RunState:
                 self._board.make_ready(state)
 
     @apply.register
-    def _handle_submit(self, record: records.Submit) -> None:
-        self._allocations.submit(record)
-
-    @apply.register
-    def _handle_ask_queue(self, record: records.AskQueue) -> None:
-        self._allocations.asked()
-
-    @apply.register
-    def _handle_queue_read(self, record: records.QueueRead) -> None:
-        self._allocations.read(record)
-
-    @apply.register
     def _handle_waits_read(self, record: records.WaitsRead) -> None:
-        self._planner.learn(record.waits)
+        self.planner.learn(record.waits)
 
     @apply.register
     def _handle_calls_counted(self, record: records.CallsCounted) -> None:
         """Change nothing: the counts are for reports."""
 
     @apply.register
-    def _handle_wake_at(self, record: records.WakeAt) -> None:
-        self._allocations.wake(record)
-
-    @apply.register
-    def _handle_tick(self, record: records.Tick) -> None:
-        self._allocations.tick(record.at)
-
-    @apply.register
     def _handle_release(self, record: records.Release) -> None:
-        self._allocations.release(record.tag)
+        self._allocations.apply(record)
         for node in [node for node in self.nodes.values() if node.tag == record.tag]:
             del self.nodes[node.name]
             for state in sorted((self.tasks[task_id] for task_id in node.running), key=lambda state: state.key):
@@ -279,7 +236,7 @@ class RunState:
         state = self.tasks[record.task]
         state.attempts = record.attempt
         nodes = (record.node, *record.also)
-        state.running = Running(record.attempt, nodes, record.resources, record.ticket, record.at)
+        state.running = Running(record.attempt, nodes, record.resources, record.ticket)
         self._hold(state.running)
         self.nodes[record.node].running.add(record.task)
         self._board.enter(state, Phase.RUNNING)
@@ -300,6 +257,12 @@ class RunState:
     @apply.register
     def _handle_finish(self, record: records.Finish) -> None:
         self.finished = record.status
+
+    def _learn(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
+        self.allocator.observe(task, ticket, outcome)
+        self.order.observe(task, outcome)
+        if self.run_times is not None:
+            self.run_times.observe(task, outcome)
 
     def _hold(self, running: Running) -> None:
         for name in running.nodes:

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from headway.model.records import Figure, InputsRead
+from msgspec import Struct
+
+from headway.model.outcome import Stamp
+from headway.model.records import Figure
 from headway.model.resources import Resources
 from headway.model.task import Task
 
@@ -25,64 +28,35 @@ class Phase(IntEnum):
     CUT_OFF = 7  # a task that it depends on failed, or it was withdrawn
 
 
-class TaskState:
+class TaskState(Struct, eq=False):
     """A task, its phase, and what its attempts have met with so far."""
 
-    __slots__ = (
-        "attempts",
-        "because",
-        "errors",
-        "exhausted",
-        "expiries",
-        "inputs",
-        "key",
-        "losses",
-        "losses_alone",
-        "phase",
-        "running",
-        "task",
-        "unfinished_parents",
-        "withdrawn",
-    )
-
-    def __init__(self, task: Task) -> None:
-        self.task = task
-        self.key: tuple[Any, ...] = ()  # its sort key in the ready queue
-        self.phase = Phase.WAITING
-        self.unfinished_parents = 0
-        self.attempts = 0
-        self.errors = 0  # failures that count against the user's retries
-        self.expiries = 0  # attempts that ended with their allocation
-        self.losses = 0  # attempts that ended with their node
-        self.losses_alone = 0  # of those, attempts that were alone on their node
-        self.exhausted: dict[str, list[float]] | None = None  # amounts that ran out, by resource
-        self.running: Running | None = None
-        self.inputs: InputsRead | None = None
-        self.because = ""  # why the task has to run at all
-        self.withdrawn = False  # its result is no longer wanted
+    task: Task
+    key: tuple[Any, ...] = ()  # its sort key in the ready queue
+    phase: Phase = Phase.WAITING
+    unfinished_parents: int = 0
+    attempts: int = 0
+    errors: int = 0  # failures that count against the user's retries
+    expiries: int = 0  # attempts that ended with their allocation
+    losses: int = 0  # attempts that ended with their node
+    losses_alone: int = 0  # of those, attempts that were alone on their node
+    exhausted: dict[str, list[float]] | None = None  # amounts that ran out, by resource
+    running: Running | None = None
+    inputs: Mapping[str, Stamp] = {}  # size and time of its inputs when they were read
+    because: str = ""  # why the task has to run at all
+    withdrawn: bool = False  # its result is no longer wanted
 
 
-class Running:
+class Running(Struct, eq=False):
     """A running attempt."""
 
-    __slots__ = ("attempt", "being_killed", "nodes", "resources", "shaken", "started_at", "ticket", "waits")
-
-    def __init__(
-        self,
-        attempt: int,
-        nodes: tuple[str, ...],
-        resources: Resources,
-        ticket: dict[str, Figure],
-        started_at: float,
-    ) -> None:
-        self.attempt = attempt
-        self.nodes = nodes  # the nodes that it spans, with these resources on each
-        self.shaken = False  # another of its nodes was lost: a failure now does not count against the task
-        self.resources = resources
-        self.ticket = ticket
-        self.started_at = started_at
-        self.being_killed = False
-        self.waits = False  # it waits for other tasks, which may use its resources meanwhile
+    attempt: int
+    nodes: tuple[str, ...]  # the nodes that it spans, with these resources on each
+    resources: Resources
+    ticket: dict[str, Figure]
+    shaken: bool = False  # another of its nodes was lost: a failure now does not count against the task
+    being_killed: bool = False
+    waits: bool = False  # it waits for other tasks, which may use its resources meanwhile
 
     @property
     def node(self) -> str:
@@ -90,18 +64,12 @@ class Running:
         return self.nodes[0]
 
 
-class NodeState:
+class NodeState(Struct, eq=False):
     """A node of a live allocation."""
 
-    __slots__ = ("capacity", "free", "name", "only", "running", "tag", "until")
-
-    def __init__(
-        self, name: str, tag: str, capacity: Resources, only: Mapping[str, int] | None = None, until: float = math.inf
-    ) -> None:
-        self.name = name
-        self.tag = tag
-        self.only = only or {}  # the tasks that may run here, with their sequence; empty: any task
-        self.until = until  # when its allocation ends
-        self.capacity = capacity
-        self.free = capacity
-        self.running: set[str] = set()
+    name: str
+    tag: str
+    free: Resources
+    only: Mapping[str, int] = {}  # the tasks that may run here, with their sequence; empty: any task
+    until: float = math.inf  # when its allocation ends
+    running: set[str] = set()

@@ -7,10 +7,11 @@ import logging
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from enum import Enum
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Protocol
+
+from msgspec import Struct
 
 from headway.integrations.calls import CallSpec
 from headway.integrations.task_future import NeedError, TaskError
@@ -32,30 +33,24 @@ class Submitted(Protocol):
     def succeeded(self, outcome: Outcome) -> None:
         """The call has a value."""
 
-    def failed(self, error: TaskError, outcome: Outcome | None) -> None:
+    def failed(self, error: TaskError) -> None:
         """The call has no value. If the function raised an exception, it lies in the call's folder."""
 
     def called_off(self) -> None:
         """The call was cancelled, and the run knows it."""
 
 
-class _Fate(Enum):
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    NEED_FAILED = "need failed"
-    CALLED_OFF = "called off"
-
-
-class _Call:
+class _Call(Struct, eq=False):
     """A call under way."""
 
-    __slots__ = ("dependants", "last", "spec", "submitted")
+    spec: CallSpec
+    submitted: Submitted
+    last: Outcome | None = None  # of its attempts
+    dependants: list[str] = []
 
-    def __init__(self, spec: CallSpec, submitted: Submitted) -> None:
-        self.spec = spec
-        self.submitted = submitted
-        self.last: Outcome | None = None  # of its attempts
-        self.dependants: list[str] = []
+
+# How a call ended: with a value, without one, or (None) by its submitter.
+Fate = Outcome | TaskError | None
 
 
 class CallBook:
@@ -73,7 +68,7 @@ class CallBook:
         self._have_values: set[str] = set()
         self._hopeless: set[str] = set()  # calls that will have no value, and whose submitters do not know it yet
         self._closed = False
-        self._news: SimpleQueue[tuple[str, _Fate, str] | None] = SimpleQueue()
+        self._news: SimpleQueue[tuple[str, Fate] | None] = SimpleQueue()
         self._teller = threading.Thread(target=self._tell_all, name="headway-results", daemon=True)
         self._teller.start()
 
@@ -94,7 +89,7 @@ class CallBook:
             if doomed is not None:
                 self._hopeless.add(spec.task_id)
         if doomed is not None:
-            self._news.put((spec.task_id, _Fate.NEED_FAILED, doomed))
+            self._news.put((spec.task_id, _need_error(spec.task_id, doomed)))
         return doomed is None
 
     def _may_have_value(self, task_id: str) -> bool:
@@ -107,7 +102,7 @@ class CallBook:
 
     def call_off(self, task_id: str) -> None:
         """Take note that the submitter has cancelled the call."""
-        self._without_value(task_id, _Fate.CALLED_OFF, "")
+        self._without_value(task_id, None)
 
     def observe(self, batch: Sequence[Event | Decision]) -> None:
         """Take note of records. The run's driver calls this, so it only queues the news."""
@@ -117,15 +112,17 @@ class CallBook:
                 if call is not None:
                     call.last = record.outcome
                 if record.outcome.ending is Ending.SUCCESS:
-                    self._news.put((record.outcome.task, _Fate.SUCCEEDED, ""))
+                    self._news.put((record.outcome.task, record.outcome))
             elif isinstance(record, GiveUp):
-                self._without_value(record.task, _Fate.FAILED, record.why.text)
+                call = self._calls.get(record.task)
+                error = TaskError(f"{record.task}: {record.why.text}", call.last if call else None)
+                self._without_value(record.task, error)
 
-    def _without_value(self, task_id: str, fate: _Fate, text: str) -> None:
+    def _without_value(self, task_id: str, fate: TaskError | None) -> None:
         with self._lock:
             if task_id in self._calls:
                 self._hopeless.add(task_id)
-        self._news.put((task_id, fate, text))
+        self._news.put((task_id, fate))
 
     def close(self, error: BaseException | None) -> None:
         """End with the run: tell the submitters of all remaining calls that there will be no value."""
@@ -135,7 +132,7 @@ class CallBook:
         self._teller.join()
         reason = f"the executor broke down: {error}" if error else "the executor was stopped"
         for call in list(self._calls.values()):
-            call.submitted.failed(TaskError(f"{call.spec.task_id} did not end: {reason}", call.last), call.last)
+            call.submitted.failed(TaskError(f"{call.spec.task_id} did not end: {reason}", call.last))
         self._calls.clear()
 
     # --- in the teller's thread ---
@@ -147,31 +144,24 @@ class CallBook:
             except BaseException:  # a user's callback may raise anything; the other calls must still be told
                 _LOG.exception("while telling how %s ended", news[0])
 
-    def _close_call(self, task_id: str, fate: _Fate, text: str) -> None:
+    def _close_call(self, task_id: str, fate: Fate) -> None:
         with self._lock:
             call = self._calls.pop(task_id, None)
             self._hopeless.discard(task_id)
-            if call is not None and fate is _Fate.SUCCEEDED:
+            if call is not None and isinstance(fate, Outcome):
                 self._have_values.add(task_id)
-        if call is not None:
-            self._repeat_output(call)
-            self._tell(call, fate, text)
-
-    def _tell(self, call: _Call, fate: _Fate, text: str) -> None:
-        task_id = call.spec.task_id
-        match fate:
-            case _Fate.SUCCEEDED if call.last is not None:
-                call.submitted.succeeded(call.last)
-                return
-            case _Fate.NEED_FAILED:
-                what = f"{task_id} was not called: {text}, whose value is among its arguments, has none"
-                call.submitted.failed(NeedError(what), None)
-            case _Fate.CALLED_OFF:
-                call.submitted.called_off()
-            case _:
-                call.submitted.failed(TaskError(f"{task_id}: {text}", call.last), call.last)
+        if call is None:
+            return
+        self._repeat_output(call)
+        if isinstance(fate, Outcome):
+            call.submitted.succeeded(fate)
+            return
+        if fate is None:
+            call.submitted.called_off()
+        else:
+            call.submitted.failed(fate)
         for dependant in call.dependants:
-            self._without_value(dependant, _Fate.NEED_FAILED, task_id)
+            self._without_value(dependant, _need_error(dependant, task_id))
 
     def _repeat_output(self, call: _Call) -> None:
         """Repeat what a function printed, when it has ended."""
@@ -180,3 +170,7 @@ class CallBook:
             with contextlib.suppress(Exception):  # it printed nothing, or this process has no such stream
                 stream.write(path.read_text(errors="replace"))
                 stream.flush()
+
+
+def _need_error(task_id: str, need: str) -> NeedError:
+    return NeedError(f"{task_id} was not called: {need}, whose value is among its arguments, has none")

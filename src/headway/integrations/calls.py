@@ -16,58 +16,57 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import cloudpickle
-from msgspec import Struct, field
+from msgspec import Struct
 
 from headway.integrations import call
+from headway.integrations.task_future import RemoteTraceback, TaskFuture
 from headway.model.task import Task
 
 PLACE = "HEADWAY_CALLS"  # the environment variable that tells a function's process where its executor's calls lie
+
+
+class CallSettings(Struct, frozen=True):
+    """The category of calls (by default the function's name), their hints, priority and retries."""
+
+    category: str = ""
+    hints: dict[str, float] = {}
+    priority: float = 0
+    retries: int = 0
+    malleable: bool = False
 
 
 class CallSpec(Struct, frozen=True):
     """What the run has to know of a call. `needs` are the tasks whose values are among its arguments."""
 
     key: str
-    category: str
+    settings: CallSettings
     needs: tuple[str, ...] = ()
-    hints: dict[str, float] = field(default_factory=dict)
-    priority: float = 0
-    retries: int = 0
-    malleable: bool = False
 
     @property
     def task_id(self) -> str:
         """The task's name in the run, such as `fit[17]`."""
-        return f"{self.category}[{self.key}]"
+        return f"{self.settings.category}[{self.key}]"
 
     def task(self, folder: CallFolder) -> Task:
         """Return the call as a task: a Python process that must write a value."""
         argv = [sys.executable, "-P", call.__file__, str(folder.path), self.key]
         return Task(
             id=self.task_id,
-            category=self.category,
+            category=self.settings.category,
             command=f"{shlex.join(argv)}\ntest -f {shlex.quote(str(folder.value(self.key)))}",
             environment={PLACE: str(folder.path)},
             parents=self.needs,
-            priority=self.priority,
-            hints=self.hints,
-            retries=self.retries,
-            malleable=self.malleable,
+            priority=self.settings.priority,
+            hints=self.settings.hints,
+            retries=self.settings.retries,
+            malleable=self.settings.malleable,
         )
 
 
-class Failure(NamedTuple):
-    """An exception that a function raised, and its traceback as text."""
-
-    error: BaseException
-    traceback: str
-
-
-class CallFolder:
+class CallFolder(NamedTuple):
     """The folder with the calls of an executor."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: Path
 
     def value(self, key: str) -> Path:
         """Return the file that holds what the call returned."""
@@ -83,7 +82,7 @@ class CallFolder:
 
     def write(
         self, key: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> list[Any]:
+    ) -> list[TaskFuture[Any]]:
         """Write a call; return the futures among its arguments, which their values will replace.
 
         The file also holds the directory and the module path of the caller, so that the function finds its imports.
@@ -99,13 +98,15 @@ class CallFolder:
         with open(self.value(key), "rb") as file:
             return pickle.load(file)  # noqa: S301 - from our own folder, see above
 
-    def read_failure(self, key: str) -> Failure | None:
-        """Return what the call raised; None if its process was killed, or raised nothing."""
+    def read_failure(self, key: str) -> BaseException | None:
+        """Return what the call raised, with the remote traceback as its cause; None if its process was killed."""
         try:
             with open(self.path / f"{key}.error", "rb") as file:
-                return Failure(*pickle.load(file))  # noqa: S301 - the same
+                error, traceback = pickle.load(file)  # noqa: S301 - the same
         except FileNotFoundError:
             return None
+        error.__cause__ = RemoteTraceback(traceback)
+        return error  # type: ignore[no-any-return]
 
     def remove(self, key: str) -> None:
         """Remove the files of a call whose future is gone."""
@@ -118,28 +119,14 @@ class _CallPickler(cloudpickle.Pickler):  # type: ignore[misc]
 
     def __init__(self, file: Any, folder: CallFolder) -> None:
         super().__init__(file)
-        self.futures: list[Any] = []
+        self.futures: list[TaskFuture[Any]] = []
         self._folder = folder
 
     def persistent_id(self, thing: Any) -> str | None:
         """Return the key of the call that a future stands for."""
-        if not isinstance(thing, HasPlace):  # an attribute of any other object might run code
+        if not isinstance(thing, TaskFuture):  # an attribute of any other object might run code
             return None
-        place = thing.place
-        if place.folder != self._folder.path:
+        if thing.place.folder != self._folder.path:
             raise pickle.PicklingError("a future of another executor cannot be an argument; pass its result() instead")
         self.futures.append(thing)
-        return place.key
-
-
-class CallPlace(NamedTuple):
-    """The folder and the key of a future's call."""
-
-    folder: Path
-    key: str
-
-
-class HasPlace:
-    """The base of our futures, which stand for a call's value among the arguments of another call."""
-
-    place: CallPlace
+        return thing.place.key

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -19,10 +19,10 @@ from headway.api.growing import GrowingRun
 from headway.api.settings import RunSettings
 from headway.integrations.amounts import stated_amounts
 from headway.integrations.call_book import CallBook, Submitted
-from headway.integrations.calls import CallFolder, CallPlace, CallSpec
+from headway.integrations.calls import CallFolder, CallSettings, CallSpec
 from headway.integrations.local_call import LocalCall
 from headway.integrations.nested_server import NestedServer
-from headway.integrations.submitter import CallSettings, Submitter
+from headway.integrations.submitter import Call, Submitter
 from headway.integrations.task_future import TaskFuture
 from headway.model import records
 from headway.model.checks import check_priority_and_retries
@@ -108,36 +108,21 @@ class Executor(Submitter):
 
     # --- submitting and calling off ---
 
-    def _call(
-        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], settings: CallSettings
-    ) -> TaskFuture[Any]:
+    def _call(self, call: Call) -> TaskFuture[Any]:
         with self._lock:
             if self._closed:
                 raise RuntimeError("cannot schedule new futures after shutdown")
             self._submitting += 1
             key = str(next(self._keys))
         try:
-            return self._make(key, function, args, kwargs, settings)
+            future, spec, needs = call.write(key, self._calls, partial(TaskFuture, withdraw=self._withdraw))
+            if spec is not None:
+                weakref.finalize(future, self._calls.remove, key).atexit = False  # its value can be removed
+                self._accept(spec, LocalCall(future, self._calls, needs))
+                self._futures.add(future)
+            return future
         finally:
             self._no_more_if_closed(-1)
-
-    def _make(
-        self,
-        key: str,
-        function: Callable[..., Any],
-        args: Sequence[Any],
-        kwargs: Mapping[str, Any],
-        settings: CallSettings,
-    ) -> TaskFuture[Any]:
-        future, spec, needs = settings.make(key, self._calls, function, args, kwargs, self._new_future)
-        if spec is not None:
-            weakref.finalize(future, self._calls.remove, key).atexit = False  # its value can be removed
-            self._accept(spec, LocalCall(future, self._calls, needs))
-            self._futures.add(future)
-        return future
-
-    def _new_future(self, task_id: str, place: CallPlace) -> TaskFuture[Any]:
-        return TaskFuture(task_id, place, self._withdraw)
 
     def _accept(self, spec: CallSpec, submitted: Submitted) -> None:
         """Add a call to the run."""

@@ -9,7 +9,7 @@ from concurrent.futures import InvalidStateError
 from typing import Any
 
 from headway.integrations.calls import CallFolder
-from headway.integrations.task_future import RemoteTraceback, TaskError, TaskFuture
+from headway.integrations.task_future import TaskError, TaskFuture
 from headway.model.outcome import Ending, Outcome
 
 
@@ -39,23 +39,17 @@ class LocalCall:
             with contextlib.suppress(InvalidStateError):  # cancelled at this moment
                 self._future.set_result(value)
 
-    def failed(self, error: TaskError, outcome: Outcome | None) -> None:
-        raised = outcome is not None and outcome.ending is Ending.EXIT_CODE
-        self._fail((self._raised() if raised else None) or error, outcome)
+    def failed(self, error: TaskError) -> None:
+        raised: BaseException | None = None
+        if error.outcome is not None and error.outcome.ending is Ending.EXIT_CODE:
+            try:
+                raised = self._folder.read_failure(self._future.place.key)
+            except Exception as unreadable:  # unpickling an exception may raise anything
+                raised = unreadable
+        self._fail(raised or error, error.outcome)
 
     def called_off(self) -> None:
         self.may_start()
-
-    def _raised(self) -> BaseException | None:
-        """Return what the function raised, with the remote traceback as its cause."""
-        try:
-            failure = self._folder.read_failure(self._future.place.key)
-        except Exception as error:  # unpickling an exception may raise anything
-            return error
-        if failure is None:
-            return None
-        failure.error.__cause__ = RemoteTraceback(failure.traceback)
-        return failure.error
 
     def _fail(self, error: BaseException, outcome: Outcome | None) -> None:
         self._future.outcome = outcome

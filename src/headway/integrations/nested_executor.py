@@ -6,17 +6,18 @@ import contextlib
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import wait as wait_for_all
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from headway.integrations import nested_messages as messages
-from headway.integrations.calls import PLACE, CallFolder, CallPlace
+from headway.integrations.calls import PLACE, CallFolder, CallSettings
 from headway.integrations.local_call import LocalCall
-from headway.integrations.submitter import CallSettings, Submitter
-from headway.integrations.task_future import NeedError, TaskError, TaskFuture
+from headway.integrations.submitter import Call, Submitter
+from headway.integrations.task_future import CallPlace, NeedError, TaskError, TaskFuture
 from headway.workers.short_path import short_path
 
 Value = TypeVar("Value")
@@ -67,13 +68,11 @@ class NestedExecutor(Submitter):
         if wait:
             wait_for_all(futures)
 
-    def _call(
-        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], settings: CallSettings
-    ) -> TaskFuture[Any]:
-        key = self._new_key()
-        future, spec, needs = settings.make(key, self._folder, function, args, kwargs, self._new_future)
+    def _call(self, call: Call) -> TaskFuture[Any]:
+        new_future = partial(_NestedFuture[Any], withdraw=self._withdraw, waits=self._waits)
+        future, spec, needs = call.write(self._new_key(), self._folder, new_future)
         if spec is not None:
-            pending = _Pending(future, LocalCall(future, self._folder, needs))
+            pending = _Pending(future, LocalCall(future, self._folder, needs), threading.Event())
             self._calls[future.task] = pending
             self._say(messages.Submit(spec))
             pending.accepted.wait()  # so that the run knows of the call before this function can end
@@ -85,9 +84,6 @@ class NestedExecutor(Submitter):
         while not self._folder.reserve(key := f"{own}.{next(self._numbers)}"):
             pass
         return key
-
-    def _new_future(self, task_id: str, place: CallPlace) -> TaskFuture[Any]:
-        return _NestedFuture(task_id, place, self._withdraw, self._waits)
 
     def _withdraw(self, task_id: str) -> None:
         self._say(messages.Withdraw(task_id))
@@ -125,20 +121,18 @@ class NestedExecutor(Submitter):
                     if not error and outcome is not None:
                         pending.call.succeeded(outcome)
                     else:
-                        kind = NeedError if need_failed else TaskError
-                        pending.call.failed(kind(error, outcome), outcome)
+                        pending.call.failed((NeedError if need_failed else TaskError)(error, outcome))
         for pending in list(self._calls.values()):
             pending.accepted.set()
-            pending.call.failed(TaskError(f"{pending.future.task}: the executor is gone"), None)
+            pending.call.failed(TaskError(f"{pending.future.task}: the executor is gone"))
 
 
-class _Pending:
+class _Pending(NamedTuple):
     """A call that this function has submitted."""
 
-    def __init__(self, future: TaskFuture[Any], call: LocalCall) -> None:
-        self.future = future
-        self.call = call
-        self.accepted = threading.Event()
+    future: TaskFuture[Any]
+    call: LocalCall
+    accepted: threading.Event
 
 
 class _NestedFuture(TaskFuture[Value]):

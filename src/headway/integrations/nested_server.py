@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from queue import SimpleQueue
+from typing import NamedTuple
 
 from msgspec import MsgspecError
 
@@ -68,7 +69,7 @@ class NestedServer:
     def _submit(self, spec: CallSpec, caller: _Caller) -> None:
         refused = ""
         try:
-            self._accept(spec, _NestedCall(spec, caller))
+            self._accept(spec, _NestedCall(spec.task_id, caller))
         except RuntimeError as error:  # the executor is shutting down
             refused = str(error)
         caller.say(messages.Accepted(spec.task_id))  # only after the run knows of the call: the caller may end now
@@ -98,22 +99,21 @@ class _Caller:
                 self._connection.sendall(messages.line(message))
 
 
-class _NestedCall:
+class _NestedCall(NamedTuple):
     """Tells a function's process how a call ended; see `call_book.Submitted`."""
 
-    def __init__(self, spec: CallSpec, caller: _Caller) -> None:
-        self._task = spec.task_id
-        self._caller = caller
+    task: str
+    caller: _Caller
 
     def may_start(self) -> bool:
-        self._caller.say(messages.Started(self._task))
+        self.caller.say(messages.Started(self.task))
         return True
 
     def succeeded(self, outcome: Outcome) -> None:
-        self._caller.say(messages.Done(self._task, outcome))
+        self.caller.say(messages.Done(self.task, outcome))
 
-    def failed(self, error: TaskError, outcome: Outcome | None) -> None:
-        self._caller.say(messages.Done(self._task, outcome, str(error), isinstance(error, NeedError)))
+    def failed(self, error: TaskError) -> None:
+        self.caller.say(messages.Done(self.task, error.outcome, str(error), isinstance(error, NeedError)))
 
     def called_off(self) -> None:
         pass  # the process itself called it off

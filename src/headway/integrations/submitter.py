@@ -7,45 +7,39 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor as StandardExecutor
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 
-from msgspec import Struct, field, structs
+from msgspec import structs
 
-from headway.integrations.calls import CallFolder, CallPlace, CallSpec
-from headway.integrations.task_future import TaskFuture
+from headway.integrations.calls import CallFolder, CallSettings, CallSpec
+from headway.integrations.task_future import CallPlace, TaskFuture
 from headway.model.checks import check_priority_and_retries
 from headway.model.hints import hints
 
 Value = TypeVar("Value")
+NewFuture = Callable[[str, CallPlace], TaskFuture[Any]]  # makes the future of a task
+Written = tuple[TaskFuture[Any], CallSpec | None, list[TaskFuture[Any]]]
 
 
-class CallSettings(Struct, frozen=True):
-    """The category of calls, their hints, priority and retries."""
+class Call(NamedTuple):
+    """A call to be submitted."""
 
-    category: str | None = None
-    hints: dict[str, float] = field(default_factory=dict)
-    priority: float = 0
-    retries: int = 0
-    malleable: bool = False
+    function: Callable[..., Any]
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    settings: CallSettings
 
-    def make(
-        self,
-        key: str,
-        folder: CallFolder,
-        function: Callable[..., Any],
-        args: Sequence[Any],
-        kwargs: Mapping[str, Any],
-        new_future: Callable[[str, CallPlace], TaskFuture[Any]],
-    ) -> tuple[TaskFuture[Any], CallSpec | None, list[TaskFuture[Any]]]:
-        """Write a call to disk; return its future, its spec, and the futures it needs.
+    def write(self, key: str, folder: CallFolder, new_future: NewFuture) -> Written:
+        """Write the call to disk; return its future, its spec, and the futures it needs.
 
         If the call cannot be pickled, the future has that exception, and the spec is None.
         """
-        category = self.category or category_of(function)
-        spec = CallSpec(key, category, (), self.hints, self.priority, self.retries, self.malleable)
+        category = self.settings.category or category_of(self.function)
+        spec = CallSpec(key, structs.replace(self.settings, category=category))
         future = new_future(spec.task_id, CallPlace(folder.path, key))
         try:
-            needs = folder.write(key, function, args, kwargs)
+            needs = folder.write(key, self.function, self.args, self.kwargs)
         except Exception as error:  # whatever an argument does when it is pickled
             folder.remove(key)
             future.set_exception(error)
@@ -59,14 +53,12 @@ class Submitter(StandardExecutor):
     _settings: CallSettings
 
     @abstractmethod
-    def _call(
-        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], settings: CallSettings
-    ) -> TaskFuture[Any]:
-        """Submit the call of a function."""
+    def _call(self, call: Call) -> TaskFuture[Any]:
+        """Submit a call."""
 
     def submit(self, fn: Callable[..., Value], /, *args: Any, **kwargs: Any) -> TaskFuture[Value]:
         """Call `fn(*args, **kwargs)` in a process of its own, when the futures among the arguments have values."""
-        return self._call(fn, args, kwargs, self._settings)
+        return self._call(Call(fn, args, kwargs, self._settings))
 
     def map(
         self, fn: Callable[..., Value], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
@@ -77,9 +69,7 @@ class Submitter(StandardExecutor):
         if chunksize == 1:
             return super().map(fn, *iterables, timeout=timeout)
         rows = zip(*iterables, strict=False)
-        chunks: list[Sequence[Any]] = []
-        while chunk := [row for _, row in zip(range(chunksize), rows, strict=False)]:
-            chunks.append(chunk)
+        chunks = list(iter(lambda: list(islice(rows, chunksize)), []))
         whole = self.using(category=self._settings.category or category_of(fn))
         results = StandardExecutor.map(whole, functools.partial(_call_each, fn), chunks, timeout=timeout)
         return (value for values in results for value in values)
@@ -99,12 +89,7 @@ class Submitter(StandardExecutor):
         is repeated; `cores`, `memory`, `time`, `gpus` are hints: `executor.using(memory="2 GB", cores=2)`. A
         `malleable` call uses as many cores as the environment variable `HEADWAY_CORES` says.
         """
-        changes: dict[str, Any] = {
-            "category": category,
-            "priority": priority,
-            "retries": retries,
-            "malleable": malleable,
-        }
+        changes = {"category": category, "priority": priority, "retries": retries, "malleable": malleable}
         settings = structs.replace(
             self._settings,
             hints=self._settings.hints | hints(resources),
@@ -121,10 +106,8 @@ class _Using(Submitter):
         self._base = base
         self._settings = settings
 
-    def _call(
-        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], settings: CallSettings
-    ) -> TaskFuture[Any]:
-        return self._base._call(function, args, kwargs, settings)
+    def _call(self, call: Call) -> TaskFuture[Any]:
+        return self._base._call(call)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._base.shutdown(wait, cancel_futures=cancel_futures)

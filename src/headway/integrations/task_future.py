@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeVar
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
-from headway.integrations.calls import CallPlace, HasPlace
 from headway.model.errors import HeadwayError
 from headway.model.outcome import Outcome, Usage
 
@@ -32,7 +32,14 @@ class RemoteTraceback(Exception):  # noqa: N818 - it is the cause of an error, s
         return f'\n"""\n{self.args[0]}"""'
 
 
-class TaskFuture(Future[Value], HasPlace):
+class CallPlace(NamedTuple):
+    """The folder and the key of a future's call."""
+
+    folder: Path
+    key: str
+
+
+class TaskFuture(Future[Value]):
     """A future of `concurrent.futures`. As an argument of another call, it stands for its value."""
 
     def __init__(self, task: str, place: CallPlace, withdraw: Callable[[str], None]) -> None:

@@ -6,6 +6,8 @@ import hashlib
 import os
 import re
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -101,8 +103,9 @@ class Project:
             ) from error
         return folder
 
-    def lock(self, run: str = "") -> None:
-        """Become the only manager here, of a run or of a new one, until this process ends."""
+    @contextmanager
+    def locked(self, run: str = "") -> Iterator[None]:
+        """Be the only manager here, of a run or of a new one, until the block or this process ends."""
         try:
             self.path.mkdir(exist_ok=True, mode=0o700)
             self._lock = locks.take(self.path / "lock", _about_us(run))
@@ -114,17 +117,16 @@ class Project:
                 where=str(self.directory),
                 todo="wait for it, or stop it with `headway cancel`",
             )
+        try:
+            yield
+        finally:
+            os.close(self._lock)
+            self._lock = None
 
     def works_on(self, run: str) -> None:
         """Write to the lock which run is managed here."""
         if self._lock is not None:
             locks.write(self._lock, _about_us(run))
-
-    def unlock(self) -> None:
-        """Release the lock."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
 
     def manager(self) -> Manager | None:
         """The manager at work here, if there is one."""

@@ -1,9 +1,10 @@
-"""`SqliteJournal`: a journal in one SQLite file."""
+"""`SqliteJournal`: a journal in one SQLite file. `JournalTail`: reads it while another process appends."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ from headway.model.errors import SiteError
 from headway.model.records import Decision, Event, decode, encode, kind, task_of
 
 VERSION = 1
+MOST_AT_ONCE = 5000
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (
@@ -83,39 +85,43 @@ class SqliteJournal(Journal):
         with self._complaints("read"):
             query = f"SELECT sequence, body FROM records {where} ORDER BY sequence"  # noqa: S608 - constants and ?
             for sequence, body in self._database.execute(query, values):
-                try:
-                    yield decode(body)
-                except msgspec.MsgspecError as error:
-                    raise SiteError(
-                        f"record {sequence} cannot be read: {error}",
-                        where=str(self._path),
-                        todo="start anew with `headway run --again`",
-                    ) from error
+                yield self._decoded(sequence, body)
+
+    def _decoded(self, sequence: int, body: bytes) -> Event | Decision:
+        try:
+            return decode(body)
+        except msgspec.MsgspecError as error:
+            todo = "start anew with `headway run --again`"
+            raise SiteError(f"record {sequence} cannot be read: {error}", where=str(self._path), todo=todo) from error
 
     def close(self) -> None:
         self._database.close()
 
-    def _complaints(self, verb: str) -> _Complaints:
-        return _Complaints(self._path, verb)
+    @contextmanager
+    def _complaints(self, verb: str) -> Iterator[None]:
+        """Turn errors of SQLite and the file system into a SiteError."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            todo = "nothing is lost: make room or correct the permissions, then `headway resume`"
+            raise SiteError(f"cannot {verb} the journal: {error}", where=str(self._path), todo=todo) from error
 
 
-class _Complaints:
-    """Turns errors of SQLite and the file system into a SiteError."""
+class JournalTail(SqliteJournal):
+    """Reads the records of a run as another process appends them."""
 
-    def __init__(self, path: Path, verb: str) -> None:
-        self._path = path
-        self._verb = verb
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, read_only=True)
+        self._seen = 0
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, sqlite3.Error | OSError):
-            raise SiteError(
-                f"cannot {self._verb} the journal: {error}",
-                where=str(self._path),
-                todo="nothing is lost: make room or correct the permissions, then `headway resume`",
-            ) from error
+    def news(self) -> list[Event | Decision]:
+        """The records since the last call, at most `MOST_AT_ONCE`; empty if there are none yet."""
+        query = "SELECT sequence, body FROM records WHERE sequence > ? ORDER BY sequence LIMIT ?"
+        with self._complaints("read"):
+            rows = self._database.execute(query, (self._seen, MOST_AT_ONCE)).fetchall()
+        if rows:
+            self._seen = rows[-1][0]
+        return [self._decoded(*row) for row in rows]
 
 
 def _uri_path(path: Path) -> str:

@@ -9,7 +9,7 @@ A decision says what it intends in typed fields. Its `Why` only explains it to p
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any, Literal
+from typing import Any, Literal, Union
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -66,10 +66,18 @@ class Record(Struct, frozen=True, omit_defaults=True, tag_field="kind", gc=False
     at: float
 
 
-# --- events: facts from outside ---
+class Event(Record, frozen=True):
+    """A fact from outside."""
 
 
-class RunStarted(Record, frozen=True, tag="run-started"):
+class Decision(Record, frozen=True):
+    """An answer of the engine to the facts so far."""
+
+
+# --- events ---
+
+
+class RunStarted(Event, frozen=True, tag="run-started"):
     """The first record of a run: its workflow, policies and settings."""
 
     run: str
@@ -92,42 +100,42 @@ class RunStarted(Record, frozen=True, tag="run-started"):
     batch: dict[str, str] = field(default_factory=dict)  # options for the batch system besides sizes
 
 
-class ResultsKnown(Record, frozen=True, tag="results-known"):
+class ResultsKnown(Event, frozen=True, tag="results-known"):
     """Results of earlier runs in this directory."""
 
     results: list[Known]
 
 
-class HistoryRead(Record, frozen=True, tag="history-read"):
+class HistoryRead(Event, frozen=True, tag="history-read"):
     """Observations from earlier runs, oldest first."""
 
     observations: list[Observation]
 
 
-class StateRead(Record, frozen=True, tag="state-read"):
+class StateRead(Event, frozen=True, tag="state-read"):
     """The saved state of a learning policy from earlier runs, named `sizer/NAME/WORKFLOW`."""
 
     name: str
     state: dict[str, Any]
 
 
-class TasksAdded(Record, frozen=True, tag="tasks-added"):
+class TasksAdded(Event, frozen=True, tag="tasks-added"):
     """The tasks of the workflow, or tasks added to it later."""
 
     tasks: list[Task]
 
 
-class NoMoreTasks(Record, frozen=True, tag="no-more-tasks"):
+class NoMoreTasks(Event, frozen=True, tag="no-more-tasks"):
     """The program that adds tasks has added its last; running tasks may still add some."""
 
 
-class TaskWithdrawn(Record, frozen=True, tag="task-withdrawn"):
+class TaskWithdrawn(Event, frozen=True, tag="task-withdrawn"):
     """The task's result is no longer wanted: its future was cancelled."""
 
     task: str
 
 
-class TaskWaits(Record, frozen=True, tag="task-waits"):
+class TaskWaits(Event, frozen=True, tag="task-waits"):
     """A running attempt starts or stops waiting for other tasks. While it waits, they may use its resources."""
 
     task: str
@@ -135,14 +143,14 @@ class TaskWaits(Record, frozen=True, tag="task-waits"):
     waits: bool
 
 
-class LimitsRead(Record, frozen=True, tag="limits-read"):
+class LimitsRead(Event, frozen=True, tag="limits-read"):
     """The site's limits: the most that one task can get per node, the nodes of a job, and the jobs of a user."""
 
     limits: Resources
     most_jobs: int | None = None
 
 
-class JobState(Record, frozen=True, tag="job-state"):
+class JobState(Event, frozen=True, tag="job-state"):
     """The current state of a job, as the batch system or the job itself reports it."""
 
     tag: str
@@ -151,7 +159,7 @@ class JobState(Record, frozen=True, tag="job-state"):
     since: float | None = None  # when the job started or ended, if earlier than `at`
 
 
-class NodeUp(Record, frozen=True, tag="node-up"):
+class NodeUp(Event, frozen=True, tag="node-up"):
     """A node of a live allocation is ready for tasks."""
 
     node: str
@@ -159,7 +167,7 @@ class NodeUp(Record, frozen=True, tag="node-up"):
     capacity: Resources
 
 
-class NodeLost(Record, frozen=True, tag="node-lost"):
+class NodeLost(Event, frozen=True, tag="node-lost"):
     """A node is gone; attempts that ran there and left no result run again elsewhere."""
 
     node: str
@@ -167,7 +175,7 @@ class NodeLost(Record, frozen=True, tag="node-lost"):
     expired: bool = False  # the allocation reached its walltime: not a failure of the node
 
 
-class QueueRead(Record, frozen=True, tag="queue-read"):
+class QueueRead(Event, frozen=True, tag="queue-read"):
     """A snapshot of the batch queue's plan: `free[i]` nodes are free from `times[i]` to `times[i + 1]`.
 
     The plan assumes that every job runs for its whole walltime and that no further job is submitted.
@@ -199,23 +207,23 @@ class SeenWait(Struct, frozen=True, array_like=True, gc=False):
     waited_s: float
 
 
-class WaitsRead(Record, frozen=True, tag="waits-read"):
+class WaitsRead(Event, frozen=True, tag="waits-read"):
     """Recent queue waits, oldest first."""
 
     waits: list[SeenWait]
 
 
-class CallsCounted(Record, frozen=True, tag="calls-counted"):
+class CallsCounted(Event, frozen=True, tag="calls-counted"):
     """How often a manager called each of the batch system's commands; written when the manager ends."""
 
     calls: dict[str, int]
 
 
-class Tick(Record, frozen=True, tag="tick"):
+class Tick(Event, frozen=True, tag="tick"):
     """The time of a `WakeAt` has come."""
 
 
-class InputsRead(Record, frozen=True, tag="inputs-read"):
+class InputsRead(Event, frozen=True, tag="inputs-read"):
     """The state of a ready task's files."""
 
     task: str
@@ -227,29 +235,29 @@ class InputsRead(Record, frozen=True, tag="inputs-read"):
     inputs: dict[str, Stamp] = field(default_factory=dict)  # size and time of the inputs when they were read
 
 
-class TaskEnded(Record, frozen=True, tag="task-ended"):
+class TaskEnded(Event, frozen=True, tag="task-ended"):
     """An attempt ended; if it succeeded, its outputs are already in place."""
 
     outcome: Outcome
     inputs_moved: bool = False  # an input changed after it was read: the result must not be reused
 
 
-class UserCancel(Record, frozen=True, tag="user-cancel"):
+class UserCancel(Event, frozen=True, tag="user-cancel"):
     """The user stops the run: `gently` lets running tasks end, `now` kills them."""
 
     mode: Literal["gently", "now"]
 
 
-class Resumed(Record, frozen=True, tag="resumed"):
+class Resumed(Event, frozen=True, tag="resumed"):
     """A new manager took over the run; an earlier `UserCancel` no longer counts."""
 
     version: str
 
 
-# --- decisions: the engine's answers ---
+# --- decisions ---
 
 
-class Submit(Record, frozen=True, tag="submit"):
+class Submit(Decision, frozen=True, tag="submit"):
     """Submit a job. Its tag finds it again after a crash."""
 
     tag: str
@@ -264,18 +272,18 @@ class Submit(Record, frozen=True, tag="submit"):
     wait_ticket: dict[str, Figure] = field(default_factory=dict)  # what the wait model needs to learn from the wait
 
 
-class AskQueue(Record, frozen=True, tag="ask-queue"):
+class AskQueue(Decision, frozen=True, tag="ask-queue"):
     """Read the batch queue; `QueueRead` answers."""
 
 
-class WakeAt(Record, frozen=True, tag="wake-at"):
+class WakeAt(Decision, frozen=True, tag="wake-at"):
     """Call the planner again at `until`, even if nothing happens before."""
 
     until: float
     why: Why
 
 
-class Release(Record, frozen=True, tag="release"):
+class Release(Decision, frozen=True, tag="release"):
     """Cancel a job, waiting or running."""
 
     tag: str
@@ -283,20 +291,20 @@ class Release(Record, frozen=True, tag="release"):
     too_early: bool = False  # the job started before its tasks could, and will be submitted again
 
 
-class ReadInputs(Record, frozen=True, tag="read-inputs"):
+class ReadInputs(Decision, frozen=True, tag="read-inputs"):
     """Read the state of a ready task's files: whether they exist, their sizes and digests."""
 
     task: str
 
 
-class Reuse(Record, frozen=True, tag="reuse"):
+class Reuse(Decision, frozen=True, tag="reuse"):
     """Take an earlier run's result; the task need not run."""
 
     task: str
     run: str
 
 
-class Launch(Record, frozen=True, tag="launch"):
+class Launch(Decision, frozen=True, tag="launch"):
     """Start an attempt on a node, limited to these resources."""
 
     task: str
@@ -311,7 +319,7 @@ class Launch(Record, frozen=True, tag="launch"):
     also: tuple[str, ...] = ()  # further nodes of the same job, each with these resources
 
 
-class Kill(Record, frozen=True, tag="kill"):
+class Kill(Decision, frozen=True, tag="kill"):
     """Stop a running attempt."""
 
     task: str
@@ -319,45 +327,23 @@ class Kill(Record, frozen=True, tag="kill"):
     why: Why
 
 
-class GiveUp(Record, frozen=True, tag="give-up"):
+class GiveUp(Decision, frozen=True, tag="give-up"):
     """Fail a task for good; tasks that depend on it cannot run."""
 
     task: str
     why: Why
 
 
-class Finish(Record, frozen=True, tag="finish"):
+class Finish(Decision, frozen=True, tag="finish"):
     """End the run: it is over, or stopped in a state that can be resumed."""
 
     status: Literal["succeeded", "failed", "stopped"]
 
 
-Event = (
-    RunStarted
-    | ResultsKnown
-    | HistoryRead
-    | StateRead
-    | TasksAdded
-    | NoMoreTasks
-    | TaskWithdrawn
-    | TaskWaits
-    | LimitsRead
-    | JobState
-    | NodeUp
-    | NodeLost
-    | QueueRead
-    | WaitsRead
-    | CallsCounted
-    | Tick
-    | InputsRead
-    | TaskEnded
-    | UserCancel
-    | Resumed
-)
-Decision = Submit | AskQueue | WakeAt | Release | ReadInputs | Reuse | Launch | Kill | GiveUp | Finish
+KINDS: list[type[Event | Decision]] = [*Event.__subclasses__(), *Decision.__subclasses__()]
 
 _ENCODER = msgspec.json.Encoder()
-_DECODER: msgspec.json.Decoder[Event | Decision] = msgspec.json.Decoder(Event | Decision)
+_DECODER: msgspec.json.Decoder[Event | Decision] = msgspec.json.Decoder(Union[tuple(KINDS)])  # noqa: UP007
 
 
 def encode(record: Event | Decision) -> bytes:

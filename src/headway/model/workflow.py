@@ -6,9 +6,10 @@ import fnmatch
 import heapq
 import re
 from bisect import bisect_left
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
 from posixpath import normpath
 from typing import NamedTuple
 
@@ -177,11 +178,8 @@ class Workflow:
 
     def widths(self) -> list[int]:
         """The number of tasks of each level."""
-        levels = self.levels()
-        widths = [0] * (1 + max(levels.values(), default=-1))
-        for level in levels.values():
-            widths[level] += 1
-        return widths
+        widths = Counter(self.levels().values())
+        return [widths[level] for level in range(len(widths))]
 
     def topological(self) -> list[str]:
         """All ids, parents before children, otherwise in the order in which they were added."""
@@ -215,29 +213,21 @@ def _normalised(task: Task) -> Task:
     paths = (*task.inputs, *task.outputs)
     if all(map(_ORDINARY.fullmatch, paths)) and len(set(paths)) == len(paths):
         return task
-    for path in paths:
-        if not path.strip() or "\0" in path:
-            raise WorkflowError(f"task {task.id!r} has an empty or impossible path {path!r}", tasks=[task.id])
     outputs = tuple(dict.fromkeys(normpath(path) for path in task.outputs))
-    for path in outputs:
-        if is_pattern(path):
-            raise WorkflowError(
-                f"output {path!r} of task {task.id!r} is a pattern", tasks=[task.id], todo="name each output"
-            )
-        if path.startswith("/") or path == "." or path.split("/")[0] in ("..", ".headway"):
-            raise WorkflowError(
-                f"output {path!r} of task {task.id!r} is not inside the workflow's directory",
-                tasks=[task.id],
-                todo="name a path inside it",
-            )
     inputs = tuple(dict.fromkeys(normpath(path) for path in task.inputs))
-    for path in inputs:
-        if path.split("/")[0] == "..":
-            raise WorkflowError(
-                f"input {path!r} of task {task.id!r} leaves the workflow's directory by a relative path",
-                tasks=[task.id],
-                todo="write its absolute path",
-            )
+    problem, todo = "", ""
+    if empty := [path for path in paths if not path.strip() or "\0" in path]:
+        problem = f"task {task.id!r} has an empty or impossible path {empty[0]!r}"
+    elif patterns := [path for path in outputs if is_pattern(path)]:
+        problem, todo = f"output {patterns[0]!r} of task {task.id!r} is a pattern", "name each output"
+    elif outside := [path for path in outputs if path[0] == "/" or path.split("/")[0] in (".", "..", ".headway")]:
+        problem = f"output {outside[0]!r} of task {task.id!r} is not inside the workflow's directory"
+        todo = "name a path inside it"
+    elif above := [path for path in inputs if path.split("/")[0] == ".."]:
+        problem = f"input {above[0]!r} of task {task.id!r} leaves the workflow's directory by a relative path"
+        todo = "write its absolute path"
+    if problem:
+        raise WorkflowError(problem, tasks=[task.id], todo=todo)
     return structs.replace(task, inputs=inputs, outputs=outputs)
 
 
@@ -314,21 +304,13 @@ def _check_acyclic(new: dict[str, Task]) -> None:
     """Raise WorkflowError if the new tasks form a cycle. Older tasks cannot: their parents were added before them."""
     if _is_in_order(new):
         return
-    children: dict[str, list[str]] = {task_id: [] for task_id in new}
-    for task in new.values():
-        for parent in task.parents:
-            if parent in new:
-                children[parent].append(task.id)
-    left = new.keys() - set(_topological(new, children))
-    if not left:
+    graph = {task.id: [parent for parent in task.parents if parent in new] for task in new.values()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        circle = error.args[1]
+    else:
         return
-    seen: dict[str, None] = {}
-    task_id = min(left)
-    while task_id not in seen:  # every task that is left has a parent that is left: this walk enters the cycle
-        seen[task_id] = None
-        task_id = next(parent for parent in new[task_id].parents if parent in left)
-    trail = list(seen)
-    circle = [task_id, *reversed(trail[trail.index(task_id) :])]
     shown = circle if len(circle) <= _MOST_SHOWN else [*circle[:_MOST_SHOWN], f"… ({len(circle) - 1} tasks)"]
     raise WorkflowError(
         f"tasks wait for each other in a circle: {' -> '.join(shown)}",

@@ -21,6 +21,7 @@ from headway.simulation.requested_times import estimated
 
 Kind = Literal["combined", "mixed", "batch"]
 Requests = Literal["estimated", "accurate"]
+_REQUESTS = get_args(Requests)
 
 MOST_LOG_RUN = 12.0  # e^12 s: 45 hours
 MOST_LOG_GAP = 13.0  # e^13 s: five days
@@ -110,19 +111,17 @@ def lublin(
 
 
 def _check(machine: int, jobs: int, load: float, seed: int, kind: str, requests: str) -> None:
-    if machine < 1:
-        raise InputError(f"a machine of {machine} nodes has no jobs", todo="give it at least one node")
-    if jobs < 1:
-        raise InputError(f"{jobs} jobs are no workload", todo="ask for at least one")
-    if not 0 < load < math.inf:
-        raise InputError(f"no jobs make a load of {load:g}", todo="give a share of the machine, such as 0.7")
-    if not 0 <= seed < _MOST_SEED:
-        raise InputError(f"{seed} is no seed", todo="give a whole number from 0 up")
-    if kind not in KINDS:
-        raise InputError(f"there is no kind {kind!r} of the Lublin model", todo=f"choose from {', '.join(KINDS)}")
-    if requests not in get_args(Requests):
-        todo = f"choose from {', '.join(get_args(Requests))}"
-        raise InputError(f"there is no way {requests!r} to ask for time", todo=todo)
+    checks = (
+        (machine >= 1, f"a machine of {machine} nodes has no jobs", "give it at least one node"),
+        (jobs >= 1, f"{jobs} jobs are no workload", "ask for at least one"),
+        (0 < load < math.inf, f"no jobs make a load of {load:g}", "give a share of the machine, such as 0.7"),
+        (0 <= seed < _MOST_SEED, f"{seed} is no seed", "give a whole number from 0 up"),
+        (kind in KINDS, f"there is no kind {kind!r} of the Lublin model", f"choose from {', '.join(KINDS)}"),
+        (requests in _REQUESTS, f"there is no way {requests!r} to ask for time", f"choose from {', '.join(_REQUESTS)}"),
+    )
+    for right, what, todo in checks:
+        if not right:
+            raise InputError(what, todo=todo)
 
 
 class _Stream(Struct):

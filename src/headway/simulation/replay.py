@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -18,6 +18,7 @@ from headway.sizing.base import Allocator, CannotFit, Context
 # The first allocation of a sizer that knows nothing (Phung and Thain 2024, section V-A).
 START = {"cores": 1.0, "memory_bytes": 1e9, "disk_bytes": 1e9}
 _ENDINGS = {ending.exhausted: ending for ending in Ending if ending.exhausted}
+_PEAKS = {"memory_bytes": "memory_bytes", "disk_bytes": "disk_bytes", "cores": "cores_peak"}  # the field of `Usage`
 _PROGRESS_EVERY = 256  # tasks
 
 TimeToFailure = Literal["end", "observed"] | float
@@ -145,7 +146,7 @@ class _Walk:
             if not exceeded:
                 for resource, cost in result.costs.items():
                     cost.succeeded(logged.used.get(resource, 0.0), given[resource], logged.run_s)
-                outcomes.append(_success(logged, attempt))
+                outcomes.append(_outcome(logged, attempt, Ending.SUCCESS, Quality.EXACT, logged.run_s, logged.used))
                 return outcomes
             first, lasted_s = _first_to_run_out(logged, exceeded, given, self._log, world.ttf)
             for resource, cost in result.costs.items():
@@ -156,7 +157,8 @@ class _Walk:
                 if earlier and given[resource] <= earlier[-1]:  # such a sizer would never end
                     raise RuntimeError(f"{task.id} was given no more {resource} than what had just run out")
                 earlier.append(given[resource])
-            outcomes.append(_failure(logged, attempt, first, lasted_s, given))
+            spent = {name: given[name] for name in first}  # what ran out: a lower bound is all that is known of it
+            outcomes.append(_outcome(logged, attempt, _ENDINGS[first[0]], Quality.LOWER_BOUND, lasted_s, spent))
 
 
 def _first_to_run_out(
@@ -182,27 +184,9 @@ def _fails_after_s(logged: LoggedTask, resource: str, amount: float, log: TaskLo
     return min(logged.run_s, log.failed_after_s.get(resource, logged.run_s))
 
 
-def _success(logged: LoggedTask, attempt: int) -> Outcome:
-    """The outcome of a success: its peaks are measured."""
-    return _outcome(logged, attempt, Ending.SUCCESS, Quality.EXACT, logged.run_s, logged.used)
-
-
-def _failure(
-    logged: LoggedTask, attempt: int, exceeded: Sequence[str], lasted_s: float, given: Mapping[str, float]
-) -> Outcome:
-    """The outcome of a failure: only a lower bound is known for what ran out."""
-    amounts = {name: given[name] for name in exceeded}
-    return _outcome(logged, attempt, _ENDINGS[exceeded[0]], Quality.LOWER_BOUND, lasted_s, amounts)
-
-
 def _outcome(
     logged: LoggedTask, attempt: int, ending: Ending, quality: Quality, lasted_s: float, amounts: Mapping[str, float]
 ) -> Outcome:
-    memory, disk, cores = amounts.get("memory_bytes"), amounts.get("disk_bytes"), amounts.get("cores")
-    usage = Usage(
-        wall_s=Measured(lasted_s, quality),
-        memory_bytes=None if memory is None else Measured(memory, quality),
-        disk_bytes=None if disk is None else Measured(disk, quality),
-        cores_peak=None if cores is None else Measured(cores, quality),
-    )
+    peaks: dict[str, Any] = {_PEAKS[name]: Measured(amounts[name], quality) for name in amounts if name in _PEAKS}
+    usage = Usage(wall_s=Measured(lasted_s, quality), **peaks)
     return Outcome(logged.id, attempt, ending, 0.0, lasted_s, usage)

@@ -63,12 +63,7 @@ def waits_of(jobs: BatchJobs, scheduling: Scheduling, progress: Progress = None)
 def ask(model: WaitModel, waits: Waits, seed: int = 0, progress: Progress = None) -> Answers:
     """Ask a model at each submission, after it has learned the waits of all jobs that started before."""
     jobs = waits.jobs
-    shapes = [
-        Shape(nodes, asked_s, estimate_s)
-        for nodes, asked_s, estimate_s in zip(
-            jobs.nodes.tolist(), jobs.req_s.tolist(), waits.estimate_s.tolist(), strict=True
-        )
-    ]
+    shapes = list(map(Shape, jobs.nodes.tolist(), jobs.req_s.tolist(), waits.estimate_s.tolist()))
     start_s = jobs.submit_s + waits.wait_s
     starting: list[int] = np.argsort(start_s, kind="stable").tolist()
     starts, waited = start_s.tolist(), waits.wait_s.tolist()

@@ -8,7 +8,6 @@ from headway.drivers.assemble import known, orders, sizers
 from headway.drivers.run_settings import RunSettings, run_started
 from headway.drivers.simulated import OutcomeOf, SimulatedRun, simulate
 from headway.engine.engine import Engine
-from headway.engine.placer import Placer
 from headway.kernels.batch.queue import BatchQueue
 from headway.model.instance import Instance
 from headway.model.records import Decision, Event
@@ -32,7 +31,7 @@ def run_in_pool(
 ) -> list[Event | Decision]:
     """The records of a run of `tasks`, parents before children, by the engine and policies of real runs."""
     settings = run_started(RunSettings(sizer="", order=order), name="pool", at=0.0, uid="pool")
-    engine = Engine(settings, allocator, known("order", order, orders())(), OneAllocation(), Placer())
+    engine = Engine(settings, allocator, known("order", order, orders())(), OneAllocation())
     run = SimulatedRun(engine, tasks, outcome_of, pool, input_bytes)
     simulate(BatchQueue(1), [run])
     return run.journal
