@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 from msgspec import Struct
 
@@ -57,7 +57,7 @@ class RunSummary:
         # A handler is named after its record: `_node_lost` handles `NodeLost`.
         self._handlers: dict[str, Callable[[Any], None]] = {
             tag: getattr(self, name)
-            for tag in (str(each.__struct_config__.tag) for each in get_args(Event | Decision))
+            for tag in (str(each.__struct_config__.tag) for each in records.KINDS)
             if hasattr(self, name := f"_{tag.replace('-', '_')}")
         }
 
