@@ -28,6 +28,7 @@ class PretendRun:
         ends: Ends = lambda launch: Ending.SUCCESS,
         *,
         machine: Resources = MACHINE,
+        lends: bool = False,
         **settings,
     ) -> None:
         started = records.RunStarted(
@@ -42,7 +43,7 @@ class PretendRun:
         self.memory_used = 1 * GB
         self.inputs: Callable[[str], records.InputsRead] = lambda task: records.InputsRead(self.now, task)
         self.record(started)
-        self.record(records.LimitsRead(0.0, machine))
+        self.record(records.LimitsRead(0.0, machine, lends=lends))
         self.record(records.TasksAdded(0.0, list(tasks)))
 
     def record(self, record: Event | Decision) -> None:

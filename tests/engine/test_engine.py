@@ -56,13 +56,25 @@ def test_memory_that_is_never_enough_is_given_up_at_the_limit() -> None:
     assert [launch.resources.memory_bytes for launch in run.launches()] == [4 * GB, 8 * GB]
     (verdict,) = [r for r in run.log if isinstance(r, records.GiveUp)]
     assert verdict.why.rule == "cannot-fit"
-    assert "16 GB" in verdict.why.text and "8 GB" in verdict.why.text
+    assert verdict.why.text == "8 GB memory ran out, and there is no more here"
 
 
-def test_a_hanging_task_is_given_up_after_a_few_timeouts() -> None:
-    run = PretendRun([Task("t", "t", "true", hints={"walltime_s": 60})], lambda launch: Ending.TIME)
+def test_a_task_that_reaches_its_own_limit_is_not_tried_again() -> None:
+    run = PretendRun([Task("t", "t", "true", limits={"walltime_s": 60})], lambda launch: Ending.TIME)
     assert run.to_the_end() == "failed"
-    assert [launch.resources.walltime_s for launch in run.launches()] == [60, 120, 240]
+    assert [launch.resources.walltime_s for launch in run.launches()] == [60]
+    (verdict,) = [r for r in run.log if isinstance(r, records.GiveUp)]
+    assert verdict.why.text.startswith("it used up the 1m 00s time that 'limit' in the workflow file allows")
+
+
+def test_memory_that_no_task_holds_is_lent() -> None:
+    task = Task("t", "t", "true", hints={"memory_bytes": GB})
+    for lends, ceiling in ((False, None), (True, 4 * GB)):
+        run = PretendRun([task], lambda launch: Ending.SUCCESS, lends=lends)
+        run.to_the_end()
+        (launch,) = run.launches()
+        assert launch.resources.memory_bytes == GB
+        assert (launch.ceiling and launch.ceiling.memory_bytes) == ceiling
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])

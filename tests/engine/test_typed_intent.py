@@ -112,7 +112,7 @@ def test_a_run_with_failures_kills_and_withdrawn_tasks_needs_no_explanations() -
 
     def made(*, explained: bool) -> list[bytes]:
         tasks = [Task(name, name, "-", retries=1) for name in ("good", "fails", "grows", "withdrawn")]
-        tasks += [Task("hangs", "hangs", "-", hints={"walltime_s": 5.0}), Task("below", "x", "-", parents=("fails",))]
+        tasks += [Task("hangs", "hangs", "-", limits={"walltime_s": 5.0}), Task("below", "x", "-", parents=("fails",))]
         run = PretendRun(tasks, ends, keep_going=True)
         if not explained:
             run.engine = typing.cast(Engine, Unexplained(run.engine))
@@ -142,7 +142,14 @@ def test_a_journal_of_an_older_version_goes_on_as_it_did(name: str, roles: set[s
     settings = journal[0]
     assert isinstance(settings, records.RunStarted)
     plan = name.removesuffix("-4-jobs")
-    assert check_replay(hard_engine(plan, settings), journal) > 30
+    engine, proposed = hard_engine(plan, settings), list[bytes]()
+    for record in journal:  # attempts got other amounts of time in that version; submissions were the same
+        if isinstance(record, records.Submit):
+            line = encode(unexplained(record))
+            if line not in proposed:
+                proposed = [encode(unexplained(decision)) for decision in engine.decide(record.at)]
+            proposed.remove(line)
+        engine.apply(record)
 
 
 def test_submissions_of_older_versions_state_their_intent() -> None:

@@ -80,6 +80,7 @@ def test_every_key_reaches_the_task() -> None:
         "setup: ['module load {p}', ulimit -n 5]\n"
         "container: image:{p}\n"
         "resources: {cores: 0.5, memory: 1.5 GiB, disk: 2 GB, time: 1-02:00:00, gpus: 2, nodes: 3, licence: 1.5}\n"
+        "limit: {memory: 4 GB, time: 3h}\n"
         "priority: -1.5\n"
         "retries: 3\n"
         "sandbox: false\n"
@@ -105,6 +106,7 @@ def test_every_key_reaches_the_task() -> None:
             "nodes": 3,
             "licence": 1.5,
         },
+        limits={"memory_bytes": 4_000_000_000, "walltime_s": 10_800},
         priority=-1.5,
         retries=3,
         sandbox=False,

@@ -24,10 +24,10 @@ OTHERS += [(6_000 + 700 * number, 1 + number % 7, 2_000, 1_000) for number in ra
 
 
 def tasks() -> list[Task]:
-    """Three levels: in the first one task times out once and one for ever, in the second one exceeds its memory."""
+    """Three levels: in the first one task takes too long, in the second one exceeds its memory."""
     wide = [Task(f"a{number}", "a", "-", hints={"cores": 2.0}) for number in range(4)]
     slow = Task("slow", "slow", "-", hints={"cores": 2.0, "walltime_s": 500.0})
-    endless = Task("endless", "endless", "-", hints={"cores": 2.0, "walltime_s": 100.0})
+    endless = Task("endless", "endless", "-", hints={"cores": 2.0}, limits={"walltime_s": 100.0})
     names = tuple(task.id for task in (*wide, slow))
     large = Task("large", "large", "-", parents=names, hints={"cores": 1.0, "memory_bytes": float(GB)})
     last = [Task(f"b{number}", "b", "-", parents=("large",), hints={"cores": 2.0}) for number in range(3)]

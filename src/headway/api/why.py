@@ -59,6 +59,7 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "launched_at": launch.at,
         "overtook": launch.overtook,
         "given": {resource: launch.resources[resource] for resource in launch.why},
+        "may_use": {resource: (launch.ceiling or launch.resources)[resource] for resource in launch.why},
         "why": {resource: structs.asdict(why) for resource, why in launch.why.items()},
         "ending": str(outcome.ending) if outcome else ("node-lost" if attempt.lost is not None else None),
         "message": outcome.message if outcome else attempt.lost,

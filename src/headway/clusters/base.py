@@ -38,6 +38,7 @@ class Cluster(ABC):
 
     name: str
     queues: bool = False  # whether jobs wait in a queue, and there may be many
+    lends: bool = False  # whether tasks may use memory and disk that no other task holds
     look_every_s: float = 0.5  # how often a driver should ask for news
 
     def called(self) -> str:

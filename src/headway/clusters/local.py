@@ -52,6 +52,7 @@ class LocalMachine(Cluster):
     """
 
     name = "local"
+    lends = True
 
     def __init__(self, jobs: RunJobs, stated: Mapping[str, float] | None = None, *, lenient: bool = False) -> None:
         self._jobs = jobs

@@ -109,7 +109,7 @@ def prepare(
     )
     target = target_of(started, folder, options)
     cluster = target.cluster
-    limits = records.LimitsRead(started.at, cluster.limits(), cluster.most_jobs())
+    limits = records.LimitsRead(started.at, cluster.limits(), cluster.most_jobs(), cluster.lends)
     key = history_key(options.history, options.known_as or workflow.name, options.site or cluster.called())
     started = structs.replace(started, history=key)
     engine = assemble(started)
@@ -137,7 +137,7 @@ def resume(
         now = time.time()
         live = target.cluster.find(job.tag for job in engine.jobs.values() if job.live)
         limits = engine.limits if live else target.cluster.limits()  # a live allocation keeps its size
-        site = records.LimitsRead(now, limits, target.cluster.most_jobs())
+        site = records.LimitsRead(now, limits, target.cluster.most_jobs(), target.cluster.lends)
         again: list[Event | Decision] = [records.Resumed(now, __version__), site]
         journal.append(again)
         _log.info("run %s is resumed", folder.run)

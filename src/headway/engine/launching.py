@@ -11,10 +11,11 @@ from msgspec import Struct
 from headway.engine.allocations import Allocations
 from headway.engine.board import Board
 from headway.engine.placer import Placement, Unplaceable, place, place_bound
-from headway.engine.state import NodeState
+from headway.engine.state import NodeState, TaskState
 from headway.model import records
 from headway.model.records import Decision, Figure, Why
 from headway.model.resources import HELD, Resources, describe
+from headway.model.task import Task
 from headway.ordering.base import Order
 from headway.planning.base import Planner
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
@@ -26,6 +27,7 @@ MOST_LOSSES_ALONE = 5
 # A task that is expected to run longer than the site's longest walltime still starts in a job that has this share of
 # that walltime left; otherwise it would wait for ever.
 LONGEST_SHARE = 0.8
+LENT = ("memory_bytes", "disk_bytes")  # what a task may use although it is not held for it
 
 
 class Launching(Struct, eq=False):
@@ -93,14 +95,33 @@ class Launching(Struct, eq=False):
             ticket=allocation.ticket,
             overtook=placement.overtook,
             also=tuple(node.name for node in placement.nodes[1:]),
+            ceiling=self._ceiling(state.task, allocation.resources),
         )
+
+    def _ceiling(self, task: Task, held: Resources) -> Resources | None:
+        """What an attempt may use, where that is more than what is held for it.
+
+        What was learned decides how many tasks run side by side. Memory and disk that no task needs are lent: each
+        task may use the share that goes with its cores, and never less than the workflow says that it needs.
+        """
+        if not self.allocations.site.lends or held.nodes > 1:
+            return None
+        whole = self._limits
+        share = held.cores / whole.cores
+        amounts = {
+            name: max(held[name] or 0, min(task.limits.get(name, math.inf), max(lent, task.hints.get(name, 0))))
+            for name in LENT
+            if (lent := math.floor((whole[name] or 0) * share))
+        }
+        ceiling = held.replace(**amounts)
+        return ceiling if ceiling != held else None
 
     def allocate(self, task_id: str) -> Allocation | CannotFit:
         """The resources for the task's next attempt."""
         state = self.board.tasks[task_id]
         draw = (self.seed, "", task_id, state.attempts + 1)
         context = Context(self._limits, draw, held=self.order.at_stake(state.task))
-        answer = self.allocator.allocate(state.task, state.exhausted or {}, context)
+        answer = self._within_limits(state, self.allocator.allocate(state.task, state.exhausted or {}, context))
         if state.task.nodes > 1 and isinstance(answer, Allocation):
             return self._whole_nodes(state.task.nodes, answer)
         if state.losses >= SUSPECTED_AFTER and isinstance(answer, Allocation):
@@ -108,6 +129,21 @@ class Launching(Struct, eq=False):
             why = Why("engine", "suspected", {"losses": state.losses, "limit": self._limits.cores}, text)
             alone = answer.resources.replace(cores=self._limits.cores)
             return Allocation(alone, answer.why | {"cores": why}, answer.ticket)
+        return answer
+
+    def _within_limits(self, state: TaskState, answer: Allocation | CannotFit) -> Allocation | CannotFit:
+        """The allocation within the limits that the workflow states; a task that used one up gets no more."""
+        for resource, most in state.task.limits.items():
+            failures = (state.exhausted or {}).get(resource)
+            why = Why("user", "limit", {"limit": most}, f"the workflow limits it to {describe(resource, most)}")
+            if failures and failures[-1] >= most:
+                return CannotFit(resource, failures[-1], most, why, reason="own-limit")
+            if isinstance(answer, CannotFit):
+                continue
+            given = answer.resources[resource]
+            if given is None or given > most:
+                amounts = answer.resources.replace(**{resource: most})
+                answer = Allocation(amounts, answer.why | {resource: why}, answer.ticket)
         return answer
 
     def _whole_nodes(self, nodes: int, answer: Allocation) -> Allocation:
@@ -120,8 +156,11 @@ class Launching(Struct, eq=False):
 def does_not_fit(answer: CannotFit) -> Why:
     """The explanation of a `CannotFit`: what the task needs and what there is."""
     needs, has = describe(answer.resource, answer.needed), describe(answer.resource, answer.available)
+    if answer.reason == "own-limit":
+        text = f"it used up the {has} that 'limit' in the workflow file allows; raise that if it should get more"
+        return Why(answer.why.policy, answer.reason, {"resource": answer.resource, "limit": answer.available}, text)
     figures: dict[str, Figure] = {"resource": answer.resource, "needed": answer.needed, "available": answer.available}
-    if answer.reason == "too-many-timeouts":
-        return Why(answer.why.policy, answer.reason, figures, f"{answer.why.text}: more time does not help")
+    if answer.needed <= answer.available:  # how much it needs is not known: all there is was not enough
+        return Why(answer.why.policy, "cannot-fit", figures, answer.why.text)
     lead = f"{answer.why.text}: " if answer.why.text else ""
     return Why(answer.why.policy, "cannot-fit", figures, f"{lead}it needs {needs}, and one task can have {has} here")

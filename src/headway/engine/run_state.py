@@ -236,7 +236,9 @@ class RunState(Struct, eq=False, dict=True):
         state = self.tasks[record.task]
         state.attempts = record.attempt
         nodes = (record.node, *record.also)
-        state.running = Running(record.attempt, nodes, record.resources, record.ticket)
+        state.running = Running(
+            record.attempt, nodes, record.resources, record.ceiling or record.resources, record.ticket
+        )
         self._hold(state.running)
         self.nodes[record.node].running.add(record.task)
         self._board.enter(state, Phase.RUNNING)
@@ -279,7 +281,7 @@ class RunState(Struct, eq=False, dict=True):
         resource = outcome.ending.exhausted
         if resource:
             state.exhausted = state.exhausted or {}
-            state.exhausted.setdefault(resource, []).append(running.resources[resource] or 0)
+            state.exhausted.setdefault(resource, []).append(_used_up(running, resource, outcome))
         elif not outcome.ending.blameless and not running.shaken:
             state.errors += 1
         self._board.requeue(state, failed=True)
@@ -302,3 +304,10 @@ class RunState(Struct, eq=False, dict=True):
             if limit is not None and hint > limit:
                 why = Why("user", "hint", {"hint": hint, "limit": limit})
                 self._board.condemn(state, does_not_fit(CannotFit(resource, hint, limit, why)))
+
+
+def _used_up(running: Running, resource: str, outcome: Outcome) -> float:
+    """The amount that was not enough: what the attempt might use, or less if the machine had no more left to lend."""
+    held, most = running.resources[resource] or 0, running.ceiling[resource] or 0
+    used = outcome.usage.peak(resource)
+    return min(most, max(held, used.value)) if used is not None and held < most else most

@@ -52,7 +52,8 @@ class Running(Struct, eq=False):
 
     attempt: int
     nodes: tuple[str, ...]  # the nodes that it spans, with these resources on each
-    resources: Resources
+    resources: Resources  # what is held for it
+    ceiling: Resources  # what it may use
     ticket: dict[str, Figure]
     shaken: bool = False  # another of its nodes was lost: a failure now does not count against the task
     being_killed: bool = False

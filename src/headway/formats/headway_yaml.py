@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from headway.formats.each import Each, Row, Template, read_each, table
 from headway.formats.fields import WORD, Reader, did_you_mean, short
-from headway.formats.hints import RESOURCE_KEYS, read_duration, read_hints
+from headway.formats.hints import RESOURCE_KEYS, read_duration, read_hints, read_limits
 from headway.formats.safe_yaml import Entry, Mapping, Text, parse_yaml, shown
 from headway.formats.unpacked import read_unpacked
 from headway.model.errors import WorkflowError
@@ -44,6 +44,7 @@ def _read_shell(reader: Reader, entry: Entry, field: str, _: str) -> tuple[str, 
 _SHARED: dict[str, tuple[str, Callable[[Reader, Entry, str, str], object]]] = {
     "shell": ("shell", _read_shell),
     "resources": ("hints", lambda reader, entry, _, owner: read_hints(reader, entry, owner)),
+    "limit": ("limits", lambda reader, entry, _, owner: read_limits(reader, entry, owner)),
     "priority": ("priority", lambda reader, entry, field, _: reader.number(entry, field)),
     "retries": ("retries", lambda reader, entry, field, _: int(reader.number(entry, field, least=0, whole=True))),
     "sandbox": ("sandbox", lambda reader, entry, field, _: reader.flag(entry, field)),

@@ -78,9 +78,8 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
     if task.container is not None:
         _check_name(task.container, f"the container of {owner}", longest=4096)
         yield f"{_INDENT}container: {inline(task.container)}"
-    if task.hints:
-        amounts = [hint_text(name, value, owner) for name, value in task.hints.items()]
-        yield f"{_INDENT}resources: {{{', '.join(amounts)}}}"
+    yield from _amounts("resources", task.hints, owner)
+    yield from _amounts("limit", task.limits, owner)
     if task.priority:
         yield f"{_INDENT}priority: {number_text(task.priority)}"
     if task.retries:
@@ -91,6 +90,11 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
         yield f"{_INDENT}malleable: true"
     if task.notice_s:
         yield f"{_INDENT}notice: {duration_text(task.notice_s)}"
+
+
+def _amounts(key: str, amounts: dict[str, float], owner: str) -> Iterator[str]:
+    if amounts:
+        yield f"{_INDENT}{key}: {{{', '.join(hint_text(name, value, owner) for name, value in amounts.items())}}}"
 
 
 def _needs(task: Task, workflow: Workflow) -> tuple[str, ...]:

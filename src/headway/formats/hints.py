@@ -11,6 +11,7 @@ from headway.model.errors import InputError
 from headway.model.hints import WITH_UNITS
 
 RESOURCE_KEYS = ("cores", "memory", "disk", "time", "gpus", "nodes")
+LIMIT_KEYS = RESOURCE_KEYS[:4]
 
 # By key in the file: name in the model, parser of the amount, units to suggest.
 _WITH_UNITS: dict[str, tuple[str, Callable[[str], float], str, str]] = {
@@ -33,6 +34,16 @@ _EXTRA = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,99}")
 def read_hints(reader: Reader, entry: Entry, owner: str) -> dict[str, float]:
     """The amounts by their names in the model: `memory: 2 GB` becomes `memory_bytes` 2e9."""
     amounts = reader.mapping(entry, f"'resources' of {owner}", "{cores: 1, memory: 200 MB}")
+    return dict(_hint(reader, key, amount, owner) for key, amount in amounts.items())
+
+
+def read_limits(reader: Reader, entry: Entry, owner: str) -> dict[str, float]:
+    """The amounts that a task must not exceed, by their names in the model."""
+    amounts = reader.mapping(entry, f"'limit' of {owner}", "{memory: 8 GB, time: 2h}")
+    for key, amount in amounts.items():
+        if key not in LIMIT_KEYS and key not in _MEANT:
+            what = f"{short(key)} under 'limit' of {owner} cannot be limited"
+            raise reader.error(amount.line, what, did_you_mean(key, LIMIT_KEYS, "write one of"))
     return dict(_hint(reader, key, amount, owner) for key, amount in amounts.items())
 
 

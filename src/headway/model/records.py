@@ -148,6 +148,7 @@ class LimitsRead(Event, frozen=True, tag="limits-read"):
 
     limits: Resources
     most_jobs: int | None = None
+    lends: bool = False  # tasks may use memory and disk that no other task holds
 
 
 class JobState(Event, frozen=True, tag="job-state"):
@@ -305,7 +306,7 @@ class Reuse(Decision, frozen=True, tag="reuse"):
 
 
 class Launch(Decision, frozen=True, tag="launch"):
-    """Start an attempt on a node, limited to these resources."""
+    """Start an attempt on a node, which holds these resources for it."""
 
     task: str
     attempt: int
@@ -317,6 +318,7 @@ class Launch(Decision, frozen=True, tag="launch"):
     ticket: dict[str, Figure] = field(default_factory=dict)  # what the allocator needs to learn from the outcome
     overtook: str | None = None  # the ready task ahead of it that did not fit
     also: tuple[str, ...] = ()  # further nodes of the same job, each with these resources
+    ceiling: Resources | None = None  # what it may use, if that is more than what is held for it
 
 
 class Kill(Decision, frozen=True, tag="kill"):

@@ -19,8 +19,9 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     Tasks of one `category` do the same work on other data, so that the needs of one predict those of the next. `inputs`
     may hold patterns (`count_*`), outputs may not. `parents` are the ids of the tasks that must succeed first;
     `Workflow.add` adds those that files imply. `hints` are the user's requests by resource name (`memory_bytes`,
-    `walltime_s`, …). A `malleable` task uses as many cores as it is given (`HEADWAY_CORES`). A task with `notice_s`
-    gets a signal that many seconds before its walltime or its job ends, and may continue from its checkpoint later.
+    `walltime_s`, …), `limits` what it must not exceed. A `malleable` task uses as many cores as it is given
+    (`HEADWAY_CORES`). A task with `notice_s` gets a signal that many seconds before its walltime or its job ends, and
+    may continue from its checkpoint later.
     `shell` is the program that runs the command, with its flags; if empty, that is strict bash. `input_bytes` is
     None until the inputs exist and have been read.
     """
@@ -41,6 +42,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     malleable: bool = False
     notice_s: float = 0
     shell: tuple[str, ...] = ()
+    limits: dict[str, float] = field(default_factory=dict)
     input_bytes: int | None = None
 
     @property

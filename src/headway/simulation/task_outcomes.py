@@ -13,7 +13,7 @@ def simulated_outcome(launch: Launch, recorded: Recorded | None, started_at: flo
     """An attempt uses what was recorded. With less time it is killed at its limit, with less memory at its end."""
     known = recorded or Recorded()
     run_s = UNKNOWN_RUN_S if known.run_s is None else known.run_s
-    given = launch.resources
+    given = launch.ceiling or launch.resources
     ending, lasted_s = Ending.SUCCESS, run_s
     if known.memory_bytes is not None and known.memory_bytes > given.memory_bytes:
         ending = Ending.MEMORY

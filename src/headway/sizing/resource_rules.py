@@ -18,9 +18,6 @@ from headway.sizing.base import CannotFit, Context, Prediction
 from headway.sizing.estimators.base import Attempt, Estimator
 from headway.sizing.observing import ABSURD, SHORTEST_S, run_s
 
-# More time does not help a task that hangs: after this many time-outs it is given up.
-MOST_TIMEOUTS = 3
-
 
 class ResourceRules(ABC):
     """Hints, cold start, rounding, retries and limits of one resource."""
@@ -76,7 +73,7 @@ class ResourceRules(ABC):
         figures: dict[str, Figure] = {"given": given, "at_least": at_least, "limit": limit}
         if limit is not None and given >= limit:
             why = Why(policy, "at-the-limit", figures, f"{self.show(given)} ran out, and there is no more here")
-            return CannotFit(self.resource, 2 * given, limit, why)
+            return CannotFit(self.resource, given, limit, why)
         wanted = max(2 * given, at_least)
         value = self.whole(wanted if limit is None else min(wanted, limit))
         return Prediction(value, Why(policy, "doubled", figures, f"{self.show(given)} ran out: twice that"))
@@ -206,20 +203,13 @@ class WalltimeRules(ResourceRules):
     def is_estimated(self, task: Task, estimator: Estimator) -> bool:
         return False
 
+    def cold_start(self, policy: str, task: Task, context: Context) -> Prediction:
+        """Give all there is: the workflow's hint says how long the task takes, not when to stop it."""
+        return self.fair_share(policy, task, context)
+
     def fair_share(self, policy: str, task: Task, context: Context) -> Prediction:
         limit = context.limits.walltime_s
         return Prediction(limit, Why(policy, "no-limit", {"limit": limit}, "nothing says how long it may take"))
-
-    def retry(
-        self, policy: str, failures: Sequence[float], limits: Resources, at_least: float = 0.0
-    ) -> Prediction | CannotFit:
-        given, limit = failures[-1], limits.walltime_s
-        if len(failures) < MOST_TIMEOUTS or (limit is not None and given >= limit):
-            return super().retry(policy, failures, limits, at_least)
-        figures: dict[str, Figure] = {"given": given, "at_least": at_least, "limit": limit}
-        text = f"it ran out of time {len(failures)} times, last after {self.show(given)}"
-        why = Why(policy, "too-many-timeouts", figures, text)
-        return CannotFit(self.resource, 2 * given, given, why, reason="too-many-timeouts")
 
     def rounded(self, value: float, given: float, step: float, context: Context) -> float:
         return value

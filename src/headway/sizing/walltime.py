@@ -17,7 +17,7 @@ from headway.sizing.runtime_model import RuntimeModel, walltime_request
 class WalltimeFromQuantiles(Sizer):
     """Asks for the 0.99 quantile of the run time and some more; after one time-out for twice that, then for all.
 
-    Where nothing limits time, or the workflow states it, the rules of walltime decide.
+    Where nothing limits time, the rules of walltime decide. How long the workflow says that a task takes is for plans.
     """
 
     def __init__(self, name: str) -> None:
@@ -27,9 +27,7 @@ class WalltimeFromQuantiles(Sizer):
 
     def predict(self, task: Task, failures: Sequence[float], context: Context) -> Prediction | CannotFit:
         limit = context.limits.walltime_s
-        if limit is None or self.resource in task.hints:
-            if failures:
-                return WALLTIME.retry(self.name, failures, context.limits)
+        if limit is None:
             return WALLTIME.cold_start(self.name, task, context)
         if len(failures) > 1 and failures[-1] < limit:
             # A third kill would lose everything again.

@@ -30,6 +30,8 @@ class Start(Message, frozen=True, tag="start"):
     limits: Resources
     nodes: tuple[str, ...] = ()  # the batch system's names of its nodes, if it spans several
     ends_at: float | None = None  # when its job's walltime ends, if that is known
+    held_bytes: int = 0  # the memory that is held for it; it may use up to its limit while the node has more
+    node_bytes: int = 0  # the memory that all attempts on the node may use together
 
 
 class Stop(Message, frozen=True, tag="stop"):

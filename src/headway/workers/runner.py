@@ -140,6 +140,8 @@ class Runner:
             limits=limits,
             measured_directory=str(folder.path) if start.task.isolated else None,  # includes stdout and stderr
             grace_s=self._settings.grace_s,
+            held_bytes=start.held_bytes,
+            node_bytes=start.node_bytes,
         )
 
     async def _publish(self, folder: AttemptFolder, start: Start, outcome: Outcome) -> Outcome:
@@ -193,6 +195,10 @@ def _ending(start: Start, end: CommandEnd, work: Path) -> tuple[Ending, str]:
         return Ending.CANCELLED, "it was stopped"
     if end.stopped_for is not None:
         resource = end.stopped_for.exhausted or ""
+        used = end.usage.memory_bytes
+        if end.stopped_for is Ending.MEMORY and used and start.held_bytes < used.value < start.limits.memory_bytes:
+            amounts = f"{describe(resource, used.value)}, where {describe(resource, start.held_bytes)} was expected"
+            return end.stopped_for, f"all tasks together used up the memory, and it had {amounts}"
         return end.stopped_for, f"it used up its {describe(resource, start.limits[resource] or 0)}"
     if end.signal is not None:
         return Ending.SIGNAL, f"it was ended by signal {end.signal} ({signal.strsignal(end.signal)})"

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headway.model.outcome import Ending, Measured, Quality, Usage
-from headway.model.records import Figure, Why
+from headway.model.records import Figure, Launch, Why
 from headway.model.units import format_duration
 from headway.report.run.story import Attempt, Story
 from headway.report.saying import say
@@ -108,7 +108,7 @@ def _figures_table(attempt: Attempt) -> Table:
             Text(f"  {_NAMES.get(resource, resource)}"),
             "no limit" if given is None else amount(resource, given),
             used_words(resource, usage.peak(resource)),
-            _reason(why),
+            _reason(why, _may_use(launch, resource)),
         )
     if usage.cpu_s:
         average = f", {usage.cores_average.value:.2g} cores on average" if usage.cores_average else ""
@@ -123,9 +123,17 @@ def used_words(resource: str, measured: Measured | None) -> str:
     return f"{_MARKS[measured.quality]}{amount(resource, measured.value)}" if measured else ""
 
 
-def _reason(why: Why) -> Text:
+def _may_use(launch: Launch, resource: str) -> str:
+    """What an attempt may use of a resource beyond what is held for it; empty if nothing."""
+    most = launch.ceiling[resource] if launch.ceiling else None
+    lent = most is not None and most > (launch.resources[resource] or 0)
+    return f"it may use {amount(resource, most or 0)}, since no other task needs that\n" if lent else ""
+
+
+def _reason(why: Why, note: str) -> Text:
     figures = f": {_figures(why)}" if why.figures else ""
-    return Text.assemble(f"{harmless(why.text)}\n" if why.text else "", (f"{why.policy}, {why.rule}{figures}", "dim"))
+    text = f"{harmless(why.text)}\n" if why.text else ""
+    return Text.assemble(text, note, (f"{why.policy}, {why.rule}{figures}", "dim"))
 
 
 def _figures(why: Why) -> str:

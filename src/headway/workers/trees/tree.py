@@ -67,6 +67,7 @@ class Tree:
         self.launch_error = ""
         self.stopped_for: Ending | None = None
         self.started_s = self.ended_s = 0.0
+        self.held_bytes = 0  # the memory that it used when it was last sampled
         self._meter = meter
         self._rounds = rounds
         self._grace_s = spec.grace_s
@@ -79,6 +80,11 @@ class Tree:
         self._totals = Totals()
         self._sharing = SlowMeasurement(rounds.sharing, self._see_shared)
         self._disk = SlowMeasurement(rounds.disks, self._see_disk)
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether its processes have been told to end."""
+        return self._stopping_s is not None
 
     # Replies of the spawner
 
@@ -127,6 +133,7 @@ class Tree:
     def sample(self, now_s: float, interval_s: float, children_of: ChildrenOf) -> None:
         """Measure the tree and enforce its limits; if it is being stopped, continue with that."""
         sample = self.group.sample(children_of)
+        self.held_bytes = sample.held_bytes if sample else 0
         if sample is not None:
             self._meter.add_sample(now_s, sample)
             self._measure_slowly(now_s, sample)
@@ -319,11 +326,19 @@ class Rounds:
         due = [tree for tree in self.trees.values() if tree.due_s <= now_s + self._interval_s / 4]
         for tree in due:
             tree.sample(now_s, self._interval_s, children)
+        self._protect_node(now_s)
         self._remove_groups()
         cost_s = time.thread_time() - began_s
         self._interval_s = min(max(_SHORTEST_INTERVAL_S, cost_s / _SAMPLING_SHARE), _LONGEST_INTERVAL_S)
         _log.debug("sampled %d of %d trees in %.4f s of CPU time", len(due), len(self.trees), cost_s)
         self.wake()
+
+    def _protect_node(self, now_s: float) -> None:
+        """If all trees together use more memory than they may, stop the one that most exceeds what is held for it."""
+        trees = list(self.trees.values())
+        node_bytes = max((tree.spec.node_bytes for tree in trees), default=0)
+        if 0 < node_bytes < sum(tree.held_bytes for tree in trees) and not any(tree.is_stopping for tree in trees):
+            max(trees, key=lambda tree: tree.held_bytes - tree.spec.held_bytes).stop(Ending.MEMORY, now_s)
 
     def _remove_groups(self) -> bool:
         self._unremoved = [group for group in self._unremoved if not group.remove()]
