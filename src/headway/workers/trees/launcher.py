@@ -8,9 +8,9 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
@@ -18,6 +18,9 @@ from headway.model.errors import SiteError
 from headway.model.resources import Resources
 from headway.workers.trees import spawner
 from headway.workers.trees.processes import MARKER
+
+if TYPE_CHECKING:
+    from headway.workers.trees.tree import Tree
 
 _START_TIMEOUT_S = 60.0  # for a Python that is not cached, on a slow shared file system
 
@@ -38,20 +41,12 @@ class CommandSpec(Struct, frozen=True):
     grace_s: float = 5.0  # between SIGTERM and SIGKILL
 
 
-class Launched(Protocol):
-    """Receives the replies to one request; the last one is either `failed` or `ended`."""
-
-    def started(self, pid: int, at_s: float) -> None: ...
-    def failed(self, reason: str) -> None: ...
-    def ended(self, at_s: float, status: int, cpu_s: float, largest_bytes: int, alone: bool) -> None: ...
-
-
 class Launcher(asyncio.Protocol):
     """One spawner process. If it dies, `on_lost` is called once, and a new Launcher is needed."""
 
     def __init__(self, on_lost: Callable[[], None]) -> None:
         self._on_lost = on_lost
-        self._waiting: dict[int, Launched] = {}
+        self._waiting: dict[int, Tree] = {}
         self._last_token = 0
         self._received = bytearray()
         self._closing = False
@@ -91,10 +86,11 @@ class Launcher(asyncio.Protocol):
             self._process.wait()
             raise
 
-    def launch(self, launched: Launched, spec: CommandSpec, procs_files: Sequence[str]) -> None:
-        """Ask the spawner to start a command in these cgroups; `launched` gets the replies."""
+    def launch(self, tree: Tree) -> None:
+        """Ask the spawner to start a tree's command; the tree gets the replies. The last is `failed` or `ended`."""
+        spec = tree.spec
         self._last_token += 1
-        self._waiting[self._last_token] = launched
+        self._waiting[self._last_token] = tree
         encode = os.fsencode
         request: spawner.Request = (
             self._last_token,
@@ -103,7 +99,7 @@ class Launcher(asyncio.Protocol):
             encode(os.path.abspath(spec.directory)),  # the spawner's working directory is /
             encode(os.path.abspath(spec.stdout)),
             encode(os.path.abspath(spec.stderr)),
-            [encode(path) for path in procs_files],
+            [encode(path) for path in tree.group.procs_files],
         )
         self._transport.write(spawner.pack(request))
 

@@ -56,7 +56,9 @@ class ProcessTrees:
     async def run(self, spec: CommandSpec) -> CommandEnd:
         """Run a command and return when all its processes have ended. If the caller is cancelled, it is stopped."""
         if self._open and self._launcher.lost:
-            await self._replace_spawner()
+            async with self._relaunching:
+                if self._launcher.lost:
+                    await self._start_spawner()
         if not self._open:
             raise RuntimeError("not started, or closed")
         if spec.key in self._rounds.trees:
@@ -64,7 +66,7 @@ class ProcessTrees:
         group = self._make_group(spec)
         tree = Tree(spec, group, Meter(group.method, floor_bytes=self._launcher.floor_bytes), self._rounds)
         self._rounds.trees[spec.key] = tree
-        self._launcher.launch(tree, spec, group.procs_files)
+        self._launcher.launch(tree)
         try:
             await asyncio.shield(tree.done)
         except asyncio.CancelledError:
@@ -103,11 +105,6 @@ class ProcessTrees:
         self._rounds.spawner_pid = launcher.spawn()  # at once, so that it is not taken for an orphan
         await launcher.connect()
         self._launcher = launcher
-
-    async def _replace_spawner(self) -> None:
-        async with self._relaunching:
-            if self._launcher.lost:
-                await self._start_spawner()
 
     def _spawner_lost(self) -> None:
         """Let running commands go on, since they are now our children; fail those whose state died with the spawner."""

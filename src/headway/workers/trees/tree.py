@@ -28,9 +28,7 @@ _NEW_PEAK = 1.02  # shared memory is measured, which is slow, if the sum exceeds
 _SHORT_PAUSE_S, _LONG_PAUSE_S = 0.005, 0.1  # between two samples of a tree that is being stopped: first and longest
 _SHORTEST_INTERVAL_S = 0.1  # between two samples of a tree
 _LONGEST_INTERVAL_S = 0.4  # so that a peak that lasts half a second is seen
-_SAMPLING_SHARE = (
-    0.05  # the share of one core that sampling may use, unless the interval would exceed _LONGEST_INTERVAL_S
-)
+_SAMPLING_SHARE = 0.05  # of one core, which sampling may use unless the interval would exceed _LONGEST_INTERVAL_S
 _DISK_INTERVAL_S = 0.5
 _THREADS = 8  # for the slow measurements of all trees, which mostly wait for the kernel
 
@@ -59,6 +57,7 @@ class Tree:
     def __init__(self, spec: CommandSpec, group: Group, meter: Meter, rounds: Rounds) -> None:
         self.spec = spec
         self.group = group
+        # Since boot, when the command was requested: all its processes are younger.
         self.requested_ticks = time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_S
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.due_s = math.inf  # when its next sample is due
