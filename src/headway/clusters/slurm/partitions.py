@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TypeVar
 
 from msgspec import Struct, structs
@@ -24,9 +24,9 @@ from headway.model.units import format_bytes, format_duration
 
 Number = TypeVar("Number", int, float)
 _TRES = re.compile(r"(cpu|node)=(\d{1,12})", re.ASCII)
-_ASSOCIATION = "Account,DefaultQOS,MaxJobs,MaxSubmitJobs,MaxWall,MaxTRES"
+_ASSOCIATION = ("Account", "DefaultQOS", "MaxJobs", "MaxSubmitJobs", "MaxWall", "MaxTRES")
+_QOS = ("Name", "MaxJobsPU", "MaxSubmitPU", "MaxWall", "MaxTRES")
 _A_DAY_S = 86400.0
-_QOS = "Name,MaxJobsPU,MaxSubmitPU,MaxWall,MaxTRES"
 
 
 class UserLimits(Struct, frozen=True):
@@ -45,23 +45,21 @@ class UserLimits(Struct, frozen=True):
 
 def read_user_limits(commands: Commands, user: str, options: SlurmOptions, partition_qos: str | None) -> UserLimits:
     """Read the user's limits from associations and QOS, as far as the database shows them."""
+    rows = _sacctmgr(commands, _ASSOCIATION, "assoc", f"user={user}")
+    mine = [row for row in rows if options.account in (None, row[0])]
+    wanted = {options.qos or (mine[0][1] if mine else "") or "normal", partition_qos}
     limits = UserLimits()
-    text = commands.ask(
-        "sacctmgr", "--noheader", "--parsable2", "show", "assoc", f"user={user}", f"format={_ASSOCIATION}"
-    )
-    default_qos = None
-    rows = [line.split("|") for line in (text or "").splitlines()]
-    mine = [row for row in rows if len(row) == 6 and options.account in (None, row[0])]
-    if mine:  # if there are several accounts, the strictest limits are safe
-        for row in mine:
-            limits = limits.tightened(_limits_of(row[2:]))
-        default_qos = mine[0][1] or None
-    wanted = {options.qos or default_qos or "normal", partition_qos}
-    text = commands.ask("sacctmgr", "--noheader", "--parsable2", "show", "qos", f"format={_QOS}")
-    for row in (line.split("|") for line in (text or "").splitlines()):
-        if len(row) == 5 and row[0] in wanted:
+    for row in mine:  # if there are several accounts, the strictest limits are safe
+        limits = limits.tightened(_limits_of(row[2:]))
+    for row in _sacctmgr(commands, _QOS, "qos"):
+        if row[0] in wanted:
             limits = limits.tightened(_limits_of(row[1:]))
     return limits
+
+
+def _sacctmgr(commands: Commands, columns: Sequence[str], *what: str) -> list[list[str]]:
+    text = commands.ask("sacctmgr", "--noheader", "--parsable2", "show", *what, f"format={','.join(columns)}")
+    return [row for line in (text or "").splitlines() if len(row := line.split("|")) == len(columns)]
 
 
 def _limits_of(cells: list[str]) -> UserLimits:
@@ -161,11 +159,7 @@ def usable(partitions: Sequence[Partition], options: SlurmOptions, groups: froze
 
 
 def _may_use(partition: Partition, options: SlurmOptions, groups: frozenset[str]) -> bool:
-    mine: Mapping[str, frozenset[str]] = {
-        "accounts": frozenset([options.account] if options.account else []),
-        "qos": frozenset([options.qos] if options.qos else []),
-        "groups": groups,
-    }
+    mine: Mapping[str, Set[str | None]] = {"accounts": {options.account}, "qos": {options.qos}, "groups": groups}
     return all(mine[kind] & set(names) for kind, names in partition.allowed.items()) and not any(
         mine[kind] & set(names) for kind, names in partition.denied.items()
     )

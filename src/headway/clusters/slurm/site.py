@@ -65,8 +65,7 @@ class SlurmSite:
         partitions = self.partitions()
         if queue is None:
             raise _silent()
-        at, jobs = queue
-        return Reading(at, jobs, partitions)
+        return Reading(*queue, partitions)
 
     def partitions(self) -> list[Partition]:
         """All partitions and their nodes; an UnreachableError if Slurm has not answered yet."""
