@@ -165,9 +165,10 @@ def _move(source: Path, target: Path) -> None:
     fresh, old = (target.with_name(f".{target.name}.headway-{part}") for part in ("new", "old"))
     crosses = source.lstat().st_dev != target.parent.stat().st_dev
     folder = source.is_dir() and not source.is_symlink()
-    if crosses and source.is_dir():
+    if crosses and folder:
         shutil.copytree(source, fresh, symlinks=True, dirs_exist_ok=True)
     elif crosses:
+        fresh.unlink(missing_ok=True)  # after a crash: a link is not overwritten
         shutil.copy2(source, fresh, follow_symlinks=False)
     if target.is_dir() and not target.is_symlink():  # rename(2) does not replace a directory that is not empty
         if not folder:
@@ -186,4 +187,4 @@ def _move(source: Path, target: Path) -> None:
     if old.exists():
         remove_tree(old)
     if crosses:
-        remove_tree(source) if source.is_dir() else source.unlink()
+        remove_tree(source) if folder else source.unlink()
