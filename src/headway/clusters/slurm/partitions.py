@@ -104,9 +104,9 @@ def room(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: 
     most = min(len(nodes), partition.max_nodes or len(nodes), user.nodes or len(nodes))
     if user.cpus is not None:
         most = max(1, min(most, user.cpus // (max(node.cpus for node in nodes) if options.whole_nodes else 1)))
-    longest = min((time for time in (partition.max_time_s, user.walltime_s) if time is not None), default=None)
+    longest_s = _least(partition.max_time_s, user.walltime_s)
     gpus = min(node.gpus for node in nodes)
-    return Resources(cores=cpus, memory_bytes=memory_bytes, gpus=gpus, nodes=most, walltime_s=longest)
+    return Resources(cores=cpus, memory_bytes=memory_bytes, gpus=gpus, nodes=most, walltime_s=longest_s)
 
 
 def why_not(asked: Resources, partition: Partition, user: UserLimits, options: SlurmOptions) -> str:
@@ -125,10 +125,9 @@ def why_not(asked: Resources, partition: Partition, user: UserLimits, options: S
             f"{math.ceil(asked.cores)} cores, {format_bytes(asked.memory_bytes)} memory, {asked.gpus} GPUs on each of "
             f"{asked.nodes} nodes are more than the nodes of partition {partition.name} have"
         )
-    if user.cpus is not None and math.ceil(asked.cores) * asked.nodes > user.cpus:
-        return (
-            f"{math.ceil(asked.cores) * asked.nodes} cores are more than the {user.cpus} that one of your jobs may have"
-        )
+    cores = math.ceil(asked.cores) * asked.nodes
+    if user.cpus is not None and cores > user.cpus:
+        return f"{cores} cores are more than the {user.cpus} that one of your jobs may have"
     if asked.walltime_s is not None and most.walltime_s is not None and asked.walltime_s > most.walltime_s:
         wanted, longest = format_duration(asked.walltime_s), format_duration(most.walltime_s)
         return f"{wanted} is more than the {longest} that a job may have in partition {partition.name}"

@@ -197,12 +197,8 @@ def _never_had_a_child(pid: int) -> bool:
     Every child causes page faults, and reaping it adds them to its parent's count.
     """
     try:
-        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
-        try:
-            fields = os.read(fd, 4096).rpartition(b")")[2].split()
-        finally:
-            os.close(fd)
-        return fields[_CHILD_FAULTS_FIELD] == b"0"
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as stat:
+            return stat.read(4096).rpartition(b")")[2].split()[_CHILD_FAULTS_FIELD] == b"0"
     except (OSError, IndexError):
         return False
 
