@@ -10,35 +10,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
-
-from msgspec import Struct
+from typing import cast
 
 from headway.model.errors import SiteError
-from headway.model.resources import Resources
 from headway.workers.trees import spawner
 from headway.workers.trees.processes import MARKER
-
-if TYPE_CHECKING:
-    from headway.workers.trees.tree import Tree
+from headway.workers.trees.tree import Tree
 
 _START_TIMEOUT_S = 60.0  # for a Python that is not cached, on a slow shared file system
 
 _log = logging.getLogger(__name__)
-
-
-class CommandSpec(Struct, frozen=True):
-    """A command to run."""
-
-    key: str  # unique, e.g. "r1/count[aa]/2"; its processes have HEADWAY_ATTEMPT=<key> in their environment
-    argv: list[str]
-    environment: dict[str, str]  # added to this process's own
-    directory: str  # its working directory
-    stdout: str  # files, overwritten; stdin is /dev/null
-    stderr: str
-    limits: Resources  # memory_bytes and disk_bytes 0: no limit; walltime_s None: no limit; cores are not enforced
-    measured_directory: str | None = None  # the directory that its disk limit applies to
-    grace_s: float = 5.0  # between SIGTERM and SIGKILL
 
 
 class Launcher(asyncio.Protocol):

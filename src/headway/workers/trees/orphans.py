@@ -7,16 +7,23 @@ import ctypes
 import os
 import signal
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from headway.workers.trees.group import Group
 from headway.workers.trees.processes import Process, children_lookup, marker_of, read_process
-
-if TYPE_CHECKING:
-    from headway.workers.trees.tree import Tree
 
 _MOST_PASSES = 20  # a limit, in case a process forks and ends all the time
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
+
+
+class Owner(Protocol):
+    """A running attempt; `reaped` tells it that one of its orphans has ended."""
+
+    group: Group
+    requested_ticks: float  # clock ticks since boot when it was requested: all its processes are younger
+
+    def reaped(self, pid: int, status: int, cpu_s: float, largest_bytes: int) -> None: ...
 
 
 def set_subreaper(wanted: bool) -> bool:
@@ -41,7 +48,7 @@ class Orphans:
         self.seen_all = True  # whether the last `collect` found all orphans
         self.left = False  # whether it found any
 
-    def collect(self, owners: Iterable[Tree], spawner_pid: int) -> None:
+    def collect(self, owners: Iterable[Owner], spawner_pid: int) -> None:
         """Reap dead orphans, assign living ones to their attempts, and kill those whose attempt is over.
 
         The children of a process that ends become orphans. After reaping there may be new ones, so only a pass that
@@ -64,7 +71,7 @@ class Orphans:
         children = (read_process(pid) for pid in children_lookup()(myself._replace(threads=1)) if pid != spawner_pid)
         return [child for child in children if child is not None and child.session != self._session]
 
-    def _assign(self, orphan: Process, owners: list[Tree]) -> None:
+    def _assign(self, orphan: Process, owners: list[Owner]) -> None:
         # The processes of an attempt are younger than its request. So even for a daemon without any mark (new session,
         # empty environment, never sampled) there may be only one possible owner, or none.
         possible = [owner for owner in owners if owner.requested_ticks <= orphan.start_ticks + 1]

@@ -10,14 +10,14 @@ from contextlib import AsyncExitStack
 
 from headway.model.outcome import Ending
 from headway.workers.trees.group import Groups, PolledGroup
-from headway.workers.trees.launcher import CommandSpec, Launcher
+from headway.workers.trees.launcher import Launcher
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.methods import set_up
 from headway.workers.trees.orphans import set_subreaper
 from headway.workers.trees.processes import children_lookup, read_process
 from headway.workers.trees.slow_measurements import directory_bytes
 from headway.workers.trees.strays import kill_attempt
-from headway.workers.trees.tree import CommandEnd, Rounds, Tree
+from headway.workers.trees.tree import CommandEnd, CommandSpec, Rounds, Tree
 
 _log = logging.getLogger(__name__)
 

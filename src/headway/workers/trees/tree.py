@@ -13,8 +13,8 @@ from functools import partial
 from msgspec import Struct
 
 from headway.model.outcome import Ending, Usage
+from headway.model.resources import Resources
 from headway.workers.trees.group import Group, Sample, Totals
-from headway.workers.trees.launcher import CommandSpec
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.orphans import Orphans
 from headway.workers.trees.processes import ChildrenOf, children_lookup, proportional_bytes
@@ -33,6 +33,20 @@ _DISK_INTERVAL_S = 0.5
 _THREADS = 8  # for the slow measurements of all trees, which mostly wait for the kernel
 
 _log = logging.getLogger(__name__)
+
+
+class CommandSpec(Struct, frozen=True):
+    """A command to run."""
+
+    key: str  # unique, e.g. "r1/count[aa]/2"; its processes have HEADWAY_ATTEMPT=<key> in their environment
+    argv: list[str]
+    environment: dict[str, str]  # added to this process's own
+    directory: str  # its working directory
+    stdout: str  # files, overwritten; stdin is /dev/null
+    stderr: str
+    limits: Resources  # memory_bytes and disk_bytes 0: no limit; walltime_s None: no limit; cores are not enforced
+    measured_directory: str | None = None  # the directory that its disk limit applies to
+    grace_s: float = 5.0  # between SIGTERM and SIGKILL
 
 
 class CommandEnd(Struct, frozen=True):
@@ -57,7 +71,6 @@ class Tree:
     def __init__(self, spec: CommandSpec, group: Group, meter: Meter, rounds: Rounds) -> None:
         self.spec = spec
         self.group = group
-        # Since boot, when the command was requested: all its processes are younger.
         self.requested_ticks = time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_S
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.due_s = math.inf  # when its next sample is due
