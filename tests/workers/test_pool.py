@@ -227,7 +227,7 @@ def test_messages_are_received_whole_and_in_order_however_they_are_cut(words: li
             received = [await connection.receive() for _ in messages]
             assert received == messages
             assert await connection.receive() is None
-            await connection.closed()
+            await asyncio.wait([connection.sending])
 
     drive(work)
 

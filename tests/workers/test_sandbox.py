@@ -171,6 +171,24 @@ def test_outputs_cross_file_systems(work: Path) -> None:
         remove_tree(shm)
 
 
+def test_a_link_to_a_folder_crosses_file_systems_as_a_link(work: Path, tmp_path: Path) -> None:
+    shm = Path(f"/dev/shm/headway-test-{os.getpid()}")
+    shm.mkdir()
+    try:
+        if shm.stat().st_dev == work.parent.stat().st_dev:
+            pytest.skip("needs two file systems")
+        make(tmp_path / "elsewhere", "data")
+        make(work, "x")
+        (work / "y").symlink_to(tmp_path / "elsewhere")
+        (shm / ".y.headway-new").symlink_to("half-way")  # left by a crash
+        list(publish(work, Task("t", "t", "…", outputs=("x", "y")), shm))
+        assert (shm / "y").readlink() == tmp_path / "elsewhere"
+        assert tree(tmp_path / "elsewhere") == ["data"]
+        assert not (work / "y").is_symlink()
+    finally:
+        remove_tree(shm)
+
+
 def test_missing_outputs_include_links_to_temporary_files(flow: Path, work: Path) -> None:
     make(flow, "source")
     make(work, "real", "scratch")

@@ -90,9 +90,8 @@ class LocalMachine(Cluster):
         if not folder.exists():
             return JobPhase.UNKNOWN
         ours = self._started.get(tag)
-        if ours is not None and ours.poll() is not None:
-            return JobPhase.ENDED
-        return JobPhase.ENDED if (folder / STARTED).exists() else JobPhase.PENDING
+        has_ended = (ours is not None and ours.poll() is not None) or (folder / STARTED).exists()
+        return JobPhase.ENDED if has_ended else JobPhase.PENDING
 
     def cancel(self, tags: Iterable[str]) -> None:
         for tag in tags:

@@ -46,15 +46,18 @@ async def _serve(node: Path, session: Session) -> None:
     try:
         while not reading.done() or from_supervisor:
             count = len(from_supervisor)
-            from_manager = await asyncio.to_thread(session.exchange, b"".join(from_supervisor[:count]))
-            del from_supervisor[:count]
+            if count:
+                await asyncio.to_thread(session.write, b"".join(from_supervisor[:count]))
+                del from_supervisor[:count]
+            from_manager = await asyncio.to_thread(session.read)
             writer.writelines(from_manager)
             if loop.time() > check_at:
                 check_at = loop.time() + _CHECK_EVERY_S
                 if (last := await asyncio.to_thread(session.last_heartbeat)) != heartbeat:
                     heartbeat, heartbeat_seen_at = last, loop.time()
+                newest = await asyncio.to_thread(newest_session, node)
                 is_silent = loop.time() - heartbeat_seen_at > HEARTBEAT_TIMEOUT_S
-                if is_silent or not await asyncio.to_thread(_is_newest, node, session):
+                if is_silent or newest is None or newest.folder != session.folder:
                     return
             await backoff.wait(busy=bool(from_manager or count))
     except (FileNotFoundError, ConnectionError):  # the manager closed the session, or the supervisor its socket
@@ -78,11 +81,6 @@ async def _read_lines(reader: asyncio.StreamReader, lines: list[bytes]) -> None:
     with contextlib.suppress(ConnectionError, ValueError):
         while (line := await reader.readline()).endswith(b"\n"):
             lines.append(line)
-
-
-def _is_newest(node: Path, session: Session) -> bool:
-    found = newest_session(node)
-    return found is not None and found.folder == session.folder
 
 
 def main() -> None:

@@ -68,12 +68,6 @@ class Session:
             os.unlink(path)
         return found
 
-    def exchange(self, lines: bytes) -> list[bytes]:
-        """Write `lines`, if there are any, and return what the other end has written."""
-        if lines:
-            self.write(lines)
-        return self.read()
-
     def send_heartbeat(self) -> None:
         """Show the relay that the manager is alive; FileNotFoundError if the relay has closed the session."""
         os.utime(self.folder / _ALIVE)

@@ -62,17 +62,13 @@ def _umask() -> int:
     return int(status.partition("\nUmask:")[2].split(maxsplit=1)[0], 8)
 
 
-def node_name() -> str:
-    """Return the batch system's name of this node; several nodes of a test cluster can share one host."""
-    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
-
-
 def main() -> None:
     """Run the supervisor and its relay; return when the supervisor has ended."""
     job, kind, umask = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3], 8)
     set_up_logging()
     os.umask(0o077)
-    folder = node_folder(job, node_name())
+    # Several nodes of a test cluster can share one host, so the batch system's name comes first.
+    folder = node_folder(job, os.environ.get("SLURMD_NODENAME") or socket.gethostname())
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     settings = SupervisorSettings.read(job.parent)
     # Processes are found by this uid. It differs between the jobs of a run on this host, and between its nodes here.
@@ -96,21 +92,17 @@ def main() -> None:
         if supervisor.returncode:
             cancel_steps(uid)
         (folder / OVER).touch(0o600)
-        _end(relay)
+        relay.terminate()
+        try:
+            relay.wait(_END_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            relay.kill()
+            relay.wait()
 
 
 def _start(module: str, folder: Path, umask: int = -1) -> subprocess.Popen[bytes]:
     words = [sys.executable, "-P", "-m", module, str(folder)]
     return subprocess.Popen(words, stdin=subprocess.DEVNULL, umask=umask)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(_END_WITHIN_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ outcome is kept until it is acknowledged, and the state that matters is also on 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -86,10 +87,8 @@ ToManager = Hello | Ended | Trouble
 LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
 _ENCODER = msgspec.json.Encoder()
-_FROM_MANAGER: msgspec.json.Decoder[ToSupervisor] = msgspec.json.Decoder(ToSupervisor)
-_FROM_SUPERVISOR: msgspec.json.Decoder[ToManager] = msgspec.json.Decoder(ToManager)
-decode_from_manager = _FROM_MANAGER.decode
-decode_from_supervisor = _FROM_SUPERVISOR.decode
+decode_from_manager: Callable[[bytes], ToSupervisor] = msgspec.json.Decoder(ToSupervisor).decode
+decode_from_supervisor: Callable[[bytes], ToManager] = msgspec.json.Decoder(ToManager).decode
 
 
 def encode(message: Message) -> bytes:

@@ -164,9 +164,12 @@ def _move(source: Path, target: Path) -> None:
     """Move `source` to `target`, replacing what is there. A reader sees the old, the new or nothing, never a part."""
     fresh, old = (target.with_name(f".{target.name}.headway-{part}") for part in ("new", "old"))
     crosses = source.lstat().st_dev != target.parent.stat().st_dev
-    if crosses:
-        _copy(source, fresh)
     folder = source.is_dir() and not source.is_symlink()
+    if crosses and folder:
+        shutil.copytree(source, fresh, symlinks=True, dirs_exist_ok=True)
+    elif crosses:
+        fresh.unlink(missing_ok=True)  # after a crash: a link is not overwritten
+        shutil.copy2(source, fresh, follow_symlinks=False)
     if target.is_dir() and not target.is_symlink():  # rename(2) does not replace a directory that is not empty
         if not folder:
             raise InputError(f"output {target.name} is a file, but a directory of that name exists", where=str(target))
@@ -184,11 +187,4 @@ def _move(source: Path, target: Path) -> None:
     if old.exists():
         remove_tree(old)
     if crosses:
-        remove_tree(source) if source.is_dir() else source.unlink()
-
-
-def _copy(source: Path, target: Path) -> None:
-    if source.is_dir():
-        shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
-    else:
-        shutil.copy2(source, target, follow_symlinks=False)
+        remove_tree(source) if folder else source.unlink()

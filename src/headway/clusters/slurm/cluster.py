@@ -127,7 +127,8 @@ class SlurmCluster(Cluster):
     def _still_there(self, tags: set[str]) -> set[str]:
         """Those of the cancelled jobs of which something may still run."""
         asked_at = time.time()
-        tags = {tag for tag in tags if self._was_sent(tag) or not self._submitter.folder(tag).is_closed()}
+        folders = {tag: self._submitter.folder(tag) for tag in tags}
+        tags = {tag for tag in tags if not folders[tag].is_closed() or ((asked := folders[tag].asked()) and asked.sent)}
         look = self._own_jobs.answer(now=True) if tags else None
         if look is None or look.at < asked_at:
             return tags
@@ -137,10 +138,6 @@ class SlurmCluster(Cluster):
             for tag in tags
             if news[tag].phase is not JobPhase.ENDED or any(job.is_live for job in self._lookup.of_this_run(tag, look))
         }
-
-    def _was_sent(self, tag: str) -> bool:
-        asked = self._submitter.folder(tag).asked()
-        return asked is not None and asked.sent
 
     # --- the queue ---
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from headway.clusters.slurm.squeue import SeenJob
+from headway.clusters.slurm.squeue import Exit, SeenJob
 from headway.model.outcome import Ending
 
 _OUT_OF_MEMORY_SIGNAL = 125  # reported by a step that its control group killed
 _KILL = 9
 _NO_OUTPUT_SIGNAL = 53  # reported when Slurm cannot open a job's files
+_TOO_MUCH_MEMORY = (Ending.MEMORY, "it used more memory than it had asked for")
+_BY_STATE = {
+    "OUT_OF_MEMORY": _TOO_MUCH_MEMORY,
+    **dict.fromkeys(("TIMEOUT", "DEADLINE"), (Ending.TIME, "its time was up")),
+    **dict.fromkeys(("NODE_FAIL", "BOOT_FAIL"), (Ending.NODE_LOST, "a node failed")),
+    "PREEMPTED": (Ending.PREEMPTED, "a job of higher priority took its nodes"),
+}
 
 
 def ending_of(
@@ -18,21 +25,11 @@ def ending_of(
     `kills_for_memory` says that the site runs with OverMemoryKill, `log_tells_of_memory` that Slurm wrote to the job's
     log that a step exceeded its memory.
     """
-    match seen.state:
-        case "OUT_OF_MEMORY":
-            return Ending.MEMORY, "it used more memory than it had asked for"
-        case "TIMEOUT" | "DEADLINE":
-            return Ending.TIME, "its time was up"
-        case "NODE_FAIL" | "BOOT_FAIL":
-            return Ending.NODE_LOST, "a node failed"
-        case "PREEMPTED":
-            return Ending.PREEMPTED, "a job of higher priority took its nodes"
-        case "CANCELLED" | "REVOKED":
-            return Ending.CANCELLED, _cancelled(seen, by_us=cancelled_by_us)
-        case "COMPLETED":
-            return _completed(seen)
-        case _:
-            return _failed(seen, kills_for_memory=kills_for_memory, log_tells_of_memory=log_tells_of_memory)
+    if seen.state in ("CANCELLED", "REVOKED"):
+        return Ending.CANCELLED, _cancelled(seen, by_us=cancelled_by_us)
+    if seen.state == "COMPLETED":
+        return _completed(seen)
+    return _BY_STATE.get(seen.state) or _failed(seen, kills_for_memory, log_tells_of_memory)
 
 
 def _cancelled(seen: SeenJob, *, by_us: bool) -> str:
@@ -47,7 +44,7 @@ def _cancelled(seen: SeenJob, *, by_us: bool) -> str:
 def _completed(seen: SeenJob) -> tuple[Ending, str]:
     """The script succeeded, but its steps may have failed."""
     worst = seen.derived_exit
-    if worst.is_clean:
+    if worst == Exit():
         return Ending.SUCCESS, ""
     if worst.signal == _OUT_OF_MEMORY_SIGNAL:
         return Ending.MEMORY, "a step in it used more memory than the job had asked for"
@@ -56,7 +53,7 @@ def _completed(seen: SeenJob) -> tuple[Ending, str]:
     return Ending.EXIT_CODE, f"its script ended well, but a step in it ended with exit code {worst.code}"
 
 
-def _failed(seen: SeenJob, *, kills_for_memory: bool, log_tells_of_memory: bool) -> tuple[Ending, str]:
+def _failed(seen: SeenJob, kills_for_memory: bool, log_tells_of_memory: bool) -> tuple[Ending, str]:
     """Tell a job that Slurm killed for its memory from one that failed otherwise.
 
     With OverMemoryKill such a job is FAILED 0:9; at other sites 0:9 means that it was sent SIGKILL. If only a step was
@@ -64,7 +61,7 @@ def _failed(seen: SeenJob, *, kills_for_memory: bool, log_tells_of_memory: bool)
     """
     signals = {seen.exit.signal, seen.derived_exit.signal}
     if _OUT_OF_MEMORY_SIGNAL in signals or seen.reason == "OutOfMemory" or log_tells_of_memory:
-        return Ending.MEMORY, "it used more memory than it had asked for"
+        return _TOO_MUCH_MEMORY
     if kills_for_memory and seen.exit.signal == _KILL:
         return Ending.MEMORY, "Slurm killed it, as it does here with jobs that use more memory than they asked for"
     if seen.exit.signal == _NO_OUTPUT_SIGNAL:

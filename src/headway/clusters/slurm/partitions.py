@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TypeVar
 
 from msgspec import Struct, structs
@@ -24,9 +24,9 @@ from headway.model.units import format_bytes, format_duration
 
 Number = TypeVar("Number", int, float)
 _TRES = re.compile(r"(cpu|node)=(\d{1,12})", re.ASCII)
-_ASSOCIATION = "Account,DefaultQOS,MaxJobs,MaxSubmitJobs,MaxWall,MaxTRES"
+_ASSOCIATION = ("Account", "DefaultQOS", "MaxJobs", "MaxSubmitJobs", "MaxWall", "MaxTRES")
+_QOS = ("Name", "MaxJobsPU", "MaxSubmitPU", "MaxWall", "MaxTRES")
 _A_DAY_S = 86400.0
-_QOS = "Name,MaxJobsPU,MaxSubmitPU,MaxWall,MaxTRES"
 
 
 class UserLimits(Struct, frozen=True):
@@ -45,23 +45,21 @@ class UserLimits(Struct, frozen=True):
 
 def read_user_limits(commands: Commands, user: str, options: SlurmOptions, partition_qos: str | None) -> UserLimits:
     """Read the user's limits from associations and QOS, as far as the database shows them."""
+    rows = _sacctmgr(commands, _ASSOCIATION, "assoc", f"user={user}")
+    mine = [row for row in rows if options.account in (None, row[0])]
+    wanted = {options.qos or (mine[0][1] if mine else "") or "normal", partition_qos}
     limits = UserLimits()
-    text = commands.ask(
-        "sacctmgr", "--noheader", "--parsable2", "show", "assoc", f"user={user}", f"format={_ASSOCIATION}"
-    )
-    default_qos = None
-    rows = [line.split("|") for line in (text or "").splitlines()]
-    mine = [row for row in rows if len(row) == 6 and options.account in (None, row[0])]
-    if mine:  # if there are several accounts, the strictest limits are safe
-        for row in mine:
-            limits = limits.tightened(_limits_of(row[2:]))
-        default_qos = mine[0][1] or None
-    wanted = {options.qos or default_qos or "normal", partition_qos}
-    text = commands.ask("sacctmgr", "--noheader", "--parsable2", "show", "qos", f"format={_QOS}")
-    for row in (line.split("|") for line in (text or "").splitlines()):
-        if len(row) == 5 and row[0] in wanted:
+    for row in mine:  # if there are several accounts, the strictest limits are safe
+        limits = limits.tightened(_limits_of(row[2:]))
+    for row in _sacctmgr(commands, _QOS, "qos"):
+        if row[0] in wanted:
             limits = limits.tightened(_limits_of(row[1:]))
     return limits
+
+
+def _sacctmgr(commands: Commands, columns: Sequence[str], *what: str) -> list[list[str]]:
+    text = commands.ask("sacctmgr", "--noheader", "--parsable2", "show", *what, f"format={','.join(columns)}")
+    return [row for line in (text or "").splitlines() if len(row := line.split("|")) == len(columns)]
 
 
 def _limits_of(cells: list[str]) -> UserLimits:
@@ -106,9 +104,9 @@ def room(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: 
     most = min(len(nodes), partition.max_nodes or len(nodes), user.nodes or len(nodes))
     if user.cpus is not None:
         most = max(1, min(most, user.cpus // (max(node.cpus for node in nodes) if options.whole_nodes else 1)))
-    longest = min((time for time in (partition.max_time_s, user.walltime_s) if time is not None), default=None)
+    longest_s = _least(partition.max_time_s, user.walltime_s)
     gpus = min(node.gpus for node in nodes)
-    return Resources(cores=cpus, memory_bytes=memory_bytes, gpus=gpus, nodes=most, walltime_s=longest)
+    return Resources(cores=cpus, memory_bytes=memory_bytes, gpus=gpus, nodes=most, walltime_s=longest_s)
 
 
 def why_not(asked: Resources, partition: Partition, user: UserLimits, options: SlurmOptions) -> str:
@@ -127,10 +125,9 @@ def why_not(asked: Resources, partition: Partition, user: UserLimits, options: S
             f"{math.ceil(asked.cores)} cores, {format_bytes(asked.memory_bytes)} memory, {asked.gpus} GPUs on each of "
             f"{asked.nodes} nodes are more than the nodes of partition {partition.name} have"
         )
-    if user.cpus is not None and math.ceil(asked.cores) * asked.nodes > user.cpus:
-        return (
-            f"{math.ceil(asked.cores) * asked.nodes} cores are more than the {user.cpus} that one of your jobs may have"
-        )
+    cores = math.ceil(asked.cores) * asked.nodes
+    if user.cpus is not None and cores > user.cpus:
+        return f"{cores} cores are more than the {user.cpus} that one of your jobs may have"
     if asked.walltime_s is not None and most.walltime_s is not None and asked.walltime_s > most.walltime_s:
         wanted, longest = format_duration(asked.walltime_s), format_duration(most.walltime_s)
         return f"{wanted} is more than the {longest} that a job may have in partition {partition.name}"
@@ -161,11 +158,7 @@ def usable(partitions: Sequence[Partition], options: SlurmOptions, groups: froze
 
 
 def _may_use(partition: Partition, options: SlurmOptions, groups: frozenset[str]) -> bool:
-    mine: Mapping[str, frozenset[str]] = {
-        "accounts": frozenset([options.account] if options.account else []),
-        "qos": frozenset([options.qos] if options.qos else []),
-        "groups": groups,
-    }
+    mine: Mapping[str, Set[str | None]] = {"accounts": {options.account}, "qos": {options.qos}, "groups": groups}
     return all(mine[kind] & set(names) for kind, names in partition.allowed.items()) and not any(
         mine[kind] & set(names) for kind, names in partition.denied.items()
     )

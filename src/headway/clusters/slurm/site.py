@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import grp
 import os
 import pwd
@@ -65,8 +66,7 @@ class SlurmSite:
         partitions = self.partitions()
         if queue is None:
             raise _silent()
-        at, jobs = queue
-        return Reading(at, jobs, partitions)
+        return Reading(*queue, partitions)
 
     def partitions(self) -> list[Partition]:
         """All partitions and their nodes; an UnreachableError if Slurm has not answered yet."""
@@ -111,8 +111,7 @@ class SlurmSite:
 
     def most_jobs(self) -> int | None:
         """How many jobs this user may have in the queue; None if no limit is known."""
-        found = [limits.jobs for limits in self.user_limits().values() if limits.jobs is not None]
-        return min(found, default=None)
+        return min((limits.jobs for limits in self.user_limits().values() if limits.jobs is not None), default=None)
 
     def _read_queue(self) -> tuple[float, list[SeenJob]] | None:
         at = self._clock()
@@ -143,8 +142,6 @@ def _silent() -> UnreachableError:
 def _group_names() -> list[str]:
     names = []
     for number in {os.getgid(), *os.getgroups()}:
-        try:
+        with contextlib.suppress(KeyError):  # a group without a name cannot be in a list of names
             names.append(grp.getgrgid(number).gr_name)
-        except KeyError:  # a group without a name cannot be in a list of names
-            continue
     return names

@@ -116,6 +116,7 @@ def partition_of(line: str, nodes: dict[str, list[Node]]) -> Partition:
     """Parse a line of `scontrol show partition --oneliner`."""
     pair = {match[1]: match[2] for match in _PAIR.finditer(line)}
     name = pair["PartitionName"]
+    memory_mib = _bound(pair.get("MaxMemPerNode", "UNLIMITED"))
     return Partition(
         name=name,
         is_default=pair.get("Default") == "YES",
@@ -125,7 +126,7 @@ def partition_of(line: str, nodes: dict[str, list[Node]]) -> Partition:
         max_nodes=_bound(pair.get("MaxNodes", "UNLIMITED")),
         min_nodes=int(_bound(pair.get("MinNodes", "0")) or 0),
         max_cpus_per_node=_bound(pair.get("MaxCPUsPerNode", "UNLIMITED")),
-        max_memory_bytes_per_node=_mebibytes(pair.get("MaxMemPerNode", "UNLIMITED")),
+        max_memory_bytes_per_node=None if memory_mib is None else memory_mib * 2**20,
         tier=int(pair.get("PriorityTier", "1")),
         qos=None if pair.get("QoS", "N/A") == "N/A" else pair["QoS"],
         allowed=_names(pair, "Allow"),
@@ -143,8 +144,3 @@ def _names(pair: dict[str, str], word: str) -> dict[str, tuple[str, ...]]:
 
 def _bound(text: str) -> int | None:
     return None if text in ("UNLIMITED", "INFINITE", "N/A") else int(text)
-
-
-def _mebibytes(text: str) -> int | None:
-    amount = _bound(text)
-    return None if amount is None else amount * 2**20

@@ -37,14 +37,6 @@ class Exit(Struct, frozen=True, array_like=True):
     code: int = 0
     signal: int = 0
 
-    @property
-    def is_clean(self) -> bool:
-        """Whether it ended without an error."""
-        return self.code == 0 and self.signal == 0
-
-    def __str__(self) -> str:
-        return f"{self.code}:{self.signal}"
-
 
 class SeenJob(Struct, frozen=True):
     """A job as squeue or sacct shows it. Times are seconds since the epoch."""
@@ -162,8 +154,8 @@ def limit_of(text: str) -> float | None:
 def exit_of(text: str) -> Exit:
     """Parse `code:signal`; otherwise split a status as `wait` returns it, without the flag for a core dump.
 
-    >>> str(exit_of("3:9")), str(exit_of("253")), str(exit_of("768"))
-    ('3:9', '0:125', '3:0')
+    >>> [exit_of(text) for text in ("3:9", "253", "768")]
+    [Exit(code=3, signal=9), Exit(code=0, signal=125), Exit(code=3, signal=0)]
     """
     if found := _EXIT.fullmatch(text):
         return Exit(int(found[1]), int(found[2]))

@@ -156,32 +156,26 @@ class Reply(NamedTuple):
 
 def resource_arguments(asked: Resources, partition: Partition, options: SlurmOptions) -> list[str]:
     """A request as arguments of sbatch: for whole nodes, or for the requested part of each."""
-    cpus = max(1, math.ceil(asked.cores))
     memory_mib = max(1, math.ceil(asked.memory_bytes / 2**20))
+    # Slurm counts in minutes; a job without a limit of its own gets the partition's.
+    longest_s = partition.max_time_s if asked.walltime_s is None else asked.walltime_s
     arguments = [
         f"--partition={partition.name}",
         f"--nodes={asked.nodes}",
         "--ntasks-per-node=1",
-        f"--cpus-per-task={cpus}",
-        f"--time={_minutes(asked.walltime_s, partition)}",
+        f"--cpus-per-task={max(1, math.ceil(asked.cores))}",
+        f"--time={'UNLIMITED' if longest_s is None else max(1, math.ceil(longest_s / 60))}",
     ]
     if options.whole_nodes:
         nodes = [node for node in partition.nodes if has_features(node, options.constraint)]
-        enough = (
-            all(node.memory_bytes >= asked.memory_bytes for node in nodes) and not partition.max_memory_bytes_per_node
-        )
-        arguments += ["--exclusive", f"--mem={0 if enough else memory_mib}M"]  # 0: all memory of a node
+        is_enough = all(node.memory_bytes >= asked.memory_bytes for node in nodes)
+        all_memory = is_enough and not partition.max_memory_bytes_per_node
+        arguments += ["--exclusive", f"--mem={0 if all_memory else memory_mib}M"]  # 0: all memory of a node
     elif asked.memory_bytes:
         arguments.append(f"--mem={memory_mib}M")
     if asked.gpus and not any(flag.startswith(("--gres=", "--gpus-per-node=")) for flag in options.flags):
         arguments.append(f"--gpus-per-node={asked.gpus}")
     return arguments
-
-
-def _minutes(walltime_s: float | None, partition: Partition) -> str:
-    """A time limit in Slurm's unit, minutes; without one of its own a job gets the partition's."""
-    longest = partition.max_time_s if walltime_s is None else walltime_s
-    return "UNLIMITED" if longest is None else str(max(1, math.ceil(longest / 60)))
 
 
 def sbatch_arguments(
@@ -216,9 +210,8 @@ def send(commands: Commands, arguments: list[str]) -> Reply:
         return Reply("accepted", int(found[1]))
     if words := refusal(answer):
         return Reply("refused", words=words)
-    return Reply(
-        "lost", words=answer.complaint.splitlines()[-1] if answer.complaint else "sbatch's answer cannot be understood"
-    )
+    complaints = answer.complaint.splitlines()
+    return Reply("lost", words=complaints[-1] if complaints else "sbatch's answer cannot be understood")
 
 
 def refusal(answer: Answer) -> str:

@@ -104,9 +104,10 @@ def by_marks(folder: JobFolder, news: JobNews) -> JobNews:
     if ended is not None and ended.restarts == started.restarts and ended.job_id == started.job_id:
         if news.phase is JobPhase.ENDED:
             return structs.replace(news, ended_at=ended.at)
-        ending, message = _by_status(ended.words)
-        if news.phase is not JobPhase.UNKNOWN and ending is not Ending.SUCCESS:
-            ending = None  # the queue is about to say why
+        is_clean = ended.words == "0"
+        failure = Ending.EXIT_CODE if news.phase is JobPhase.UNKNOWN else None  # None: the queue is about to say why
+        message = "" if is_clean else f"what ran on its nodes ended with exit code {ended.words}"
+        ending = Ending.SUCCESS if is_clean else failure
         return structs.replace(news, phase=JobPhase.ENDED, ended_at=ended.at, ending=ending, message=message)
     if news.phase is JobPhase.PENDING:
         return structs.replace(news, phase=JobPhase.RUNNING, message="")
@@ -118,10 +119,3 @@ def _nodes_of(started: Mark) -> tuple[str, ...]:
         return expand(started.words)
     except ValueError:
         return ()
-
-
-def _by_status(words: str) -> tuple[Ending | None, str]:
-    """How a job ended, from the exit status in its own mark."""
-    if words == "0":
-        return Ending.SUCCESS, ""
-    return Ending.EXIT_CODE, f"what ran on its nodes ended with exit code {words}"

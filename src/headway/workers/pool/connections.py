@@ -11,7 +11,7 @@ import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from headway import locks
 from headway.model.errors import SiteError
@@ -76,7 +76,8 @@ class DaskConnections(Connections):
     async def close(self) -> None:
         for connection in self._connections:
             connection.close()
-        await asyncio.gather(*(connection.closed() for connection in self._connections))
+        if self._connections:
+            await asyncio.wait([connection.sending for connection in self._connections])
         self._connections.clear()
         if self._reaching is not None:
             self._reaching.cancel()
@@ -96,7 +97,7 @@ class DaskConnections(Connections):
         if comm is None:
             return None
         connection = DaskConnection(comm)
-        self._connections = {each for each in self._connections if not each.is_over} | {connection}
+        self._connections = {each for each in self._connections if not each.sending.done()} | {connection}
         greeted = False
         try:
             greeted = await connection.is_greeted()
@@ -111,11 +112,9 @@ class DaskConnections(Connections):
             scheduler = await self._scheduler()
             try:
                 await scheduler.write(wanted)
-                found: Sequence[str] = await scheduler.read()
+                return cast(Sequence[str], await scheduler.read())
             except OSError:  # it has ended; the next call reaches or starts another
                 return ()
-            else:
-                return found
 
     async def _scheduler(self) -> Comm:
         """Return the connection to the pool's scheduler. It stays open, so that the scheduler does not end."""
@@ -125,6 +124,7 @@ class DaskConnections(Connections):
         return await asyncio.shield(reaching)  # a caller that times out does not cancel it for the others
 
     async def _reach(self) -> Comm:
+        log = self._pool / "scheduler.log"
         deadline = asyncio.get_running_loop().time() + _START_WITHIN_S
         started: subprocess.Popen[bytes] | None = None
         while True:
@@ -140,22 +140,15 @@ class DaskConnections(Connections):
                     await reached[1].write({"op": FIND, "reply": False})
                     return reached[1]
             if started is None and not held:
-                started = self._start_scheduler()
+                host = ["--host", self._host] if self._host else []
+                words = [str(self._pool), "--linger", str(self._linger_s), *host]
+                started = start_apart("headway.workers.pool.scheduler", words, log)
+                _log.info("started the pool's scheduler as process %d", started.pid)
             failed = started is not None and started.poll()
             if failed or asyncio.get_running_loop().time() > deadline:
                 todo = "read that log, mend what it says, then `headway resume`"
-                raise SiteError("the pool's scheduler does not answer", where=str(self._log), todo=todo)
+                raise SiteError("the pool's scheduler does not answer", where=str(log), todo=todo)
             await asyncio.sleep(_POLL_S)
-
-    @property
-    def _log(self) -> Path:
-        return self._pool / "scheduler.log"
-
-    def _start_scheduler(self) -> subprocess.Popen[bytes]:
-        words = [str(self._pool), "--linger", str(self._linger_s), *(["--host", self._host] if self._host else [])]
-        started = start_apart("headway.workers.pool.scheduler", words, self._log)
-        _log.info("started the pool's scheduler as process %d", started.pid)
-        return started
 
 
 class DaskConnection(Connection):
@@ -170,10 +163,10 @@ class DaskConnection(Connection):
         self._all_sent.set()
         self._closing = False
         self._receiving = asyncio.create_task(self._receive())
-        self._sending = asyncio.create_task(self._send())
+        self.sending = asyncio.create_task(self._send())  # ends when the connection is lost or closed
 
     def send(self, message: protocol.Message) -> None:
-        if not self._closing and not self._sending.done():
+        if not self._closing and not self.sending.done():
             self._unsent += protocol.encode(message)
             self._something_to_send.set()
             self._all_sent.clear()
@@ -187,15 +180,6 @@ class DaskConnection(Connection):
     def close(self) -> None:
         self._closing = True
         self._something_to_send.set()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the connection is lost or closed."""
-        return self._sending.done()
-
-    async def closed(self) -> None:
-        """Wait until the connection is closed, after its last messages were sent."""
-        await asyncio.wait([self._sending])
 
     async def _receive(self) -> None:
         try:

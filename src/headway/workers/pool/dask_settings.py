@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 # A worker that only passes messages on needs no self-monitoring, and the login node is shared with other users.
@@ -34,8 +34,3 @@ def configure() -> None:
     dask.config.refresh(paths=[], env={})
     dask.config.set(_SETTINGS)
     logging.getLogger("distributed").setLevel(logging.WARNING)
-
-
-def all_but(handlers: Iterable[str], needed: Iterable[str]) -> list[str]:
-    """Return the operations that a server must refuse: some of Dask's run functions that are sent to them."""
-    return sorted(set(handlers) - set(needed))

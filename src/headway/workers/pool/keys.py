@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _KEYS, _KEY, _CERTIFICATE = "keys", "key.pem", "certificate.pem"
 _NAME = "headway-pool"
+_ROLES = ("scheduler", "worker", "client")
 # Long, since a run can be resumed years later. A key is as safe as the run's folder, however long it is valid.
 _VALID_FOR = datetime.timedelta(days=3650)
 _VALID_SINCE = datetime.timedelta(days=2)  # the clocks of nodes differ
@@ -49,12 +50,8 @@ def security(pool: Path) -> Security:
         tls_max_version=None,
         tls_ciphers=None,
         tls_ca_file=certificate,
-        tls_scheduler_key=key,
-        tls_scheduler_cert=certificate,
-        tls_worker_key=key,
-        tls_worker_cert=certificate,
-        tls_client_key=key,
-        tls_client_cert=certificate,
+        **{f"tls_{role}_key": key for role in _ROLES},
+        **{f"tls_{role}_cert": certificate for role in _ROLES},
     )
 
 

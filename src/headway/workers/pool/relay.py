@@ -58,7 +58,7 @@ class Relay(distributed.Worker):
             death_timeout=_JOIN_WITHIN_S,
         )
         self.handlers[CONNECT] = self._serve_manager
-        self.blocked_handlers = dask_settings.all_but(self.handlers, _NEEDED)
+        self.blocked_handlers = sorted(set(self.handlers) - set(_NEEDED))  # some of Dask's run code sent to them
         self._node = node
         self._manager: Comm | None = None
 

@@ -39,7 +39,7 @@ class PoolScheduler(distributed.Scheduler):
             host=f"tls://{host}", port=0, security=security(pool), dashboard=False, extensions={}, preload=()
         )
         self.handlers[FIND] = self._find
-        self.blocked_handlers = dask_settings.all_but(self.handlers, _NEEDED)
+        self.blocked_handlers = sorted(set(self.handlers) - set(_NEEDED))  # some of Dask's run code sent to them
         self.managers = 0
 
     def start_http_server(self, *arguments: Any, **options: Any) -> None:

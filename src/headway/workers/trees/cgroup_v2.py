@@ -17,8 +17,7 @@ _CPU = re.compile(r"^(usage_usec) (\d+)$", re.MULTILINE)
 
 def unusable_because(own: str) -> str:
     """Return why the v2 cgroup `own` cannot be used for attempts; "" if it can, as far as its files tell."""
-    controllers = (cgroups.read_text(f"{own}/cgroup.controllers")).split()
-    if "memory" not in controllers:
+    if "memory" not in cgroups.read_text(f"{own}/cgroup.controllers").split():
         return "its memory controller is not available to this user"
     for name in ("", "/cgroup.procs", f"/{_CONTROL}"):
         if not os.access(f"{own}{name}", os.W_OK):
@@ -94,7 +93,9 @@ class CgroupV2Groups(cgroups.CgroupGroups):
         self._home = f"{self._folder}/{cgroups.HOME}"
         try:
             os.mkdir(self._home)
-            self._take_over()
+            for folder in cgroups.abandoned_folders(own):
+                self._enabled |= _move(f"{folder}/{cgroups.HOME}", self._home)
+                cgroups.remove_folder(folder)
             if "memory" not in cgroups.read_text(f"{own}/{_CONTROL}").split():
                 self._enable_memory()
             cgroups.write(f"{self._folder}/{_CONTROL}", "+memory")
@@ -111,12 +112,6 @@ class CgroupV2Groups(cgroups.CgroupGroups):
         _move(self._home, self._own)
         super().close()
 
-    def _take_over(self) -> None:
-        for folder in cgroups.abandoned_folders(self._own):
-            if _move(f"{folder}/{cgroups.HOME}", self._home):
-                self._enabled = True
-            cgroups.remove_folder(folder)
-
     def _enable_memory(self) -> None:
         try:
             cgroups.write(f"{self._own}/{_CONTROL}", "+memory")  # works in the root cgroup, and without processes
@@ -128,13 +123,10 @@ class CgroupV2Groups(cgroups.CgroupGroups):
 
 def _move(source: str, destination: str) -> bool:
     """Move all processes; return whether there were any."""
-    pids: list[int] = []
+    found = False
     for _ in range(3):  # a process can fork while it is moved
-        staying = cgroups.processes_in(source)
-        if not staying:
-            break
-        pids += staying
-        for pid in staying:
+        for pid in cgroups.processes_in(source):
+            found = True
             with contextlib.suppress(OSError):
                 cgroups.write(f"{destination}/cgroup.procs", str(pid))
-    return bool(pids)
+    return found

@@ -6,7 +6,6 @@ can tell whether its owner is still alive. It holds one folder for each attempt,
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import re
@@ -195,27 +194,18 @@ def name_prefix(key_prefix: str) -> str:
 
 def remove_folder(path: str) -> bool:
     """Remove a cgroup and those in it; False if one of them still has processes."""
+    for child in _children(path):
+        remove_folder(child)
     try:
         os.rmdir(path)
-    except FileNotFoundError:
-        return True
-    except OSError:
-        below = [remove_folder(child) for child in _children(path)]
-        if not below or not all(below):
-            return False
-        with contextlib.suppress(OSError):
-            os.rmdir(path)
-            return True
-        return False
+    except OSError as error:
+        return isinstance(error, FileNotFoundError)
     return True
 
 
 def processes_below(path: str) -> list[int]:
     """Return the living processes of a cgroup and of those in it: an attempt may make cgroups of its own."""
-    pids = processes_in(path)
-    for child in _children(path):
-        pids += processes_below(child)
-    return pids
+    return processes_in(path) + [pid for child in _children(path) for pid in processes_below(child)]
 
 
 def processes_in(path: str) -> list[int]:

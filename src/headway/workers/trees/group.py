@@ -160,11 +160,10 @@ class PolledGroup(Group):
         memories = [memory for process in processes if (memory := read_memory(process.pid))]
         if not memories:
             return None
-        summed_bytes = sum(memory.held_bytes for memory in memories)
         return Sample(
             # The processes may share all their memory, so only the largest one's is certain.
             held_bytes=max(memory.held_bytes for memory in memories),
-            summed_bytes=summed_bytes,
+            summed_bytes=sum(memory.held_bytes for memory in memories),
             cpu_s=sum(process.cpu_s for process in processes),
             file_bytes=max(memory.file_bytes for memory in memories),
             pids=[process.pid for process in processes],

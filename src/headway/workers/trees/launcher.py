@@ -8,44 +8,18 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, cast
-
-from msgspec import Struct
+from typing import cast
 
 from headway.model.errors import SiteError
-from headway.model.resources import Resources
 from headway.workers.trees import spawner
 from headway.workers.trees.processes import MARKER
+from headway.workers.trees.tree import Tree
 
 _START_TIMEOUT_S = 60.0  # for a Python that is not cached, on a slow shared file system
 
 _log = logging.getLogger(__name__)
-
-
-class CommandSpec(Struct, frozen=True):
-    """A command to run."""
-
-    key: str  # unique, e.g. "r1/count[aa]/2"; its processes have HEADWAY_ATTEMPT=<key> in their environment
-    argv: list[str]
-    environment: dict[str, str]  # added to this process's own
-    directory: str  # its working directory
-    stdout: str  # files, overwritten; stdin is /dev/null
-    stderr: str
-    limits: Resources  # memory_bytes and disk_bytes 0: no limit; walltime_s None: no limit; cores are not enforced
-    measured_directory: str | None = None  # the directory that its disk limit applies to
-    grace_s: float = 5.0  # between SIGTERM and SIGKILL
-    held_bytes: int = 0  # the memory that is held for it, where its limit is higher
-    node_bytes: int = 0  # the memory that all commands may use together; 0: no limit
-
-
-class Launched(Protocol):
-    """Receives the replies to one request; the last one is either `failed` or `ended`."""
-
-    def started(self, pid: int, at_s: float) -> None: ...
-    def failed(self, reason: str) -> None: ...
-    def ended(self, at_s: float, status: int, cpu_s: float, largest_bytes: int, alone: bool) -> None: ...
 
 
 class Launcher(asyncio.Protocol):
@@ -53,7 +27,7 @@ class Launcher(asyncio.Protocol):
 
     def __init__(self, on_lost: Callable[[], None]) -> None:
         self._on_lost = on_lost
-        self._waiting: dict[int, Launched] = {}
+        self._waiting: dict[int, Tree] = {}
         self._last_token = 0
         self._received = bytearray()
         self._closing = False
@@ -93,10 +67,11 @@ class Launcher(asyncio.Protocol):
             self._process.wait()
             raise
 
-    def launch(self, launched: Launched, spec: CommandSpec, procs_files: Sequence[str]) -> None:
-        """Ask the spawner to start a command in these cgroups; `launched` gets the replies."""
+    def launch(self, tree: Tree) -> None:
+        """Ask the spawner to start a tree's command; the tree gets the replies. The last is `failed` or `ended`."""
+        spec = tree.spec
         self._last_token += 1
-        self._waiting[self._last_token] = launched
+        self._waiting[self._last_token] = tree
         encode = os.fsencode
         request: spawner.Request = (
             self._last_token,
@@ -105,7 +80,7 @@ class Launcher(asyncio.Protocol):
             encode(os.path.abspath(spec.directory)),  # the spawner's working directory is /
             encode(os.path.abspath(spec.stdout)),
             encode(os.path.abspath(spec.stderr)),
-            [encode(path) for path in procs_files],
+            [encode(path) for path in tree.group.procs_files],
         )
         self._transport.write(spawner.pack(request))
 

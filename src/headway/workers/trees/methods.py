@@ -29,17 +29,14 @@ def set_up(method: str) -> tuple[Groups, str]:
     """Set up the method asked for; return it with the reason for its choice."""
     if method not in METHODS:
         raise InputError(f"{method!r} is not a method of measuring", todo=f"choose one of {', '.join(METHODS)}")
-    if method == "auto":
-        chosen, reason = detect_method()
-        try:
-            return _open(chosen), reason
-        except OSError as error:  # folders can be made in this cgroup, but not used
-            return PolledGroups(), f"{chosen} could not be set up: {error}"
+    chosen, reason = detect_method() if method == "auto" else (method, "asked for")
     try:
         obstacle = _OBSTACLES[method]() if method in _OBSTACLES else ""
         if not obstacle:
-            return _open(method), "asked for"
-    except OSError as error:
+            return _open(chosen), reason
+    except OSError as error:  # folders can be made in this cgroup, but not used
+        if method == "auto":
+            return PolledGroups(), f"{chosen} could not be set up: {error}"
         obstacle = str(error)
     raise SiteError(f"{method} cannot be used here: {obstacle}", todo="choose auto or polling")
 
@@ -47,8 +44,7 @@ def set_up(method: str) -> tuple[Groups, str]:
 def _open(method: str) -> Groups:
     match method:
         case "cgroup-v1":
-            memory = cgroups.own_directory("memory")
-            return CgroupV1Groups(memory or "", cgroups.own_directory("cpuacct"))
+            return CgroupV1Groups(cgroups.own_directory("memory") or "", cgroups.own_directory("cpuacct"))
         case "cgroup-v2":
             return CgroupV2Groups(cgroups.own_directory("") or "")
         case _:
@@ -57,9 +53,7 @@ def _open(method: str) -> Groups:
 
 def _v1_obstacle() -> str:
     own = cgroups.own_directory("memory")
-    if own is None:
-        return "no memory controller"
-    return _cannot_make_folder(own)
+    return "no memory controller" if own is None else _cannot_make_folder(own)
 
 
 def _v2_obstacle() -> str:

@@ -9,15 +9,15 @@ import time
 from contextlib import AsyncExitStack
 
 from headway.model.outcome import Ending
-from headway.workers.trees.group import Group, Groups, PolledGroup
-from headway.workers.trees.launcher import CommandSpec, Launcher
+from headway.workers.trees.group import Groups, PolledGroup
+from headway.workers.trees.launcher import Launcher
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.methods import set_up
 from headway.workers.trees.orphans import set_subreaper
 from headway.workers.trees.processes import children_lookup, read_process
 from headway.workers.trees.slow_measurements import directory_bytes
 from headway.workers.trees.strays import kill_attempt
-from headway.workers.trees.tree import CommandEnd, Rounds, Tree
+from headway.workers.trees.tree import CommandEnd, CommandSpec, Rounds, Tree
 
 _log = logging.getLogger(__name__)
 
@@ -56,15 +56,21 @@ class ProcessTrees:
     async def run(self, spec: CommandSpec) -> CommandEnd:
         """Run a command and return when all its processes have ended. If the caller is cancelled, it is stopped."""
         if self._open and self._launcher.lost:
-            await self._replace_spawner()
+            async with self._relaunching:
+                if self._launcher.lost:
+                    await self._start_spawner()
         if not self._open:
             raise RuntimeError("not started, or closed")
         if spec.key in self._rounds.trees:
             raise ValueError(f"{spec.key} is running already")
-        group = self._make_group(spec)
+        try:
+            group = self._groups.make(spec.key, spec.limits.memory_bytes)
+        except OSError as error:  # such as a limit on the number of cgroups
+            _log.warning("%s: no cgroup, measured by polling instead: %s", spec.key, error)
+            group = PolledGroup(spec.key)
         tree = Tree(spec, group, Meter(group.method, floor_bytes=self._launcher.floor_bytes), self._rounds)
         self._rounds.trees[spec.key] = tree
-        self._launcher.launch(tree, spec, group.procs_files)
+        self._launcher.launch(tree)
         try:
             await asyncio.shield(tree.done)
         except asyncio.CancelledError:
@@ -91,23 +97,11 @@ class ProcessTrees:
         self._open = False
         await self._to_undo.aclose()
 
-    def _make_group(self, spec: CommandSpec) -> Group:
-        try:
-            return self._groups.make(spec.key, spec.limits.memory_bytes)
-        except OSError as error:  # such as a limit on the number of cgroups
-            _log.warning("%s: no cgroup, measured by polling instead: %s", spec.key, error)
-            return PolledGroup(spec.key)
-
     async def _start_spawner(self) -> None:
         launcher = Launcher(self._spawner_lost)
         self._rounds.spawner_pid = launcher.spawn()  # at once, so that it is not taken for an orphan
         await launcher.connect()
         self._launcher = launcher
-
-    async def _replace_spawner(self) -> None:
-        async with self._relaunching:
-            if self._launcher.lost:
-                await self._start_spawner()
 
     def _spawner_lost(self) -> None:
         """Let running commands go on, since they are now our children; fail those whose state died with the spawner."""

@@ -136,14 +136,17 @@ class Spawner:
             os.setsid()
             for group in groups:
                 doing = b"cannot enter the cgroup " + os.path.dirname(group)
-                _write(group, b"0")
+                entry = os.open(group, os.O_WRONLY)
+                os.write(entry, b"0")
+                os.close(entry)
             doing = b"cannot start in " + directory
             os.chdir(directory)
             doing = b"cannot read /dev/null"
             os.dup2(os.open(b"/dev/null", os.O_RDONLY), 0)
             for path, fd in ((stdout, 1), (stderr, 2)):
                 doing = b"cannot write to " + path
-                os.dup2(_open_log(path), fd)
+                # For appending: stdout and stderr can be one file, or be truncated meanwhile.
+                os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600), fd)
             doing = b"cannot run " + (argv[0] if argv else b"an empty command")
             os.execvpe(argv[0], argv, self._environment | additions)  # noqa: S606 - no shell is the point
         except BaseException as error:  # this process must end here in any case
@@ -194,25 +197,10 @@ def _never_had_a_child(pid: int) -> bool:
     Every child causes page faults, and reaping it adds them to its parent's count.
     """
     try:
-        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
-        try:
-            fields = os.read(fd, 4096).rpartition(b")")[2].split()
-        finally:
-            os.close(fd)
-        return fields[_CHILD_FAULTS_FIELD] == b"0"
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as stat:
+            return stat.read(4096).rpartition(b")")[2].split()[_CHILD_FAULTS_FIELD] == b"0"
     except (OSError, IndexError):
         return False
-
-
-def _write(path: bytes, text: bytes) -> None:
-    fd = os.open(path, os.O_WRONLY)
-    os.write(fd, text)
-    os.close(fd)
-
-
-def _open_log(path: bytes) -> int:
-    """Open a log emptied, private, and for appending: stdout and stderr can be one file, or be truncated meanwhile."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from functools import partial
 from msgspec import Struct
 
 from headway.model.outcome import Ending, Usage
+from headway.model.resources import Resources
 from headway.workers.trees.group import Group, Sample, Totals
-from headway.workers.trees.launcher import CommandSpec
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.orphans import Orphans
 from headway.workers.trees.processes import ChildrenOf, children_lookup, proportional_bytes
@@ -28,13 +28,27 @@ _NEW_PEAK = 1.02  # shared memory is measured, which is slow, if the sum exceeds
 _SHORT_PAUSE_S, _LONG_PAUSE_S = 0.005, 0.1  # between two samples of a tree that is being stopped: first and longest
 _SHORTEST_INTERVAL_S = 0.1  # between two samples of a tree
 _LONGEST_INTERVAL_S = 0.4  # so that a peak that lasts half a second is seen
-_SAMPLING_SHARE = (
-    0.05  # the share of one core that sampling may use, unless the interval would exceed _LONGEST_INTERVAL_S
-)
+_SAMPLING_SHARE = 0.05  # of one core, which sampling may use unless the interval would exceed _LONGEST_INTERVAL_S
 _DISK_INTERVAL_S = 0.5
 _THREADS = 8  # for the slow measurements of all trees, which mostly wait for the kernel
 
 _log = logging.getLogger(__name__)
+
+
+class CommandSpec(Struct, frozen=True):
+    """A command to run."""
+
+    key: str  # unique, e.g. "r1/count[aa]/2"; its processes have HEADWAY_ATTEMPT=<key> in their environment
+    argv: list[str]
+    environment: dict[str, str]  # added to this process's own
+    directory: str  # its working directory
+    stdout: str  # files, overwritten; stdin is /dev/null
+    stderr: str
+    limits: Resources  # memory_bytes and disk_bytes 0: no limit; walltime_s None: no limit; cores are not enforced
+    measured_directory: str | None = None  # the directory that its disk limit applies to
+    grace_s: float = 5.0  # between SIGTERM and SIGKILL
+    held_bytes: int = 0  # the memory that is held for it, where its limit is higher
+    node_bytes: int = 0  # the memory that all commands may use together; 0: no limit
 
 
 class CommandEnd(Struct, frozen=True):
