@@ -89,7 +89,7 @@ def logs(
     with reading(asked) as journal:
         found = find_tasks(task, tasks_of(journal), asked.run)
         if len(found) > 1:
-            return list_tasks(journal, task, found)
+            return list_tasks(journal, task)
     folder = _where_it_ran(Path(directory), asked, found[0])
     attempts = _attempts(folder, found[0].id)
     number = _attempt_number(folder, found[0].id, attempts, attempt)
