@@ -16,8 +16,10 @@ import msgspec
 from msgspec import Struct
 
 from headway.api.answers import Answer
+from headway.api.finding import find_run
 from headway.api.runnable import Scale
 from headway.api.settings import RunSettings, settings_for
+from headway.journal.folder import Project
 from headway.model.errors import BusyError, HeadwayError, InputError, SiteError
 
 LOG = "manager.log"  # in the run's folder
@@ -75,8 +77,6 @@ def detach(
     first job, or soon after the run has begun. An error that stops the run before it begins is raised here.
     """
     if workflow is None:
-        from headway.api.finding import find_run
-
         folder = find_run(Path(directory or "."), run)
         where, run = folder.directory, folder.run
     else:
@@ -132,8 +132,6 @@ def _wait(process: subprocess.Popen[bytes], pipe: int, request: Request) -> Deta
 
 def log_of(directory: Path, run: str) -> Path:
     """Return the file to which the managers of a run write in the background."""
-    from headway.journal.folder import Project
-
     return Project(directory).path / "runs" / run / LOG
 
 

@@ -12,9 +12,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from headway.api.answers import Answer
+from headway.clusters.machine import machine
+from headway.file_systems import file_system_of, journal_mode
+from headway.journal.folder import Project
 from headway.model.errors import HeadwayError
 from headway.model.units import format_bytes
 from headway.version import __version__
+from headway.workers.containers import RUNTIMES
 
 OK, WARN, FAIL = "ok", "warn", "fail"
 _LITTLE_DISK_BYTES = 1_000_000_000
@@ -76,8 +80,6 @@ def _shell() -> Check:
 
 
 def _machine(directory: Path) -> Check:
-    from headway.clusters.machine import machine
-
     try:
         whole = machine(directory)
     except HeadwayError as error:
@@ -134,18 +136,13 @@ def _disk(directory: Path) -> Check:
 
 def _file_system(directory: Path) -> Check:
     """Check how the journal is written: a network file system cannot hold a write-ahead log."""
-    from headway.file_systems import file_system_of, journal_mode
-
     kind = file_system_of(directory)
-    mode = journal_mode(directory)
-    if mode == "WAL":
+    if journal_mode(directory) == "WAL":
         return Check(OK, "journal", f"write-ahead log on {kind or 'an unknown file system'}")
     return Check(WARN, "journal", f"rollback journal, slower, since {kind} is shared between machines")
 
 
 def _containers() -> Check:
-    from headway.workers.containers import RUNTIMES
-
     found = [name for name in RUNTIMES if shutil.which(name)]
     if not found:
         return Check(OK, "containers", f"none of {', '.join(RUNTIMES)}: tasks with `container` cannot run here")
@@ -154,8 +151,6 @@ def _containers() -> Check:
 
 def _others(directory: Path) -> Check:
     """Check for runs in this directory and their manager."""
-    from headway.journal.folder import Project
-
     try:
         project = Project(directory)
         runs = len(project.runs())

@@ -11,10 +11,10 @@ from headway.api.keywords import Tell, chosen_names, settled
 from headway.api.queues import GENERATED, Backfill, QueueSettings, check_queue_settings, jobs_from
 from headway.api.whole_files import check_target, write_whole
 from headway.model.errors import InputError
+from headway.report.queue.waits import ModelScores, WaitsPage
 
 if TYPE_CHECKING:
     from headway.model.batch_log import BatchJobs
-    from headway.report.queue.waits import ModelScores
     from headway.waiting.base import WaitModel
 
 _DAY_S = 86_400.0
@@ -52,8 +52,6 @@ class WaitsResult(Struct, frozen=True):
 
     def html(self) -> str:
         """The page that `html="FILE"` writes."""
-        from headway.report.queue.waits import WaitsPage
-
         return WaitsPage(self.name, self.machine, self.words, self.models).html()
 
 
@@ -100,7 +98,6 @@ def _models(names: tuple[str, ...] | None) -> list[WaitModel]:
 
 
 def _scores(jobs: BatchJobs, models: list[WaitModel], asked: WaitsSettings, tell: Tell) -> list[ModelScores]:
-    from headway.report.queue.waits import ModelScores
     from headway.simulation.wait_scores import ask, score, those_to_wait, waits_of
 
     def telling(what: str) -> Any:

@@ -8,6 +8,8 @@ import sys
 from typing import Any
 
 import click
+from rich.table import Table
+from rich.text import Text
 
 from headway.api.generate import FamiliesResult, GenerateResult, GenerateSettings, families, file_name, generate
 from headway.cli.batch_options import given, settings_options
@@ -85,9 +87,6 @@ def _print_families(result: FamiliesResult, *, as_json: bool) -> None:
     if as_json:
         print_json(result.document())
         return
-    from rich.table import Table
-    from rich.text import Text
-
     grid = Table.grid(padding=(0, 2))
     for family in result.families:
         also = f" (also {', '.join(family.aliases)})" if family.aliases else ""

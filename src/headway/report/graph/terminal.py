@@ -211,11 +211,8 @@ _PAGE_WIDTH = 100
 
 def print_tree(console: Console, instance: Instance, shape: GraphShape, by: By | None) -> None:
     """Print the graph as wide as the console."""
-    for line in [*headline(shape), path_line(instance, shape)]:
-        say(console, line)
-    console.print()
-    lines = task_lines(instance, shape, console.width) if by == "task" else category_lines(shape, console.width)
-    for line in lines:
+    say(console, *headline(shape), path_line(instance, shape), "")
+    for line in task_lines(instance, shape, console.width) if by == "task" else category_lines(shape, console.width):
         show(console, line)
 
 

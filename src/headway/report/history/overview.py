@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Literal
 
@@ -27,24 +27,19 @@ def print_overview(console: Console, location: str, figures: Sequence[CategoryFi
     workflows = dict.fromkeys((each.site, each.workflow) for each in figures)
     sites = ", ".join(dict.fromkeys(harmless(site) for site, _ in workflows))
     attempts = count(sum(each.observations for each in figures), "attempt")
-    say(console, f"{attempts} at tasks of {count(len(workflows), 'workflow')} on {sites}, in {harmless(location)}")
-    console.print()
+    say(console, f"{attempts} at tasks of {count(len(workflows), 'workflow')} on {sites}, in {harmless(location)}", "")
     newest = _newest_first(figures)
-    for line in category_table(newest[:_MOST_CATEGORIES], console.width):
-        show(console, line)
+    show(console, *category_table(newest[:_MOST_CATEGORIES], console.width))
     if len(newest) > _MOST_CATEGORIES:
         more = count(len(newest) - _MOST_CATEGORIES, "more line")
-        show(console, f"… and {more} (headway history show WORKFLOW; --json has all)", "dim")
+        show(console, f"… and {more} (headway history show WORKFLOW; --json has all)", style="dim")
 
 
 def print_categories(console: Console, figures: Sequence[CategoryFigures], newest: Sequence[Kept]) -> None:
     """Print categories of one workflow, and the newest attempts of one of them."""
-    for line in category_table(list(figures), console.width):
-        show(console, line)
+    show(console, *category_table(figures, console.width))
     if newest:
-        console.print()
-        for line in attempt_table([kept.observation for kept in newest], console.width):
-            show(console, line)
+        show(console, "", *attempt_table([kept.observation for kept in newest], console.width))
 
 
 def print_surplus(console: Console, found: Sequence[Surplus]) -> None:
@@ -56,7 +51,7 @@ def print_surplus(console: Console, found: Sequence[Surplus]) -> None:
     for each in found[:_MOST_CATEGORIES]:
         show(console, f"  {each.observations:>9,}  {one_line(each.workflow)}, {one_line(each.category)} ({each.site})")
     if len(found) > _MOST_CATEGORIES:
-        show(console, f"  … and {count(len(found) - _MOST_CATEGORIES, 'more line')}", "dim")
+        show(console, f"  … and {count(len(found) - _MOST_CATEGORIES, 'more line')}", style="dim")
 
 
 def _newest_first(figures: Sequence[CategoryFigures]) -> list[CategoryFigures]:
@@ -92,9 +87,8 @@ def category_table(rows: Sequence[CategoryFigures], width: int) -> list[Text]:
     return table_lines("category", [line.name for line in lines], lines, _FIELDS, width, total=False)
 
 
-def attempt_table(observations: Iterable[Observation], width: int) -> list[Text]:
+def attempt_table(rows: Sequence[Observation], width: int) -> list[Text]:
     """One line per attempt."""
-    rows = list(observations)
     names = [f"{row.task}, attempt {row.attempt}" if row.attempt > 1 else row.task for row in rows]
     return table_lines("task", names, rows, _ATTEMPT_FIELDS, width, total=False)
 
