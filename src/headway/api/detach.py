@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from io import RawIOBase
 from pathlib import Path
 
 import msgspec
@@ -97,16 +98,17 @@ def detach(
     finally:
         os.close(writes)
     with open(reads, "rb", buffering=0) as pipe:
-        return _wait(process, pipe.fileno(), request)
+        return _wait(process, pipe, request)
 
 
-def _wait(process: subprocess.Popen[bytes], pipe: int, request: Request) -> Detached:
+def _wait(process: subprocess.Popen[bytes], pipe: RawIOBase, request: Request) -> Detached:
     """Wait until the run has begun, has submitted its first job (if that is soon), and lives a moment later."""
     try:
         if process.stdin is not None:
             with suppress(BrokenPipeError), process.stdin as stdin:
                 stdin.write(msgspec.json.encode(request))
-        notice = _read_notice(pipe)
+        line = pipe.readline()
+        notice = msgspec.json.decode(line, type=Notice) if line.endswith(b"\n") else Notice()
         if not notice.run:
             code = notice.exit_code or _exit_code(process.wait())
             error = _ERRORS.get(code, HeadwayError)(notice.error or "the manager ended before the run began")
@@ -126,23 +128,13 @@ def _wait(process: subprocess.Popen[bytes], pipe: int, request: Request) -> Deta
         socket.gethostname(),
         log,
         ended,
-        "" if ended is None else _text_from(log, notice.offset),
+        "" if ended is None else log.read_bytes()[notice.offset :].decode(errors="replace"),
     )
 
 
 def log_of(directory: Path, run: str) -> Path:
     """Return the file to which the managers of a run write in the background."""
     return Project(directory).path / "runs" / run / LOG
-
-
-def _read_notice(pipe: int) -> Notice:
-    line = b""
-    while not line.endswith(b"\n"):
-        block = os.read(pipe, 4096)
-        if not block:
-            return Notice()
-        line += block
-    return msgspec.json.decode(line, type=Notice)
 
 
 def _end_within(process: subprocess.Popen[bytes], patience_s: float) -> int | None:
@@ -157,9 +149,3 @@ def _end_within(process: subprocess.Popen[bytes], patience_s: float) -> int | No
 
 def _exit_code(code: int) -> int:
     return code if code >= 0 else 128 - code
-
-
-def _text_from(log: Path, offset: int) -> str:
-    with log.open("rb") as file:
-        file.seek(offset)
-        return file.read().decode(errors="replace")

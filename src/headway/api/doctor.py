@@ -6,7 +6,6 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -47,27 +46,25 @@ def doctor(directory: str | os.PathLike[str] = ".", cluster: str | None = None) 
     >>> doctor().checks[0].about
     'headway'
     """
-    checks = list(_examine(Path(directory)))
+    where = Path(directory)
+    checks = [
+        Check(OK, "headway", f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}"),
+        _shell(),
+        _machine(where),
+        _measuring(),
+        _control_groups(),
+        _writable(where),
+        _disk(where),
+        _file_system(where),
+        _containers(),
+        _others(where),
+    ]
     if cluster == "slurm":
         from headway.clusters.slurm.diagnosis import diagnose
         from headway.clusters.slurm.options import SlurmOptions
 
         checks += [Check(finding.mark, finding.about, finding.found) for finding in diagnose(SlurmOptions())]
     return Diagnosis(all(check.mark != FAIL for check in checks), checks)
-
-
-def _examine(directory: Path) -> Iterator[Check]:
-    """Yield all checks that decide whether and how well Headway works in `directory`."""
-    yield Check(OK, "headway", f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}")
-    yield _shell()
-    yield _machine(directory)
-    yield _measuring()
-    yield _control_groups()
-    yield _writable(directory)
-    yield _disk(directory)
-    yield _file_system(directory)
-    yield _containers()
-    yield _others(directory)
 
 
 def _shell() -> Check:

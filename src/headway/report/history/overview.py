@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Literal
 
-from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from headway.history.base import CategoryFigures, Kept, Spread, Surplus
+from headway.history.base import CategoryFigures, Kept, Surplus
 from headway.model.observation import Observation
 from headway.model.outcome import Ending
 from headway.model.units import format_bytes, format_duration
@@ -60,31 +58,21 @@ def _newest_first(figures: Sequence[CategoryFigures]) -> list[CategoryFigures]:
     for each in figures:
         key = (each.workflow, each.site)
         newest[key] = max(newest.get(key, 0.0), each.newest_at)
-
-    def rank(each: CategoryFigures) -> tuple[float, str, str]:
-        return -newest[each.workflow, each.site], each.workflow, each.site
-
-    return sorted(figures, key=rank)
+    return sorted(figures, key=lambda each: (-newest[each.workflow, each.site], each.workflow, each.site))
 
 
 # --- tables ---
 
 
-class _Line(Struct, frozen=True):
-    """A category with its figures, or a workflow's name above its categories."""
-
-    name: str
-    figures: CategoryFigures | None
-
-
 def category_table(rows: Sequence[CategoryFigures], width: int) -> list[Text]:
     """One line per category, below the name of its workflow; the site is named if there are several."""
     sites = {row.site for row in rows}
-    lines: list[_Line] = []
+    lines: list[tuple[str, CategoryFigures | None]] = []
     for (workflow, site), members in groupby(rows, key=lambda row: (row.workflow, row.site)):
-        lines.append(_Line(f"{workflow} ({site})" if len(sites) > 1 else workflow, None))
-        lines += [_Line(f"  {member.category}", member) for member in members]
-    return table_lines("category", [line.name for line in lines], lines, _FIELDS, width, total=False)
+        lines.append((f"{workflow} ({site})" if len(sites) > 1 else workflow, None))
+        lines += [(f"  {member.category}", member) for member in members]
+    names, figures = zip(*lines, strict=True)
+    return table_lines("category", names, figures, _FIELDS, width, total=False)
 
 
 def attempt_table(rows: Sequence[Observation], width: int) -> list[Text]:
@@ -93,13 +81,16 @@ def attempt_table(rows: Sequence[Observation], width: int) -> list[Text]:
     return table_lines("task", names, rows, _ATTEMPT_FIELDS, width, total=False)
 
 
-def _of(say: Callable[[CategoryFigures], str]) -> Callable[[_Line], str]:
+def _of(say: Callable[[CategoryFigures], str]) -> Callable[[CategoryFigures | None], str]:
     """The text of a category's cell; the line with a workflow's name has empty cells."""
-    return lambda line: say(line.figures) if line.figures else ""
+    return lambda figures: say(figures) if figures else ""
 
 
-def _spread(name: Literal["median", "most"], resource: str, spread: Spread | None) -> str:
-    return amount(resource, getattr(spread, name, None))
+def _median_and_most(group: str, figure: str, dear: int) -> list[Field]:
+    def field(name: str) -> Field:
+        return Field(group, name, _of(lambda row: amount(figure, getattr(getattr(row, figure), name, None))), dear)
+
+    return [field("median"), field("most")]
 
 
 _FIELDS = [
@@ -111,10 +102,8 @@ _FIELDS = [
         80,
         _of(lambda row: "yellow" if row.failures else ""),
     ),
-    Field("memory", "median", _of(lambda row: _spread("median", "memory_bytes", row.memory_bytes)), 70),
-    Field("memory", "most", _of(lambda row: _spread("most", "memory_bytes", row.memory_bytes)), 70),
-    Field("run time", "median", _of(lambda row: _spread("median", "walltime_s", row.run_s)), 60),
-    Field("run time", "most", _of(lambda row: _spread("most", "walltime_s", row.run_s)), 60),
+    *_median_and_most("memory", "memory_bytes", 70),
+    *_median_and_most("run time", "run_s", 60),
     Field("", "newest", _of(lambda row: moment(row.newest_at)), 50),
 ]
 

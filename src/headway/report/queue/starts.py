@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from headway.model.batch_log import BatchJobs, Seconds
 
 COLUMNS = "job,submit,nodes,req,run,start"
@@ -21,6 +19,4 @@ def starts_lines(jobs: BatchJobs, start_s: Seconds) -> Iterator[str]:
 
 def _written(seconds: Seconds) -> list[str]:
     """Whole numbers without a decimal point, others with all their digits."""
-    if np.all(seconds == np.floor(seconds)):
-        return [str(second) for second in seconds.astype(np.int64).tolist()]
     return [str(int(second)) if second.is_integer() else repr(second) for second in seconds.tolist()]

@@ -67,14 +67,13 @@ def _retry(launch: Launch, summary: RunSummary) -> News:
 
 
 def _stopping(record: UserCancel, summary: RunSummary) -> News:
-    running = len(summary.running)
+    running = count(len(summary.running), "running task")
+    text = f"gently: waiting for {running}; Ctrl-C again stops them at once"
     if record.mode == "now":
-        return News(Kind.STOPPING, "", f"at once: ending {count(running, 'running task')}")
-    if not running:
-        return News(Kind.STOPPING, "", "gently: nothing is running")
-    return News(
-        Kind.STOPPING, "", f"gently: waiting for {count(running, 'running task')}; Ctrl-C again stops them at once"
-    )
+        text = f"at once: ending {running}"
+    elif not summary.running:
+        text = "gently: nothing is running"
+    return News(Kind.STOPPING, "", text)
 
 
 # The shortest time between two progress lines in a log; it grows as a run goes on.

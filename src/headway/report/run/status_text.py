@@ -41,19 +41,15 @@ def print_status(
         show(console, "", f"→ headway resume{elsewhere(summary)} {folder.run}", style="cyan")
 
 
-def _who(manager: Manager | None) -> str:
-    if manager is None:
-        return ""
-    return f"process {manager.pid}" + ("" if manager.is_here else f" on {manager.host}")
-
-
 def _headline(summary: RunSummary, state: str, manager: Manager | None, now: float) -> Text:
     style = {"succeeded": "bold green", "failed": "bold red", "running": "bold cyan"}.get(state, "bold yellow")
     name = harmless(summary.settings.name) if summary.settings else ""
     run = summary.settings.run if summary.settings else ""
     took = format_duration(summary.elapsed_s(now if state == "running" else None))
+    elsewhere = f" on {manager.host}" if manager and not manager.is_here else ""
+    who = f"process {manager.pid}{elsewhere}" if manager else ""
     more = {
-        "running": f" for {took} ({_who(manager)}{', stopping' if summary.stopping else ''})",
+        "running": f" for {took} ({who}{', stopping' if summary.stopping else ''})",
         "interrupted": f" after {took}: its manager is gone, nothing is lost",
     }.get(state, f" after {took}")
     return Text.assemble((name, "bold"), f", run {run}: ", (state, style), more)
