@@ -30,13 +30,9 @@ _OPTIONS = QUEUE_OPTIONS | {
 
 
 def _print(console: Console, result: SimulateResult | SimulateWorkflowResult) -> None:
-    if isinstance(result, SimulateResult):
-        _print_queue(console, result)
-    else:
+    if isinstance(result, SimulateWorkflowResult):
         _print_passages(console, result)
-
-
-def _print_queue(console: Console, result: SimulateResult) -> None:
+        return
     from headway.report.queue.table import hour_line, hour_table, size_table
     from headway.report.queue.words import headline, telling
 

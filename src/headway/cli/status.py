@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from headway.api.run_result import RunStatus
 from headway.api.status import status
@@ -13,14 +12,10 @@ from headway.cli.options import answers, directory_option, run_argument
 from headway.report.run.status_text import print_status
 
 
-def _print(console: Console, found: RunStatus) -> None:
-    print_status(console, found.summary, found.folder, found.state, found.manager, found.at)
-
-
 @click.command("status", short_help="Show how far a run is.")
 @run_argument
 @directory_option
-@answers(_print)
+@answers(lambda console, it: print_status(console, it.summary, it.folder, it.state, it.manager, it.at))
 def command(run: str | None, directory: Path) -> RunStatus:
     """Show how far RUN (by default the newest) is: a bar per category, what is running, what failed.
 

@@ -125,7 +125,9 @@ def _of_categories(instance: Instance, shape: GraphShape) -> tuple[list[Box], li
     boxes = []
     for each in order:
         name, critical = each.name, bool(each.on_critical_path)
-        boxes.append(Box(name, name[cut:], name, layer[name], each.tasks, critical, _caption(each), _notes(each)))
+        times = f"{TIMES} {each.tasks:,}" if each.tasks > 1 else ""
+        caption = ", ".join(filter(None, [times, range_words(each.run_s, format_duration)]))
+        boxes.append(Box(name, name[cut:], name, layer[name], each.tasks, critical, caption, _notes(each)))
     return boxes, lines
 
 
@@ -156,11 +158,6 @@ def _topological(categories: list[CategoryShape]) -> list[CategoryShape]:
             if waits[place[fed]] == 0 and place[fed] not in done:
                 heapq.heappush(free, place[fed])
     return order
-
-
-def _caption(each: CategoryShape) -> str:
-    parts = [f"{TIMES} {each.tasks:,}"] if each.tasks > 1 else []
-    return ", ".join(filter(None, [*parts, range_words(each.run_s, format_duration)]))
 
 
 def _notes(each: CategoryShape) -> tuple[str, ...]:

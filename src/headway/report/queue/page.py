@@ -173,7 +173,8 @@ class QueuePage(Struct, frozen=True):
 
 
 def _tiles(summary: QueueSummary) -> str:
-    waits, queue = summary.waits, summary.queue
+    waits, mean_jobs = summary.waits, summary.queue.mean_jobs
+    waiting = f"{mean_jobs:,.1f}" if mean_jobs < 99.95 else f"{mean_jobs:,.0f}"
     tiles = [
         (waited(waits.wait_s.mean), "mean wait"),
         (waited(waits.wait_s.median), "median wait"),
@@ -181,7 +182,7 @@ def _tiles(summary: QueueSummary) -> str:
         (share(waits.started_at_once), "start at once"),
         (times(waits.bounded_slowdown.mean), "mean bounded slowdown"),
         (share(summary.utilisation), "of the machine in use"),
-        (f"{_few(queue.mean_jobs)} / {queue.peak_jobs:,}", "jobs waiting, mean / most"),
+        (f"{waiting} / {summary.queue.peak_jobs:,}", "jobs waiting, mean / most"),
     ]
     cells = (f'<div class="tile"><b>{escape(value)}</b><span>{escape(name)}</span></div>' for value, name in tiles)
     return f'<div class="tiles">{"".join(cells)}</div>'
@@ -226,7 +227,3 @@ def _row(name: str, waits: Waits) -> list[str]:
 
 def _thousands(nodes: int) -> str:
     return f"{nodes}" if nodes < 1000 else f"{nodes / 1000:.0f}k"
-
-
-def _few(number: float) -> str:
-    return f"{number:,.1f}" if number < 99.95 else f"{number:,.0f}"

@@ -52,20 +52,17 @@ def headline(summary: RunSummary) -> Text:
     name = harmless(summary.settings.name) if summary.settings else ""
     run = summary.settings.run if summary.settings else ""
     took = format_duration(summary.elapsed_s())
+    others = {
+        "reused from earlier runs": whole.reused,
+        "failed": whole.failed,
+        "cut off by that": whole.cut_off,
+        "not run": whole.waiting + whole.running,
+    }
     parts = [f"{count(whole.succeeded, 'task')} run"] if whole.succeeded else []
-    parts += [f"{whole.reused:,} reused from earlier runs"] if whole.reused else []
-    parts += [f"{whole.failed:,} failed"] if whole.failed else []
-    parts += [f"{whole.cut_off:,} cut off by that"] if whole.cut_off else []
-    left = whole.waiting + whole.running
-    parts += [f"{left:,} not run"] if left else []
-    verdict, style = {
-        "succeeded": ("succeeded", "bold green"),
-        "failed": ("failed", "bold red"),
-        "stopped": ("stopped", "bold yellow"),
-    }.get(summary.finished or "", ("interrupted", "bold yellow"))
-    line = Text.assemble(
-        (name, "bold"), f", run {run}: ", (verdict, style), f" after {took}: {', '.join(parts) or 'nothing'}"
-    )
+    tasks = ", ".join([*parts, *(f"{number:,} {words}" for words, number in others.items() if number)])
+    verdict = summary.finished or "interrupted"
+    style = {"succeeded": "bold green", "failed": "bold red"}.get(verdict, "bold yellow")
+    line = Text.assemble((name, "bold"), f", run {run}: ", (verdict, style), f" after {took}: {tasks or 'nothing'}")
     if summary.finished == "stopped":
         line.append(f"; `headway resume{elsewhere(summary)}` goes on with it")
     elif summary.finished == "failed":

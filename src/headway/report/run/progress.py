@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from enum import StrEnum
-from types import TracebackType
 
 from msgspec import Struct
 from rich.console import Console
@@ -98,9 +97,7 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         pass
 
     def catch_up(self, batch: Sequence[Event | Decision]) -> None:

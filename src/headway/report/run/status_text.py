@@ -46,8 +46,8 @@ def _headline(summary: RunSummary, state: str, manager: Manager | None, now: flo
     name = harmless(summary.settings.name) if summary.settings else ""
     run = summary.settings.run if summary.settings else ""
     took = format_duration(summary.elapsed_s(now if state == "running" else None))
-    elsewhere = f" on {manager.host}" if manager and not manager.is_here else ""
-    who = f"process {manager.pid}{elsewhere}" if manager else ""
+    host = f" on {manager.host}" if manager and not manager.is_here else ""
+    who = f"process {manager.pid}{host}" if manager else ""
     more = {
         "running": f" for {took} ({who}{', stopping' if summary.stopping else ''})",
         "interrupted": f" after {took}: its manager is gone, nothing is lost",
