@@ -114,8 +114,12 @@ def compare(
         rows = study(runs, ledger, asked.processes, progress)
     finally:
         ledger.close()
-    words = _words(asked, len(rows), len(logs), len(flows))
-    result = CompareResult(logs, flows, asked, rows, summary_of(rows, reference), words, [])
+    limit = f"at most {count(asked.most_jobs, 'job')} at a time" if asked.most_jobs else "any number of jobs"
+    words = (
+        f"{count(len(rows), 'run')}: {count(len(flows), 'workflow')}, {count(len(logs), 'log')}; {asked.backfill} "
+        f"backfilling, nodes: {asked.nodes}, rules of {asked.rules}, requests: {asked.requests}, {limit}"
+    )
+    result = CompareResult(logs, flows, asked, rows, summary_of(rows, reference), [words], [])
     if folder is not None:
         result.files.extend(_written(result, ledger.rows.values(), folder))
     return result
@@ -167,14 +171,6 @@ def _runs(logs: list[str], workflows: list[str], plans: list[str], asked: Compar
             for workflow in flows:
                 for plan in plans:
                     yield Run(queue, workflow, start_s, plan, asked.seed)
-
-
-def _words(asked: CompareSettings, runs: int, logs: int, workflows: int) -> list[str]:
-    limit = f"at most {count(asked.most_jobs, 'job')} at a time" if asked.most_jobs else "any number of jobs"
-    return [
-        f"{count(runs, 'run')}: {count(workflows, 'workflow')}, {count(logs, 'log')}; {asked.backfill} backfilling, "
-        f"nodes: {asked.nodes}, rules of {asked.rules}, requests: {asked.requests}, {limit}"
-    ]
 
 
 def _folder(path: Path) -> Path:

@@ -95,7 +95,10 @@ def generate(family: str, settings: GenerateSettings | None = None, **named: Any
     asked, _ = settled(GenerateSettings, settings, named)
     model, (name, _) = _memory_model(asked), family_named(family)
     if asked.output is not None:
-        _check_output(Path(asked.output), force=asked.force)
+        if not asked.output.endswith(_ENDINGS):
+            what = "made-up workflows are WfFormat JSON: other formats have no place for what tasks took"
+            raise InputError(what, where=asked.output, todo="let the name end in .json or .json.gz")
+        check_target(Path(asked.output), force=asked.force, folder=False)
     instance = generated(name, asked.tasks, asked.seed, model)
     workflow = instance.workflow
     result = GenerateResult(
@@ -126,13 +129,3 @@ def _memory_model(asked: GenerateSettings) -> MemoryModel | None:
         what = f"--memory-mean: {asked.memory_mean!r} is not a range"
         raise InputError(what, todo="write for example 100MB:2GB, the smaller first")
     return MemoryModel(mean_bytes=(float(bounds[0]), float(bounds[1])))
-
-
-def _check_output(path: Path, *, force: bool) -> None:
-    if not path.name.endswith(_ENDINGS):
-        raise InputError(
-            "made-up workflows are WfFormat JSON: other formats have no place for what tasks took",
-            where=str(path),
-            todo="let the name end in .json or .json.gz",
-        )
-    check_target(path, force=force, folder=False)

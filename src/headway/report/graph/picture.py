@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from headway.model.instance import Instance
+from headway.model.instance import Instance, Recorded
 from headway.model.units import format_bytes, format_duration
 from headway.report.graph.names import shared_prefix
 from headway.report.graph.shape import CategoryShape, GraphShape, Spread
@@ -89,9 +89,7 @@ def _of_tasks(instance: Instance, shape: GraphShape) -> tuple[list[Box], list[Li
     cut = len(shared_prefix(flow.tasks))
     boxes = []
     for task in flow:
-        took = instance.recorded.get(task.id)
-        run = format_duration(took.run_s) if took and took.run_s is not None else ""
-        memory = format_bytes(took.memory_bytes) if took and took.memory_bytes is not None else ""
+        run, memory = recorded_words(instance.recorded.get(task.id))
         links = f"needs {count(len(task.parents), 'task')}, feeds {count(len(flow.children[task.id]), 'task')}"
         notes = [f"{task.category}, level {shape.levels[task.id]}", links, *filter(None, (run, memory))]
         if task.id in critical:
@@ -102,6 +100,12 @@ def _of_tasks(instance: Instance, shape: GraphShape) -> tuple[list[Box], list[Li
         Line(place[parent], place[task.id], 1, (parent, task.id) in on_path) for task in flow for parent in task.parents
     ]
     return boxes, lines
+
+
+def recorded_words(took: Recorded | None) -> tuple[str, str]:
+    """Run time and peak memory; each is empty if it is not known."""
+    run = format_duration(took.run_s) if took and took.run_s is not None else ""
+    return run, format_bytes(took.memory_bytes) if took and took.memory_bytes is not None else ""
 
 
 def _of_categories(instance: Instance, shape: GraphShape) -> tuple[list[Box], list[Line]]:
