@@ -13,11 +13,20 @@ from threading import Thread
 from typing import Any
 
 import msgspec
+from rich.console import Console
 
 from headway.api.complaints import line_and_code
 from headway.api.detach import Notice, Request, log_of
+from headway.api.finding import find_run, reading
+from headway.api.resume import resume
+from headway.api.start import start
+from headway.clusters.slurm.job_folder import JobFolder
 from headway.log_setup import LEVEL_VARIABLE, set_up_logging
 from headway.model.records import Decision, Event, Finish, RunStarted, Submit
+from headway.report.run.ending import print_ending
+from headway.report.run.progress import Lines, Progress
+from headway.report.run.story import settings_of
+from headway.report.run.summary import RunSummary
 from headway.version import __version__
 
 _ASKED_WITHIN_S = 60.0
@@ -87,14 +96,6 @@ def main() -> int:
 
 def _manage(request: Request, announcer: Announcer) -> int:
     """Run what was asked for, with progress in the log."""
-    from rich.console import Console
-
-    from headway.api.resume import resume
-    from headway.api.start import start
-    from headway.report.run.ending import print_ending
-    from headway.report.run.progress import Lines, Progress
-    from headway.report.run.summary import RunSummary
-
     width = None if os.environ.get("COLUMNS") else _LOG_WIDTH
     console = Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
     quiet, where, settings = request.settings.quiet, Path(request.directory), request.settings
@@ -143,10 +144,6 @@ def _tell(pipe: int, notice: Notice) -> None:
 
 def _close_when_taken(pipe: int, directory: Path, run: str, tags: Sequence[str]) -> None:
     """Close the pipe when the batch system has answered about the job. If it refuses, the process ends anyway."""
-    from headway.api.finding import find_run, reading
-    from headway.clusters.slurm.job_folder import JobFolder
-    from headway.report.run.story import settings_of
-
     deadline = time.monotonic() + _ASKED_WITHIN_S
     try:
         folder = find_run(directory, run)

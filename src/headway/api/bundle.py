@@ -9,6 +9,7 @@ import sys
 import tarfile
 import time
 from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,6 @@ def _diagnosis(directory: Path, cluster: str) -> str:
 
 
 def _versions() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
     lines = [f"headway {__version__}", f"python {sys.version.split()[0]}", f"system {platform.platform()}"]
     for name in _PACKAGES:
         try:

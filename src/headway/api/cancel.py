@@ -10,7 +10,7 @@ from headway.api.answers import Answer
 from headway.api.finding import find_run, reading
 from headway.drivers import runs
 from headway.drivers.run_history import Warn, warn_program
-from headway.journal.folder import Project, RunFolder
+from headway.journal.folder import Project
 from headway.model.records import Finish
 
 _LOOK_EVERY_S = 0.05
@@ -40,15 +40,9 @@ def cancel(
     project = Project(Path(directory))
     while wait and (manager := project.manager()) is not None and manager.run == folder.run:
         time.sleep(_LOOK_EVERY_S)
-    state = _state(folder)
+    with reading(folder) as journal:
+        last = next(reversed(list(journal.replay(kinds=["finish", "resumed"]))), None)
+    state = last.status if isinstance(last, Finish) else "running"
     if state == "stopped":
         message = f"run {folder.run} is stopped; `headway resume` goes on with it"
     return Cancelled(folder.run, state, message)
-
-
-def _state(folder: RunFolder) -> str:
-    """Return how the run ended, or `running` if it has not yet."""
-    with reading(folder) as journal:
-        ends = list(journal.replay(kinds=["finish", "resumed"]))
-    last = ends[-1] if ends else None
-    return last.status if isinstance(last, Finish) else "running"

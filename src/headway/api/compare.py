@@ -14,9 +14,9 @@ from headway.api.queues import AtLeastOne, Backfill, Cancelled, Nodes, Rules, Se
 from headway.api.whole_files import write_whole
 from headway.api.workflow_in_queue import seconds_of
 from headway.model.errors import InputError, SiteError
+from headway.report.words import count
 
 if TYPE_CHECKING:
-    from headway.studies.queues import Queue
     from headway.studies.runs import Row, Run
     from headway.studies.study import Progress, Tell
     from headway.studies.summary import Summary
@@ -101,11 +101,8 @@ def compare(
     from headway.studies.summary import summary_of
 
     asked, _ = settled(CompareSettings, settings, named)
-    asked = structs.replace(
-        asked,
-        warm_up=seconds_of(asked.warm_up),
-        every=None if asked.every is None else seconds_of(asked.every),
-    )
+    every = None if asked.every is None else seconds_of(asked.every)
+    asked = structs.replace(asked, warm_up=seconds_of(asked.warm_up), every=every)
     if asked.starts is not None and asked.every is not None:
         raise InputError("--starts and --every exclude each other", where="--every", todo="leave out one of the two")
     plans, reference = _plans(asked)
@@ -117,8 +114,12 @@ def compare(
         rows = study(runs, ledger, asked.processes, progress)
     finally:
         ledger.close()
-    words = _words(asked, len(rows), len(logs), len(flows))
-    result = CompareResult(logs, flows, asked, rows, summary_of(rows, reference), words, [])
+    limit = f"at most {count(asked.most_jobs, 'job')} at a time" if asked.most_jobs else "any number of jobs"
+    words = (
+        f"{count(len(rows), 'run')}: {count(len(flows), 'workflow')}, {count(len(logs), 'log')}; {asked.backfill} "
+        f"backfilling, nodes: {asked.nodes}, rules of {asked.rules}, requests: {asked.requests}, {limit}"
+    )
+    result = CompareResult(logs, flows, asked, rows, summary_of(rows, reference), [words], [])
     if folder is not None:
         result.files.extend(_written(result, ledger.rows.values(), folder))
     return result
@@ -151,13 +152,16 @@ def _names(files: str | Path | Sequence[str | Path], where: str) -> list[str]:
 
 
 def _runs(logs: list[str], workflows: list[str], plans: list[str], asked: CompareSettings) -> Iterator[Run]:
+    from headway.studies.queues import Queue
     from headway.studies.runs import Run, instance_of
     from headway.studies.starts import bounds, every, spread
 
     flows = list(dict.fromkeys(workflows))
     for workflow in flows:
         instance_of(workflow)  # an error in one is reported before hours of work
-    for queue in _queues(logs, asked):
+    kinds = _BOTH if asked.requests == "both" else (asked.requests,)
+    described = {name: getattr(asked, name) for name in _OF_A_QUEUE}
+    for queue in [Queue(trace, requests, **described) for trace in dict.fromkeys(logs) for requests in kinds]:
         first_s, last_s = bounds(queue.trace, float(queue.jobs().submit_s[-1]), seconds_of(asked.warm_up))
         if asked.every is not None:
             starts = every(first_s, last_s, seconds_of(asked.every))
@@ -167,24 +171,6 @@ def _runs(logs: list[str], workflows: list[str], plans: list[str], asked: Compar
             for workflow in flows:
                 for plan in plans:
                     yield Run(queue, workflow, start_s, plan, asked.seed)
-
-
-def _queues(logs: list[str], asked: CompareSettings) -> Iterator[Queue]:
-    from headway.studies.queues import Queue
-
-    for trace in dict.fromkeys(logs):
-        for requests in _BOTH if asked.requests == "both" else (asked.requests,):
-            yield Queue(trace, requests, **{name: getattr(asked, name) for name in _OF_A_QUEUE})
-
-
-def _words(asked: CompareSettings, runs: int, logs: int, workflows: int) -> list[str]:
-    from headway.report.words import count
-
-    limit = f"at most {count(asked.most_jobs, 'job')} at a time" if asked.most_jobs else "any number of jobs"
-    return [
-        f"{count(runs, 'run')}: {count(workflows, 'workflow')}, {count(logs, 'log')}; {asked.backfill} backfilling, "
-        f"nodes: {asked.nodes}, rules of {asked.rules}, requests: {asked.requests}, {limit}"
-    ]
 
 
 def _folder(path: Path) -> Path:

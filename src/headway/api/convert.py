@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from headway.api.answers import Answer
+from headway.api.finding import find_run
 from headway.api.keywords import settled
 from headway.api.reading import read_instance_file
+from headway.api.run_instance import instance_of
 from headway.api.whole_files import check_target, write_whole
 from headway.model.errors import InputError
+from headway.model.instance import Instance
 from headway.model.task import is_pattern
-
-if TYPE_CHECKING:
-    from headway.model.instance import Instance
 
 Form = Literal["wfformat", "yaml"]
 FORMATS: tuple[Form, ...] = ("wfformat", "yaml")
@@ -89,9 +89,6 @@ def _form_of(target: str) -> Form:
 
 def _read(source: Path, run: str | None) -> Instance:
     if source.is_dir():
-        from headway.api.finding import find_run
-        from headway.api.run_instance import instance_of
-
         return instance_of(find_run(source, run))
     if run is not None:
         raise InputError("a file has no runs", where=str(source), todo="name the directory in which it was run")

@@ -10,14 +10,17 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from io import RawIOBase
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from headway.api.answers import Answer
+from headway.api.finding import find_run
 from headway.api.runnable import Scale
 from headway.api.settings import RunSettings, settings_for
+from headway.journal.folder import Project
 from headway.model.errors import BusyError, HeadwayError, InputError, SiteError
 
 LOG = "manager.log"  # in the run's folder
@@ -75,8 +78,6 @@ def detach(
     first job, or soon after the run has begun. An error that stops the run before it begins is raised here.
     """
     if workflow is None:
-        from headway.api.finding import find_run
-
         folder = find_run(Path(directory or "."), run)
         where, run = folder.directory, folder.run
     else:
@@ -97,16 +98,17 @@ def detach(
     finally:
         os.close(writes)
     with open(reads, "rb", buffering=0) as pipe:
-        return _wait(process, pipe.fileno(), request)
+        return _wait(process, pipe, request)
 
 
-def _wait(process: subprocess.Popen[bytes], pipe: int, request: Request) -> Detached:
+def _wait(process: subprocess.Popen[bytes], pipe: RawIOBase, request: Request) -> Detached:
     """Wait until the run has begun, has submitted its first job (if that is soon), and lives a moment later."""
     try:
         if process.stdin is not None:
             with suppress(BrokenPipeError), process.stdin as stdin:
                 stdin.write(msgspec.json.encode(request))
-        notice = _read_notice(pipe)
+        line = pipe.readline()
+        notice = msgspec.json.decode(line, type=Notice) if line.endswith(b"\n") else Notice()
         if not notice.run:
             code = notice.exit_code or _exit_code(process.wait())
             error = _ERRORS.get(code, HeadwayError)(notice.error or "the manager ended before the run began")
@@ -126,25 +128,13 @@ def _wait(process: subprocess.Popen[bytes], pipe: int, request: Request) -> Deta
         socket.gethostname(),
         log,
         ended,
-        "" if ended is None else _text_from(log, notice.offset),
+        "" if ended is None else log.read_bytes()[notice.offset :].decode(errors="replace"),
     )
 
 
 def log_of(directory: Path, run: str) -> Path:
     """Return the file to which the managers of a run write in the background."""
-    from headway.journal.folder import Project
-
     return Project(directory).path / "runs" / run / LOG
-
-
-def _read_notice(pipe: int) -> Notice:
-    line = b""
-    while not line.endswith(b"\n"):
-        block = os.read(pipe, 4096)
-        if not block:
-            return Notice()
-        line += block
-    return msgspec.json.decode(line, type=Notice)
 
 
 def _end_within(process: subprocess.Popen[bytes], patience_s: float) -> int | None:
@@ -159,9 +149,3 @@ def _end_within(process: subprocess.Popen[bytes], patience_s: float) -> int | No
 
 def _exit_code(code: int) -> int:
     return code if code >= 0 else 128 - code
-
-
-def _text_from(log: Path, offset: int) -> str:
-    with log.open("rb") as file:
-        file.seek(offset)
-        return file.read().decode(errors="replace")

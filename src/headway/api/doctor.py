@@ -6,15 +6,18 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
 from headway.api.answers import Answer
+from headway.clusters.machine import machine
+from headway.file_systems import file_system_of, journal_mode
+from headway.journal.folder import Project
 from headway.model.errors import HeadwayError
 from headway.model.units import format_bytes
 from headway.version import __version__
+from headway.workers.containers import RUNTIMES
 
 OK, WARN, FAIL = "ok", "warn", "fail"
 _LITTLE_DISK_BYTES = 1_000_000_000
@@ -43,27 +46,25 @@ def doctor(directory: str | os.PathLike[str] = ".", cluster: str | None = None) 
     >>> doctor().checks[0].about
     'headway'
     """
-    checks = list(_examine(Path(directory)))
+    where = Path(directory)
+    checks = [
+        Check(OK, "headway", f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}"),
+        _shell(),
+        _machine(where),
+        _measuring(),
+        _control_groups(),
+        _writable(where),
+        _disk(where),
+        _file_system(where),
+        _containers(),
+        _others(where),
+    ]
     if cluster == "slurm":
         from headway.clusters.slurm.diagnosis import diagnose
         from headway.clusters.slurm.options import SlurmOptions
 
         checks += [Check(finding.mark, finding.about, finding.found) for finding in diagnose(SlurmOptions())]
     return Diagnosis(all(check.mark != FAIL for check in checks), checks)
-
-
-def _examine(directory: Path) -> Iterator[Check]:
-    """Yield all checks that decide whether and how well Headway works in `directory`."""
-    yield Check(OK, "headway", f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}")
-    yield _shell()
-    yield _machine(directory)
-    yield _measuring()
-    yield _control_groups()
-    yield _writable(directory)
-    yield _disk(directory)
-    yield _file_system(directory)
-    yield _containers()
-    yield _others(directory)
 
 
 def _shell() -> Check:
@@ -76,8 +77,6 @@ def _shell() -> Check:
 
 
 def _machine(directory: Path) -> Check:
-    from headway.clusters.machine import machine
-
     try:
         whole = machine(directory)
     except HeadwayError as error:
@@ -134,18 +133,13 @@ def _disk(directory: Path) -> Check:
 
 def _file_system(directory: Path) -> Check:
     """Check how the journal is written: a network file system cannot hold a write-ahead log."""
-    from headway.file_systems import file_system_of, journal_mode
-
     kind = file_system_of(directory)
-    mode = journal_mode(directory)
-    if mode == "WAL":
+    if journal_mode(directory) == "WAL":
         return Check(OK, "journal", f"write-ahead log on {kind or 'an unknown file system'}")
     return Check(WARN, "journal", f"rollback journal, slower, since {kind} is shared between machines")
 
 
 def _containers() -> Check:
-    from headway.workers.containers import RUNTIMES
-
     found = [name for name in RUNTIMES if shutil.which(name)]
     if not found:
         return Check(OK, "containers", f"none of {', '.join(RUNTIMES)}: tasks with `container` cannot run here")
@@ -154,8 +148,6 @@ def _containers() -> Check:
 
 def _others(directory: Path) -> Check:
     """Check for runs in this directory and their manager."""
-    from headway.journal.folder import Project
-
     try:
         project = Project(directory)
         runs = len(project.runs())

@@ -12,6 +12,7 @@ from headway.journal.folder import Manager, Project, RunFolder
 from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import InputError
 from headway.model.task import Task
+from headway.report.run.story import tasks_of
 from headway.report.run.summary import RunSummary
 
 
@@ -64,8 +65,6 @@ def run_numbers(directory: Path) -> list[str]:
 
 def task_names(directory: Path, run: str | None = None) -> list[str]:
     """Return the categories and the tasks of a run, for the shell's completion."""
-    from headway.report.run.story import tasks_of
-
     with reading(find_run(directory, run)) as journal:
         tasks = tasks_of(journal)
     return list(dict.fromkeys([*(task.category for task in tasks.values()), *tasks]))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from headway.api.answers import Answer
 from headway.api.keywords import settled
 from headway.api.whole_files import check_target, write_whole
+from headway.generators import GENERATORS, MemoryModel, family_named
+from headway.generators import generate as generated
 from headway.model.errors import InputError
+from headway.model.instance import Instance
 from headway.model.units import parse_bytes
-
-if TYPE_CHECKING:
-    from headway.generators import MemoryModel
-    from headway.model.instance import Instance
 
 MOST_TASKS = 1_000_000
 _ENDINGS = (".json", ".json.gz")
@@ -76,20 +75,12 @@ class FamiliesResult(Answer, frozen=True):
 
 def families() -> FamiliesResult:
     """List the families of synthetic workflows."""
-    from headway.generators import GENERATORS
-
-    return FamiliesResult(
-        [
-            FamilyEntry(name, tuple(family.aliases), family.fewest_tasks, family.about)
-            for name, family in GENERATORS.items()
-        ]
-    )
+    found = GENERATORS.items()
+    return FamiliesResult([FamilyEntry(name, tuple(it.aliases), it.fewest_tasks, it.about) for name, it in found])
 
 
 def file_name(family: str, tasks: int, seed: int) -> str:
     """The usual name of a workflow's file; InputError if there is no such family."""
-    from headway.generators import family_named
-
     return f"{family_named(family)[0]}-{tasks}-{seed}.json"
 
 
@@ -101,14 +92,13 @@ def generate(family: str, settings: GenerateSettings | None = None, **named: Any
     >>> generate("montage", tasks=50, seed=1).levels
     9
     """
-    from headway.generators import family_named
-    from headway.generators import generate as generated
-
     asked, _ = settled(GenerateSettings, settings, named)
-    model = _memory_model(asked)
-    name, _ = family_named(family)
+    model, (name, _) = _memory_model(asked), family_named(family)
     if asked.output is not None:
-        _check_output(Path(asked.output), force=asked.force)
+        if not asked.output.endswith(_ENDINGS):
+            what = "made-up workflows are WfFormat JSON: other formats have no place for what tasks took"
+            raise InputError(what, where=asked.output, todo="let the name end in .json or .json.gz")
+        check_target(Path(asked.output), force=asked.force, folder=False)
     instance = generated(name, asked.tasks, asked.seed, model)
     workflow = instance.workflow
     result = GenerateResult(
@@ -131,8 +121,6 @@ def generate(family: str, settings: GenerateSettings | None = None, **named: Any
 def _memory_model(asked: GenerateSettings) -> MemoryModel | None:
     if not asked.memory_model and asked.memory_mean is None:
         return None
-    from headway.generators import MemoryModel
-
     if asked.memory_mean is None:
         return MemoryModel()
     least, mark, most = asked.memory_mean.partition(":")
@@ -141,13 +129,3 @@ def _memory_model(asked: GenerateSettings) -> MemoryModel | None:
         what = f"--memory-mean: {asked.memory_mean!r} is not a range"
         raise InputError(what, todo="write for example 100MB:2GB, the smaller first")
     return MemoryModel(mean_bytes=(float(bounds[0]), float(bounds[1])))
-
-
-def _check_output(path: Path, *, force: bool) -> None:
-    if not path.name.endswith(_ENDINGS):
-        raise InputError(
-            "made-up workflows are WfFormat JSON: other formats have no place for what tasks took",
-            where=str(path),
-            todo="let the name end in .json or .json.gz",
-        )
-    check_target(path, force=force, folder=False)

@@ -26,7 +26,8 @@ def settled(kind: type[Settings], settings: Settings | None, named: Mapping[str,
             todo = nearest(name, kind.__struct_fields__, otherwise="there are")
             raise InputError(f"there is no setting called {name!r}", where=kind.__name__, todo=todo)
     usual = kind()
-    given = {} if settings is None else _changed(settings, usual)
+    chosen = structs.asdict(settings or usual)
+    given = {name: value for name, value in chosen.items() if value != getattr(usual, name)}
     given |= {name: str(value) if isinstance(value, Path) else value for name, value in named.items()}
     try:
         return convert(structs.asdict(usual) | given, kind), set(given)
@@ -34,11 +35,6 @@ def settled(kind: type[Settings], settings: Settings | None, named: Mapping[str,
         what, _, field = str(error).partition(" - at `$.")
         where = "--" + field.partition("`")[0].replace("_", "-").partition("[")[0] if field else kind.__name__
         raise InputError(what[:1].lower() + what[1:], where=where, todo="see `help()` of the settings") from None
-
-
-def _changed(settings: Struct, usual: Struct) -> dict[str, Any]:
-    values = structs.asdict(settings)
-    return {name: value for name, value in values.items() if value != getattr(usual, name)}
 
 
 def refuse(names: Iterable[str], given: Collection[str], whom: str, todo: str = "leave it out") -> None:

@@ -14,7 +14,6 @@ from headway.api.task_list import TaskList, list_tasks
 from headway.journal.folder import RunFolder
 from headway.model.errors import InputError
 from headway.model.records import Reuse
-from headway.model.task import Task
 from headway.report.run.story import tasks_of
 
 STREAMS = ("stdout", "stderr")
@@ -89,19 +88,25 @@ def logs(
     with reading(asked) as journal:
         found = find_tasks(task, tasks_of(journal), asked.run)
         if len(found) > 1:
-            return list_tasks(journal, task, found)
-    folder = _where_it_ran(Path(directory), asked, found[0])
-    attempts = _attempts(folder, found[0].id)
-    number = _attempt_number(folder, found[0].id, attempts, attempt)
-    return TaskLogs(folder.run, asked.run, found[0].id, number, attempts, folder.attempt(found[0].id, number))
+            return list_tasks(journal, task)
+    name = found[0].id
+    folder = _where_it_ran(Path(directory), asked, name)
+    attempts = _attempts(folder, name)
+    if not attempts:
+        raise InputError(f"task {name!r} has not run in run {folder.run}", todo="`headway why` says what it waits for")
+    number = attempt or attempts[-1]
+    if number not in attempts:
+        todo = f"it has {', '.join(map(str, attempts))}"
+        raise InputError(f"task {name!r} has no attempt {number} in run {folder.run}", todo=todo)
+    return TaskLogs(folder.run, asked.run, name, number, attempts, folder.attempt(name, number))
 
 
-def _where_it_ran(directory: Path, folder: RunFolder, task: Task) -> RunFolder:
+def _where_it_ran(directory: Path, folder: RunFolder, task: str) -> RunFolder:
     """Return the run that executed the task: this one, or the earlier one whose result was reused."""
-    if _attempts(folder, task.id):
+    if _attempts(folder, task):
         return folder
     with reading(folder) as journal:
-        earlier = [record.run for record in journal.replay(task.id) if isinstance(record, Reuse)]
+        earlier = [record.run for record in journal.replay(task) if isinstance(record, Reuse)]
     return find_run(directory, earlier[-1]) if earlier else folder
 
 
@@ -112,14 +117,3 @@ def _attempts(folder: RunFolder, task: str) -> list[int]:
         return sorted(int(entry.name) for entry in entries if entry.name.isdigit())
     except FileNotFoundError:
         return []
-
-
-def _attempt_number(folder: RunFolder, task: str, attempts: list[int], wanted: int | None) -> int:
-    if not attempts:
-        raise InputError(f"task {task!r} has not run in run {folder.run}", todo="`headway why` says what it waits for")
-    if wanted is not None and wanted not in attempts:
-        raise InputError(
-            f"task {task!r} has no attempt {wanted} in run {folder.run}",
-            todo=f"it has {', '.join(str(number) for number in attempts)}",
-        )
-    return wanted or attempts[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,14 +55,15 @@ def plan(
     path = Path(workflow)
     if not asked.on:
         raise InputError("no queue is named", where="--on", todo="name a log, lublin or slurm")
-    _check_queue_kind(asked, given)
-    thrift = _thrift(asked.prefer)
-    plans = plans_of(asked.plan)
+    thrift, plans = _thrift(asked.prefer), plans_of(asked.plan)
     if asked.on == SLURM:
         from headway.api.plan_on_slurm import queue_on_slurm
 
+        of_a_trace = [name for name in QueueSettings.__struct_fields__ if name != "seed"]
+        refuse([*of_a_trace, "start"], given, "logs, and this queue is a real one")
         moment = queue_on_slurm(path, asked, _MOST_JOBS)
     else:
+        refuse(_ONLY_SLURM, given, "a real queue, and this is a log")
         check_queue_settings(asked.on, asked, given, also="seed")
         moment = _queue_of_trace(path, asked)
     alternatives = alternatives_of(_passages(moment, plans, asked.futures, progress))
@@ -71,15 +71,6 @@ def plan(
         raise InputError("no plan gets this workflow through the queue", where=str(path), todo="see `headway show`")
     best = recommended(alternatives, thrift)
     return PlanResult(str(path), asked, moment.source, moment.start_s, best, alternatives, moment.warnings)
-
-
-def _check_queue_kind(asked: PlanSettings, given: Collection[str]) -> None:
-    """Raise InputError for a setting of the other kind of queue."""
-    if asked.on == SLURM:
-        of_a_trace = [name for name in QueueSettings.__struct_fields__ if name != "seed"]
-        refuse([*of_a_trace, "start"], given, "logs, and this queue is a real one")
-    else:
-        refuse(_ONLY_SLURM, given, "a real queue, and this is a log")
 
 
 def _queue_of_trace(path: Path, asked: PlanSettings) -> QueueAt:

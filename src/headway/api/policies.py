@@ -7,6 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from headway.drivers.assemble import orders, plans, sizing_policies, wait_models
+from headway.ordering import DEFAULT_ORDER
+from headway.sizing import DEFAULT_SIZER
+
 
 class PolicyKind(Struct, frozen=True):
     """The policies that answer one question."""
@@ -39,10 +43,6 @@ def policies() -> PoliciesResult:
     >>> [kind.name for kind in policies().kinds]
     ['sizers', 'orders', 'plans', 'waits']
     """
-    from headway.drivers.assemble import orders, plans, sizing_policies, wait_models
-    from headway.ordering import DEFAULT_ORDER
-    from headway.sizing import DEFAULT_SIZER
-
     sizers = {name: way.about for name, way in sizing_policies().items()}
     planned = {name: plan.words for name, plan in plans().items()}
     return PoliciesResult(

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from headway.formats.read_any import read_instance
 from headway.model.errors import InputError
-
-if TYPE_CHECKING:
-    from headway.model.instance import Instance
+from headway.model.instance import Instance
 
 _ENDINGS = (".yaml", ".yml", ".json", ".json.gz", ".dax", ".dax.gz", ".xml", ".xml.gz")
 
@@ -27,6 +25,4 @@ def read_instance_file(path: Path) -> Instance:
         here = [str(other) for other in sorted(near, key=lambda other: (other.suffix != path.suffix, other))]
         todo = f"here are {', '.join(here[:5])}" if here else "`headway init` writes one to start from"
         raise InputError("there is no such file", where=str(path), todo=todo)
-    from headway.formats.read_any import read_instance
-
     return read_instance(path)

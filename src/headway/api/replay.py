@@ -14,10 +14,10 @@ from headway.api.amounts import parse_cores, parse_size
 from headway.api.keywords import Tell, chosen_names, settled
 from headway.api.nearest import nearest
 from headway.model.errors import InputError
+from headway.report.replay_table import ASKED, ResourceCost, SizerCost, best_first
 
 if TYPE_CHECKING:
     from headway.model.task_log import TaskLog
-    from headway.report.replay_table import SizerCost
     from headway.simulation.replay import Replay, TimeToFailure, World
     from headway.sizing.ways import MakeSizer
 
@@ -54,8 +54,6 @@ class LogReplay(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """The answer for this log as JSON."""
-        from headway.report.replay_table import best_first
-
         every = [*best_first(self.costs), *([self.asked] if self.asked else [])]
         return {
             "log": self.path,
@@ -162,7 +160,6 @@ def _read(path: Path, patterns: tuple[str, ...], *, observed: bool) -> TaskLog:
 
 
 def _replayed(path: Path, log: TaskLog, sizers: dict[str, MakeSizer], world: World, progress: Tell | None) -> LogReplay:
-    from headway.report.replay_table import ASKED
     from headway.simulation.replay import as_asked
     from headway.simulation.replay import replay as replay_log
     from headway.sizing.per_resource import PerResource
@@ -180,12 +177,8 @@ def _replayed(path: Path, log: TaskLog, sizers: dict[str, MakeSizer], world: Wor
 
 
 def _cost(name: str, result: Replay) -> SizerCost:
-    from headway.report.replay_table import ResourceCost, SizerCost
-
-    resources = {
-        shown: ResourceCost(cost.awe, cost.awe, cost.waste / factor, cost.failures, unit)
-        for shown, unit, factor, cost in (
-            (*_SHOWN[resource], result.costs[resource]) for resource in _SHOWN if resource in result.costs
-        )
-    }
+    resources = {}
+    for resource, (shown, unit, factor) in _SHOWN.items():
+        if (cost := result.costs.get(resource)) is not None:
+            resources[shown] = ResourceCost(cost.awe, cost.awe, cost.waste / factor, cost.failures, unit)
     return SizerCost(name, result.tasks, result.attempts, result.impossible, resources)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from headway.api.finding import reading
@@ -24,7 +25,9 @@ def instance_of(folder: RunFolder) -> Instance:
     earlier: dict[str, RunFold] = {}
     for task, run in folded.reused.items():
         if run not in earlier:
-            earlier[run] = _fold_if_there(folder, run)
+            earlier[run] = RunFold()
+            with suppress(HeadwayError):  # the run was deleted
+                earlier[run] = _fold(Project(folder.directory).run(run))
         folded.adopt(task, earlier[run])
     return folded.instance(folder.directory)
 
@@ -72,12 +75,12 @@ class RunFold:
     def instance(self, directory: Path) -> Instance:
         """Return the instance. Sizes of files that are in no record are looked up in `directory`."""
         settings = self._summary.settings
-        name = settings.name if settings else "workflow"
+        name, machines = settings.name if settings else "workflow", self._machines.items()
         return Instance(
             Workflow(name, self._tasks),
             {task.id: self.recorded[task.id] for task in self._tasks if task.id in self.recorded},
             self._file_bytes(directory),
-            tuple(_machine(node, capacity) for node, capacity in self._machines.items()),
+            tuple(Machine(node, max(1, int(own.cores)), own.memory_bytes or None) for node, own in machines),
             self._summary.elapsed_s() if self._summary.finished in ("succeeded", "failed") else None,
             round(settings.at, 6) if settings else None,
             f"run {settings.run} of {name}, measured by Headway {settings.version}" if settings else "",
@@ -118,10 +121,6 @@ def _sizes(directory: Path, paths: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def _machine(node: str, capacity: Resources) -> Machine:
-    return Machine(node, max(1, int(capacity.cores)), capacity.memory_bytes or None)
-
-
 def _whole(figure: Measured | None) -> int | None:
     return None if figure is None else int(figure.value)
 
@@ -132,10 +131,3 @@ def _fold(folder: RunFolder) -> RunFold:
         for record in journal.replay():
             folded.apply(record)
     return folded
-
-
-def _fold_if_there(folder: RunFolder, run: str) -> RunFold:
-    try:
-        return _fold(Project(folder.directory).run(run))
-    except HeadwayError:  # the run was deleted
-        return RunFold()

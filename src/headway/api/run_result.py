@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from headway.journal.folder import Manager, RunFolder
+from headway.report.run.document import document
 from headway.report.run.figures import Figures
+from headway.report.run.progress import Progress
 from headway.report.run.summary import Failure, RunSummary
-
-if TYPE_CHECKING:
-    from headway.report.run.progress import Progress
 
 
 class RunResult(Struct, frozen=True):
@@ -54,8 +53,6 @@ class RunResult(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """Return what `--json` prints."""
-        from headway.report.run.document import document
-
         return document(self.summary, self.folder, self.state, self.at)
 
 

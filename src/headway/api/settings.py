@@ -83,15 +83,10 @@ def read_settings(path: Path) -> dict[str, Any]:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"this file cannot be read ({reason})", where=str(path)) from error
     found = dict(_checked(path, text, key, value) for key, value in _parse(path, text).items())
-    if "history" in found:
-        found["history"] = _beside(path, found["history"])
+    history = found.get("history", "none")
+    if history != "none" and "://" not in history:  # relative to this file, not to the current directory
+        found["history"] = str(path.absolute().parent / os.path.expanduser(history))
     return found
-
-
-def _beside(path: Path, history: str) -> str:
-    """A relative history in a settings file is relative to that file, not to the current directory."""
-    is_file = history != "none" and "://" not in history
-    return str(path.absolute().parent / os.path.expanduser(history)) if is_file else history
 
 
 def _parse(path: Path, text: str) -> dict[str, Any]:

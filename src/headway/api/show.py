@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 
@@ -13,10 +13,12 @@ from headway.api.keywords import settled
 from headway.api.reading import read_instance_file
 from headway.api.whole_files import check_target, write_whole
 from headway.model.errors import InputError
-
-if TYPE_CHECKING:
-    from headway.model.instance import Instance
-    from headway.report.graph.shape import GraphShape
+from headway.model.instance import Instance, Recorded
+from headway.report.graph.graphviz import dot_lines
+from headway.report.graph.picture import picture_of
+from headway.report.graph.shape import GraphShape, shape_of
+from headway.report.graph.svg import svg_lines
+from headway.report.graph.terminal import subtitle, tree_text
 
 Form = Literal["tree", "dot", "svg", "json"]
 _SUFFIXES: dict[str, Form] = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".json": "json", ".txt": "tree"}
@@ -45,19 +47,10 @@ class ShowResult(Struct, frozen=True):
         if form == "json":
             return [json.dumps(self.document(), indent=2, ensure_ascii=False)]
         if form == "tree":
-            from headway.report.graph.terminal import tree_text
-
             return tree_text(instance, shape, by)
-        from headway.report.graph.picture import picture_of
-
         picture = picture_of(instance, shape, by)
         if form == "dot":
-            from headway.report.graph.graphviz import dot_lines
-
             return dot_lines(instance.workflow.name, picture)
-        from headway.report.graph.svg import svg_lines
-        from headway.report.graph.terminal import subtitle
-
         return svg_lines(instance.workflow.name, subtitle(shape), picture)
 
     def document(self) -> dict[str, Any]:
@@ -71,7 +64,7 @@ class ShowResult(Struct, frozen=True):
 
     def _tasks(self) -> list[dict[str, Any]]:
         on_path = set(self.shape.critical_path)
-        recorded = self.instance.recorded
+        unknown = Recorded()
         return [
             {
                 "task": task.id,
@@ -79,8 +72,8 @@ class ShowResult(Struct, frozen=True):
                 "level": self.shape.levels[task.id],
                 "on_critical_path": task.id in on_path,
                 "needs": list(task.parents),
-                "run_s": recorded[task.id].run_s if task.id in recorded else None,
-                "memory_bytes": recorded[task.id].memory_bytes if task.id in recorded else None,
+                "run_s": self.instance.recorded.get(task.id, unknown).run_s,
+                "memory_bytes": self.instance.recorded.get(task.id, unknown).memory_bytes,
             }
             for task in self.instance.workflow
         ]
@@ -91,8 +84,6 @@ def show(workflow: str | Path = "workflow.yaml", settings: ShowSettings | None =
 
     Keywords are the fields of `ShowSettings`: `show("montage.dax", output="graph.svg")`.
     """
-    from headway.report.graph.shape import shape_of
-
     asked, _ = settled(ShowSettings, settings, named)
     target = None if asked.output is None else Path(asked.output)
     form = asked.format or ("tree" if target is None else _form_of(target))
@@ -107,7 +98,8 @@ def show(workflow: str | Path = "workflow.yaml", settings: ShowSettings | None =
 
 
 def _form_of(path: Path) -> Form:
-    suffix = path.suffix.lower()
-    if suffix not in _SUFFIXES:
-        raise InputError("the suffix does not say which format", where=str(path), todo="add --format svg, dot or json")
-    return _SUFFIXES[suffix]
+    try:
+        return _SUFFIXES[path.suffix.lower()]
+    except KeyError:
+        todo = "add --format svg, dot or json"
+        raise InputError("the suffix does not say which format", where=str(path), todo=todo) from None

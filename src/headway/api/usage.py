@@ -55,20 +55,11 @@ def usage(
     with reading(folder) as journal:
         summary = (TaskUsage if by == "task" else CategoryUsage).of(journal)
     state = summary.finished or ("running" if manager_of(folder, summary) else "interrupted")
-    rows = _of_category(summary.rows(), category, folder.run)
+    rows = [row for row in summary.rows() if category in (None, row.category)]
+    if category is not None and not rows:
+        todo = nearest(category, dict.fromkeys(row.category for row in summary.rows()), otherwise="there are")
+        raise InputError(f"run {folder.run} has no category {category!r}", todo=todo)
     total = total_of(rows)
     rows.sort(key=SORTS[sort])
     name = summary.settings.name if summary.settings else ""
     return RunUsage(folder.run, name, state, by, rows[:top], total, max(0, len(rows) - top) if top else 0)
-
-
-def _of_category(rows: list[Row], category: str | None, run: str) -> list[Row]:
-    if category is None:
-        return rows
-    found = [row for row in rows if row.category == category]
-    if not found:
-        known = dict.fromkeys(row.category for row in rows)
-        raise InputError(
-            f"run {run} has no category {category!r}", todo=nearest(category, known, otherwise="there are")
-        )
-    return found

@@ -11,10 +11,10 @@ from headway.api.keywords import Tell, chosen_names, settled
 from headway.api.queues import GENERATED, Backfill, QueueSettings, check_queue_settings, jobs_from
 from headway.api.whole_files import check_target, write_whole
 from headway.model.errors import InputError
+from headway.report.queue.waits import ModelScores, WaitsPage
 
 if TYPE_CHECKING:
     from headway.model.batch_log import BatchJobs
-    from headway.report.queue.waits import ModelScores
     from headway.waiting.base import WaitModel
 
 _DAY_S = 86_400.0
@@ -52,8 +52,6 @@ class WaitsResult(Struct, frozen=True):
 
     def html(self) -> str:
         """The page that `html="FILE"` writes."""
-        from headway.report.queue.waits import WaitsPage
-
         return WaitsPage(self.name, self.machine, self.words, self.models).html()
 
 
@@ -68,6 +66,8 @@ def waits(
     >>> [scores.all.name for scores in result.models]
     ['corrected-estimate', 'asa']
     """
+    from headway.drivers.assemble import wait_models
+
     asked, given = settled(WaitsSettings, settings, named)
     trace = str(trace)
     check_queue_settings(trace, asked, given, also="seed")
@@ -75,7 +75,12 @@ def waits(
         check_target(Path(asked.html), force=asked.force)
         if trace != GENERATED and Path(asked.html).resolve() == Path(trace).resolve():
             raise InputError("this is the log itself", where=asked.html, todo="name another FILE")
-    models = _models(asked.models)
+    known = wait_models()
+    if asked.models == ():
+        todo = "write for example --models corrected-estimate,asa"
+        raise InputError("no model is named", where="--models", todo=todo)
+    names = list(known) if asked.models is None else chosen_names(asked.models, known, "model of waits", "--models")
+    models = [known[name]() for name in names]
     found = jobs_from(trace, asked)
     jobs = found.jobs
     scores = _scores(jobs, models, asked, progress or (lambda what, done, total: None))
@@ -88,19 +93,7 @@ def waits(
     return result
 
 
-def _models(names: tuple[str, ...] | None) -> list[WaitModel]:
-    from headway.drivers.assemble import wait_models
-
-    models = wait_models()
-    if names == ():
-        todo = "write for example --models corrected-estimate,asa"
-        raise InputError("no model is named", where="--models", todo=todo)
-    chosen = list(models) if names is None else chosen_names(names, models, "model of waits", "--models")
-    return [models[name]() for name in chosen]
-
-
 def _scores(jobs: BatchJobs, models: list[WaitModel], asked: WaitsSettings, tell: Tell) -> list[ModelScores]:
-    from headway.report.queue.waits import ModelScores
     from headway.simulation.wait_scores import ask, score, those_to_wait, waits_of
 
     def telling(what: str) -> Any:

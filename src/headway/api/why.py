@@ -47,7 +47,7 @@ def why(task: str, run: str | None = None, directory: str | os.PathLike[str] = "
         tasks = tasks_of(journal)
         found = find_tasks(task, tasks, folder.run)
         if len(found) > 1:
-            return list_tasks(journal, task, found)
+            return list_tasks(journal, task)
         return Explanation(story_of(journal, found[0], tasks))
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from headway.api.follow import follow
+from headway.api.run_result import RunResult
 from headway.cli.options import directory_option, json_option, quiet_option, run_argument
-
-if TYPE_CHECKING:
-    from headway.api.run_result import RunResult
-    from headway.report.run.progress import Progress
+from headway.cli.watching import watch
+from headway.report.run.progress import Progress
 
 
 @click.command("attach", short_help="Follow a run in the background until it ends.")
@@ -33,9 +32,6 @@ def command(run: str | None, directory: Path, quiet: bool, as_json: bool) -> int
 
     Exit codes are those of `headway run`; 130 also if you leave with Ctrl-C, 3 if the run has no manager any more.
     """
-    from headway.api.follow import follow
-    from headway.cli.watching import watch
-
     followed = run or ""
 
     def drive(progress: Progress) -> RunResult:

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
 
 from headway.cli.options import answers, directory_option, option, run_argument
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from headway.api.bundle import Bundle
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich.console import Console
 
 from headway.api.compare import CompareResult, CompareSettings, compare
 from headway.cli.batch_options import given, settings_options
 from headway.cli.options import SPAN, answers, option
 from headway.cli.study_progress import study_progress
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from headway.report.saying import say, show
 
 _LISTS = ("--traces", "--workflows", "--plans", "--again")
 _LIST = {"multiple": True, "callback": lambda ctx, parameter, values: _split(values)}
@@ -59,11 +58,7 @@ def _split(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _print(console: Console, result: CompareResult) -> None:
-    from headway.report.saying import say, show
-
-    for sentence in result.words:
-        say(console, sentence, "dim")
-    console.print()
+    say(console, *result.words, "", style="dim")
     for line, laid_out in result.lines(console.width):
         (show if laid_out else say)(console, line)
 

@@ -11,6 +11,8 @@ from headway.cli.completion import complete_run
 from headway.cli.options import json_option, option
 from headway.cli.output import console_for, print_json
 from headway.model.errors import InputError
+from headway.report.saying import say
+from headway.report.words import count, harmless
 
 _NAMES = {"wfformat": "WfFormat 1.5", "yaml": "a Headway workflow file"}
 _STANDARD_OUTPUT = "-"
@@ -54,9 +56,6 @@ def command(source: str, target: str, to: str | None, run: str | None, force: bo
 
 
 def _print(result: ConvertResult) -> None:
-    from headway.report.saying import say
-    from headway.report.words import count, harmless
-
     console = console_for(as_json=result.target is None)  # the workflow has standard output for itself
     where = "to standard output" if result.target is None else harmless(result.target)
     share = "all" if result.recorded == result.tasks else f"{result.recorded:,}"
@@ -71,7 +70,7 @@ def _print(result: ConvertResult) -> None:
     lost = [f"what {count(left_out['recorded'], 'task')} took"] if left_out["recorded"] else []
     lost += [f"the sizes of {count(left_out['file_sizes'], 'file')}"] if left_out["file_sizes"] else []
     if lost:
-        say(console, f"left out: {' and '.join(lost)}, for which a workflow file has no place", "yellow")
+        say(console, f"left out: {' and '.join(lost)}, for which a workflow file has no place", style="yellow")
     if result.without_command:
         without = count(result.without_command, "task")
-        say(console, f"{without} without a command: known is only what they took", "dim")
+        say(console, f"{without} without a command: known is only what they took", style="dim")

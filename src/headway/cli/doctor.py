@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from headway.api.doctor import FAIL, OK, WARN, Diagnosis, doctor
 from headway.cli.options import answers, directory_option, option
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-_CLUSTER = "Check also whether jobs can be submitted to this cluster."
-
 
 def _print(console: Console, found: Diagnosis) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     styles = {OK: "green", WARN: "bold yellow", FAIL: "bold red"}
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
@@ -32,7 +26,7 @@ def _print(console: Console, found: Diagnosis) -> None:
 
 @click.command("doctor", short_help="Check whether Headway can work here.")
 @directory_option
-@option("--on cluster", _CLUSTER, type=click.Choice(["slurm"]))
+@option("--on cluster", "Check also whether jobs can be submitted to this cluster.", type=click.Choice(["slurm"]))
 @answers(_print, exit_code=lambda found: 0 if found.works else 3)
 def command(directory: Path, cluster: str | None) -> Diagnosis:
     """Check this machine and this directory: what they have, how tasks are measured, and what is in the way.

@@ -43,7 +43,10 @@ def _print(console: Console, plan: Preview) -> None:
     for group in groups.values():
         listed = group if len(group) <= _MOST_ALIKE else group[: _MOST_ALIKE - 2]
         for verdict in listed:
-            grid.add_row(*_row(verdict))
+            why = Text(harmless(verdict.why))
+            if verdict.given is not None:
+                why.append(f"; gets {verdict.given.replace(disk_bytes=0)}", style="cyan")
+            grid.add_row(Text(harmless(verdict.task)), _label(verdict.verdict), why)
         if len(group) > len(listed):
             grid.add_row(Text(f"… {len(group) - len(listed):,} more", style="dim"), _label(group[0].verdict), "")
     console.print(grid)
@@ -55,13 +58,6 @@ def _headline(plan: Preview, counts: Counter[str]) -> Text:
     told = ", ".join(f"{counts[verdict]:,} {text}" for verdict, text in words.items() if counts[verdict])
     name = harmless(plan.name)
     return Text.assemble((name, "bold"), f": {count(len(plan.verdicts), 'task')} on {plan.limits}: {told}")
-
-
-def _row(verdict: Verdict) -> tuple[Text, Text, Text]:
-    why = Text(harmless(verdict.why))
-    if verdict.given is not None:
-        why.append(f"; gets {verdict.given.replace(disk_bytes=0)}", style="cyan")
-    return Text(harmless(verdict.task)), _label(verdict.verdict), why
 
 
 def _label(verdict: str) -> Text:

@@ -8,6 +8,8 @@ import sys
 from typing import Any
 
 import click
+from rich.table import Table
+from rich.text import Text
 
 from headway.api.generate import FamiliesResult, GenerateResult, GenerateSettings, families, file_name, generate
 from headway.cli.batch_options import given, settings_options
@@ -49,7 +51,11 @@ def command(family: str | None, tasks: int, seed: int, output: str | None, as_js
     come from WfCommons and need `pip install 'headway[generate]'`.
     """
     if family is None:
-        _print_families(families(), as_json=as_json)
+        known = families()
+        if as_json:
+            print_json(known.document())
+        else:
+            _print_families(known)
         return 0
     to_screen = output == _STANDARD_OUTPUT
     if as_json and to_screen:
@@ -81,13 +87,7 @@ def _print(result: GenerateResult) -> None:
         click.echo(f"wrote {result.file}; now try `{again}`")
 
 
-def _print_families(result: FamiliesResult, *, as_json: bool) -> None:
-    if as_json:
-        print_json(result.document())
-        return
-    from rich.table import Table
-    from rich.text import Text
-
+def _print_families(result: FamiliesResult) -> None:
     grid = Table.grid(padding=(0, 2))
     for family in result.families:
         also = f" (also {', '.join(family.aliases)})" if family.aliases else ""

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
+from headway.api.history import HistoryView, export_history, show_history
 from headway.cli.history_options import Subverbs, history_location, location_option, say_if_missing
 from headway.cli.history_prune import command as prune_command
 from headway.cli.history_why import command as why_command
-from headway.cli.options import COUNT, directory_option, json_option, option
+from headway.cli.options import COUNT, answers, directory_option, json_option, option
 from headway.cli.output import console_for, print_json
+from headway.report.history.overview import print_categories, print_overview
 
 
 @click.group(
@@ -38,14 +40,10 @@ def command(ctx: click.Context, directory: Path, history: str, as_json: bool) ->
     """
     if ctx.invoked_subcommand is not None:
         return 0
-    from headway.api.history import show_history
-
     found = show_history(history=history_location(history))
     if as_json:
         print_json(found.document())
     elif found.categories:
-        from headway.report.history.overview import print_overview
-
         print_overview(console_for(), found.location, found.categories)
     elif not found.exists:
         say_if_missing(found.location)
@@ -57,8 +55,8 @@ def command(ctx: click.Context, directory: Path, history: str, as_json: bool) ->
 @click.argument("category", required=False)
 @option("--top", "Number of attempts.", type=COUNT, default=20)
 @location_option
-@json_option
-def show_command(workflow: str, category: str | None, top: int, history: str, as_json: bool) -> int:
+@answers(lambda console, found: print_categories(console, found.categories, found.attempts or []))
+def show_command(workflow: str, category: str | None, top: int, history: str) -> HistoryView:
     """Show what is known of WORKFLOW: its categories, or the newest attempts of one CATEGORY.
 
     \b
@@ -66,16 +64,7 @@ def show_command(workflow: str, category: str | None, top: int, history: str, as
       headway history show mosaic
       headway history show mosaic project --top 100
     """
-    from headway.api.history import show_history
-
-    found = show_history(workflow, category, history=history_location(history), top=top)
-    if as_json:
-        print_json(found.document())
-    else:
-        from headway.report.history.overview import print_categories
-
-        print_categories(console_for(), found.categories, found.attempts or [])
-    return 0
+    return show_history(workflow, category, history=history_location(history), top=top)
 
 
 @command.command("export", short_help="Every attempt, as JSON lines or a table.")
@@ -92,8 +81,6 @@ def export_command(workflow: str | None, category: str | None, output: Path | No
       headway history export | jq -r 'select(.ending == "memory") | .task'
       headway history export mosaic project -o project.csv
     """
-    from headway.api.history import export_history
-
     done = export_history(output or sys.stdout, workflow, category, history=history_location(history), force=force)
     if not done.exists:
         say_if_missing(done.location)

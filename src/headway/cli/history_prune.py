@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
+from headway.api.history import Pruned, prune_history
 from headway.cli.history_options import history_location, location_option, say_if_missing
 from headway.cli.options import SPAN, json_option, option
 from headway.cli.output import console_for, print_json
-
-if TYPE_CHECKING:
-    from headway.api.history import Pruned
+from headway.report.history.overview import print_surplus
 
 
 @click.command("prune", short_help="Forget what is old or not wanted any more.")
@@ -33,11 +31,10 @@ def command(
       headway history prune --older-than 90d --keep 100   but leave 100 of each category
       headway history prune --workflow test --yes
     """
-    from headway.api.history import prune_history
 
     def confirm(found: Pruned) -> bool:
         if not as_json:
-            _print(found)
+            print_surplus(console_for(), found.found)
         return yes or (not as_json and sys.stdin.isatty() and click.confirm("remove them?"))
 
     location = history_location(history)
@@ -47,15 +44,9 @@ def command(
     elif not done.exists:
         say_if_missing(done.location)
     elif not done.found:
-        _print(done)
+        print_surplus(console_for(), done.found)
     else:
         click.echo(
             f"removed {done.removed:,}" if done.confirmed else "nothing was removed; --yes does it without asking"
         )
     return 0
-
-
-def _print(found: Pruned) -> None:
-    from headway.report.history.overview import print_surplus
-
-    print_surplus(console_for(), found.found)

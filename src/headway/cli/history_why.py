@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
+from rich.console import Console
 
+from headway.api.history import AgentsView, explain_agents
 from headway.cli.history_options import history_location, location_option
 from headway.cli.options import answers, option
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from headway.api.history import AgentsView
+from headway.report.history.agent_picture import agent_lines
+from headway.report.saying import show
 
 
 def _print(console: Console, view: AgentsView) -> None:
-    from headway.report.history.agent_picture import agent_lines
-    from headway.report.saying import show
-
     for number, each in enumerate(view.found):
         if number:
             console.print()
-        show(console, f"{each.sizer}, {view.category} of {each.workflow}, on {each.site}", "bold")
+        show(console, f"{each.sizer}, {view.category} of {each.workflow}, on {each.site}", style="bold")
         for trace in each.agents:
-            for line in agent_lines(trace, console.width):
-                show(console, line)
+            show(console, *agent_lines(trace, console.width))
 
 
 @click.command("why", short_help="Draw the agents that learn a category's cores and memory.")
@@ -44,6 +37,4 @@ def command(category: str, workflow: str | None, sizer: str | None, history: str
       headway history why search
       headway history why search --workflow match --sizer q-learning
     """
-    from headway.api.history import explain_agents
-
     return explain_agents(category, workflow=workflow, sizer=sizer, history=history_location(history))

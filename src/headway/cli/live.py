@@ -6,7 +6,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from types import TracebackType
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -48,9 +47,7 @@ class LiveDisplay(Progress):
         self._artist.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._over.set()
         self._artist.join()
         try:

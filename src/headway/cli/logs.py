@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from headway.api.logs import STREAMS, TaskLogs, logs
+from headway.api.task_list import TaskList
 from headway.cli.completion import complete_task
 from headway.cli.options import COUNT, directory_option, json_option, option, run_option
 from headway.cli.output import console_for, print_json
-
-if TYPE_CHECKING:
-    from headway.api.logs import TaskLogs
-
-_STREAMS = ("stdout", "stderr")
+from headway.cli.task_list import print_task_list
 
 
 @click.command("logs", short_help="Show what a task wrote.")
 @click.argument("task", shell_complete=complete_task)
 @option("--attempt N", "Attempt N; by default the newest.", type=COUNT)
 @run_option
-@option("--only", "Only this stream.", type=click.Choice(_STREAMS))
+@option("--only", "Only this stream.", type=click.Choice(STREAMS))
 @option("-f --follow", "Go on until the attempt ends.", is_flag=True)
 @directory_option
 @json_option
@@ -39,10 +36,6 @@ def command(
       headway logs 'count[ab]' --attempt 1
       headway logs 'count[ab]' --only stderr | less
     """
-    from headway.api.logs import logs
-    from headway.api.task_list import TaskList
-    from headway.cli.task_list import print_task_list
-
     found = logs(task, run, directory, attempt=attempt)
     if not isinstance(found, TaskList) and found.run != found.asked_run:
         click.echo(f"headway: run {found.asked_run} did not run it again; this is run {found.run}", err=True)
@@ -56,7 +49,7 @@ def command(
 
 
 def _print(logs: TaskLogs, only: str | None, *, follow: bool) -> None:
-    streams = [only] if only else [name for name in _STREAMS if follow or logs.size_bytes(name)]
+    streams = [only] if only else [name for name in STREAMS if follow or logs.size_bytes(name)]
     (_follow if follow else _show)(logs, streams)
     if not any(logs.size_bytes(name) for name in streams):
         click.echo(f"headway: attempt {logs.attempt} of {logs.task!r} wrote nothing", err=True)

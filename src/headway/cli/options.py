@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from rich.console import Console
 
 from headway.api.amounts import parse_cores, parse_size
 from headway.cli.completion import complete_run
@@ -18,8 +19,6 @@ from headway.model.units import parse_duration
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     _Type = click.ParamType[float]
 else:
     _Type = click.ParamType  # older clicks have no type parameter here

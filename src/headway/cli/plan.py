@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich.console import Console
 
 from headway.api.plan import PlanResult, PlanSettings, plan
 from headway.cli.batch_options import QUEUE_OPTIONS, given, settings_options
 from headway.cli.options import SPAN, answers, option
 from headway.cli.output import warn
 from headway.cli.queue_progress import progress_bar
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from headway.report.saying import say, show
 
 _OPTIONS = {
     "--start T": "When: 8d, 36h; by default halfway through the log.",
@@ -30,12 +29,9 @@ _OPTIONS = {
 
 def _print(console: Console, result: PlanResult) -> None:
     from headway.report.queue.through_queue import advice, plan_table
-    from headway.report.saying import say, show
 
-    for line in plan_table(result.plans, result.recommended, console.width):
-        show(console, line)
-    console.print()
-    say(console, advice(result.plans, result.recommended, result.settings.futures), "bold")
+    show(console, *plan_table(result.plans, result.recommended, console.width), "")
+    say(console, advice(result.plans, result.recommended, result.settings.futures), style="bold")
 
 
 @click.command("plan", short_help="Say how best to put a workflow through a batch queue.")

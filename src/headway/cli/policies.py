@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from headway.api.policies import PoliciesResult, policies
 from headway.cli.options import answers
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 def _print(console: Console, result: PoliciesResult) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     width = max(len(name) for kind in result.kinds for name in kind.policies)
     for kind in result.kinds:
         console.print(Text.assemble((kind.name, "bold"), f": {kind.question}"))

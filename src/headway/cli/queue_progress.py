@@ -6,10 +6,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from headway.api.keywords import Tell
+from rich.console import Console
+from rich.markup import escape
+
+from headway.api.keywords import Tell
+from headway.api.queues import scheduler_is_compiled
+from headway.report.words import harmless
 
 _COMPILING = "compiling the scheduler, once"
 _SHOWN_EVERY_S = 0.1  # a simulation reports a thousand times a second
@@ -21,12 +24,7 @@ def progress_bar(words: str, *, compiles: bool = False) -> Iterator[Tell]:
     if not sys.stderr.isatty():
         yield lambda words, done, total: None
         return
-    from rich.console import Console
-    from rich.markup import escape
     from rich.progress import Progress
-
-    from headway.api.queues import scheduler_is_compiled
-    from headway.report.words import harmless
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         compiling = compiles and not scheduler_is_compiled()

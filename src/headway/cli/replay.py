@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich.console import Console
+from rich.text import Text
 
-from headway.api.replay import ReplayResult, ReplaySettings, replay
+from headway.api.replay import LogReplay, ReplayResult, ReplaySettings, replay
 from headway.cli.batch_options import given, settings_options
 from headway.cli.options import answers
 from headway.cli.queue_progress import progress_bar
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
-
-    from headway.api.replay import World
-    from headway.model.task_log import TaskLog
+from headway.model.units import format_duration
+from headway.report.replay_table import replay_table, summary_table, verdict
+from headway.report.saying import say, show
+from headway.report.words import count, harmless
 
 _OPTIONS = {
     "--sizers A,B": "Only these; by default all that `headway policies` lists.",
@@ -31,37 +30,24 @@ _OPTIONS = {
 
 
 def _print(console: Console, result: ReplayResult) -> None:
-    from headway.report.replay_table import replay_table, summary_table, verdict
-    from headway.report.saying import say, show
-    from headway.report.words import count
-
     for each in result.logs:
         tasks, asked = len(each.log.tasks), each.asked
-        say(console, _title(each.log, each.world))
-        console.print()
-        for line in replay_table(each.costs, asked, console.width):
-            show(console, line)
-        console.print()
-        say(console, verdict(each.costs, asked))
+        say(console, _title(each), "")
+        show(console, *replay_table(each.costs, asked, console.width))
+        say(console, "", verdict(each.costs, asked))
         if asked and asked.tasks < tasks:
-            say(console, f"asked: only {count(asked.tasks, 'task')} of {tasks:,} asked for something", "dim")
+            say(console, f"asked: only {count(asked.tasks, 'task')} of {tasks:,} asked for something", style="dim")
         console.print()
     if len(result.logs) > 1:
-        say(console, f"all {len(result.logs)} logs", "bold")
-        console.print()
-        for line in summary_table([each.costs for each in result.logs], console.width):
-            show(console, line)
-        console.print()
-        say(console, "to best: waste over the least of any sizer on the same log, geometric mean of all logs", "dim")
+        say(console, f"all {len(result.logs)} logs", style="bold")
+        show(console, "", *summary_table([each.costs for each in result.logs], console.width), "")
+        to_best = "to best: waste over the least of any sizer on the same log, geometric mean of all logs"
+        say(console, to_best, style="dim")
 
 
-def _title(log: TaskLog, world: World) -> Text:
+def _title(replayed: LogReplay) -> Text:
     """The log, the machine, and when attempts fail."""
-    from rich.text import Text
-
-    from headway.model.units import format_duration
-    from headway.report.words import count, harmless
-
+    log, world = replayed.log, replayed.world
     categories = len({task.category for task in log.tasks})
     title = Text.assemble((harmless(log.name), "bold"), f": {count(len(log.tasks), 'task')}")
     title.append(f" of {categories:,} categories" if categories > 1 else " of one category")

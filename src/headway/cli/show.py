@@ -11,6 +11,7 @@ from headway.api.show import Form, show
 from headway.cli.options import json_option, option
 from headway.cli.output import console_for
 from headway.model.errors import InputError
+from headway.report.graph.terminal import print_tree
 
 
 @click.command("show", short_help="Show a workflow's graph: levels, widths, critical path.")
@@ -46,8 +47,6 @@ def command(
     for file in result.files:
         click.echo(f"wrote {file}", err=True)
     if output is None and form in (None, "tree"):
-        from headway.report.graph.terminal import print_tree
-
         print_tree(console_for(), result.instance, result.shape, result.settings.by)
     elif output is None and form is not None:
         sys.stdout.writelines(f"{line}\n" for line in result.lines(form))

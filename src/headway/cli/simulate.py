@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich.console import Console
+from rich.text import Text
 
 from headway.api.simulate import SimulateResult, SimulateSettings, SimulateWorkflowResult, simulate
 from headway.cli.batch_options import QUEUE_OPTIONS, given, settings_options
 from headway.cli.options import FILE, SPAN, answers
 from headway.cli.queue_progress import progress_bar
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from headway.model.units import format_duration
+from headway.report.saying import say, show
+from headway.report.words import count, harmless
 
 _OPTIONS = QUEUE_OPTIONS | {
     "--starts FILE": "Write the start of each job there, as CSV; .gz packs it.",
@@ -28,54 +30,33 @@ _OPTIONS = QUEUE_OPTIONS | {
 
 
 def _print(console: Console, result: SimulateResult | SimulateWorkflowResult) -> None:
-    if isinstance(result, SimulateResult):
-        _print_queue(console, result)
-    else:
+    if isinstance(result, SimulateWorkflowResult):
         _print_passages(console, result)
-
-
-def _print_queue(console: Console, result: SimulateResult) -> None:
-    from rich.text import Text
-
-    from headway.model.units import format_duration
+        return
     from headway.report.queue.table import hour_line, hour_table, size_table
     from headway.report.queue.words import headline, telling
-    from headway.report.saying import say, show
-    from headway.report.words import count, harmless
 
     summary, clock = result.summary, result.clock
     words = ", ".join(result.page.settings)
     title = Text.assemble((harmless(summary.name), "bold"), f": {count(summary.jobs, 'job')}")
     title.append(f" on {count(summary.machine, 'node')} in {format_duration(summary.span_s)}; {words}")
-    say(console, title)
-    console.print()
-    say(console, headline(summary), "bold")
-    console.print()
+    say(console, title, "")
+    say(console, headline(summary), "", style="bold")
     for about, words in telling(summary).items():
         say(console, Text.assemble((f"{about:<10}", "dim"), harmless(words)))
-    console.print()
-    for line in size_table(summary, console.width):
-        show(console, line)
-    console.print()
-    for line in [*hour_table(summary, console.width), hour_line(summary)]:
-        show(console, line)
-    say(console, f"hours of {clock.zone_name}" if clock.dated else "hours since the first submission", "dim")
+    show(console, "", *size_table(summary, console.width))
+    show(console, "", *hour_table(summary, console.width), hour_line(summary))
+    say(console, f"hours of {clock.zone_name}" if clock.dated else "hours since the first submission", style="dim")
 
 
 def _print_passages(console: Console, result: SimulateWorkflowResult) -> None:
-    from headway.model.units import format_duration
     from headway.report.queue.through_queue import passage_table, verdict
-    from headway.report.saying import say, show
-    from headway.report.words import count, harmless
 
     workflow = result.instance.workflow
     begun = f"begun {format_duration(result.start_s)} into {result.queue}"
-    say(console, f"{harmless(workflow.name)}: {count(len(workflow), 'task')}, {begun}")
-    console.print()
-    for line in passage_table(result.passages, console.width):
-        show(console, line)
-    console.print()
-    say(console, verdict(result.passages), "bold")
+    say(console, f"{harmless(workflow.name)}: {count(len(workflow), 'task')}, {begun}", "")
+    show(console, *passage_table(result.passages, console.width), "")
+    say(console, verdict(result.passages), style="bold")
 
 
 @click.command("simulate", short_help="Show what a batch queue would have done with a log of jobs.")

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from headway.api.run_result import RunStatus
+from headway.api.status import status
 from headway.cli.options import answers, directory_option, run_argument
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from headway.api.run_result import RunStatus
-
-
-def _print(console: Console, found: RunStatus) -> None:
-    from headway.report.run.status_text import print_status
-
-    print_status(console, found.summary, found.folder, found.state, found.manager, found.at)
+from headway.report.run.status_text import print_status
 
 
 @click.command("status", short_help="Show how far a run is.")
 @run_argument
 @directory_option
-@answers(_print)
+@answers(lambda console, it: print_status(console, it.summary, it.folder, it.state, it.manager, it.at))
 def command(run: str | None, directory: Path) -> RunStatus:
     """Show how far RUN (by default the newest) is: a bar per category, what is running, what failed.
 
@@ -38,6 +29,4 @@ def command(run: str | None, directory: Path) -> RunStatus:
 
     The exit code is 0 if the run could be read, also if the run failed.
     """
-    from headway.api.status import status
-
     return status(run, directory)

@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
+
+from headway.model.units import format_duration
 
 if TYPE_CHECKING:
     from headway.api.compare import Progress, Tell
@@ -30,8 +33,6 @@ def study_progress(kept: bool = False) -> Iterator[Tell]:
 
 @contextmanager
 def _shown() -> Iterator[Tell]:
-    from headway.model.units import format_duration
-
     def words(at: Progress) -> str:
         return "" if at.left_s is None else f", {format_duration(at.left_s)} left"
 
@@ -46,7 +47,6 @@ def _shown() -> Iterator[Tell]:
 
         yield log
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
+from rich.console import Console
+
+from headway.api.task_list import TaskList
 from headway.report.saying import show
 from headway.report.words import harmless
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from headway.api.task_list import TaskList
 
 _MOST = 20
 _RANKS = ("failed", "running", "to be retried", "waiting", "cut off", "succeeded", "reused")
@@ -27,4 +24,4 @@ def print_task_list(console: Console, listed: TaskList, verb: str) -> None:
         show(console, f"  {harmless(task.task):<{width}}  {task.state}{more}")
     if len(ranked) > _MOST:
         console.print(f"  … and {len(ranked) - _MOST:,} more (--json lists them all)")
-    show(console, f"name one of them: headway {verb} {shlex.quote(ranked[0].task)}", "cyan")
+    show(console, f"name one of them: headway {verb} {shlex.quote(ranked[0].task)}", style="cyan")

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich.console import Console
+from rich.text import Text
 
+from headway.api.usage import RunUsage, usage
 from headway.cli.options import COUNT, directory_option, json_option, option, run_argument
 from headway.cli.output import console_for, print_json
 from headway.model.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from headway.api.usage import RunUsage
-    from headway.report.run.task_usage import By
+from headway.report.columns import one_line
+from headway.report.csv_rows import csv_lines
+from headway.report.run.task_usage import By
+from headway.report.run.usage_table import SORTS, sentences, usage_table
+from headway.report.saying import say, show
+from headway.report.words import count
 
 _MOST_TASKS = 20
-_COLUMNS = ("asked", "used", "waste", "awe")
-_SORTS = (
-    *("name", "state", "tasks", "attempts", "run-time"),
-    *(f"memory-{column}" for column in _COLUMNS),
-    *(f"cores-{column}" for column in (*_COLUMNS, "busy")),
-    *(f"disk-{column}" for column in _COLUMNS),
-)
 
 
 @click.command("usage", short_help="Show what tasks asked for and what they used.")
@@ -33,8 +29,8 @@ _SORTS = (
 @option("--category NAME", "Only this category; its tasks, unless --by says otherwise.")
 @option(
     "--sort COLUMN",
-    f"Sort by this column, worst first: {', '.join(_SORTS)}.",
-    type=click.Choice(_SORTS),
+    f"Sort by this column, worst first: {', '.join(SORTS)}.",
+    type=click.Choice(list(SORTS)),
     default="memory-waste",
 )
 @option("--top N", "Number of lines; by default 20 tasks, or all categories.", type=COUNT)
@@ -57,8 +53,6 @@ def command(
       headway usage 3 --category align
       headway usage --by task --csv > usage.csv
     """
-    from headway.api.usage import usage
-
     if as_csv and as_json:
         raise InputError("--csv and --json contradict each other", todo="leave one out")
     by = by or ("task" if category is not None else "category")
@@ -66,8 +60,6 @@ def command(
     most = top or (_MOST_TASKS if plain and by == "task" else None)
     found = usage(**of, by=by, category=category, sort=sort, top=most)
     if as_csv:
-        from headway.report.csv_rows import csv_lines
-
         sys.stdout.writelines(csv_lines(found.document()["rows"]))
         sys.stdout.flush()
     elif as_json:
@@ -77,25 +69,13 @@ def command(
     return 0
 
 
-def _print(console: Console, usage: RunUsage) -> None:
-    from rich.text import Text
-
-    from headway.report.columns import one_line
-    from headway.report.run.usage_table import sentences, usage_table
-    from headway.report.saying import say, show
-    from headway.report.words import count
-
-    whole = usage.total.figures
-    title = Text.assemble((one_line(usage.name), "bold"), f", run {usage.run}: {usage.state}; ")
+def _print(console: Console, found: RunUsage) -> None:
+    whole = found.total.figures
+    title = Text.assemble((one_line(found.name), "bold"), f", run {found.run}: {found.state}; ")
     say(console, title.append(f"{count(whole.total, 'task')}, {count(whole.attempts, 'attempt')}"))
-    if usage.rows:
-        console.print()
-        for line in usage_table(usage.rows, usage.total, usage.by, console.width):
-            show(console, line)
-    if usage.more:
-        kind = "task" if usage.by == "task" else "line"
-        more = count(usage.more, f"more {kind}")
-        show(console, f"… and {more} (--top N shows more; --csv and --json have all)", "dim")
-    console.print()
-    for sentence in sentences(usage.total) or ["nothing has been measured in this run"]:
-        say(console, sentence)
+    if found.rows:
+        show(console, "", *usage_table(found.rows, found.total, found.by, console.width))
+    if found.more:
+        more = count(found.more, "more task" if found.by == "task" else "more line")
+        show(console, f"… and {more} (--top N shows more; --csv and --json have all)", style="dim")
+    say(console, "", *(sentences(found.total) or ["nothing has been measured in this run"]))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich.console import Console
+from rich.text import Text
 
 from headway.api.waits import WaitsResult, WaitsSettings, waits
 from headway.cli.batch_options import QUEUE_OPTIONS, given, settings_options
 from headway.cli.options import FILE, answers
 from headway.cli.queue_progress import progress_bar
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from headway.report.queue.waits import waits_headline, waits_table
+from headway.report.saying import say, show
+from headway.report.words import count, harmless
 
 _OPTIONS = {
     "--models A,B": "Models to ask; by default all.",
@@ -24,20 +26,11 @@ _OPTIONS = {
 
 
 def _print(console: Console, result: WaitsResult) -> None:
-    from rich.text import Text
-
-    from headway.report.queue.waits import waits_headline, waits_table
-    from headway.report.saying import say, show
-    from headway.report.words import count, harmless
-
     title = Text.assemble((harmless(result.name), "bold"), f": {count(result.jobs, 'job')}")
     title.append(f" on {count(result.machine, 'node')}; {', '.join(result.words)}")
-    say(console, title)
-    console.print()
-    say(console, waits_headline(result.models), "bold")
-    console.print()
-    for line in waits_table(result.models, console.width):
-        show(console, line)
+    say(console, title, "")
+    say(console, waits_headline(result.models), "", style="bold")
+    show(console, *waits_table(result.models, console.width))
 
 
 @click.command("waits", short_help="Show how well queue waits could have been predicted on a log of jobs.")

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
 
+from headway.api.task_list import TaskList
+from headway.api.why import Explanation, why
 from headway.cli.completion import complete_task
 from headway.cli.options import answers, directory_option, run_option
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from headway.api.task_list import TaskList
-    from headway.api.why import Explanation
+from headway.cli.task_list import print_task_list
+from headway.report.run.story_text import tell
 
 
 def _print(console: Console, answer: Explanation | TaskList) -> None:
-    from headway.api.task_list import TaskList
-    from headway.cli.task_list import print_task_list
-    from headway.report.run.story_text import tell
-
     if isinstance(answer, TaskList):
         print_task_list(console, answer, "why")
     else:
@@ -50,6 +44,4 @@ def command(task: str, run: str | None, directory: Path) -> Explanation | TaskLi
       headway why 'count[ab]' --run 3
       headway why total --json | jq '.attempts[0].why.memory_bytes'
     """
-    from headway.api.why import why
-
     return why(task, run, directory)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from math import exp, fsum, log
 from statistics import fmean
 
@@ -36,9 +37,9 @@ class SizerCost(Struct, frozen=True):
     impossible: int
     resources: dict[str, ResourceCost]
 
-    def waste(self, resource: str = MEMORY) -> float:
-        """The waste of a resource in its unit."""
-        return self.resources[resource].waste if resource in self.resources else 0.0
+    def waste(self) -> float:
+        """The wasted memory, in the unit of its cost."""
+        return self.resources[MEMORY].waste if MEMORY in self.resources else 0.0
 
 
 def best_first(sizers: Sequence[SizerCost]) -> list[SizerCost]:
@@ -93,52 +94,39 @@ def number(value: float) -> str:
 # --- several logs ---
 
 
-class _Total(Struct, frozen=True):
-    """One sizer's costs on all logs."""
-
-    name: str
-    costs: list[SizerCost]
-    times_best: float | None
-
-    def mean_awe(self, resource: str) -> float | None:
-        """The mean AWE over logs, with equal weights."""
-        found = [cost.resources[resource].awe for cost in self.costs if resource in cost.resources]
-        known = [awe for awe in found if awe is not None]
-        return fmean(known) if known else None
-
-    def failed(self, resource: str) -> int:
-        """Attempts that exceeded the resource."""
-        return sum(cost.resources[resource].failed for cost in self.costs if resource in cost.resources)
-
-
 def summary_table(logs: Sequence[Sequence[SizerCost]], width: int) -> list[Text]:
     """One line per sizer; `to best` is the geometric mean over logs of its waste relative to the least waste."""
     least = [best_first(sizers)[0].waste() for sizers in logs]
-    names = list(dict.fromkeys(sizer.name for sizers in logs for sizer in sizers))
-    totals = [_total(name, logs, least) for name in names]
-    totals.sort(key=lambda total: (sum(cost.impossible for cost in total.costs), total.times_best or 0.0, total.name))
-    fields = [
-        Field(MEMORY, "to best", lambda row: NOTHING if row.times_best is None else f"{row.times_best:.2f}", 70),
-        Field(MEMORY, "waste GB·h", lambda row: number(fsum(cost.waste() for cost in row.costs)), 69),
+    costs: dict[str, list[SizerCost]] = {}  # of each sizer, on each log
+    for sizer in chain.from_iterable(logs):
+        costs.setdefault(sizer.name, []).append(sizer)
+    to_best = {name: _to_best(own, least) for name, own in costs.items()}
+    impossible = {name: sum(cost.impossible for cost in own) for name, own in costs.items()}
+    names = sorted(costs, key=lambda name: (impossible[name], to_best[name] or 0.0, name))
+    fields = [Field("", "impossible", lambda name: f"{impossible[name]:,}", 80)] if any(impossible.values()) else []
+    fields += [
+        Field(MEMORY, "to best", lambda name: NOTHING if to_best[name] is None else f"{to_best[name]:.2f}", 70),
+        Field(MEMORY, "waste GB·h", lambda name: number(fsum(cost.waste() for cost in costs[name])), 69),
     ]
-    if any(cost.impossible for total in totals for cost in total.costs):
-        impossible = Field("", "impossible", lambda row: f"{sum(cost.impossible for cost in row.costs):,}", 80)
-        fields.insert(0, impossible)
-    for name in dict.fromkeys(name for sizers in logs for sizer in sizers for name in sizer.resources):
-        fields += _total_fields(name)
+    for resource in dict.fromkeys(name for sizer in chain.from_iterable(logs) for name in sizer.resources):
+        fields += _total_fields(resource, costs)
     fields.sort(key=lambda field: ("", MEMORY, "mean AWE", "failed").index(field.group))
-    return table_lines("sizer", [total.name for total in totals], totals, fields, width, total=False)
+    return table_lines("sizer", names, names, fields, width, total=False)
 
 
-def _total_fields(name: str) -> list[Field]:
-    dear = _DEAR.get(name, 20)
+def _total_fields(resource: str, costs: Mapping[str, Sequence[SizerCost]]) -> list[Field]:
+    """The mean AWE over logs, with equal weights, and the attempts that exceeded the resource."""
+    found = {
+        name: [cost.resources[resource] for cost in own if resource in cost.resources] for name, own in costs.items()
+    }
+    known = {name: [cost.awe for cost in own if cost.awe is not None] for name, own in found.items()}
+    dear = _DEAR.get(resource, 20)
     return [
-        Field("mean AWE", name, lambda row: share(row.mean_awe(name)), dear),
-        Field("failed", name, lambda row: f"{row.failed(name):,}", dear - 5),
+        Field("mean AWE", resource, lambda name: share(fmean(known[name]) if known[name] else None), dear),
+        Field("failed", resource, lambda name: f"{sum(cost.failed for cost in found[name]):,}", dear - 5),
     ]
 
 
-def _total(name: str, logs: Sequence[Sequence[SizerCost]], least: Sequence[float]) -> _Total:
-    costs = [sizer for sizers in logs for sizer in sizers if sizer.name == name]
+def _to_best(costs: Sequence[SizerCost], least: Sequence[float]) -> float | None:
     ratios = [cost.waste() / low for cost, low in zip(costs, least, strict=True) if cost.waste() > 0 and low > 0]
-    return _Total(name, costs, exp(fmean(map(log, ratios))) if ratios else None)
+    return exp(fmean(map(log, ratios))) if ratios else None

@@ -1,4 +1,4 @@
-"""Printing text to a console: wrapped on a screen, or never wrapped."""
+"""Printing lines of text to a console: wrapped on a screen, or never wrapped."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from rich.console import Console
 from rich.text import Text
 
 
-def say(console: Console, line: Text | str, style: str = "") -> None:
-    """Print prose: wrapped between words on a screen, as one line in a file."""
-    console.print(line, style=style, soft_wrap=not console.is_terminal)
+def say(console: Console, *lines: Text | str, style: str = "") -> None:
+    """Print prose: each line is wrapped between words on a screen, and stays one line in a file."""
+    for line in lines:
+        console.print(line, style=style, soft_wrap=not console.is_terminal)
 
 
-def show(console: Console, line: Text | str, style: str = "") -> None:
-    """Print a line that is never wrapped, such as a command to copy or a table row."""
-    console.print(line, style=style, soft_wrap=True)
+def show(console: Console, *lines: Text | str, style: str = "") -> None:
+    """Print lines that are never wrapped, such as a command to copy or the rows of a table."""
+    for line in lines:
+        console.print(line, style=style, soft_wrap=True)

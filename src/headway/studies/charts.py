@@ -8,11 +8,11 @@ from math import ceil, floor, log
 
 from msgspec import Struct
 
+from headway.report.charts import label
 from headway.studies.paired import Interval
 
 WIDTH = 760.0  # pixels, of the whole chart: it fits into a narrow window
 _LINE, _TOP, _BOTTOM, _AXIS = 22.0, 8.0, 26.0, 20.0
-_TEXT = 'font-size="12" fill="currentColor"'
 LETTER = 6.7  # pixels: the approximate width of a letter
 _STEPS = (0.01, 0.02, 0.05, 0.1)  # between two marks of a short axis
 _MARKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)  # of a long axis
@@ -49,13 +49,11 @@ def ratio_chart(title: str, dots: Sequence[Dot], axis: str = "") -> str:
     parts = []
     for mark in marks(least, most):
         stroke = 'stroke="currentColor"' if mark == 1.0 else 'stroke="#8c959f" stroke-opacity=".3"'
-        at = f"{x(mark):.1f}"
-        parts.append(f'<line x1="{at}" x2="{at}" y1="{_TOP:g}" y2="{bottom:g}" {stroke}/>')
-        parts.append(f'<text x="{at}" y="{bottom + 18:g}" text-anchor="middle" {_TEXT}>{mark:g}</text>')
+        parts.append(f'<path d="M{x(mark):.1f} {_TOP:g}V{bottom:g}" {stroke}/>')
+        parts.append(label(x(mark), bottom + 18, f"{mark:g}", size=12))
     height = bottom + _BOTTOM
     if axis:
-        middle = f'x="{(left + right) / 2:.1f}" y="{height + 10:g}" text-anchor="middle"'
-        parts.append(f"<text {middle} {_TEXT}>{escape(axis)}</text>")
+        parts.append(label((left + right) / 2, height + 10, axis, size=12))
         height += _AXIS
     for number, dot in enumerate(dots):
         parts += _line(dot, _TOP + _LINE * (number + 0.5), x, left, right)
@@ -80,7 +78,7 @@ def marks(least: float, most: float) -> list[float]:
 def _line(dot: Dot, y: float, x: Callable[[float], float], left: float, right: float) -> list[str]:
     low, high = dot.ratio.low, dot.ratio.high
     colour = _NEITHER
-    parts = [f'<text x="{left - 10:.1f}" y="{y + 4:g}" text-anchor="end" {_TEXT}>{escape(dot.name)}</text>']
+    parts = [label(left - 10, y + 4, dot.name, anchor="end", size=12)]
     if low is not None and high is not None:
         colour = _BETTER if round(high, 2) < 1 else _WORSE if round(low, 2) > 1 else _NEITHER
         ends = f'x1="{x(low):.1f}" x2="{x(high):.1f}" y1="{y:g}" y2="{y:g}"'
@@ -88,5 +86,4 @@ def _line(dot: Dot, y: float, x: Callable[[float], float], left: float, right: f
     said = f"{dot.name}: {dot.ratio.mean:.3f}"
     circle = f'<circle cx="{x(dot.ratio.mean):.1f}" cy="{y:g}" r="5" fill="{colour}">'
     parts.append(f"{circle}<title>{escape(said)}</title></circle>")
-    parts.append(f'<text x="{right + 12:.1f}" y="{y + 4:g}" {_TEXT}>{escape(dot.words)}</text>')
-    return parts
+    return [*parts, label(right + 12, y + 4, dot.words, anchor="start", size=12)]

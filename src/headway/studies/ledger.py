@@ -37,7 +37,7 @@ class Ledger:
             self.rows = {row.key: row for row in rows if row.plan not in again}
             if whole != text or len(self.rows) < len(rows) or not whole:
                 unfinished = path.with_name(f".{path.name}.unfinished")
-                unfinished.write_text("".join(_lines(self.rows.values())), encoding="utf-8")
+                unfinished.write_text(_lines([_FIELDS, *map(structs.astuple, self.rows.values())]), encoding="utf-8")
                 unfinished.replace(path)
             self._file = path.open("a", encoding="utf-8", newline="")
         except OSError as error:
@@ -48,7 +48,7 @@ class Ledger:
         self.rows[row.key] = row
         if self._file is not None:
             try:
-                self._file.write(_line(row))
+                self._file.write(_lines([structs.astuple(row)]))
                 self._file.flush()
             except OSError as error:
                 raise SiteError(f"cannot keep results here: {error.strerror}", where=str(self._path)) from error
@@ -70,16 +70,10 @@ def write_parquet(rows: Iterable[Row], path: Path) -> bool:
     return True
 
 
-def _lines(rows: Iterable[Row]) -> Iterable[str]:
-    yield ",".join(_FIELDS) + "\n"
-    for row in rows:
-        yield _line(row)
-
-
-def _line(row: Row) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(structs.astuple(row))
-    return line.getvalue()
+def _lines(rows: Iterable[Iterable[object]]) -> str:
+    lines = io.StringIO()
+    csv.writer(lines, lineterminator="\n").writerows(rows)
+    return lines.getvalue()
 
 
 def _parsed(text: str, path: Path) -> list[Row]:
@@ -95,14 +89,9 @@ def _parsed(text: str, path: Path) -> list[Row]:
     found = []
     for number, fields in enumerate(lines, start=2):
         try:
-            values = dict(zip(_FIELDS, (_value(field) for field in fields), strict=True))
-            found.append(convert(values, Row, strict=False))
+            found.append(convert(dict(zip(_FIELDS, fields, strict=True)), Row, strict=False))
         except (ValidationError, ValueError) as error:
             raise InputError(
                 f"this is no row of results: {error}", where=f"{path}:{number}", todo="delete the line: it is run again"
             ) from error
     return found
-
-
-def _value(text: str) -> str:
-    return text.lower() if text in ("True", "False") else text

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from headway.drivers.assemble import plans as all_plans
 from headway.report.columns import Field
-from headway.report.page_style import fields_table, page_of, quiet_paragraph, table, words_table
-from headway.report.words import share
+from headway.report.page_style import fields_table, page_of, quiet_paragraph, words_table
 from headway.studies.charts import COLOURS_SAY, Dot, ratio_chart
 from headway.studies.summary import Standing, Summary
-from headway.studies.tables import duration_words, range_words, ratio_words, verdict
+from headway.studies.tables import parts_columns, standing_fields, verdict
 
 _TITLE = "Plans compared"
 
@@ -43,7 +42,7 @@ def _body(summary: Summary, settings: Sequence[str]) -> Iterator[str]:
         if len(parts) > 1:
             yield f"<h2>{title}</h2>"
             yield quiet_paragraph(f"Ratios of makespans to those of {reference}.")
-            yield _parts(parts, plans)
+            yield fields_table("", *parts_columns(parts, plans))
             for name, standings in parts.items():
                 yield f"<details><summary>{escape(name)}: all figures</summary>"
                 yield f"{chart(standings, reference)}{_table(standings, reference)}</details>"
@@ -61,26 +60,9 @@ def chart(standings: Sequence[Standing], reference: str) -> str:
 
 
 def _table(standings: Sequence[Standing], reference: str) -> str:
-    against = f"against {reference}"
     fields = [
         Field("", "runs", lambda row: f"{row.runs:,}"),
         Field("", "through", lambda row: f"{row.through:,}"),
-        Field("makespan", "median", lambda row: duration_words(row.makespan_s)),
-        Field("makespan", "ratio", lambda row: ratio_words(row.ratio)),
-        Field("makespan", "95%", lambda row: range_words(row.ratio)),
-        Field(against, "won", lambda row: f"{row.wins:,}"),
-        Field(against, "tied", lambda row: f"{row.ties:,}"),
-        Field(against, "lost", lambda row: f"{row.losses:,}"),
-        Field("mean of a run", "jobs", lambda row: f"{row.jobs:,.1f}"),
-        Field("mean of a run", "node-hours", lambda row: f"{row.node_hours:,.0f}"),
-        Field("mean of a run", "busy", lambda row: share(row.busy_share)),
+        *standing_fields(f"against {reference}", "mean of a run"),
     ]
     return fields_table("plan", [it.plan for it in standings], standings, fields)
-
-
-def _parts(parts: Mapping[str, Sequence[Standing]], plans: Sequence[str]) -> str:
-    rows = []
-    for name, each in parts.items():
-        found = {it.plan: it.ratio for it in each}
-        rows.append([escape(name), *(ratio_words(found.get(plan)) for plan in plans)])
-    return table(["", *plans], rows)

@@ -68,17 +68,12 @@ def _jobs(queue: Queue) -> BatchJobs:
         requests=queue.requests, cancelled=queue.cancelled, machine=queue.machine, skip_bad=queue.skip_bad
     )
     jobs = jobs_of(_log(queue.trace, queue.skip_bad), choices, queue.trace)
-    if queue.whole_minutes:
-        jobs = _in_minutes(jobs)
+    if queue.whole_minutes:  # requests also end the jobs, as in the simulator of the GLUME thesis (2020)
+        req_s = np.maximum(np.floor(jobs.req_s / _MINUTE_S) * _MINUTE_S, _MINUTE_S)
+        jobs = structs.replace(jobs, req_s=req_s, run_s=np.minimum(jobs.run_s, req_s))
     kept = jobs.submit_s >= queue.begins_s
     if kept.all():
         return jobs
     return structs.replace(
         jobs, submit_s=jobs.submit_s[kept], nodes=jobs.nodes[kept], req_s=jobs.req_s[kept], run_s=jobs.run_s[kept]
     )
-
-
-def _in_minutes(jobs: BatchJobs) -> BatchJobs:
-    """Requests in whole minutes, which also end the jobs, as in the simulator of the GLUME thesis (2020)."""
-    req_s = np.maximum(np.floor(jobs.req_s / _MINUTE_S) * _MINUTE_S, _MINUTE_S)
-    return structs.replace(jobs, req_s=req_s, run_s=np.minimum(jobs.run_s, req_s))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 
 from rich.text import Text
 
-from headway.model.units import format_duration
 from headway.report.columns import Field, table_lines
-from headway.report.words import NOTHING, share
+from headway.report.words import NOTHING, amount, share
 from headway.studies.paired import BEATS, Interval
 from headway.studies.summary import Standing, Summary
 
@@ -25,39 +23,46 @@ def lines_of(summary: Summary, width: int) -> Iterator[Line]:
             yield "", False
             yield Text(f"makespans against {summary.reference}'s, {title}", style="bold"), False
             plans = [standing.plan for standing in summary.overall if standing.plan != summary.reference]
-            for line in parts_table(parts, plans, width):
+            names, rows, fields = parts_columns(parts, plans)
+            for line in table_lines("", names, rows, fields, width, total=False):
                 yield line, True
     yield "", False
     yield Text(verdict(summary), style="bold"), False
 
 
+def standing_fields(against: str, means: str) -> list[Field]:
+    """The columns of a plan's figures; `against` and `means` are titles above some of them, for pages."""
+    return [
+        Field("makespan", "median", lambda row: amount("makespan_s", row.makespan_s), 70),
+        Field("makespan", "ratio", lambda row: _ratio_words(row.ratio), 90),
+        Field("makespan", "95%", lambda row: _range_words(row.ratio), 60),
+        Field(against, "won", lambda row: f"{row.wins:,}", 80),
+        Field(against, "tied", lambda row: f"{row.ties:,}", 79),
+        Field(against, "lost", lambda row: f"{row.losses:,}", 78),
+        Field(means, "jobs", lambda row: f"{row.jobs:,.1f}", 40),
+        Field(means, "node-hours", lambda row: f"{row.node_hours:,.0f}", 75),
+        Field(means, "busy", lambda row: share(row.busy_share), 30),
+    ]
+
+
 def overall_table(standings: Sequence[Standing], width: int) -> list[Text]:
     """A row for each plan, the shortest makespans first."""
-    fields = [
-        Field("makespan", "median", lambda row: duration_words(row.makespan_s), 70),
-        Field("makespan", "ratio", lambda row: ratio_words(row.ratio), 90),
-        Field("makespan", "95%", lambda row: range_words(row.ratio), 60),
-        Field("", "won", lambda row: f"{row.wins:,}", 80),
-        Field("", "tied", lambda row: f"{row.ties:,}", 79),
-        Field("", "lost", lambda row: f"{row.losses:,}", 78),
-        Field("", "jobs", lambda row: f"{row.jobs:,.1f}", 40),
-        Field("", "node-hours", lambda row: f"{row.node_hours:,.0f}", 75),
-        Field("", "busy", lambda row: share(row.busy_share), 30),
-    ]
+    fields = standing_fields("", "")
     if any(row.through < row.runs for row in standings):
         fields.append(Field("", "not through", lambda row: f"{row.runs - row.through:,}", 85))
     return table_lines("plan", [row.plan for row in standings], standings, fields, width, total=False)
 
 
-def parts_table(parts: Mapping[str, Sequence[Standing]], plans: Sequence[str], width: int) -> list[Text]:
-    """A row for each log or workflow, a column for each plan."""
-    rows = [{standing.plan: standing for standing in each} for each in parts.values()]
+def parts_columns(
+    parts: Mapping[str, Sequence[Standing]], plans: Sequence[str]
+) -> tuple[list[str], list[dict[str, Interval | None]], list[Field]]:
+    """Names and rows of logs or workflows, with ratios by plan, and a column for each plan."""
 
-    def value(plan: str, row: Mapping[str, Standing]) -> str:
-        return ratio_words(row[plan].ratio) if plan in row else NOTHING
+    def column(plan: str, dear: int) -> Field:
+        return Field("", plan, lambda row: _ratio_words(row.get(plan)), dear)
 
-    fields = [Field("", plan, partial(value, plan), 80 - number) for number, plan in enumerate(plans)]
-    return table_lines("", list(parts), rows, fields, width, total=False)
+    rows = [{standing.plan: standing.ratio for standing in each} for each in parts.values()]
+    return list(parts), rows, [column(plan, 80 - number) for number, plan in enumerate(plans)]
 
 
 def verdict(summary: Summary) -> str:
@@ -75,18 +80,11 @@ def verdict(summary: Summary) -> str:
     )
 
 
-def duration_words(seconds: float | None) -> str:
-    """A duration; a dash for None."""
-    return NOTHING if seconds is None else format_duration(seconds)
-
-
-def ratio_words(found: Interval | None) -> str:
-    """The mean of a ratio; a dash for None."""
+def _ratio_words(found: Interval | None) -> str:
     return NOTHING if found is None else f"{found.mean:.3f}"
 
 
-def range_words(found: Interval | None) -> str:
-    """The confidence interval in words."""
+def _range_words(found: Interval | None) -> str:
     if found is None or found.low is None or found.high is None:
         return NOTHING
     return f"{found.low:.2f}-{found.high:.2f}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate, pairwise
+from statistics import fmean
 
 from msgspec import Struct
 
@@ -59,10 +60,9 @@ def lay_out(
         rows[row].append(node)
     rows = _ordered(rows, above, below, segments)
     wide = [*widths, *([waypoint_width] * (len(layers) - nodes))]
-    pulls = {
-        (upper, lower): _BACKBONE if (upper, lower) in backbone else _pull(upper, lower, nodes)
-        for upper, lower in segments
-    }
+    # Segments pull more between waypoints, and slightly more at the ends of long edges.
+    pull = (1.0, 2.0, _STRAIGHT)
+    pulls = {pair: _BACKBONE if pair in backbone else pull[sum(node >= nodes for node in pair)] for pair in segments}
     x = _placed(rows, above, below, wide, gap, pulls)
     left = min((x[node] - wide[node] / 2 for node in range(len(x))), default=0.0)
     right = max((x[node] + wide[node] / 2 for node in range(len(x))), default=0.0)
@@ -112,12 +112,7 @@ def _ordered(
 def _sweep(rows: list[list[int]], neighbours: list[list[int]], *, upwards: bool) -> None:
     place = {node: index / max(1, len(row) - 1) for row in rows for index, node in enumerate(row)}
     for row in reversed(rows) if upwards else rows:
-        centre = {
-            node: sum(place[other] for other in neighbours[node]) / len(neighbours[node])
-            if neighbours[node]
-            else place[node]
-            for node in row
-        }
+        centre = {node: fmean(place[other] for other in neighbours[node] or [node]) for node in row}
         row.sort(key=centre.__getitem__)
         place |= {node: index / max(1, len(row) - 1) for index, node in enumerate(row)}
 
@@ -159,11 +154,6 @@ def _placed(
                 wishes[node] = sum(place * strength for place, strength in pulls) / weights[node] if pulls else x[node]
             _put(row, wishes, weights, wide, gap, x)
     return x
-
-
-def _pull(node: int, other: int, nodes: int) -> float:
-    """The weight of a segment: higher between waypoints, and slightly higher at the ends of long edges."""
-    return {0: 1.0, 1: 2.0, 2: _STRAIGHT}[(node >= nodes) + (other >= nodes)]
 
 
 def _put(

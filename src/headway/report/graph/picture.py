@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from headway.model.instance import Instance
+from headway.model.instance import Instance, Recorded
 from headway.model.units import format_bytes, format_duration
 from headway.report.graph.names import shared_prefix
 from headway.report.graph.shape import CategoryShape, GraphShape, Spread
@@ -89,9 +89,7 @@ def _of_tasks(instance: Instance, shape: GraphShape) -> tuple[list[Box], list[Li
     cut = len(shared_prefix(flow.tasks))
     boxes = []
     for task in flow:
-        took = instance.recorded.get(task.id)
-        run = format_duration(took.run_s) if took and took.run_s is not None else ""
-        memory = format_bytes(took.memory_bytes) if took and took.memory_bytes is not None else ""
+        run, memory = recorded_words(instance.recorded.get(task.id))
         links = f"needs {count(len(task.parents), 'task')}, feeds {count(len(flow.children[task.id]), 'task')}"
         notes = [f"{task.category}, level {shape.levels[task.id]}", links, *filter(None, (run, memory))]
         if task.id in critical:
@@ -102,6 +100,12 @@ def _of_tasks(instance: Instance, shape: GraphShape) -> tuple[list[Box], list[Li
         Line(place[parent], place[task.id], 1, (parent, task.id) in on_path) for task in flow for parent in task.parents
     ]
     return boxes, lines
+
+
+def recorded_words(took: Recorded | None) -> tuple[str, str]:
+    """Run time and peak memory; each is empty if it is not known."""
+    run = format_duration(took.run_s) if took and took.run_s is not None else ""
+    return run, format_bytes(took.memory_bytes) if took and took.memory_bytes is not None else ""
 
 
 def _of_categories(instance: Instance, shape: GraphShape) -> tuple[list[Box], list[Line]]:
@@ -125,7 +129,9 @@ def _of_categories(instance: Instance, shape: GraphShape) -> tuple[list[Box], li
     boxes = []
     for each in order:
         name, critical = each.name, bool(each.on_critical_path)
-        boxes.append(Box(name, name[cut:], name, layer[name], each.tasks, critical, _caption(each), _notes(each)))
+        times = f"{TIMES} {each.tasks:,}" if each.tasks > 1 else ""
+        caption = ", ".join(filter(None, [times, range_words(each.run_s, format_duration)]))
+        boxes.append(Box(name, name[cut:], name, layer[name], each.tasks, critical, caption, _notes(each)))
     return boxes, lines
 
 
@@ -156,11 +162,6 @@ def _topological(categories: list[CategoryShape]) -> list[CategoryShape]:
             if waits[place[fed]] == 0 and place[fed] not in done:
                 heapq.heappush(free, place[fed])
     return order
-
-
-def _caption(each: CategoryShape) -> str:
-    parts = [f"{TIMES} {each.tasks:,}"] if each.tasks > 1 else []
-    return ", ".join(filter(None, [*parts, range_words(each.run_s, format_duration)]))
 
 
 def _notes(each: CategoryShape) -> tuple[str, ...]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from statistics import median
+from operator import itemgetter
+from statistics import fmean, median
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from headway.model.instance import Instance, Recorded
+from headway.model.instance import Instance
+from headway.model.task import Task
 
 
 class Spread(Struct, frozen=True, rename={"tasks": "measured"}):
@@ -20,17 +22,17 @@ class Spread(Struct, frozen=True, rename={"tasks": "measured"}):
     tasks: int
 
 
-class CategoryShape(Struct, rename={"name": "category"}):
+class CategoryShape(Struct, frozen=True, rename={"name": "category"}):
     """One category: number of tasks, levels, recorded run times and memory, and the categories that it feeds."""
 
     name: str
-    tasks: int = 0
-    first_level: int = 0
-    last_level: int = 0
-    on_critical_path: int = 0  # number of its tasks on the critical path
-    run_s: Spread | None = None
-    memory_bytes: Spread | None = None
-    feeds: dict[str, int] = field(default_factory=dict)  # number of dependencies by category, maybe its own
+    tasks: int
+    first_level: int
+    last_level: int
+    on_critical_path: int  # number of its tasks on the critical path
+    run_s: Spread | None
+    memory_bytes: Spread | None
+    feeds: dict[str, int]  # number of dependencies by category, maybe its own
 
 
 class GraphShape(Struct, rename={"timed": "tasks_with_run_time", "longest_s": "critical_path_s"}):
@@ -66,47 +68,44 @@ def shape_of(instance: Instance) -> GraphShape:
     run_s = {task: each.run_s for task, each in recorded.items() if each.run_s is not None and task in flow.tasks}
     levels = flow.levels()
     critical = flow.critical_path(lambda task: run_s.get(task.id, 0.0)) if run_s else flow.critical_path()
-    widths = Counter(levels.values())
     return GraphShape(
         name=flow.name,
         tasks=len(flow),
         dependencies=sum(len(task.parents) for task in flow),
-        widths=[widths[level] for level in range(len(widths))],
+        widths=flow.widths(),
         levels=levels,
         critical_path=critical,
-        categories=_categories(instance, levels, critical),
+        categories=_categories(instance, levels, set(critical)),
         timed=len(run_s),
         work_s=sum(run_s.values()) if run_s else None,
         longest_s=sum(run_s.get(task, 0.0) for task in critical) if run_s else None,
     )
 
 
-def _categories(instance: Instance, levels: dict[str, int], critical: list[str]) -> list[CategoryShape]:
+def _categories(instance: Instance, levels: dict[str, int], critical: set[str]) -> list[CategoryShape]:
+    members: dict[str, list[Task]] = {}
+    feeds: dict[str, Counter[str]] = {}
     tasks = instance.workflow.tasks
-    found: dict[str, CategoryShape] = {}
-    took: dict[str, list[Recorded]] = {}
-    level_sums: Counter[str] = Counter()
     for task in tasks.values():
-        level = levels[task.id]
-        shape = found.get(task.category)
-        if shape is None:
-            shape = found[task.category] = CategoryShape(task.category, first_level=level, last_level=level)
-        shape.tasks += 1
-        shape.first_level, shape.last_level = min(shape.first_level, level), max(shape.last_level, level)
-        level_sums[task.category] += level
-        if task.id in instance.recorded:
-            took.setdefault(task.category, []).append(instance.recorded[task.id])
+        members.setdefault(task.category, []).append(task)
         for parent in task.parents:
-            feeds = found.get(tasks[parent].category) or found.setdefault(
-                tasks[parent].category, CategoryShape(tasks[parent].category, 0, levels[parent], levels[parent])
-            )
-            feeds.feeds[task.category] = feeds.feeds.get(task.category, 0) + 1
-    for name, shape in found.items():
-        shape.run_s = _spread(each.run_s for each in took.get(name, ()))
-        shape.memory_bytes = _spread(each.memory_bytes for each in took.get(name, ()))
-    for task_id in critical:
-        found[tasks[task_id].category].on_critical_path += 1
-    return sorted(found.values(), key=lambda shape: (shape.first_level, level_sums[shape.name] / shape.tasks))
+            feeds.setdefault(tasks[parent].category, Counter())[task.category] += 1
+    found = []
+    for name, own in members.items():
+        at = [levels[task.id] for task in own]
+        took = [instance.recorded[task.id] for task in own if task.id in instance.recorded]
+        shape = CategoryShape(
+            name,
+            len(own),
+            min(at),
+            max(at),
+            sum(task.id in critical for task in own),
+            _spread(each.run_s for each in took),
+            _spread(each.memory_bytes for each in took),
+            dict(feeds.get(name, {})),
+        )
+        found.append((min(at), fmean(at), shape))
+    return [shape for *_, shape in sorted(found, key=itemgetter(0, 1))]
 
 
 def _spread(values: Iterable[float | None]) -> Spread | None:

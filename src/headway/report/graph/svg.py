@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from statistics import fmean
 from xml.sax.saxutils import escape
 
 from msgspec import Struct
@@ -75,8 +76,7 @@ def svg_lines(title: str, subtitle: str, picture: Picture) -> Iterator[str]:
     layout = lay_out([box.layer for box in picture.boxes], forward, widths, look.gap, 5.0, backbone)
     legend = _legend(picture, look)
     y, bottom = _heights(picture, look, legend)
-    beside = _legend_width(legend, picture.labels)
-    left = _MARGIN + beside
+    left = _MARGIN + _legend_width(legend, picture.labels)
     width = max(
         left + layout.width + _MARGIN + (60 if leads_back else 0),
         _MARGIN * 2 + max(_wide(subtitle), _wide(title) * 1.7 + 160),
@@ -135,12 +135,9 @@ def _legend(picture: Picture, look: _Look) -> dict[int, list[tuple[str, int]]]:
 
 
 def _legend_width(legend: dict[int, list[tuple[str, int]]], labels: dict[str, str]) -> float:
-    words = [_wide(_counted(labels[name], tasks)) for entries in legend.values() for name, tasks in entries]
-    return 22 + max(words) + 24 if words else 0.0
-
-
-def _counted(name: str, tasks: int) -> str:
-    return f"{_short(name)} {TIMES} {tasks:,}" if tasks > 1 else _short(name)
+    entries = [entry for each in legend.values() for entry in each]
+    words = [_short(labels[name]) + (f" {TIMES} {tasks:,}" if tasks > 1 else "") for name, tasks in entries]
+    return 22 + max(map(_wide, words)) + 24 if words else 0.0
 
 
 def _heights(picture: Picture, look: _Look, legend: dict[int, list[tuple[str, int]]]) -> tuple[list[float], float]:
@@ -173,14 +170,9 @@ def _draw_legend(legend: dict[int, list[tuple[str, int]]], picture: Picture, y: 
 
 def _draw_lines(picture: Picture, look: _Look, layout: Layout, x: list[float], y: list[float]) -> Iterator[str]:
     """Draw all edges; those from one box are one path, so that shared segments do not darken. Critical path on top."""
-    curves = Curves(
-        x,
-        [y[layer] for layer in layout.layer],
-        layout.routes.values(),
-        waypoints=len(picture.boxes),
-        half=look.height / 2,
-        upright=not look.dots,
-    )
+    heights, waypoints = [y[layer] for layer in layout.layer], len(picture.boxes)
+    slopes = _slopes(x, heights, layout.routes.values(), waypoints) if look.dots else None
+    curves = _Curves(x, heights, waypoints, look.height / 2, slopes)
     of_source: dict[int, dict[tuple[int, int], int]] = {}
     critical: list[list[int]] = []
     for line in picture.lines:
@@ -258,68 +250,52 @@ def _text(words: str) -> str:
 # --- curves ---
 
 
-class Curves:
-    """Cubic segments from layer to layer along `routes`, whose waypoints are numbered from `waypoints` on.
+class _Curves(Struct, frozen=True):
+    """Cubic segments from layer to layer along routes, whose waypoints are numbered from `waypoints` on.
 
     At a waypoint the slope is between those of the segments before and after it, limited so that the curve never
     overshoots (F. N. Fritsch, R. E. Carlson, "Monotone Piecewise Cubic Interpolation", SIAM J. Numer. Anal. 17(2),
     1980).
     """
 
-    def __init__(
-        self,
-        x: Sequence[float],
-        y: Sequence[float],
-        routes: Iterable[Sequence[int]],
-        *,
-        waypoints: int,
-        half: float,
-        upright: bool,
-    ) -> None:
-        self._x = x
-        self._y = y
-        self._waypoints = waypoints
-        self._half = half  # half the height of a box: edges begin below and end above boxes
-        self._upright = upright  # cross layers vertically: a sloped edge would pass behind tall boxes
-        self._slopes = {} if upright else self._at_waypoints(routes)
+    x: Sequence[float]
+    y: Sequence[float]
+    waypoints: int
+    half: float  # half the height of a box: edges begin below and end above boxes
+    slopes: dict[int, float] | None  # None: cross layers vertically, since a sloped edge would pass behind tall boxes
 
     def stretch(self, upper: int, lower: int) -> str:
         """The SVG path between two nodes or waypoints of neighbouring layers."""
-        x, y = self._x, self._y
+        x, y, slopes = self.x, self.y, self.slopes or {}
         start, end = y[upper] + self._beside(upper), y[lower] - self._beside(lower)
-        through = f"V{y[lower] + self._half:.1f}" if self._upright and lower >= self._waypoints else ""
-        leaves, arrives = (end - start) / self._share(upper), (end - start) / self._share(lower)
+        through = f"V{y[lower] + self.half:.1f}" if self.slopes is None and lower >= self.waypoints else ""
+        leaves, arrives = ((end - start) / (3 if node in slopes else 2) for node in (upper, lower))
         return (
             f"M{x[upper]:.1f} {start:.1f}"
-            f"C{x[upper] + leaves * self._slopes.get(upper, 0):.1f} {start + leaves:.1f} "
-            f"{x[lower] - arrives * self._slopes.get(lower, 0):.1f} {end - arrives:.1f} "
+            f"C{x[upper] + leaves * slopes.get(upper, 0):.1f} {start + leaves:.1f} "
+            f"{x[lower] - arrives * slopes.get(lower, 0):.1f} {end - arrives:.1f} "
             f"{x[lower]:.1f} {end:.1f}{through}"
         )
 
-    def _share(self, node: int) -> float:
-        return 3 if node in self._slopes else 2
-
     def _beside(self, node: int) -> float:
-        return self._half if self._upright or node < self._waypoints else 0.0
-
-    def _at_waypoints(self, routes: Iterable[Sequence[int]]) -> dict[int, float]:
-        before: dict[int, int] = {}
-        after: dict[int, set[int]] = {}
-        for route in routes:
-            for upper, lower in pairwise(route):
-                before[lower] = upper
-                after.setdefault(upper, set()).add(lower)
-        slopes = {}
-        for node in before.keys() & after.keys():
-            if node >= self._waypoints:
-                down = [self._steepness(node, lower) for lower in after[node]]
-                slopes[node] = _between(self._steepness(before[node], node), sum(down) / len(down))
-        return slopes
-
-    def _steepness(self, upper: int, lower: int) -> float:
-        return (self._x[lower] - self._x[upper]) / (self._y[lower] - self._y[upper])
+        return self.half if self.slopes is None or node < self.waypoints else 0.0
 
 
-def _between(first: float, second: float) -> float:
-    """The harmonic mean of two slopes; 0 if their signs differ."""
-    return 2 * first * second / (first + second) if first * second > 0 else 0.0
+def _slopes(
+    x: Sequence[float], y: Sequence[float], routes: Iterable[Sequence[int]], waypoints: int
+) -> dict[int, float]:
+    """The slope at each waypoint: the harmonic mean of those before and after it; 0 if their signs differ."""
+    before: dict[int, int] = {}
+    after: dict[int, set[int]] = {}
+    for upper, lower in {pair for route in routes for pair in pairwise(route)}:
+        before[lower] = upper
+        after.setdefault(upper, set()).add(lower)
+
+    def steepness(upper: int, lower: int) -> float:
+        return (x[lower] - x[upper]) / (y[lower] - y[upper])
+
+    slopes = {}
+    for node in range(waypoints, len(x)):
+        first, second = steepness(before[node], node), fmean(steepness(node, lower) for lower in after[node])
+        slopes[node] = 2 * first * second / (first + second) if first * second > 0 else 0.0
+    return slopes

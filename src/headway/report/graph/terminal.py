@@ -10,12 +10,12 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from headway.model.instance import Instance, Recorded
+from headway.model.instance import Instance
 from headway.model.units import format_bytes, format_duration
 from headway.report.bars import fitted
 from headway.report.columns import one_line
 from headway.report.graph.names import shared_prefix, shortened
-from headway.report.graph.picture import TIMES, By, range_words
+from headway.report.graph.picture import TIMES, By, range_words, recorded_words
 from headway.report.graph.shape import CategoryShape, GraphShape
 from headway.report.saying import say, show
 from headway.report.words import count
@@ -119,8 +119,9 @@ def _task_tree(instance: Instance, shape: GraphShape) -> Iterator[Text]:
         line = Text(before, style="dim")
         line.append(f"{_ON_PATH} " if task_id in critical else "", style="red")
         line.append(one_line(task_id), style="bold" if task_id in critical else "")
-        notes = [f"and {count(len(task.parents) - 1, 'more parent')}"] if len(task.parents) > 1 else []
-        line.append("".join(f"  {note}" for note in [*notes, *_took(instance.recorded.get(task_id))]), style="dim")
+        others = f"and {count(len(task.parents) - 1, 'more parent')}" if len(task.parents) > 1 else ""
+        notes = filter(None, [others, *recorded_words(instance.recorded.get(task_id))])
+        line.append("".join(f"  {note}" for note in notes), style="dim")
         yield line
         children = below.get(task_id, [])
         for place, child in reversed(list(enumerate(children))):
@@ -142,7 +143,7 @@ def _task_list(instance: Instance, shape: GraphShape, width: int) -> Iterator[Te
         more = f" and {len(task.parents) - _MOST_PARENTS:,} more" if len(task.parents) > _MOST_PARENTS else ""
         line = Text(f"{shape.levels[task_id]:>{levels}}  ").append(mark, style="red")
         line.append(fitted(one_line(task_id), names), style="bold" if task_id in critical else "")
-        line.append("".join(f"  {words}" for words in _took(instance.recorded.get(task_id))))
+        line.append("".join(f"  {words}" for words in recorded_words(instance.recorded.get(task_id)) if words))
         line.append(f"  {parents}{more}" if parents else "", style="dim")
         yield line
 
@@ -199,23 +200,13 @@ def _feeds(each: CategoryShape, cut: int, room: int) -> str:
     return text
 
 
-def _took(recorded: Recorded | None) -> list[str]:
-    if recorded is None:
-        return []
-    run = [format_duration(recorded.run_s)] if recorded.run_s is not None else []
-    return run + ([format_bytes(recorded.memory_bytes)] if recorded.memory_bytes is not None else [])
-
-
 _PAGE_WIDTH = 100
 
 
 def print_tree(console: Console, instance: Instance, shape: GraphShape, by: By | None) -> None:
     """Print the graph as wide as the console."""
-    for line in [*headline(shape), path_line(instance, shape)]:
-        say(console, line)
-    console.print()
-    lines = task_lines(instance, shape, console.width) if by == "task" else category_lines(shape, console.width)
-    for line in lines:
+    say(console, *headline(shape), path_line(instance, shape), "")
+    for line in task_lines(instance, shape, console.width) if by == "task" else category_lines(shape, console.width):
         show(console, line)
 
 

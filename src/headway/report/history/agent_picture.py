@@ -87,9 +87,7 @@ def _levels(title: str, values: Sequence[float], words: Callable[[float], str]) 
         return
     parts = _HEIGHT * 8
     heights = [1 + round((value - low) / (high - low) * (parts - 1)) for value in values]
+    labels = {_HEIGHT - 1: words(high), _HEIGHT // 2: title, 0: words(low)}
     for line in range(_HEIGHT - 1, -1, -1):
         cells = "".join(_BLOCKS[max(0, min(8, height - 8 * line))] for height in heights)
-        label = (
-            words(high) if line == _HEIGHT - 1 else words(low) if line == 0 else title if line == _HEIGHT // 2 else ""
-        )
-        yield Text.assemble((f"{label:>20}  ", ""), (cells, "cyan"))
+        yield Text.assemble((f"{labels.get(line, ''):>20}  ", ""), (cells, "cyan"))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Literal
 
-from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from headway.history.base import CategoryFigures, Kept, Spread, Surplus
+from headway.history.base import CategoryFigures, Kept, Surplus
 from headway.model.observation import Observation
 from headway.model.outcome import Ending
 from headway.model.units import format_bytes, format_duration
@@ -27,24 +25,19 @@ def print_overview(console: Console, location: str, figures: Sequence[CategoryFi
     workflows = dict.fromkeys((each.site, each.workflow) for each in figures)
     sites = ", ".join(dict.fromkeys(harmless(site) for site, _ in workflows))
     attempts = count(sum(each.observations for each in figures), "attempt")
-    say(console, f"{attempts} at tasks of {count(len(workflows), 'workflow')} on {sites}, in {harmless(location)}")
-    console.print()
+    say(console, f"{attempts} at tasks of {count(len(workflows), 'workflow')} on {sites}, in {harmless(location)}", "")
     newest = _newest_first(figures)
-    for line in category_table(newest[:_MOST_CATEGORIES], console.width):
-        show(console, line)
+    show(console, *category_table(newest[:_MOST_CATEGORIES], console.width))
     if len(newest) > _MOST_CATEGORIES:
         more = count(len(newest) - _MOST_CATEGORIES, "more line")
-        show(console, f"… and {more} (headway history show WORKFLOW; --json has all)", "dim")
+        show(console, f"… and {more} (headway history show WORKFLOW; --json has all)", style="dim")
 
 
 def print_categories(console: Console, figures: Sequence[CategoryFigures], newest: Sequence[Kept]) -> None:
     """Print categories of one workflow, and the newest attempts of one of them."""
-    for line in category_table(list(figures), console.width):
-        show(console, line)
+    show(console, *category_table(figures, console.width))
     if newest:
-        console.print()
-        for line in attempt_table([kept.observation for kept in newest], console.width):
-            show(console, line)
+        show(console, "", *attempt_table([kept.observation for kept in newest], console.width))
 
 
 def print_surplus(console: Console, found: Sequence[Surplus]) -> None:
@@ -56,7 +49,7 @@ def print_surplus(console: Console, found: Sequence[Surplus]) -> None:
     for each in found[:_MOST_CATEGORIES]:
         show(console, f"  {each.observations:>9,}  {one_line(each.workflow)}, {one_line(each.category)} ({each.site})")
     if len(found) > _MOST_CATEGORIES:
-        show(console, f"  … and {count(len(found) - _MOST_CATEGORIES, 'more line')}", "dim")
+        show(console, f"  … and {count(len(found) - _MOST_CATEGORIES, 'more line')}", style="dim")
 
 
 def _newest_first(figures: Sequence[CategoryFigures]) -> list[CategoryFigures]:
@@ -65,47 +58,39 @@ def _newest_first(figures: Sequence[CategoryFigures]) -> list[CategoryFigures]:
     for each in figures:
         key = (each.workflow, each.site)
         newest[key] = max(newest.get(key, 0.0), each.newest_at)
-
-    def rank(each: CategoryFigures) -> tuple[float, str, str]:
-        return -newest[each.workflow, each.site], each.workflow, each.site
-
-    return sorted(figures, key=rank)
+    return sorted(figures, key=lambda each: (-newest[each.workflow, each.site], each.workflow, each.site))
 
 
 # --- tables ---
 
 
-class _Line(Struct, frozen=True):
-    """A category with its figures, or a workflow's name above its categories."""
-
-    name: str
-    figures: CategoryFigures | None
-
-
 def category_table(rows: Sequence[CategoryFigures], width: int) -> list[Text]:
     """One line per category, below the name of its workflow; the site is named if there are several."""
     sites = {row.site for row in rows}
-    lines: list[_Line] = []
+    lines: list[tuple[str, CategoryFigures | None]] = []
     for (workflow, site), members in groupby(rows, key=lambda row: (row.workflow, row.site)):
-        lines.append(_Line(f"{workflow} ({site})" if len(sites) > 1 else workflow, None))
-        lines += [_Line(f"  {member.category}", member) for member in members]
-    return table_lines("category", [line.name for line in lines], lines, _FIELDS, width, total=False)
+        lines.append((f"{workflow} ({site})" if len(sites) > 1 else workflow, None))
+        lines += [(f"  {member.category}", member) for member in members]
+    names, figures = zip(*lines, strict=True)
+    return table_lines("category", names, figures, _FIELDS, width, total=False)
 
 
-def attempt_table(observations: Iterable[Observation], width: int) -> list[Text]:
+def attempt_table(rows: Sequence[Observation], width: int) -> list[Text]:
     """One line per attempt."""
-    rows = list(observations)
     names = [f"{row.task}, attempt {row.attempt}" if row.attempt > 1 else row.task for row in rows]
     return table_lines("task", names, rows, _ATTEMPT_FIELDS, width, total=False)
 
 
-def _of(say: Callable[[CategoryFigures], str]) -> Callable[[_Line], str]:
+def _of(say: Callable[[CategoryFigures], str]) -> Callable[[CategoryFigures | None], str]:
     """The text of a category's cell; the line with a workflow's name has empty cells."""
-    return lambda line: say(line.figures) if line.figures else ""
+    return lambda figures: say(figures) if figures else ""
 
 
-def _spread(name: Literal["median", "most"], resource: str, spread: Spread | None) -> str:
-    return amount(resource, getattr(spread, name, None))
+def _median_and_most(group: str, figure: str, dear: int) -> list[Field]:
+    def field(name: str) -> Field:
+        return Field(group, name, _of(lambda row: amount(figure, getattr(getattr(row, figure), name, None))), dear)
+
+    return [field("median"), field("most")]
 
 
 _FIELDS = [
@@ -117,10 +102,8 @@ _FIELDS = [
         80,
         _of(lambda row: "yellow" if row.failures else ""),
     ),
-    Field("memory", "median", _of(lambda row: _spread("median", "memory_bytes", row.memory_bytes)), 70),
-    Field("memory", "most", _of(lambda row: _spread("most", "memory_bytes", row.memory_bytes)), 70),
-    Field("run time", "median", _of(lambda row: _spread("median", "walltime_s", row.run_s)), 60),
-    Field("run time", "most", _of(lambda row: _spread("most", "walltime_s", row.run_s)), 60),
+    *_median_and_most("memory", "memory_bytes", 70),
+    *_median_and_most("run time", "run_s", 60),
     Field("", "newest", _of(lambda row: moment(row.newest_at)), 50),
 ]
 

@@ -40,13 +40,10 @@ class Clock(Struct, frozen=True):
         epoch_s = at_s + self.started_at
         # One UTC offset per quarter of an hour is enough: clocks only change at full quarters.
         quarters, place = np.unique(np.floor_divide(epoch_s, _QUARTER_S), return_inverse=True)
-        ahead_s = np.array([self._ahead_s(float(quarter) * _QUARTER_S) for quarter in quarters])
+        ahead = [datetime.fromtimestamp(float(each) * _QUARTER_S, self.zone).utcoffset() for each in quarters]
+        ahead_s = np.array([each.total_seconds() if each else 0.0 for each in ahead])
         hours: NDArray[np.int64] = np.floor_divide(epoch_s + ahead_s[place], 3600.0).astype(np.int64) % 24
         return hours
-
-    def _ahead_s(self, epoch_s: float) -> float:
-        ahead = datetime.fromtimestamp(epoch_s, self.zone).utcoffset()
-        return ahead.total_seconds() if ahead else 0.0
 
     def moment(self, at_s: float) -> datetime:
         """Date and time on the machine's clock; without a known date only the time of day is meaningful."""

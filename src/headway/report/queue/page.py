@@ -57,12 +57,13 @@ class QueuePage(Struct, frozen=True):
         return page_of(f"{harmless(self.summary.name)}: a simulated queue", _STYLE, self._body())
 
     def _body(self) -> Iterator[str]:
-        summary = self.summary
+        summary, lead = self.summary, escape(headline(self.summary))
         yield f"<h1>{escape(harmless(summary.name))}</h1>"
-        yield f'<p class="lead">{escape(_sentence(headline(summary)))}</p>'
+        yield f'<p class="lead">{lead[:1].upper()}{lead[1:]}.</p>'
+        zone = f" ({self.clock.zone_name})" if self.clock.dated else ""
         yield quiet_paragraph(
             f"{count(summary.jobs, 'job')} on {count(summary.machine, 'node')}, "
-            f"from {self.clock.words(0.0)} to {self.clock.words(summary.span_s)}{self._zone()}. "
+            f"from {self.clock.words(0.0)} to {self.clock.words(summary.span_s)}{zone}. "
             f"Simulated by Headway: {', '.join(self.settings)}."
             + (f" Left out: {leaving_out(summary)}." if leaving_out(summary) else "")
         )
@@ -72,9 +73,6 @@ class QueuePage(Struct, frozen=True):
         yield from self._by_hour()
         yield from self._schedule()
         yield from self._tables()
-
-    def _zone(self) -> str:
-        return f" ({self.clock.zone_name})" if self.clock.dated else ""
 
     # --- pictures ---
 
@@ -175,7 +173,8 @@ class QueuePage(Struct, frozen=True):
 
 
 def _tiles(summary: QueueSummary) -> str:
-    waits, queue = summary.waits, summary.queue
+    waits, mean_jobs = summary.waits, summary.queue.mean_jobs
+    waiting = f"{mean_jobs:,.1f}" if mean_jobs < 99.95 else f"{mean_jobs:,.0f}"
     tiles = [
         (waited(waits.wait_s.mean), "mean wait"),
         (waited(waits.wait_s.median), "median wait"),
@@ -183,7 +182,7 @@ def _tiles(summary: QueueSummary) -> str:
         (share(waits.started_at_once), "start at once"),
         (times(waits.bounded_slowdown.mean), "mean bounded slowdown"),
         (share(summary.utilisation), "of the machine in use"),
-        (f"{_few(queue.mean_jobs)} / {queue.peak_jobs:,}", "jobs waiting, mean / most"),
+        (f"{waiting} / {summary.queue.peak_jobs:,}", "jobs waiting, mean / most"),
     ]
     cells = (f'<div class="tile"><b>{escape(value)}</b><span>{escape(name)}</span></div>' for value, name in tiles)
     return f'<div class="tiles">{"".join(cells)}</div>'
@@ -228,11 +227,3 @@ def _row(name: str, waits: Waits) -> list[str]:
 
 def _thousands(nodes: int) -> str:
     return f"{nodes}" if nodes < 1000 else f"{nodes / 1000:.0f}k"
-
-
-def _few(number: float) -> str:
-    return f"{number:,.1f}" if number < 99.95 else f"{number:,.0f}"
-
-
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."

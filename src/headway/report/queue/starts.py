@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from headway.model.batch_log import BatchJobs, Seconds
-
-COLUMNS = "job,submit,nodes,req,run,start"
 
 
 def starts_lines(jobs: BatchJobs, start_s: Seconds) -> Iterator[str]:
-    """The header, then one line per job in the order of submission; times in seconds since the first submission."""
-    yield f"{COLUMNS}\n"
-    times = (_written(column) for column in (jobs.submit_s, jobs.req_s, jobs.run_s, start_s))
+    """The header, then one line per job in the order of submission; times in seconds since the first submission.
+
+    Whole numbers have no decimal point, others all their digits.
+    """
+    yield "job,submit,nodes,req,run,start\n"
+    columns = [column.tolist() for column in (jobs.submit_s, jobs.req_s, jobs.run_s, start_s)]
+    times = ([str(int(at)) if at.is_integer() else repr(at) for at in column] for column in columns)
     for number, (nodes, submit, req, run, start) in enumerate(zip(jobs.nodes.tolist(), *times, strict=True), start=1):
         yield f"{number},{submit},{nodes},{req},{run},{start}\n"
-
-
-def _written(seconds: Seconds) -> list[str]:
-    """Whole numbers without a decimal point, others with all their digits."""
-    if np.all(seconds == np.floor(seconds)):
-        return [str(second) for second in seconds.astype(np.int64).tolist()]
-    return [str(int(second)) if second.is_integer() else repr(second) for second in seconds.tolist()]

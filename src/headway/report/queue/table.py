@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from statistics import fmean
 
-from msgspec import Struct
 from rich.text import Text
 
 from headway.report.columns import Field, table_lines
-from headway.report.queue.summary import HourOfDay, QueueSummary, SizeClass
+from headway.report.queue.summary import QueueSummary, SizeClass, Waits
 from headway.report.queue.words import between, sizes, times, waited
 from headway.report.words import share
 
 _HOURS_A_ROW = 4
 _HEIGHTS = "▁▂▃▄▅▆▇█"
-
-
-class _Hours(Struct, frozen=True):
-    """Several hours of the day together."""
-
-    jobs: int
-    mean_wait_s: float
-    started_at_once: float
-    mean_slowdown: float
 
 
 def size_table(summary: QueueSummary, width: int) -> list[Text]:
@@ -47,14 +37,19 @@ def size_table(summary: QueueSummary, width: int) -> list[Text]:
 def hour_table(summary: QueueSummary, width: int) -> list[Text]:
     """One line for each four hours in which jobs were submitted."""
     groups = groupby(summary.hours, key=lambda each: each.hour // _HOURS_A_ROW * _HOURS_A_ROW)
-    names, rows = zip(*((between(first, _HOURS_A_ROW), _together(list(hours))) for first, hours in groups), strict=True)
+    rows = {between(first, _HOURS_A_ROW): [each.waits for each in hours] for first, hours in groups}
     fields = [
-        Field("", "jobs", lambda row: f"{row.jobs:,}", 80),
-        Field("", "at once", lambda row: share(row.started_at_once), 60),
-        Field("", "mean wait", lambda row: waited(row.mean_wait_s), 90),
-        Field("", "mean slowdown", lambda row: times(row.mean_slowdown), 85),
+        Field("", "jobs", lambda row: f"{sum(each.jobs for each in row):,}", 80),
+        Field("", "at once", lambda row: share(_mean(row, lambda each: each.started_at_once)), 60),
+        Field("", "mean wait", lambda row: waited(_mean(row, lambda each: each.wait_s.mean)), 90),
+        Field("", "mean slowdown", lambda row: times(_mean(row, lambda each: each.bounded_slowdown.mean)), 85),
     ]
-    return table_lines("submitted", names, rows, fields, width, total=False)
+    return table_lines("submitted", list(rows), list(rows.values()), fields, width, total=False)
+
+
+def _mean(hours: Sequence[Waits], figure: Callable[[Waits], float]) -> float:
+    """The mean of a figure, weighted by the number of jobs."""
+    return fmean(map(figure, hours), [each.jobs for each in hours])
 
 
 def hour_line(summary: QueueSummary) -> Text:
@@ -73,15 +68,3 @@ def sparkline(values: Sequence[float | None]) -> str:
     most = max((value for value in values if value is not None), default=0.0) or 1.0
     steps = len(_HEIGHTS)
     return "".join(" " if it is None else _HEIGHTS[min(steps - 1, int(it / most * steps))] for it in values)
-
-
-def _together(hours: Sequence[HourOfDay]) -> _Hours:
-    """Several hours as one row; means are weighted by the number of jobs."""
-    waits = [each.waits for each in hours]
-    jobs = [each.jobs for each in waits]
-    return _Hours(
-        sum(jobs),
-        fmean((each.wait_s.mean for each in waits), jobs),
-        fmean((each.started_at_once for each in waits), jobs),
-        fmean((each.bounded_slowdown.mean for each in waits), jobs),
-    )

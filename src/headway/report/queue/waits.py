@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from html import escape
 from itertools import cycle
 
@@ -167,8 +166,8 @@ def _table(scored: Sequence[WaitScore]) -> str:
 
 def _quantiles(group: str, shares: Sequence[str]) -> list[Field]:
     """A column for each quantile: the share of waits within it."""
-    return [Field(group, f"{float(at):.0%}", partial(_within, at)) for at in shares]
 
+    def column(at: str) -> Field:
+        return Field(group, f"{float(at):.0%}", lambda row: share(row.covered[at]))
 
-def _within(at: str, row: WaitScore) -> str:
-    return share(row.covered[at])
+    return [column(at) for at in shares]

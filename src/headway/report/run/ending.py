@@ -28,17 +28,14 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> No
     """Print the closing report."""
     whole = summary.whole()
     if whole.attempts:
-        console.print()
-        for line in end_table(summary, console.width):
-            show(console, line)
+        show(console, "", *end_table(summary, console.width))
     if whole.reused and whole.attempts:
         console.print()
         _print_reasons(console, summary)
     if summary.failures:
         console.print()
         _print_failures(console, summary, folder)
-    console.print()
-    say(console, headline(summary))
+    say(console, "", headline(summary))
     if summary.calls:
         each = ", ".join(f"{times:,} {command}" for command, times in summary.calls.most_common())
         show(console, f"{count(summary.jobs, 'job')}; Slurm was asked {count(summary.calls.total(), 'time')}: {each}")
@@ -46,7 +43,7 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> No
     if learned:
         show(console, learned)
     directory = summary.settings.directory if summary.settings else str(folder.path.parents[2])
-    show(console, f"results in {directory}, journal in {shown(folder.path)}", "dim")
+    show(console, f"results in {directory}, journal in {shown(folder.path)}", style="dim")
 
 
 def headline(summary: RunSummary) -> Text:
@@ -55,20 +52,17 @@ def headline(summary: RunSummary) -> Text:
     name = harmless(summary.settings.name) if summary.settings else ""
     run = summary.settings.run if summary.settings else ""
     took = format_duration(summary.elapsed_s())
+    others = {
+        "reused from earlier runs": whole.reused,
+        "failed": whole.failed,
+        "cut off by that": whole.cut_off,
+        "not run": whole.waiting + whole.running,
+    }
     parts = [f"{count(whole.succeeded, 'task')} run"] if whole.succeeded else []
-    parts += [f"{whole.reused:,} reused from earlier runs"] if whole.reused else []
-    parts += [f"{whole.failed:,} failed"] if whole.failed else []
-    parts += [f"{whole.cut_off:,} cut off by that"] if whole.cut_off else []
-    left = whole.waiting + whole.running
-    parts += [f"{left:,} not run"] if left else []
-    verdict, style = {
-        "succeeded": ("succeeded", "bold green"),
-        "failed": ("failed", "bold red"),
-        "stopped": ("stopped", "bold yellow"),
-    }.get(summary.finished or "", ("interrupted", "bold yellow"))
-    line = Text.assemble(
-        (name, "bold"), f", run {run}: ", (verdict, style), f" after {took}: {', '.join(parts) or 'nothing'}"
-    )
+    tasks = ", ".join([*parts, *(f"{number:,} {words}" for words, number in others.items() if number)])
+    verdict = summary.finished or "interrupted"
+    style = {"succeeded": "bold green", "failed": "bold red"}.get(verdict, "bold yellow")
+    line = Text.assemble((name, "bold"), f", run {run}: ", (verdict, style), f" after {took}: {tasks or 'nothing'}")
     if summary.finished == "stopped":
         line.append(f"; `headway resume{elsewhere(summary)}` goes on with it")
     elif summary.finished == "failed":
@@ -106,15 +100,18 @@ def _print_reasons(console: Console, summary: RunSummary) -> None:
 def _print_failures(console: Console, summary: RunSummary, folder: RunFolder) -> None:
     failures = list(summary.failures.values())
     for failure in failures[:_MOST_FAILURES]:
-        title = Text.assemble(("✗ ", "red"), (harmless(failure.task), "bold"), f": {harmless(failure.why.text)}")
-        say(console, title)
-        for line in last_words(folder, failure):
-            show(console, f"    {line}", "dim")
+        say(console, failure_title(failure))
+        show(console, *(f"    {line}" for line in last_words(folder, failure)), style="dim")
         verb = "logs" if failure.attempt else "why"
-        show(console, f"  → headway {verb}{elsewhere(summary)} {shlex.quote(failure.task)}", "cyan")
+        show(console, f"  → headway {verb}{elsewhere(summary)} {shlex.quote(failure.task)}", style="cyan")
     more = len(failures) - _MOST_FAILURES
     if more > 0:
         show(console, f"… and {count(more, 'more failed task')}: headway status{elsewhere(summary)}")
+
+
+def failure_title(failure: Failure) -> Text:
+    """A line with the failed task and why it failed."""
+    return Text.assemble(("✗ ", "red"), (harmless(failure.task), "bold"), f": {harmless(failure.why.text)}")
 
 
 def last_words(folder: RunFolder, failure: Failure) -> list[str]:

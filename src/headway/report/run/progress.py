@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from enum import StrEnum
-from types import TracebackType
 
 from msgspec import Struct
 from rich.console import Console
@@ -67,14 +66,13 @@ def _retry(launch: Launch, summary: RunSummary) -> News:
 
 
 def _stopping(record: UserCancel, summary: RunSummary) -> News:
-    running = len(summary.running)
+    running = count(len(summary.running), "running task")
+    text = f"gently: waiting for {running}; Ctrl-C again stops them at once"
     if record.mode == "now":
-        return News(Kind.STOPPING, "", f"at once: ending {count(running, 'running task')}")
-    if not running:
-        return News(Kind.STOPPING, "", "gently: nothing is running")
-    return News(
-        Kind.STOPPING, "", f"gently: waiting for {count(running, 'running task')}; Ctrl-C again stops them at once"
-    )
+        text = f"at once: ending {running}"
+    elif not summary.running:
+        text = "gently: nothing is running"
+    return News(Kind.STOPPING, "", text)
 
 
 # The shortest time between two progress lines in a log; it grows as a run goes on.
@@ -99,9 +97,7 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         pass
 
     def catch_up(self, batch: Sequence[Event | Decision]) -> None:

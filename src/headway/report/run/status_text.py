@@ -8,7 +8,7 @@ from rich.text import Text
 from headway.journal.folder import Manager, RunFolder
 from headway.model.units import format_duration
 from headway.report.bars import bars, fitted
-from headway.report.run.ending import elsewhere, last_words
+from headway.report.run.ending import elsewhere, failure_title, last_words
 from headway.report.run.figures import STATES
 from headway.report.run.summary import RunSummary
 from headway.report.saying import say, show
@@ -24,34 +24,21 @@ def print_status(
     say(console, _headline(summary, state, manager, now))
     if summary.settings:
         about = f"started {moment(summary.settings.at)}, sizes by {summary.settings.sizer}, journal {folder.journal}"
-        show(console, about, "dim")
-    console.print()
-    for line in bars(list(summary.categories.values()), console.width, 1000):
-        show(console, line)
+        show(console, about, style="dim")
+    show(console, "", *bars(list(summary.categories.values()), console.width, 1000))
     say(console, _counts(summary))
     if summary.running:
-        console.print()
-        console.print("running" if state == "running" else "running when the run was interrupted")
-        for launched in _running(summary, now if state == "running" else summary.last_at):
-            show(console, launched)
+        title = "running" if state == "running" else "running when the run was interrupted"
+        show(console, "", title, *_running(summary, now if state == "running" else summary.last_at))
     if summary.failures:
         console.print()
         for failure in list(summary.failures.values())[:_MOST]:
-            title = Text.assemble(("✗ ", "red"), (harmless(failure.task), "bold"), f": {harmless(failure.why.text)}")
-            say(console, title)
-            for words in last_words(folder, failure)[-2:]:
-                show(console, f"    {words}", "dim")
+            say(console, failure_title(failure))
+            show(console, *(f"    {words}" for words in last_words(folder, failure)[-2:]), style="dim")
         if len(summary.failures) > _MOST:
             console.print(f"… and {count(len(summary.failures) - _MOST, 'more failed task')} (--json lists them all)")
     if state in ("interrupted", "stopped"):
-        console.print()
-        show(console, f"→ headway resume{elsewhere(summary)} {folder.run}", "cyan")
-
-
-def _who(manager: Manager | None) -> str:
-    if manager is None:
-        return ""
-    return f"process {manager.pid}" + ("" if manager.is_here else f" on {manager.host}")
+        show(console, "", f"→ headway resume{elsewhere(summary)} {folder.run}", style="cyan")
 
 
 def _headline(summary: RunSummary, state: str, manager: Manager | None, now: float) -> Text:
@@ -59,8 +46,10 @@ def _headline(summary: RunSummary, state: str, manager: Manager | None, now: flo
     name = harmless(summary.settings.name) if summary.settings else ""
     run = summary.settings.run if summary.settings else ""
     took = format_duration(summary.elapsed_s(now if state == "running" else None))
+    host = f" on {manager.host}" if manager and not manager.is_here else ""
+    who = f"process {manager.pid}{host}" if manager else ""
     more = {
-        "running": f" for {took} ({_who(manager)}{', stopping' if summary.stopping else ''})",
+        "running": f" for {took} ({who}{', stopping' if summary.stopping else ''})",
         "interrupted": f" after {took}: its manager is gone, nothing is lost",
     }.get(state, f" after {took}")
     return Text.assemble((name, "bold"), f", run {run}: ", (state, style), more)

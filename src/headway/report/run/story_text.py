@@ -34,9 +34,7 @@ def tell(console: Console, story: Story) -> None:
         f", run {story.run} of {harmless(story.workflow)}: ",
         (story.state.replace("-", " "), _STATES[story.state]),
     )
-    say(console, title)
-    for line in _reasons(story):
-        say(console, line)
+    say(console, title, *_reasons(story))
     for attempt in story.attempts:
         console.print()
         _tell_attempt(console, attempt)

@@ -82,14 +82,6 @@ class RunSummary:
         """The sum of all categories' figures."""
         return Figures.sum(self.categories.values())
 
-    def category_of(self, task: str) -> str:
-        """The task's category."""
-        return self._category_of[task].name
-
-    def is_cut_off(self, task: str) -> bool:
-        """Whether a task that this task depends on failed."""
-        return task in self._cut_off
-
     def elapsed_s(self, now: float | None = None) -> float:
         """Seconds in which a manager worked on the run, without the breaks between stopping and resuming."""
         end = now if now is not None and self.finished is None else self.last_at

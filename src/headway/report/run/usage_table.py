@@ -66,9 +66,7 @@ def _fields(total: Row, by: By) -> list[Field]:
     if by == "task":
         fields = [Field("", "state", _state, 90, lambda row: _STATES.get(row.state, "") if row is not total else "")]
     else:
-        fields = [_TASKS]
-    if by == "category" and total.figures.reused:
-        fields.append(_reused(40))
+        fields = [_TASKS, *([_reused(40)] if total.figures.reused else [])]
     fields += [
         Field("", "attempts", lambda row: f"{row.figures.attempts:,}" if row.figures.attempts else NOTHING, 49),
         _run_time(55),
