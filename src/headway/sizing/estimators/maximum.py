@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from headway.model.errors import InputError
 from headway.model.records import Figure
@@ -31,6 +30,7 @@ class PerProcessMax(Estimator):
 
     name = "per-process-max"
     rule = "maximum"
+    learned = ("records", "maximum")
 
     def __init__(self) -> None:
         self._records = 0
@@ -46,12 +46,6 @@ class PerProcessMax(Estimator):
     def learn(self, attempt: Attempt) -> None:
         self._records += 1
         self._maximum = max(self._maximum, attempt.peak or 0.0)
-
-    def state(self) -> dict[str, Any]:
-        return {"version": 1, "records": self._records, "maximum": self._maximum}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._records, self._maximum = int(state["records"]), float(state["maximum"])
 
 
 class MaxSeen(PerProcessMax):
