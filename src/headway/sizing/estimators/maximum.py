@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from headway.model.errors import InputError
 from headway.model.records import Figure
 from headway.sizing.estimators.base import Attempt, Estimate, Estimator, Query, earlier
 
@@ -71,8 +70,6 @@ class MaxSeen(PerProcessMax):
 
     def __init__(self, step: int = STEP_BYTES) -> None:
         super().__init__()
-        if step < 1:
-            raise InputError(f"peaks cannot be rounded up to multiples of {step}", todo="use 1 for no rounding")
         self.step = step
 
     def estimate(self, query: Query) -> Estimate | None:
