@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from headway.model.errors import InputError
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
@@ -76,11 +75,6 @@ def test_max_seen_rounds_up_to_its_step(bucket: int, expected: int) -> None:
     sizer = trained(EstimatedSizer(MaxSeen(bucket), "memory_bytes"), [306 * MB, 10 * MB])
     answer = predicted(sizer.predict(TASK, [], CONTEXT))
     assert (answer.value, answer.why.figures["bucket"]) == (expected, bucket)
-
-
-def test_max_seen_needs_a_positive_step() -> None:
-    with pytest.raises(InputError, match="use 1 for no rounding"):
-        MaxSeen(step=0)
 
 
 def test_max_seen_rounds_cores_up_where_too_few_end_a_task() -> None:

@@ -140,6 +140,16 @@ class BatchQueue:
     # --- time ---
 
     @property
+    def waiting(self) -> int:
+        """The number of waiting jobs."""
+        return int(self._state.counts[at.N_WAITING])
+
+    @property
+    def running(self) -> int:
+        """The number of running jobs."""
+        return int(self._state.counts[at.N_RUNNING])
+
+    @property
     def now(self) -> float:
         """The current time."""
         return float(self._state.clock[at.NOW])
