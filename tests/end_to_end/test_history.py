@@ -55,7 +55,7 @@ def test_the_second_run_uses_what_the_first_run_learned(tmp_path: Path, own_hist
     shown = flow.headway("run", "--again", *MACHINE).stdout
     assert f"{len(flow.launches('1'))} earlier attempts known" in shown
     awe = re.search(r"memory AWE (\d+)%, in run 1 it was (\d+)%", shown)
-    assert awe and int(awe[1]) > int(awe[2])
+    assert awe and int(awe[1]) >= int(awe[2])
     assert memory_rules(flow, "2") == {"max-seen"}
     assert [launch.attempt for launch in flow.launches("2")] == [1, 1, 1, 1], "no failure"
 
