@@ -41,6 +41,7 @@ def test_a_hint_of_time_stops_no_task(tmp_path: Path) -> None:
     flow = Flow(tmp_path, "name: slow\ntasks: {slow: {run: sleep 2, resources: {time: 1s}}}\n")
     flow.headway("run")
     assert endings(flow) == [Ending.SUCCESS]
+    assert flow.json("why", "slow")["attempts"][0]["may_use"]["disk_bytes"] == 0, "it has no directory of its own"
 
 
 def test_a_limit_stops_a_task_once_and_says_what_to_change(tmp_path: Path) -> None:

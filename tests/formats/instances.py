@@ -62,6 +62,8 @@ def workflows(draw: st.DrawFn) -> Workflow:
                 sandbox=draw(st.booleans()),
                 malleable=draw(st.booleans()),
                 notice_s=draw(st.integers(0, 10**6)),
+                shell=draw(st.sampled_from([(), ("python3", "-B"), ("bash", "-e", "a b")])),
+                limits=draw(st.sampled_from([{}, {"memory_bytes": 8e9, "walltime_s": 60.0}])),
             )
         )
         made += [*outputs, f"d{number}", f"d{number}/*"]

@@ -373,7 +373,8 @@ class Driver(Struct, eq=False, dict=True):
         span = [self.connector.node_of(name) for name in running.nodes] if task.nodes > 1 else []
         until = self.engine.nodes[running.node].until
         ends_at = until if until < math.inf else None
-        shared = (running.resources.memory_bytes, self.engine.limits.memory_bytes)
+        lent = running.ceiling != running.resources
+        shared = (running.resources.memory_bytes, self.engine.limits.memory_bytes) if lent else ()
         return protocol.Start(task, running.attempt, directory, running.ceiling, tuple(span), ends_at, *shared)
 
     async def _release(self, tag: str) -> None:

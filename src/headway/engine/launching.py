@@ -111,7 +111,7 @@ class Launching(Struct, eq=False):
         amounts = {
             name: max(held[name] or 0, min(task.limits.get(name, math.inf), max(lent, task.hints.get(name, 0))))
             for name in LENT
-            if (lent := math.floor((whole[name] or 0) * share))
+            if held[name] and (lent := math.floor((whole[name] or 0) * share))
         }
         ceiling = held.replace(**amounts)
         return ceiling if ceiling != held else None

@@ -39,6 +39,8 @@ class Extras(Struct, gc=False, omit_defaults=True):
     sandbox: bool = True
     malleable: bool = False
     notice_s: int | float = 0
+    shell: tuple[str, ...] = ()
+    limits: dict[str, int | float] = {}
     recorded: Recorded | None = None
 
 

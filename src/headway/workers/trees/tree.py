@@ -349,10 +349,14 @@ class Rounds:
 
     def _protect_node(self, now_s: float) -> None:
         """If all trees together use more memory than they may, stop the one that most exceeds what is held for it."""
-        trees = list(self.trees.values())
+        trees = self.trees.values()
         node_bytes = max((tree.spec.node_bytes for tree in trees), default=0)
-        if 0 < node_bytes < sum(tree.held_bytes for tree in trees) and not any(tree.is_stopping for tree in trees):
-            max(trees, key=lambda tree: tree.held_bytes - tree.spec.held_bytes).stop(Ending.MEMORY, now_s)
+        if not 0 < node_bytes < sum(tree.held_bytes for tree in trees) or any(tree.is_stopping for tree in trees):
+            return
+        borrowed = {tree: tree.held_bytes - tree.spec.held_bytes for tree in trees if tree.spec.held_bytes}
+        most = max(borrowed, key=lambda tree: borrowed[tree])
+        if borrowed[most] > 0:
+            most.stop(Ending.MEMORY, now_s)
 
     def _remove_groups(self) -> bool:
         self._unremoved = [group for group in self._unremoved if not group.remove()]
