@@ -18,7 +18,7 @@ from headway.model.outcome import Ending, Outcome
 from headway.model.resources import describe
 from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder
-from headway.workers.containers import in_container
+from headway.workers.containers import Contained, in_container, remove
 from headway.workers.notice import Notice
 from headway.workers.protocol import Start, SupervisorSettings
 from headway.workers.sandbox import Sources, missing_outputs, prepare_directory, publish, stamps
@@ -27,6 +27,7 @@ from headway.workers.spanning import cancel_step, node_variables
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
 
 _SIGNAL_WITHIN_S = 1.0  # a batch system signals the processes of a job one after the other
+_KILLED = 128 + signal.SIGKILL
 _SITE_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE)
 
 
@@ -66,17 +67,21 @@ class Runner:
         began = time.time()
         try:
             work = await self._prepare(folder, start.task)
-            argv = self._argv(start.task, folder, work)
+            command = await self._command(start, folder, work)
         except (OSError, HeadwayError) as error:
             if is_site_trouble(error):
                 raise
             return _failed(start, Ending.LAUNCH_FAILED, began, f"it could not be prepared: {error}")
         notice = Notice(start, self._key(start.task.id, start.attempt), self._trees)
         try:
-            end = await self._trees.run(self._spec(start, folder, work, argv))
+            end = await self._trees.run(self._spec(start, folder, work, command))
         finally:
             notice.cancel()
         crash_point("spawned")
+        if command.removal and (end.stopped_for or end.signal):
+            await asyncio.to_thread(remove, command)
+        if command.limits_memory and end.exit_code == _KILLED and end.stopped_for is None:
+            end = structs.replace(end, stopped_for=Ending.MEMORY)  # the only one else who kills inside a container
         if start.nodes and (end.stopped_for or end.signal):
             await asyncio.to_thread(cancel_step, self._settings.uid, start.task.id, start.attempt)
         if not start.task.isolated:
@@ -111,14 +116,28 @@ class Runner:
         await asyncio.to_thread(prepare_directory, folder.work, task, self._workflow_directory, self.sources)
         return folder.work
 
-    def _argv(self, task: Task, folder: AttemptFolder, work: Path) -> list[str]:
-        argv = command_line(task, folder.script)
-        return in_container(task, argv, work, self._workflow_directory) if task.container else argv
+    async def _command(self, start: Start, folder: AttemptFolder, work: Path) -> Contained:
+        """Return the command line with its environment; if the task has a container, those of its runtime."""
+        argv = command_line(start.task, folder.script)
+        environment = self._variables(start, folder) | start.task.environment
+        if not start.task.container:
+            return Contained(argv, environment)
+        return await asyncio.to_thread(
+            in_container,
+            start.task,
+            argv,
+            environment,
+            start.limits,
+            key=self._key(start.task.id, start.attempt),
+            work=work,
+            task_folder=folder.path.parent,
+            workflow_directory=self._workflow_directory,
+        )
 
     def _key(self, task: str, attempt: int) -> str:
         return f"{self._settings.uid}/{task}/{attempt}"
 
-    def _spec(self, start: Start, folder: AttemptFolder, work: Path, argv: list[str]) -> CommandSpec:
+    def _variables(self, start: Start, folder: AttemptFolder) -> dict[str, str]:
         limits = start.limits
         variables = {
             "HEADWAY_TASK": start.task.id,
@@ -130,16 +149,20 @@ class Runner:
             variables["HEADWAY_KEEP"] = str(folder.kept)
         if start.nodes:
             variables |= node_variables(self._settings.uid, start.task.id, start.attempt, start.nodes, limits.cores)
+        return variables
+
+    def _spec(self, start: Start, folder: AttemptFolder, work: Path, command: Contained) -> CommandSpec:
         return CommandSpec(
             key=self._key(start.task.id, start.attempt),
-            argv=argv,
-            environment=variables | start.task.environment,
+            argv=command.argv,
+            environment=command.environment,
             directory=str(work),
             stdout=str(folder.stdout),
             stderr=str(folder.stderr),
-            limits=limits,
+            limits=start.limits,
             measured_directory=str(folder.path) if start.task.isolated else None,  # includes stdout and stderr
             grace_s=self._settings.grace_s,
+            elsewhere=bool(command.removal),
         )
 
     async def _publish(self, folder: AttemptFolder, start: Start, outcome: Outcome) -> Outcome:

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 
 from headway.model.outcome import Ending
 from headway.workers.trees.command import CommandEnd, CommandSpec
+from headway.workers.trees.container_group import ContainerGroup
 from headway.workers.trees.disk import directory_bytes
 from headway.workers.trees.group import Group, Groups
 from headway.workers.trees.launcher import Launcher
@@ -103,6 +104,8 @@ class ProcessTrees:
         await self._to_undo.aclose()
 
     def _make_group(self, spec: CommandSpec) -> Group:
+        if spec.elsewhere:
+            return ContainerGroup(spec.key)
         try:
             return self._groups.make(spec.key, spec.limits.memory_bytes)
         except OSError as error:  # such as a limit on the number of cgroups
