@@ -27,8 +27,8 @@ class Check(Struct, frozen=True):
     found: str
 
 
-def examine(directory: Path) -> Iterator[Check]:
-    """Yield all checks that decide whether and how well Headway works in `directory`."""
+def examine(directory: Path, image: str | None = None) -> Iterator[Check]:
+    """Yield all checks that decide whether and how well Headway works in `directory`; `image` is a container's."""
     yield Check(OK, "headway", f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}")
     yield _shell()
     yield _machine(directory)
@@ -37,7 +37,7 @@ def examine(directory: Path) -> Iterator[Check]:
     yield _writable(directory)
     yield _disk(directory)
     yield _file_system(directory)
-    yield _containers()
+    yield _containers(image)
     yield _others(directory)
 
 
@@ -118,13 +118,21 @@ def _file_system(directory: Path) -> Check:
     return Check(WARN, "journal", f"rollback journal, slower, since {kind} is shared between machines")
 
 
-def _containers() -> Check:
-    from headway.workers.containers import RUNTIMES
+def _containers(image: str | None) -> Check:
+    """Check whether the container runtime works; with an image, by starting a container of it."""
+    from headway.workers.containers import CHOICE, RUNTIMES, check_runtime, find_runtime, try_image
 
-    found = [name for name in RUNTIMES if shutil.which(name)]
-    if not found:
+    if not os.environ.get(CHOICE) and not any(map(shutil.which, RUNTIMES)) and image is None:
         return Check(OK, "containers", f"none of {', '.join(RUNTIMES)}: tasks with `container` cannot run here")
-    return Check(OK, "containers", f"{found[0]}{' (also ' + ', '.join(found[1:]) + ')' if found[1:] else ''}")
+    try:
+        runtime = find_runtime()
+        check_runtime(runtime)
+        if image is not None:
+            try_image(runtime, image)
+    except HeadwayError as error:
+        return Check(WARN, "containers", f"tasks with `container` cannot run here: {error}")
+    tried = f"started a container of {image}" if image else "it answers; `--container IMAGE` starts a container"
+    return Check(OK, "containers", f"{runtime}: {tried}")
 
 
 def _others(directory: Path) -> Check:

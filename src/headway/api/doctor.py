@@ -22,15 +22,17 @@ class Diagnosis(Struct, frozen=True):
         return {"works": self.works, "checks": [structs.asdict(check) for check in self.checks]}
 
 
-def doctor(directory: str | os.PathLike[str] = ".", cluster: str | None = None) -> Diagnosis:
+def doctor(
+    directory: str | os.PathLike[str] = ".", cluster: str | None = None, container: str | None = None
+) -> Diagnosis:
     """Check this machine and a directory; with `cluster="slurm"`, also whether jobs can be submitted there.
 
-    Slurm's commands are called about ten times; nothing is submitted.
+    Slurm's commands are called about ten times; nothing is submitted. `container` is an image: `true` is run in it.
 
     >>> doctor().checks[0].about
     'headway'
     """
-    checks = list(examine(Path(directory)))
+    checks = list(examine(Path(directory), container))
     if cluster == "slurm":
         from headway.clusters.slurm.diagnosis import diagnose
         from headway.clusters.slurm.options import SlurmOptions

@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 @click.option(
     "--on", "cluster", type=click.Choice(["slurm"]), help="Check also whether jobs can be submitted to this cluster."
 )
+@click.option("--container", metavar="IMAGE", help="Start a container of this image, such as docker://alpine:3.")
 @json_option
-def command(directory: Path, cluster: str | None, as_json: bool) -> int:
+def command(directory: Path, cluster: str | None, container: str | None, as_json: bool) -> int:
     """Check this machine and this directory: what they have, how tasks are measured, and what is in the way.
 
     With --on slurm the cluster is checked as well, with about ten calls of Slurm's commands; nothing is submitted.
+    With --container the container runtime runs `true` in that image, which it may have to download.
     The exit code is 0, or 3 if Headway cannot work here at all; a warning says what would work better.
     """
     from headway.api.doctor import doctor
 
-    found = doctor(directory, cluster)
+    found = doctor(directory, cluster, container)
     if as_json:
         print_json(found.document())
     else:

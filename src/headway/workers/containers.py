@@ -1,4 +1,4 @@
-"""Run a command inside a container, with the container runtime that the user chose or the first one that the node has."""
+"""Run a command inside a container, with the runtime that the user chose or the first one that the node has."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Contained(NamedTuple):
 
     argv: list[str]
     environment: dict[str, str]  # of the runtime's own command
-    removal: list[str] = []  # removes a container that outlives a killed command; empty if it cannot
+    removal: tuple[str, ...] = ()  # removes a container that outlives a killed command; empty if it cannot
     limits_memory: bool = False  # the runtime kills what exceeds the memory limit
 
 
@@ -74,14 +74,14 @@ def in_container(
     if _kind(runtime) in _APPTAINERS:
         flags = [f"--pwd={work}", *(["--nv"] if limits.gpus else [])]
         prefix = f"{_kind(runtime).upper()}ENV_"  # the value of such a variable replaces that of the image
-        variables = {f"{prefix}{name}": value for name, value in environment.items()}
-        return Contained([runtime, "exec", *map(_bind, mounts), *flags, image, *argv], variables)
+        own = {f"{prefix}{name}": value for name, value in environment.items()}
+        return Contained([runtime, "exec", *map(_bind, mounts), *flags, image, *argv], own)
     name = f"headway-{hashlib.blake2b(key.encode(), digest_size=10).hexdigest()}"
     memory, cores = _limits(runtime, limits)
     variables = _variables(environment, limits)
     flags = ["--rm", f"--name={name}", *_init(runtime), *_user(runtime, environment), *_volumes(mounts)]
     flags += [*variables.flags, *memory, *cores, *_gpus(runtime, limits), f"--workdir={work}", "--entrypoint="]
-    removal = [runtime, "rm", "--force", name]
+    removal = (runtime, "rm", "--force", name)
     return Contained([runtime, "run", *flags, image, *argv], variables.own, removal, bool(memory))
 
 
