@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 IMAGE = "localhost/headway-test:1"
-# Records how it was called, then does what the runtime would do, but on this machine instead of inside an image: it runs
-# the command after the image's name with the working directory and the variables that were handed in.
+# Records how it was called, then does what the runtime would do, but on this machine instead of inside an image: it
+# runs the command after the image's name with the working directory and the variables that were handed in.
 _STAND_IN = """#!{python}
 import json, os, sys
 words = sys.argv[1:]

@@ -248,6 +248,10 @@ class RunState:
         """Change nothing: the counts are for reports."""
 
     @apply.register
+    def _handle_environment_missing(self, record: records.EnvironmentMissing) -> None:
+        """Change nothing: it is said to people who wait."""
+
+    @apply.register
     def _handle_wake_at(self, record: records.WakeAt) -> None:
         self._allocations.wake(record)
 

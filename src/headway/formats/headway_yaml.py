@@ -17,12 +17,14 @@ from headway.formats.fields import WORD, Reader, did_you_mean, short
 from headway.formats.hints import RESOURCE_KEYS, read_duration, read_hints
 from headway.formats.read_each import read_each
 from headway.formats.safe_yaml import Entry, Mapping, Text, parse_yaml, shown
+from headway.formats.software import Entries, read_software, software_column
 from headway.formats.unpacked import readable
 from headway.model.errors import InputError, WorkflowError
+from headway.model.software import KINDS
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
-WORKFLOW_KEYS = ("name", "tasks", "shell")
+WORKFLOW_KEYS = ("name", "tasks", "shell", *KINDS)
 _REQUIRED_KEYS = ("name", "tasks")
 TASK_KEYS = (
     "run",
@@ -34,6 +36,7 @@ TASK_KEYS = (
     "shell",
     "setup",
     "container",
+    *KINDS,
     "resources",
     "priority",
     "retries",
@@ -80,7 +83,8 @@ def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
     if not entries:
         raise reader.error(top["tasks"].line, "'tasks' is empty", "add at least one task")
     shell = _read_shell(reader, top, "the workflow")
-    blocks = {name: _read_block(reader, name, entry, shell) for name, entry in entries.items()}
+    software = read_software(reader, top, "the workflow", Each({}), [])
+    blocks = {name: _read_block(reader, name, entry, shell, software) for name, entry in entries.items()}
     _check_sizes(reader, blocks)
     return _assemble(reader, name, blocks)
 
@@ -106,6 +110,7 @@ class _Block(Struct):
     malleable: bool = False
     notice_s: float = 0
     shell: tuple[str, ...] = ()
+    software: Entries = field(default_factory=list)
 
     @property
     def owner(self) -> str:
@@ -114,13 +119,14 @@ class _Block(Struct):
     def templates(self) -> list[Template]:
         """All texts that may contain placeholders."""
         single = [self.run, *([self.container] if self.container else [])]
-        return [*single, *self.inputs, *self.outputs, *self.setup, *self.env.values(), *(n for _, n in self.needs)]
+        named = [template for _, template in (*self.needs, *self.software)]
+        return [*single, *self.inputs, *self.outputs, *self.setup, *self.env.values(), *named]
 
 
 # --- reading one task ---
 
 
-def _read_block(reader: Reader, name: str, entry: Entry, shell: tuple[str, ...]) -> _Block:
+def _read_block(reader: Reader, name: str, entry: Entry, shell: tuple[str, ...], software: Entries) -> _Block:
     reader.name(name, entry.line, "the task name")
     owner = f"task {short(name)}"
     in_full = isinstance(entry.value, Mapping) and "category" in entry.value.entries  # the name is that of one task
@@ -154,6 +160,7 @@ def _read_block(reader: Reader, name: str, entry: Entry, shell: tuple[str, ...])
     block.needs = [(text.line, each.template(text.text)) for text in texts("needs")]
     block.env = _read_environment(reader, keys, each, owner)
     block.shell = _read_shell(reader, keys, owner) or shell
+    block.software = read_software(reader, keys, owner, each, software)
     if "container" in keys:
         image = reader.value(keys["container"], f"'container' of {owner}")
         reader.name(image.text, keys["container"].line, f"the container of {owner}", longest=4096)
@@ -263,6 +270,7 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
         environments,
         table(block.setup, rows),
         containers,
+        software_column(block.software, rows),
         table(block.inputs, rows),
         table(block.outputs, rows),
         needs.parents(block, rows),
@@ -286,8 +294,9 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
             malleable=block.malleable,
             notice_s=block.notice_s,
             shell=block.shell,
+            software=software,
         )
-        for task_id, command, environment, setup, container, inputs, outputs, parents in columns
+        for task_id, command, environment, setup, container, software, inputs, outputs, parents in columns
     ]
 
 

@@ -62,6 +62,7 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
     if task.container is not None:
         _check_name(task.container, f"the container of {owner}", longest=4096)
         yield f"{_INDENT}container: {inline(task.container)}"
+    yield from _software(task, owner)
     if task.hints:
         amounts = [hint_text(name, value, owner) for name, value in task.hints.items()]
         yield f"{_INDENT}resources: {{{', '.join(amounts)}}}"
@@ -75,6 +76,13 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
         yield f"{_INDENT}malleable: true"
     if task.notice_s:
         yield f"{_INDENT}notice: {duration_text(task.notice_s)}"
+
+
+def _software(task: Task, owner: str) -> Iterator[str]:
+    for kind, names in task.software.items():
+        for name in names:
+            _check_name(name, f"{kind!r} of {owner}", longest=4096)
+        yield from _listing(kind, names) if kind == "modules" else [f"{_INDENT}{kind}: {inline(names[0])}"]
 
 
 def _needs(task: Task, workflow: Workflow) -> tuple[str, ...]:

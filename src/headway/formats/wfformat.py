@@ -29,6 +29,7 @@ from headway.formats.wfformat_document import (
 from headway.model.errors import InputError, WorkflowError
 from headway.model.instance import Instance, Machine, Recorded
 from headway.model.resources import check_amount
+from headway.model.software import checked_software
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
@@ -149,6 +150,7 @@ class _Assembly:
                 sandbox=extras.sandbox,
                 malleable=extras.malleable,
                 notice_s=extras.notice_s,
+                software=extras.software,
             )
 
     def _paths(self, file_ids: list[str]) -> tuple[str, ...]:
@@ -203,6 +205,10 @@ class _Assembly:
         texts = (*extras.environment.values(), *extras.setup, extras.container or "")
         if any("\0" in text for text in texts):
             raise self.error(f"{owner} contains a NUL character")
+        try:
+            checked_software(extras.software, extras.container)
+        except InputError as problem:
+            raise self.error(f"{problem.what} in {owner}") from None
         return extras
 
     # --- figures ---

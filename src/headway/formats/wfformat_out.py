@@ -111,6 +111,7 @@ def _extras(instance: Instance, task: Task) -> Extras:
         sandbox=task.sandbox,
         malleable=task.malleable,
         notice_s=task.notice_s,
+        software=task.software,
     )
     recorded = instance.recorded.get(task.id)
     if recorded is None or not _is_executed(instance, task):

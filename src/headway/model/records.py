@@ -211,6 +211,13 @@ class CallsCounted(Record, frozen=True, tag="calls-counted"):
     calls: dict[str, int]
 
 
+class EnvironmentMissing(Record, frozen=True, tag="environment-missing"):
+    """The manager begins to create an environment that tasks wait for."""
+
+    environment: str
+    log: str  # the file with the output of the programs that create it
+
+
 class Tick(Record, frozen=True, tag="tick"):
     """The time of a `WakeAt` has come."""
 
@@ -348,6 +355,7 @@ Event = (
     | QueueRead
     | WaitsRead
     | CallsCounted
+    | EnvironmentMissing
     | Tick
     | InputsRead
     | TaskEnded

@@ -16,9 +16,11 @@ from headway.crash_points import crash_point
 from headway.model.errors import HeadwayError
 from headway.model.outcome import Ending, Outcome
 from headway.model.resources import describe
+from headway.model.software import Software
 from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder
 from headway.workers.containers import Contained, in_container, remove
+from headway.workers.environments import activation, described_environment
 from headway.workers.notice import Notice
 from headway.workers.protocol import Start, SupervisorSettings
 from headway.workers.sandbox import Sources, missing_outputs, prepare_directory, publish, stamps
@@ -40,6 +42,7 @@ class Runner:
         self._stop_signalled = stop_signalled
         self._workflow_directory = Path(settings.workflow_directory)
         self.sources = Sources(self._workflow_directory)
+        self._activations: dict[str, asyncio.Task[dict[str, str]]] = {}
 
     async def run(self, start: Start) -> Outcome:
         """Run the attempt and return its outcome; OSError if the site is in trouble (`is_site_trouble`)."""
@@ -119,7 +122,8 @@ class Runner:
     async def _command(self, start: Start, folder: AttemptFolder, work: Path) -> Contained:
         """Return the command line with its environment; if the task has a container, those of its runtime."""
         argv = command_line(start.task, folder.script)
-        environment = self._variables(start, folder) | start.task.environment
+        software = await self._activation(start.task.software) if start.task.software else {}
+        environment = software | self._variables(start, folder) | start.task.environment
         if not start.task.container:
             return Contained(argv, environment)
         return await asyncio.to_thread(
@@ -133,6 +137,19 @@ class Runner:
             task_folder=folder.path.parent,
             workflow_directory=self._workflow_directory,
         )
+
+    async def _activation(self, software: Software) -> dict[str, str]:
+        """Return the variables that activating the software sets; it is activated once for all tasks that name it."""
+        described = described_environment(software, self._workflow_directory)
+        key = f"{described} {software}"
+        if key not in self._activations:
+            work = asyncio.to_thread(activation, software, self._workflow_directory)
+            self._activations[key] = asyncio.create_task(work)
+        try:
+            return await asyncio.shield(self._activations[key])
+        except HeadwayError:
+            self._activations.pop(key, None)  # the next attempt tries again
+            raise
 
     def _key(self, task: str, attempt: int) -> str:
         return f"{self._settings.uid}/{task}/{attempt}"

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from headway.model.records import Decision, Event, GiveUp, Launch, NodeLost, UserCancel
+from headway.model.records import Decision, EnvironmentMissing, Event, GiveUp, Launch, NodeLost, UserCancel
 from headway.model.resources import describe
 from headway.report.run.summary import RunSummary
 from headway.report.words import count, harmless
@@ -19,6 +19,7 @@ class Kind(StrEnum):
     FAILED = "FAILED"
     LOST = "lost"
     STOPPING = "stopping"
+    CREATING = "creating"
 
 
 class News(Struct, frozen=True):
@@ -32,7 +33,7 @@ class News(Struct, frozen=True):
         return f"{self.kind} {self.subject}: {self.text}" if self.subject else f"{self.kind} {self.text}"
 
 
-_TYPES = (Launch, GiveUp, NodeLost, UserCancel)
+_TYPES = (Launch, GiveUp, NodeLost, UserCancel, EnvironmentMissing)
 
 
 def news_of(record: Event | Decision, summary: RunSummary) -> News | None:
@@ -50,6 +51,8 @@ def news_of(record: Event | Decision, summary: RunSummary) -> News | None:
             return News(Kind.LOST, f"node {record.node}", f"{record.message}{again}")
         case UserCancel():
             return _stopping(record, summary)
+        case EnvironmentMissing():
+            return News(Kind.CREATING, harmless(record.environment), f"tasks wait for it; its log is {record.log}")
     return None
 
 

@@ -21,7 +21,13 @@ _SHORTEST_S = 10.0
 _STEPS = 10
 _MOST_OF_A_KIND = 50
 
-STYLES = {Kind.FAILED: "bold red", Kind.RETRY: "yellow", Kind.LOST: "yellow", Kind.STOPPING: "bold yellow"}
+STYLES = {
+    Kind.FAILED: "bold red",
+    Kind.RETRY: "yellow",
+    Kind.LOST: "yellow",
+    Kind.STOPPING: "bold yellow",
+    Kind.CREATING: "cyan",
+}
 
 
 class Progress:
