@@ -133,7 +133,6 @@ TASK = st.fixed_dictionaries(
         "env": st.dictionaries(WORD, TEXT | st.integers(0, 99) | st.booleans() | st.none()),
         "setup": TEXT | st.lists(TEXT),
         "container": WORD,
-        "conda": WORD,
         "uv": WORD,
         "modules": WORD | st.lists(WORD),
         "priority": st.integers(-9, 9) | st.floats(-9, 9),
@@ -154,7 +153,7 @@ TASK = st.fixed_dictionaries(
             },
         ),
     },
-)
+).filter(lambda task: "container" not in task or not {"uv", "modules"} & task.keys())
 
 
 @given(st.dictionaries(WORD, TASK, min_size=1, max_size=4))
