@@ -16,6 +16,7 @@ TASK = Task(
     environment={"LC_ALL": "C", "A": "b"},
     setup=("module load x",),
     container="image",
+    software={"modules": ("gcc",)},
     inputs=("part_aa",),
     outputs=("count_aa",),
 )
