@@ -78,6 +78,7 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
     if task.container is not None:
         _check_name(task.container, f"the container of {owner}", longest=4096)
         yield f"{_INDENT}container: {inline(task.container)}"
+    yield from _software(task, owner)
     yield from _amounts("resources", task.hints, owner)
     yield from _amounts("limit", task.limits, owner)
     if task.priority:
@@ -90,6 +91,13 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
         yield f"{_INDENT}malleable: true"
     if task.notice_s:
         yield f"{_INDENT}notice: {duration_text(task.notice_s)}"
+
+
+def _software(task: Task, owner: str) -> Iterator[str]:
+    for kind, names in task.software.items():
+        for name in names:
+            _check_name(name, f"{kind!r} of {owner}", longest=4096)
+        yield from _listing(kind, names) if kind == "modules" else [f"{_INDENT}{kind}: {inline(names[0])}"]
 
 
 def _amounts(key: str, amounts: dict[str, float], owner: str) -> Iterator[str]:

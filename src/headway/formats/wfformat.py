@@ -29,6 +29,7 @@ from headway.formats.wfformat_document import (
 from headway.model.errors import InputError, WorkflowError
 from headway.model.instance import Instance, Machine, Recorded
 from headway.model.resources import check_amount
+from headway.model.software import checked_software
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
@@ -40,7 +41,17 @@ _DOUBLED = re.compile(r"(.+?)_\1(?:_.*)?")  # Pegasus, where jobs have ids of th
 _LONGEST_NUMBERED = 200  # characters: longer names are not matched against these patterns
 _ESCAPED = re.compile(r"(?:#[0-9A-F]{2})+")
 _NO_EXTRAS = Extras()
-SAME = ("environment", "setup", "container", "hints", "retries", "sandbox", "malleable", "notice_s")  # as in a `Task`
+SAME = (
+    "environment",
+    "setup",
+    "container",
+    "hints",
+    "retries",
+    "sandbox",
+    "malleable",
+    "notice_s",
+    "software",
+)  # as in a `Task`
 _NOTHING_MORE = {name: getattr(_NO_EXTRAS, name) for name in SAME}
 _LOGGED_TIME = "%m-%d-%yT%H:%M:%S%z"  # the time format of some published instances
 
@@ -198,6 +209,10 @@ class _Assembly:
         texts = (*extras.environment.values(), *extras.setup, extras.container or "")
         if any("\0" in text for text in texts):
             raise self.error(f"{owner} contains a NUL character")
+        try:
+            checked_software(extras.software, extras.container)
+        except InputError as problem:
+            raise self.error(f"{problem.what} in {owner}") from None
         return extras
 
     # --- figures ---

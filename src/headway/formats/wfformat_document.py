@@ -36,6 +36,7 @@ class Extras(Struct, gc=False, omit_defaults=True):
     sandbox: bool = True
     malleable: bool = False
     notice_s: int | float = 0
+    software: dict[str, tuple[str, ...]] = {}
     recorded: Recorded | None = None
 
 

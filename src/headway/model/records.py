@@ -220,6 +220,13 @@ class CallsCounted(Event, frozen=True, tag="calls-counted"):
     calls: dict[str, int]
 
 
+class EnvironmentMissing(Event, frozen=True, tag="environment-missing"):
+    """The manager begins to create an environment that tasks wait for."""
+
+    environment: str
+    log: str  # the file with the output of the programs that create it
+
+
 class Tick(Event, frozen=True, tag="tick"):
     """The time of a `WakeAt` has come."""
 

@@ -21,9 +21,9 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     `Workflow.add` adds those that files imply. `hints` are the user's requests by resource name (`memory_bytes`,
     `walltime_s`, …), `limits` what it must not exceed. A `malleable` task uses as many cores as it is given
     (`HEADWAY_CORES`). A task with `notice_s` gets a signal that many seconds before its walltime or its job ends, and
-    may continue from its checkpoint later.
-    `shell` is the program that runs the command, with its flags; if empty, that is strict bash. `input_bytes` is
-    None until the inputs exist and have been read.
+    may continue from its checkpoint later. `shell` is the program that runs the command, with its flags; if empty, that
+    is strict bash. `software` has names by kind (`headway.model.software`); `Workflow.add` adds its files to the
+    inputs. `input_bytes` is None until the inputs exist and have been read.
     """
 
     id: str
@@ -32,6 +32,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     environment: dict[str, str] = field(default_factory=dict)
     setup: tuple[str, ...] = ()
     container: str | None = None
+    software: dict[str, tuple[str, ...]] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     parents: tuple[str, ...] = ()
@@ -64,6 +65,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
             container=_digest([self.container or ""]),
             outputs=_digest(self.outputs),
             shell=_digest(self.shell),
+            software=_digest(f"{kind}={name}" for kind, names in sorted(self.software.items()) for name in names),
         )
 
 
@@ -76,6 +78,7 @@ class Recipe(Struct, frozen=True, gc=False):
     container: str
     outputs: str
     shell: str = _digest(())  # what a result has that was recorded before this field existed
+    software: str = _digest(())
 
 
 class Fingerprint(Struct, frozen=True):

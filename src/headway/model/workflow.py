@@ -18,6 +18,7 @@ from msgspec import structs
 from headway.model.checks import check_list, check_priority_and_retries
 from headway.model.errors import WorkflowError
 from headway.model.hints import hints
+from headway.model.software import checked_software, files_of
 from headway.model.task import Task, is_pattern
 
 _MOST_SHOWN = 10  # names in an error's sentence
@@ -99,11 +100,13 @@ class Workflow:
         sandbox: bool = True,
         malleable: bool = False,
         notice_s: float = 0,
+        software: Mapping[str, str | Sequence[str]] | None = None,
     ) -> Task:
         """Add one task, with the fields of a workflow file.
 
         `resources={"memory": "2 GB", "time": "5m"}` are hints. The category is by default the name up to a bracket
-        (`count[3]` is of category `count`). `malleable` and `notice_s`: see `Task`.
+        (`count[3]` is of category `count`). `malleable` and `notice_s`: see `Task`. `software` has the keys `conda`,
+        `pixi`, `uv`, `venv` and `modules`: `software={"uv": "requirements.txt"}`.
         """
         where = f"task {name!r}"
         check_priority_and_retries(priority, retries, where=where)
@@ -127,6 +130,7 @@ class Workflow:
                     sandbox=sandbox,
                     malleable=malleable,
                     notice_s=notice_s,
+                    software=checked_software(software or {}, container, where=where),
                 )
             ]
         )
@@ -210,6 +214,9 @@ def _normalised(task: Task) -> Task:
     """The task with normalised paths; raise WorkflowError for outputs outside the workflow's directory."""
     if not task.id or not task.category:
         raise WorkflowError("a task needs an id and a category", tasks=[task.id])
+    if task.software:  # what is in an environment decides the result
+        inputs = tuple(dict.fromkeys((*task.inputs, *files_of(task.software))))
+        task = structs.replace(task, inputs=inputs)
     paths = (*task.inputs, *task.outputs)
     if all(map(_ORDINARY.fullmatch, paths)) and len(set(paths)) == len(paths):
         return task

@@ -16,9 +16,11 @@ from headway.crash_points import crash_point
 from headway.model.errors import HeadwayError
 from headway.model.outcome import Ending, Outcome
 from headway.model.resources import describe
+from headway.model.software import Software
 from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder
-from headway.workers.containers import in_container
+from headway.workers.containers import Contained, in_container, remove
+from headway.workers.environments import activation, described_environment
 from headway.workers.notice import Notice
 from headway.workers.protocol import Start, SupervisorSettings
 from headway.workers.sandbox import Sources, missing_outputs, prepare_directory, publish, stamps
@@ -27,6 +29,7 @@ from headway.workers.spanning import cancel_steps, node_variables
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
 
 _SIGNAL_WITHIN_S = 1.0  # a batch system signals the processes of a job one after the other
+_KILLED = 128 + signal.SIGKILL
 _SITE_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE)
 
 
@@ -39,6 +42,7 @@ class Runner:
         self._stop_signalled = stop_signalled
         self._workflow_directory = Path(settings.workflow_directory)
         self.sources = Sources(self._workflow_directory)
+        self._activations: dict[str, asyncio.Task[dict[str, str]]] = {}
 
     async def run(self, start: Start) -> Outcome:
         """Run the attempt and return its outcome; OSError if the site is in trouble (`is_site_trouble`)."""
@@ -66,17 +70,21 @@ class Runner:
         began = time.time()
         try:
             work = await self._prepare(folder, start.task)
-            argv = self._argv(start.task, folder, work)
+            command = await self._command(start, folder, work)
         except (OSError, HeadwayError) as error:
             if is_site_trouble(error):
                 raise
             return _failed(start, Ending.LAUNCH_FAILED, began, f"it could not be prepared: {error}")
         notice = Notice(start, self._key(start.task.id, start.attempt), self._trees)
         try:
-            end = await self._trees.run(self._spec(start, folder, work, argv))
+            end = await self._trees.run(self._spec(start, folder, work, command))
         finally:
             notice.cancel()
         crash_point("spawned")
+        if command.removal and (end.stopped_for or end.signal):
+            await asyncio.to_thread(remove, command)
+        if command.limits_memory and end.exit_code == _KILLED and end.stopped_for is None:
+            end = structs.replace(end, stopped_for=Ending.MEMORY)  # the only one else who kills inside a container
         if start.nodes and (end.stopped_for or end.signal):
             await asyncio.to_thread(cancel_steps, self._settings.uid, start.task.id, start.attempt)
         if not start.task.isolated:
@@ -111,14 +119,42 @@ class Runner:
         await asyncio.to_thread(prepare_directory, folder.work, task, self._workflow_directory, self.sources)
         return folder.work
 
-    def _argv(self, task: Task, folder: AttemptFolder, work: Path) -> list[str]:
-        argv = command_line(task, folder.script)
-        return in_container(task, argv, work, self._workflow_directory) if task.container else argv
+    async def _command(self, start: Start, folder: AttemptFolder, work: Path) -> Contained:
+        """Return the command line with its environment; if the task has a container, those of its runtime."""
+        argv = command_line(start.task, folder.script)
+        software = await self._activation(start.task.software) if start.task.software else {}
+        environment = software | self._variables(start, folder) | start.task.environment
+        if not start.task.container:
+            return Contained(argv, environment)
+        return await asyncio.to_thread(
+            in_container,
+            start.task,
+            argv,
+            environment,
+            start.limits,
+            key=self._key(start.task.id, start.attempt),
+            work=work,
+            task_folder=folder.path.parent,
+            workflow_directory=self._workflow_directory,
+        )
+
+    async def _activation(self, software: Software) -> dict[str, str]:
+        """Return the variables that activating the software sets; it is activated once for all tasks that name it."""
+        described = described_environment(software, self._workflow_directory)
+        key = f"{described} {software}"
+        if key not in self._activations:
+            work = asyncio.to_thread(activation, software, self._workflow_directory)
+            self._activations[key] = asyncio.create_task(work)
+        try:
+            return await asyncio.shield(self._activations[key])
+        except HeadwayError:
+            self._activations.pop(key, None)  # the next attempt tries again
+            raise
 
     def _key(self, task: str, attempt: int) -> str:
         return f"{self._settings.uid}/{task}/{attempt}"
 
-    def _spec(self, start: Start, folder: AttemptFolder, work: Path, argv: list[str]) -> CommandSpec:
+    def _variables(self, start: Start, folder: AttemptFolder) -> dict[str, str]:
         limits = start.limits
         variables = {
             "HEADWAY_TASK": start.task.id,
@@ -130,18 +166,22 @@ class Runner:
             variables["HEADWAY_KEEP"] = str(folder.kept)
         if start.nodes:
             variables |= node_variables(self._settings.uid, start.task.id, start.attempt, start.nodes, limits.cores)
+        return variables
+
+    def _spec(self, start: Start, folder: AttemptFolder, work: Path, command: Contained) -> CommandSpec:
         return CommandSpec(
             key=self._key(start.task.id, start.attempt),
-            argv=argv,
-            environment=variables | start.task.environment,
+            argv=command.argv,
+            environment=command.environment,
             directory=str(work),
             stdout=str(folder.stdout),
             stderr=str(folder.stderr),
-            limits=limits,
+            limits=start.limits,
             measured_directory=str(folder.path) if start.task.isolated else None,  # includes stdout and stderr
             grace_s=self._settings.grace_s,
             held_bytes=start.held_bytes,
             node_bytes=start.node_bytes,
+            elsewhere=bool(command.removal),
         )
 
     async def _publish(self, folder: AttemptFolder, start: Start, outcome: Outcome) -> Outcome:
