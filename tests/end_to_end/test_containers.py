@@ -27,6 +27,7 @@ tasks:
     inputs: ["{outside}", link.txt]
     outputs: out.txt
     resources: {{cores: 1, memory: 100 MB}}
+    limit: {{memory: 100 MB}}
 """
 
 
@@ -138,7 +139,7 @@ tasks:
       sleep 1
       touch done
     outputs: done
-    resources: {{memory: {memory}}}
+    resources: {{memory: {memory}, cores: 0.2}}
 """
 
 
@@ -153,7 +154,7 @@ def test_what_a_real_container_uses_is_measured(podman: dict[str, str], tmp_path
 
 def test_a_real_container_that_exceeds_its_memory_gets_more(podman: dict[str, str], tmp_path: Path) -> None:
     flow = Flow(tmp_path, BIG.format(image=IMAGE, memory="45 MB"))
-    flow.headway("run", "--sizer", "user", **podman)
+    flow.headway("run", "--sizer", "user", "--cores", "2", "--memory", "400MB", **podman)  # its share is 40 MB
     assert len(flow.launches()) > 1
     assert "memory" in flow.headway("why", "big").stdout
     assert not left(podman)
