@@ -1,12 +1,13 @@
-"""Calls of Python functions on disk: functions, arguments, values and errors.
+"""Calls of Python functions as bytes: functions, arguments, values and errors.
 
 A call is a file that its submitter writes and its process reads; a value or an error is a file that the process writes
 and the submitter reads. All of them lie in a folder that only its owner can enter, so that pickles of other users are
-never loaded.
+never loaded. What is small and goes to a shared worker travels over a socket in the same folder instead.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import shlex
@@ -22,6 +23,8 @@ from headway.integrations import call
 from headway.model.task import Task
 
 PLACE = "HEADWAY_CALLS"  # the environment variable that tells a function's process where its executor's calls lie
+ISOLATION = "HEADWAY_ISOLATION"  # the environment variable that tells it how calls of its own are isolated
+PROCESS, SHARED = "process", "shared"  # a call has a process of its own, or one that made other calls before
 
 
 class CallSpec(Struct, frozen=True):
@@ -34,21 +37,22 @@ class CallSpec(Struct, frozen=True):
     priority: float = 0
     retries: int = 0
     malleable: bool = False
+    isolation: str = PROCESS
 
     @property
     def task_id(self) -> str:
         """The task's name in the run, such as `fit[17]`."""
         return f"{self.category}[{self.key}]"
 
-    def task(self, folder: CallFolder) -> Task:
-        """Return the call as a task: a Python process that must write a value."""
+    def task(self, folder: CallFolder, parents: tuple[str, ...]) -> Task:
+        """Return the call as a task: a Python process that must write a value when its `parents` have ended."""
         argv = [sys.executable, "-P", call.__file__, str(folder.path), self.key]
         return Task(
             id=self.task_id,
             category=self.category,
             command=f"{shlex.join(argv)}\ntest -f {shlex.quote(str(folder.value(self.key)))}",
-            environment={PLACE: str(folder.path)},
-            parents=self.needs,
+            environment=folder.environment,
+            parents=parents,
             priority=self.priority,
             hints=self.hints,
             retries=self.retries,
@@ -63,11 +67,17 @@ class Failure(NamedTuple):
     traceback: str
 
 
+def failure_in(data: bytes) -> Failure:
+    """Return what a call raised."""
+    return Failure(*pickle.loads(data))  # noqa: S301 - from our own folder, see above
+
+
 class CallFolder:
     """The folder with the calls of an executor."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, isolation: str = PROCESS) -> None:
         self.path = path
+        self.environment = {PLACE: str(path), ISOLATION: isolation}  # of the processes that make calls
 
     def value(self, key: str) -> Path:
         """Return the file that holds what the call returned."""
@@ -81,18 +91,26 @@ class CallFolder:
             return False
         return True
 
-    def write(
-        self, key: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> list[Any]:
-        """Write a call; return the futures among its arguments, which their values will replace.
+    def pickled(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[bytes, list[Any]]:
+        """Return a call as bytes, and the futures among its arguments, which their values will replace.
 
-        The file also holds the directory and the module path of the caller, so that the function finds its imports.
+        The bytes also hold the directory and the module path of the caller, so that the function finds its imports.
         """
-        with open(self.path / f"{key}.call", "wb") as file:
-            pickle.dump((os.getcwd(), sys.path), file)
-            pickler = _CallPickler(file, self)
-            pickler.dump((function, tuple(args), dict(kwargs)))
-        return pickler.futures
+        file = io.BytesIO()
+        pickle.dump((os.getcwd(), sys.path), file)
+        pickler = _CallPickler(file, self)
+        pickler.dump((function, tuple(args), dict(kwargs)))
+        return file.getvalue(), pickler.futures
+
+    def write(self, key: str, data: bytes) -> None:
+        """Write a call."""
+        (self.path / f"{key}.call").write_bytes(data)
+
+    def keep_value(self, key: str, data: bytes) -> None:
+        """Write a value that was sent, for a call that has it among its arguments."""
+        call.write(str(self.value(key)), data)
 
     def read_value(self, key: str) -> Any:
         """Return what the call returned."""
@@ -102,8 +120,7 @@ class CallFolder:
     def read_failure(self, key: str) -> Failure | None:
         """Return what the call raised; None if its process was killed, or raised nothing."""
         try:
-            with open(self.path / f"{key}.error", "rb") as file:
-                return Failure(*pickle.load(file))  # noqa: S301 - the same
+            return failure_in((self.path / f"{key}.error").read_bytes())
         except FileNotFoundError:
             return None
 

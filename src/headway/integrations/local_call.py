@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import threading
 from collections.abc import Sequence
 from concurrent.futures import InvalidStateError
 from typing import Any
 
-from headway.integrations.calls import CallFolder
+from headway.integrations.calls import CallFolder, failure_in
 from headway.integrations.task_future import RemoteTraceback, TaskError, TaskFuture
 from headway.model.outcome import Ending, Outcome
 
@@ -29,9 +30,9 @@ class LocalCall:
                 self._may_start = self._future.set_running_or_notify_cancel()
             return self._may_start
 
-    def succeeded(self, outcome: Outcome) -> None:
+    def succeeded(self, outcome: Outcome, data: bytes | None = None) -> None:
         try:
-            value = self._folder.read_value(self._future.place.key)
+            value = self._folder.read_value(self._future.place.key) if data is None else pickle.loads(data)  # noqa: S301
         except Exception as error:  # unpickling a value may raise anything
             self._fail(error, outcome)
         else:
@@ -39,17 +40,17 @@ class LocalCall:
             with contextlib.suppress(InvalidStateError):  # cancelled at this moment
                 self._future.set_result(value)
 
-    def failed(self, error: TaskError, outcome: Outcome | None) -> None:
+    def failed(self, error: TaskError, outcome: Outcome | None, data: bytes | None = None) -> None:
         raised = outcome is not None and outcome.ending is Ending.EXIT_CODE
-        self._fail((self._raised() if raised else None) or error, outcome)
+        self._fail((self._raised(data) if raised else None) or error, outcome)
 
     def called_off(self) -> None:
         self.may_start()
 
-    def _raised(self) -> BaseException | None:
+    def _raised(self, data: bytes | None) -> BaseException | None:
         """Return what the function raised, with the remote traceback as its cause."""
         try:
-            failure = self._folder.read_failure(self._future.place.key)
+            failure = self._folder.read_failure(self._future.place.key) if data is None else failure_in(data)
         except Exception as error:  # unpickling an exception may raise anything
             return error
         if failure is None:

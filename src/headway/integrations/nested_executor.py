@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from headway.integrations import nested_messages as messages
-from headway.integrations.calls import PLACE, CallFolder, CallPlace
+from headway.integrations.calls import ISOLATION, PLACE, PROCESS, CallFolder, CallPlace
 from headway.integrations.local_call import LocalCall
 from headway.integrations.submitter import CallSettings, Submitter
 from headway.integrations.task_future import NeedError, TaskError, TaskFuture
@@ -45,7 +45,7 @@ class NestedExecutor(Submitter):
 
     def __init__(self, folder: CallFolder) -> None:
         self.process = os.getpid()
-        self._settings = CallSettings()
+        self._settings = CallSettings(isolation=os.environ.get(ISOLATION, PROCESS))
         self._folder = folder
         self._task, self._attempt = os.environ["HEADWAY_TASK"], int(os.environ["HEADWAY_TRY"])
         self._numbers = count(1)
@@ -71,11 +71,11 @@ class NestedExecutor(Submitter):
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], settings: CallSettings
     ) -> TaskFuture[Any]:
         key = self._new_key()
-        future, spec, needs = settings.make(key, self._folder, function, args, kwargs, self._new_future)
-        if spec is not None:
-            pending = _Pending(future, LocalCall(future, self._folder, needs))
+        future, call = settings.make(key, self._folder, function, args, kwargs, self._new_future)
+        if call is not None:
+            pending = _Pending(future, LocalCall(future, self._folder, call.needs))
             self._calls[future.task] = pending
-            self._say(messages.Submit(spec))
+            self._say(messages.Submit(call.spec))
             pending.accepted.wait()  # so that the run knows of the call before this function can end
         return future
 

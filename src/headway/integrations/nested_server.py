@@ -109,10 +109,10 @@ class _NestedCall:
         self._caller.say(messages.Started(self._task))
         return True
 
-    def succeeded(self, outcome: Outcome) -> None:
+    def succeeded(self, outcome: Outcome, data: bytes | None = None) -> None:
         self._caller.say(messages.Done(self._task, outcome))
 
-    def failed(self, error: TaskError, outcome: Outcome | None) -> None:
+    def failed(self, error: TaskError, outcome: Outcome | None, data: bytes | None = None) -> None:
         self._caller.say(messages.Done(self._task, outcome, str(error), isinstance(error, NeedError)))
 
     def called_off(self) -> None:

@@ -7,26 +7,39 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor as StandardExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct, field, structs
 
-from headway.integrations.calls import CallFolder, CallPlace, CallSpec
+from headway.integrations.calls import PROCESS, SHARED, CallFolder, CallPlace, CallSpec
+from headway.integrations.shared_worker import MOST_SENT_BYTES
 from headway.integrations.task_future import TaskFuture
 from headway.model.checks import check_priority_and_retries
+from headway.model.errors import InputError
 from headway.model.hints import hints
 
 Value = TypeVar("Value")
 
 
 class CallSettings(Struct, frozen=True):
-    """The category of calls, their hints, priority and retries."""
+    """The category of calls, their hints, priority, retries and isolation."""
 
     category: str | None = None
     hints: dict[str, float] = field(default_factory=dict)
     priority: float = 0
     retries: int = 0
     malleable: bool = False
+    isolation: str = PROCESS
+
+    def check(self) -> None:
+        """Raise an `InputError` for a setting that makes no sense."""
+        check_priority_and_retries(self.priority, self.retries)
+        if self.isolation not in (PROCESS, SHARED):
+            raise InputError(
+                f"{self.isolation!r} is not a kind of isolation",
+                where="isolation",
+                todo=f"choose {PROCESS!r} (a process for each call) or {SHARED!r} (processes that make many calls)",
+            )
 
     def make(
         self,
@@ -36,21 +49,36 @@ class CallSettings(Struct, frozen=True):
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         new_future: Callable[[str, CallPlace], TaskFuture[Any]],
-    ) -> tuple[TaskFuture[Any], CallSpec | None, list[TaskFuture[Any]]]:
-        """Write a call to disk; return its future, its spec, and the futures it needs.
+        *,
+        may_send: bool = False,
+    ) -> tuple[TaskFuture[Any], PickledCall | None]:
+        """Return a call's future, and the call as bytes: on disk, unless it is small and its submitter `may_send` it.
 
-        If the call cannot be pickled, the future has that exception, and the spec is None.
+        If the call cannot be pickled, the future has that exception, and the call is None.
         """
         category = self.category or category_of(function)
-        spec = CallSpec(key, category, (), self.hints, self.priority, self.retries, self.malleable)
+        spec = CallSpec(key, category, (), self.hints, self.priority, self.retries, self.malleable, self.isolation)
         future = new_future(spec.task_id, CallPlace(folder.path, key))
         try:
-            needs = folder.write(key, function, args, kwargs)
+            data, needs = folder.pickled(function, args, kwargs)
+            is_sent = may_send and self.isolation == SHARED and len(data) <= MOST_SENT_BYTES
+            if not is_sent:
+                folder.write(key, data)
         except Exception as error:  # whatever an argument does when it is pickled
             folder.remove(key)
             future.set_exception(error)
-            return future, None, []
-        return future, structs.replace(spec, needs=tuple(dict.fromkeys(need.task for need in needs))), needs
+            return future, None
+        if needs:
+            spec = structs.replace(spec, needs=tuple(dict.fromkeys(need.task for need in needs)))
+        return future, PickledCall(spec, needs, data if is_sent else None)
+
+
+class PickledCall(NamedTuple):
+    """A call that can be made: its spec, the futures it needs, and its bytes, unless they are on disk."""
+
+    spec: CallSpec
+    needs: list[TaskFuture[Any]]
+    data: bytes | None
 
 
 class Submitter(StandardExecutor):
@@ -65,7 +93,7 @@ class Submitter(StandardExecutor):
         """Submit the call of a function."""
 
     def submit(self, fn: Callable[..., Value], /, *args: Any, **kwargs: Any) -> TaskFuture[Value]:
-        """Call `fn(*args, **kwargs)` in a process of its own, when the futures among the arguments have values."""
+        """Call `fn(*args, **kwargs)` in another process, when the futures among the arguments have values."""
         return self._call(fn, args, kwargs, self._settings)
 
     def map(
@@ -91,26 +119,29 @@ class Submitter(StandardExecutor):
         priority: float | None = None,
         retries: int | None = None,
         malleable: bool | None = None,
+        isolation: str | None = None,
         **resources: float | str,
     ) -> Submitter:
         """Return this executor with other settings for the calls that are submitted through the result.
 
         `category` says which calls are alike (by default the function's name), `retries` how often a call that raised
         is repeated; `cores`, `memory`, `time`, `gpus` are hints: `executor.using(memory="2 GB", cores=2)`. A
-        `malleable` call uses as many cores as the environment variable `HEADWAY_CORES` says.
+        `malleable` call uses as many cores as the environment variable `HEADWAY_CORES` says. With
+        `isolation="shared"` a process makes one call after the other.
         """
         changes: dict[str, Any] = {
             "category": category,
             "priority": priority,
             "retries": retries,
             "malleable": malleable,
+            "isolation": isolation,
         }
         settings = structs.replace(
             self._settings,
             hints=self._settings.hints | hints(resources),
             **{name: value for name, value in changes.items() if value is not None},
         )
-        check_priority_and_retries(settings.priority, settings.retries)
+        settings.check()
         return _Using(self, settings)
 
 

@@ -7,8 +7,9 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from headway.integrations.calls import CallPlace, HasPlace
+from headway.integrations.usage import Usage, plain_usage
 from headway.model.errors import HeadwayError
-from headway.model.outcome import Outcome, Usage
+from headway.model.outcome import Outcome
 
 Value = TypeVar("Value")
 
@@ -45,7 +46,7 @@ class TaskFuture(Future[Value], HasPlace):
     @property
     def usage(self) -> Usage | None:
         """What the last attempt used; None before the first attempt has ended."""
-        return self.outcome.usage if self.outcome else None
+        return plain_usage(self.outcome.usage) if self.outcome else None
 
     @property
     def attempts(self) -> int:
