@@ -101,6 +101,7 @@ class Worker:
         self.waits = False  # for calls that its function has submitted
         self.leaves = False
         self.timed_out = False
+        self.unheard: list[TaskEnded | GiveUp] = []  # what the run said of it while it may still have answered
 
 
 class SharedCalls:
@@ -121,7 +122,7 @@ class SharedCalls:
         self._new_key = new_key
         self._logs_of = logs_of
         self._cores = cores
-        self._lock = threading.RLock()
+        self._lock = threading.Condition()  # notified when a worker has hung up
         self._groups: dict[object, Group] = {}
         self._workers: dict[str, Worker] = {}
         self._processes: set[str] = set()  # calls that wait for a process of their own
@@ -206,7 +207,7 @@ class SharedCalls:
 
     def _next_call(self, worker: Worker) -> None:
         """Give a worker its next call, unless the submitter has cancelled it."""
-        while worker.group and worker.call is None and worker.connection is not None:
+        while worker.group and worker.call is None and not worker.leaves:
             call = worker.group.pop()
             if self._book.may_start(call.spec.task_id):
                 worker.call = call
@@ -220,8 +221,8 @@ class SharedCalls:
                 self._busy.set()
             try:
                 shared_worker.send(connection, call.request)
-            except OSError:  # the worker has just died, before this call; the run will say how
-                worker.call, worker.connection = None, None
+            except OSError:  # the worker has died before this call; the run will say how
+                worker.call, worker.leaves = None, True
                 worker.group.put(call)
 
     # --- workers ---
@@ -268,26 +269,40 @@ class SharedCalls:
         """Talk to one worker until it hangs up."""
         with connection, contextlib.suppress(OSError):
             hello = shared_worker.receive(connection)
-            if hello is None:
+            worker = self._greet(connection, *cast(tuple[str, int], hello)) if hello else None
+            if worker is None:  # it is not wanted any more
                 return
-            task, attempt = cast(tuple[str, int], hello)
-            with self._lock:
-                worker = self._workers.get(task)
-                if worker is None:  # nobody wants it any more
-                    return
-                worker.connection, worker.attempt, worker.connected_s = connection, attempt, time.monotonic()
-                worker.printed, worker.waits, worker.timed_out = (0, 0), False, False
-                if worker.call is not None:
-                    self._send(worker)
-                elif worker.leaves:
-                    self._let_go(worker)
-                else:
-                    self._next_call(worker)
-            while (answer := shared_worker.receive(connection)) is not None:
-                self._answered(worker, Reply(*answer))  # type: ignore[arg-type]
-            with self._lock:
-                if worker.connection is connection:
-                    worker.connection = None  # it has ended; the run will say how
+            try:
+                while (answer := shared_worker.receive(connection)) is not None:
+                    self._answered(worker, Reply(*answer))  # type: ignore[arg-type]
+            finally:
+                self._hung_up(worker)
+
+    def _greet(self, connection: socket.socket, task: str, attempt: int) -> Worker | None:
+        with self._lock:
+            worker = self._workers.get(task)
+            if worker is None:
+                return None
+            while worker.connection is not None:  # all that its last attempt has said must be heard first
+                self._lock.wait()
+            worker.connection, worker.attempt, worker.connected_s = connection, attempt, time.monotonic()
+            worker.printed, worker.waits, worker.timed_out = (0, 0), False, False
+            if worker.call is not None:
+                self._send(worker)
+            elif worker.leaves:
+                self._let_go(worker)
+            else:
+                self._next_call(worker)
+            return worker
+
+    def _hung_up(self, worker: Worker) -> None:
+        """Take note of a worker's last word; then what the run says of its end counts."""
+        with self._lock:
+            worker.connection = None
+            self._lock.notify_all()
+            records, worker.unheard = worker.unheard, []
+            for record in records:
+                self._take_note(worker, record)
 
     def _answered(self, worker: Worker, reply: Reply) -> None:
         """Give the worker its next call at once, then tell what became of the last one."""
@@ -327,18 +342,27 @@ class SharedCalls:
     def observe(self, batch: Sequence[Event | Decision]) -> None:
         """Take note of workers that have ended. The run's driver calls this."""
         for record in batch:
-            match record:
-                case TaskEnded() if record.outcome.task in self._workers:
-                    with self._lock:
-                        self._worker_ended(self._workers[record.outcome.task], record.outcome)
-                case GiveUp() if record.task in self._workers:
-                    with self._lock:
-                        self._worker_given_up(self._workers[record.task], record.why.text)
+            if isinstance(record, TaskEnded | GiveUp):
+                task = record.task if isinstance(record, GiveUp) else record.outcome.task
+                with self._lock:
+                    worker = self._workers.get(task)
+                    if worker is None:
+                        continue
+                    if worker.connection is None:
+                        self._take_note(worker, record)
+                    else:  # an answer may be under way, and counts
+                        worker.unheard.append(record)
+                        _hang_up(worker)
+
+    def _take_note(self, worker: Worker, record: TaskEnded | GiveUp) -> None:
+        if isinstance(record, GiveUp):
+            self._worker_given_up(worker, record.why.text)
+        else:
+            self._worker_ended(worker, record.outcome)
 
     def _worker_ended(self, worker: Worker, outcome: Outcome) -> None:
         """An attempt of a worker has ended. What the engine repeats makes the same call first."""
         worker.last = outcome
-        _hang_up(worker)
         match outcome.ending:
             case Ending.SUCCESS:
                 self._forget(worker, outcome, "its process ended without a value")
@@ -348,13 +372,15 @@ class SharedCalls:
                     self._again(worker.group, worker.call, failed=False)
                     worker.call = None
                 self._forget(worker, structs.replace(outcome, ending=Ending.TIME), text)
+            case Ending.CANCELLED if worker.call is None:
+                self._forget(worker, outcome, "")
             case _ if worker.call is not None:
                 worker.call.attempt += 1  # unless the engine gives the worker up
 
     def _worker_given_up(self, worker: Worker, text: str) -> None:
         """A worker failed for good: so does its call, or the first that waits if it could not even begin."""
         group, outcome = worker.group, worker.last
-        if worker.call is None and group and not any(each.connection for each in group.workers):
+        if not worker.attempt and worker.call is None and group:
             worker.call = group.pop()
             outcome = None
         elif worker.call is not None and outcome is not None:
@@ -408,7 +434,7 @@ class SharedCalls:
         for worker in timed:
             call = worker.call
             if call is not None and not worker.timed_out and now_s > call.began_s + (call.limit_s or 0.0):
-                worker.timed_out = True
+                worker.timed_out = worker.leaves = True
                 self._tell(TaskWithdrawn(time.time(), worker.task))
         return bool(timed)
 
@@ -424,10 +450,10 @@ class SharedCalls:
 
 
 def _hang_up(worker: Worker) -> None:
-    connection, worker.connection = worker.connection, None
-    if connection is not None:
+    """End the connection; what was sent before can still be read."""
+    if worker.connection is not None:
         with contextlib.suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)
+            worker.connection.shutdown(socket.SHUT_RDWR)
 
 
 def _outcome(call: SharedCall, reply: Reply) -> Outcome:
