@@ -135,6 +135,21 @@ def test_calls_of_both_kinds_need_each_other(executor: headway.Executor) -> None
     assert isinstance(failed.exception(), headway.NeedError)
 
 
+def test_files_go_with_their_futures(executor: headway.Executor) -> None:
+    first = executor.submit(bytes, 1_000_000)
+    second = executor.submit(len, first)
+    sent = executor.submit(do.square, 3)
+    third = executor.submit(do.add, sent, second)
+    folder = first.place.folder
+    assert third.result() == 1_000_009
+    keys = [future.place.key for future in (first, second, sent, third)]
+    del first, second, sent, third
+    deadline = time.monotonic() + 20
+    while any(path.name.split(".")[0] in keys for path in folder.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not [path.name for path in folder.iterdir() if path.name.split(".")[0] in keys]
+
+
 def test_functions_submit_calls(executor: headway.Executor) -> None:
     assert executor.submit(do.chain).result(timeout=60) == 90
     assert [future.result(timeout=60) for future in [executor.submit(do.sum_of_squares, 8) for _ in range(4)]] == [

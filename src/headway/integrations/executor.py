@@ -176,11 +176,19 @@ class Executor(Submitter):
         if call is not None:
             if call.data is None:
                 self._remove_files_with(future)
-            self._accept(call.spec, LocalCall(future, self._calls, call.needs), call.needs, call.data)
+            for need in call.needs:
+                if need.task in self._sharing:  # its value becomes a file
+                    self._remove_files_with(need)
+            submitted = LocalCall(future, self._calls, call.needs, self._remove_files_with)
+            self._accept(call.spec, submitted, call.needs, call.data)
             self._futures.add(future)
         return future
 
     def _remove_files_with(self, future: TaskFuture[Any]) -> None:
+        """Remove a call's files when its future is gone."""
+        if future.has_files:
+            return
+        future.has_files = True
         weakref.finalize(future, self._calls.remove, future.place.key).atexit = False
 
     def _new_future(self, task_id: str, place: CallPlace) -> TaskFuture[Any]:
@@ -229,7 +237,6 @@ class Executor(Submitter):
             place = need.place
             if need.task in self._sharing and not self._calls.value(place.key).exists() and need.exception() is None:
                 self._calls.keep_value(place.key, pickled(need.result()))
-                self._remove_files_with(need)
 
     def _may_start(self, task_id: str) -> bool:
         if self._shared is not None:

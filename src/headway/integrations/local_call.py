@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import InvalidStateError
 from typing import Any
 
@@ -17,8 +17,16 @@ from headway.model.outcome import Ending, Outcome
 class LocalCall:
     """Updates a future; see `call_book.Submitted`."""
 
-    def __init__(self, future: TaskFuture[Any], folder: CallFolder, needs: Sequence[TaskFuture[Any]]) -> None:
+    def __init__(
+        self,
+        future: TaskFuture[Any],
+        folder: CallFolder,
+        needs: Sequence[TaskFuture[Any]],
+        has_files: Callable[[TaskFuture[Any]], None] = lambda future: None,
+    ) -> None:
+        """`has_files` is called when a value or an error has come as a file."""
         self._future = future
+        self._has_files = has_files
         self._folder = folder
         self._needs = needs  # their values stay on disk as long as these futures exist
         self._lock = threading.Lock()
@@ -31,6 +39,8 @@ class LocalCall:
             return self._may_start
 
     def succeeded(self, outcome: Outcome, data: bytes | None = None) -> None:
+        if data is None:
+            self._has_files(self._future)
         try:
             value = self._folder.read_value(self._future.place.key) if data is None else pickle.loads(data)  # noqa: S301
         except Exception as error:  # unpickling a value may raise anything
@@ -42,6 +52,8 @@ class LocalCall:
 
     def failed(self, error: TaskError, outcome: Outcome | None, data: bytes | None = None) -> None:
         raised = outcome is not None and outcome.ending is Ending.EXIT_CODE
+        if raised and data is None:
+            self._has_files(self._future)
         self._fail((self._raised(data) if raised else None) or error, outcome)
 
     def called_off(self) -> None:

@@ -40,6 +40,7 @@ class TaskFuture(Future[Value], HasPlace):
         super().__init__()
         self.task = task  # its name in the run, for `headway why` and `headway logs`
         self.place = place
+        self.has_files = False  # that are removed with this future
         self.outcome: Outcome | None = None  # of the last attempt
         self._withdraw = withdraw
 
