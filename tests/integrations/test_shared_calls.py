@@ -73,6 +73,9 @@ def test_a_call_that_exceeds_its_memory_is_made_again_with_more(executor: headwa
     future = calls.submit(do.hold, 150_000_000)
     assert (future.result(), future.attempts) == (150_000_000, 3)  # 50, 100, 200 MB
     assert calls.submit(do.process).result() != before
+
+
+def test_a_call_larger_than_the_machine_says_what_it_needs(executor: headway.Executor) -> None:
     error = executor.using(memory="900 MB", category="hog").submit(do.hold, 1_200_000_000).exception()
     assert isinstance(error, headway.TaskError) and "1 GB" in str(error)
 

@@ -73,7 +73,7 @@ class _Call:
         self.dependants: list[str] = []
         self.waits_for: set[str] = set()  # calls that must have values before it is begun
         self.data: bytes | None = None  # its value or its error, if a shared worker sent it
-        self.printed: Sequence[Printed] = ()
+        self.printed: Sequence[Printed] | None = None  # if a shared worker made it; otherwise it has logs of its own
 
 
 class CallBook:
@@ -236,9 +236,10 @@ class CallBook:
 
     def _repeat_output(self, call: _Call) -> None:
         """Repeat what a function printed, when it has ended."""
-        logs = None if call.last is None else self.logs_of(call.spec.task_id, call.last.attempt)
-        printed = call.printed or [Printed(path) for path in logs or ()]
-        for part, stream in zip(printed, (sys.stdout, sys.stderr), strict=False):
+        printed = call.printed
+        if printed is None and call.last is not None:
+            printed = [Printed(path) for path in self.logs_of(call.spec.task_id, call.last.attempt) or ()]
+        for part, stream in zip(printed or (), (sys.stdout, sys.stderr), strict=False):
             with contextlib.suppress(Exception):  # it printed nothing, or this process has no such stream
                 stream.write(part.text())
                 stream.flush()

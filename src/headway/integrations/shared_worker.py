@@ -83,12 +83,12 @@ class Worker:
     def make(self, request: Request) -> Reply:
         """Make a call."""
         _reset_peak()
-        self_before, children_before = _cpu_s(resource.RUSAGE_SELF), _cpu_s(resource.RUSAGE_CHILDREN)
         started_at, began = time.time(), time.perf_counter()
+        self_before, children_before = _cpu_s(resource.RUSAGE_SELF), _cpu_s(resource.RUSAGE_CHILDREN)
         succeeded, data = self._answer(request)
-        wall_s = time.perf_counter() - began
         children_s = _cpu_s(resource.RUSAGE_CHILDREN) - children_before
         cpu_s = _cpu_s(resource.RUSAGE_SELF) - self_before + children_s
+        wall_s = time.perf_counter() - began
         left = _has_children()
         peak_bytes, held_bytes = _memory()
         is_sent = request.is_sent and len(data) <= MOST_SENT_BYTES
