@@ -459,11 +459,13 @@ def _hang_up(worker: Worker) -> None:
 def _outcome(call: SharedCall, reply: Reply) -> Outcome:
     """Return how a call ended that its worker has survived."""
     exact, cpu_s = Quality.EXACT, reply.cpu_s
-    memory = Measured(reply.memory_bytes, Quality.LOWER_BOUND if reply.started_processes else Quality.SAMPLED)
+    quality = Quality.SAMPLED if reply.peak_is_own else Quality.UPPER_BOUND
+    if reply.started_processes:
+        quality = Quality.LOWER_BOUND
     usage = Usage(
         wall_s=Measured(reply.wall_s, exact),
         cpu_s=Measured(cpu_s, exact),
-        memory_bytes=memory if reply.memory_bytes else None,
+        memory_bytes=Measured(reply.memory_bytes, quality),
         cores_average=Measured(cpu_s / reply.wall_s, exact) if reply.wall_s else None,
         method="shared",
     )

@@ -44,7 +44,8 @@ class Reply(NamedTuple):
     started_at: float
     wall_s: float
     cpu_s: float
-    memory_bytes: int  # the peak of this process, without file pages; 0 if unknown
+    memory_bytes: int  # the peak of this process, without file pages
+    peak_is_own: bool  # and not, perhaps, that of an earlier call
     started_processes: bool  # whose memory is not counted
     printed: tuple[int, int]  # the sizes of standard output and standard error now
     leaves: bool  # this process makes no further call
@@ -82,7 +83,7 @@ class Worker:
 
     def make(self, request: Request) -> Reply:
         """Make a call."""
-        _reset_peak()
+        peak_is_own = _reset_peak()
         started_at, began = time.time(), time.perf_counter()
         self_before, children_before = _cpu_s(resource.RUSAGE_SELF), _cpu_s(resource.RUSAGE_CHILDREN)
         succeeded, data = self._answer(request)
@@ -101,6 +102,7 @@ class Worker:
             wall_s=wall_s,
             cpu_s=cpu_s,
             memory_bytes=peak_bytes,
+            peak_is_own=peak_is_own,
             started_processes=left or children_s > 0,
             printed=_printed(),
             leaves=left or self._keeps_memory(held_bytes),
@@ -143,20 +145,21 @@ def _cpu_s(whose: int) -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _reset_peak() -> None:
-    """Let the kernel forget the highest memory so far; where it cannot, peaks of earlier calls count, too."""
+def _reset_peak() -> bool:
+    """Let the kernel forget the highest memory so far; return False where it does not."""
     try:
         fd = os.open("/proc/self/clear_refs", os.O_WRONLY)
         try:
             os.write(fd, b"5")
         finally:
             os.close(fd)
-    except OSError:
-        return
+    except OSError:  # some kernels and containers do not offer this file
+        return False
+    return True
 
 
 def _memory() -> tuple[int, int]:
-    """Return the highest memory since it was reset, and the memory now, without file pages; 0 where unknown."""
+    """Return the highest memory since it was reset, and the memory now, without file pages."""
     found = dict.fromkeys(_MEMORY, 0)
     fd = os.open("/proc/self/status", os.O_RDONLY)
     try:
