@@ -208,5 +208,14 @@ def tries_then_dies(folder: str) -> int:
     return count
 
 
-def try_of_process() -> tuple[int, str]:
-    return os.getpid(), os.environ["HEADWAY_TASK"]
+def die_somehow(number: int) -> None:
+    """Exits, raises or crashes."""
+    if number % 3 == 0:
+        os._exit(1)
+    if number % 3 == 1:
+        raise ValueError(number)
+    os.kill(os.getpid(), 11)
+
+
+def square_nested(number: int) -> int:
+    return headway.current_executor().submit(square, number).result()

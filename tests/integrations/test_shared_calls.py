@@ -209,6 +209,37 @@ def test_nothing_is_lost_or_made_twice_while_processes_die(tmp_path: Path) -> No
     assert {str(number) for number in range(150) if number not in failed} <= set(os.listdir(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("calls", "seed"), [(60, 1), *(pytest.param(1000, seed, marks=pytest.mark.chaos) for seed in range(2, 8))]
+)
+def test_any_mixture_of_calls_ends_as_it_should(calls: int, seed: int) -> None:
+    draw = random.Random(seed)
+    told: list[object] = []
+    expected: list[tuple[headway.TaskFuture[object], int | None]] = []
+    with headway.Executor(cores=2, isolation="shared", fresh=True) as executor:
+        for number in range(calls):
+            kind = draw.random()
+            value: int | None = number * number
+            last, last_value = expected[-1] if expected else (None, None)
+            if kind < 0.06:
+                future, value = executor.submit(do.die_somehow, number), None
+            elif kind < 0.1:
+                future = executor.submit(do.square_nested, number)
+            elif kind < 0.3 and last_value is not None:
+                future, value = executor.submit(do.add, last, number), last_value + number
+            elif kind < 0.32:
+                future = executor.using(isolation="process").submit(do.square, number)
+            else:
+                future = executor.submit(do.square, number)
+            future.add_done_callback(told.append)
+            expected.append((future, value))
+            if kind > 0.95 and future.cancel():
+                expected[-1] = (future, None)
+    assert len(told) == calls
+    for future, value in expected:
+        assert future.cancelled() or (future.result() == value if value is not None else future.exception())
+
+
 SCRIPT = """
     import pathlib, sys, time
     import headway

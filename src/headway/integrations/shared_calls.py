@@ -378,11 +378,16 @@ class SharedCalls:
                 worker.call.attempt += 1  # unless the engine gives the worker up
 
     def _worker_given_up(self, worker: Worker, text: str) -> None:
-        """A worker failed for good: so does its call, or the first that waits if it could not even begin."""
+        """A worker failed for good, and so does its call.
+
+        If it could not even begin, the others have to do; without others, the first call that waits has failed.
+        """
         group, outcome = worker.group, worker.last
-        if not worker.attempt and worker.call is None and group:
-            worker.call = group.pop()
+        if not worker.attempt and worker.call is None:
             outcome = None
+            group.most = max(1, len(group.workers) - 1)
+            if group and not any(each.connection for each in group.workers):
+                worker.call = group.pop()
         elif worker.call is not None and outcome is not None:
             worker.call.attempt -= 1
             if outcome.ending.exhausted is None and worker.call.failures < worker.call.spec.retries:
