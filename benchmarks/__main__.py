@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import answers, pool, pool_messages, queue, scale, sizing, slurm_throughput, throughput
+from benchmarks import answers, pool, pool_messages, queue, scale, sizing, slurm_throughput, throughput, tiny_calls
 from headway.sizing import SIZERS
 
-ALL = ("answers", "throughput", "scale", "sizing", "queue", "pool", "messages", "slurm")
+ALL = ("answers", "throughput", "scale", "sizing", "queue", "pool", "messages", "slurm", "calls")
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("which", nargs="*", default=ALL, metavar="NAME", help=", ".join(ALL))
 parser.add_argument("--tasks", type=int, default=10_000)
@@ -31,3 +31,5 @@ if "messages" in chosen.which:
     pool_messages.main()
 if "slurm" in chosen.which:
     slurm_throughput.main()
+if "calls" in chosen.which:
+    tiny_calls.main()
