@@ -61,7 +61,7 @@ class Workflow:
             new[task.id] = task
         self._check_producers(new.values())
         made = {path: task.id for task in new.values() for path in task.outputs}
-        inside = {above: id_ for path, id_ in made.items() if "/" in path for above in _directories_above(path)}
+        inside = {above: id_ for path, id_ in made.items() if "/" in path for above in folders_above(path)}
         outputs = _Outputs(
             ChainMap(made, self.producer) if self.producer else made,
             ChainMap(inside, self._makers_inside) if self._makers_inside else inside,
@@ -143,7 +143,7 @@ class Workflow:
         inside: dict[str, str] = {}
         for task in new:
             for path in task.outputs:
-                above = _directories_above(path)
+                above = folders_above(path)
                 others = [made.get(path), inside.get(path), *map(made.get, above)]
                 if self.producer:
                     others += [self.producer.get(path), self._makers_inside.get(path), *map(self.producer.get, above)]
@@ -256,13 +256,13 @@ def _all_parents(task: Task, outputs: _Outputs) -> tuple[str, ...]:
             makers = (producer[output] for output in matching(path, outputs.ordered))
             parents |= dict.fromkeys(maker for maker in makers if maker != task.id)
         else:
-            parents |= dict.fromkeys(producer[above] for above in _directories_above(path) if above in producer)
+            parents |= dict.fromkeys(producer[above] for above in folders_above(path) if above in producer)
             if path in outputs.directories:
                 parents |= dict.fromkeys(producer[output] for output in _starting_with(path + "/", outputs.ordered))
     return tuple(parents)
 
 
-def _directories_above(path: str) -> tuple[str, ...]:
+def folders_above(path: str) -> tuple[str, ...]:
     return _and_above(path.rpartition("/")[0]) if "/" in path else ()
 
 
@@ -286,7 +286,7 @@ def matching(pattern: str, ordered: Sequence[str]) -> Iterator[str]:
     As in the shell, a star stays within one directory and does not match hidden files.
     """
     literal = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
-    candidates = [above for above in _directories_above(literal) if _contains(ordered, above)]
+    candidates = [above for above in folders_above(literal) if _contains(ordered, above)]
     segments = [re.compile(fnmatch.translate(segment)) for segment in pattern.split("/")]
     hidden = [segment.startswith(".") for segment in pattern.split("/")]
     for path in (*candidates, *_starting_with(literal, ordered)):
