@@ -22,7 +22,8 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     `walltime_s`, …). A `malleable` task uses as many cores as it is given (`HEADWAY_CORES`). A task with `notice_s`
     gets a signal that many seconds before its walltime or its job ends, and may continue from its checkpoint later.
     `shell` is the program that runs the command, with its flags; if empty, that is strict bash. `input_bytes` is
-    None until the inputs exist and have been read.
+    None until the inputs exist and have been read. With `auto_inputs` the files that the command names become inputs:
+    `Workflow.add` adds those that tasks make, the start of a run adds those that exist, and clears the mark.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     notice_s: float = 0
     shell: tuple[str, ...] = ()
     input_bytes: int | None = None
+    auto_inputs: bool = False
 
     @property
     def nodes(self) -> int:

@@ -18,6 +18,7 @@ from msgspec import structs
 from headway.model.checks import check_list, check_priority_and_retries
 from headway.model.errors import WorkflowError
 from headway.model.hints import hints
+from headway.model.named_paths import named_paths
 from headway.model.task import Task, is_pattern
 
 _MOST_SHOWN = 10  # names in an error's sentence
@@ -118,7 +119,7 @@ class Workflow:
                     environment=dict(environment or {}),
                     setup=tuple(setup),
                     container=container,
-                    inputs=tuple(inputs),
+                    inputs=tuple(path for path in inputs if path != "auto"),
                     outputs=tuple(outputs),
                     parents=tuple(parent if isinstance(parent, str) else parent.id for parent in after),
                     priority=priority,
@@ -127,6 +128,7 @@ class Workflow:
                     sandbox=sandbox,
                     malleable=malleable,
                     notice_s=notice_s,
+                    auto_inputs="auto" in inputs,
                 )
             ]
         )
@@ -240,9 +242,19 @@ class _Outputs(NamedTuple):
 
 
 def _completed(task: Task, outputs: _Outputs) -> Task:
-    """The task with all of its parents."""
+    """The task with all of its parents and, if it asks for that, the outputs of others that its command names."""
+    if task.auto_inputs:
+        task = structs.replace(task, inputs=tuple(dict.fromkeys((*task.inputs, *_named_outputs(task, outputs)))))
     parents = _all_parents(task, outputs)
     return task if parents == task.parents else structs.replace(task, parents=parents)
+
+
+def _named_outputs(task: Task, outputs: _Outputs) -> list[str]:
+    def is_made(path: str) -> bool:
+        reached = matching(path, outputs.ordered) if is_pattern(path) else (path, *folders_above(path))
+        return any(outputs.producer.get(each, task.id) != task.id for each in reached)
+
+    return sorted(path for path in named_paths(task) if path not in task.outputs and is_made(path))
 
 
 def _all_parents(task: Task, outputs: _Outputs) -> tuple[str, ...]:
@@ -263,6 +275,7 @@ def _all_parents(task: Task, outputs: _Outputs) -> tuple[str, ...]:
 
 
 def folders_above(path: str) -> tuple[str, ...]:
+    """The directories above a path, outermost first."""
     return _and_above(path.rpartition("/")[0]) if "/" in path else ()
 
 
