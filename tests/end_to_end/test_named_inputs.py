@@ -36,8 +36,6 @@ tasks:
 def test_files_that_a_command_names_and_that_are_no_inputs_are_warned_about(tmp_path: Path) -> None:
     flow = project(tmp_path, "[prefix, data]")
     (tmp_path / "notes.txt").write_text("only in a comment")
-    (tmp_path / "wc").write_text("a file like a program is rare")
-    (tmp_path / "wc").unlink()
     expected = [
         f"`{path}` is named in the command of task 'align' and is not an input; changes to it will not be noticed; "
         "add it to 'inputs' or write 'inputs: auto'"
@@ -78,7 +76,7 @@ def test_with_auto_a_change_of_a_named_file_is_noticed(tmp_path: Path, inputs: s
     (align,) = [task for task in flow.json("run", "--dry-run")["tasks"] if task["task"] == "align"]
     assert (align["verdict"], align["why"]) == ("runs", "input align.py changed")
     flow.headway("run")
-    assert [launch.task for launch in flow.launches()] == ["align", "count"] or flow.reused() == ["first", "count"]
+    assert [launch.task for launch in flow.launches()] == ["align"]
 
 
 def test_auto_takes_patterns_and_waits_for_what_they_match(tmp_path: Path) -> None:
