@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import glob
 import os
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from headway.model.named_paths import named_paths
 from headway.model.task import Task, is_pattern
 from headway.model.workflow import Workflow, folders_above
 
+_MOST_TASKS = 1000  # of a category that are looked at for warnings: the others have the same command on other files
 _MOST_WARNINGS = 3
 _MOST_NAMES = 5  # in the line about all other files
 
@@ -24,19 +26,19 @@ def declare_named_inputs(workflow: Workflow, directory: Path) -> tuple[Workflow,
     files = _Files(workflow, directory)
     added: dict[str, list[str]] = {}
     unnoticed: dict[str, str] = {}  # a task that names it, by file
+    looked_at: Counter[str] = Counter()
     for task in workflow:
-        if not task.command:
-            continue
-        found = files.named_by(task)
         if task.auto_inputs:
-            added[task.id] = [path for path in found if path not in task.inputs]
-        else:
-            for path in found:
-                if path not in unnoticed and not is_pattern(path) and not _declares(task, path, directory):
+            added[task.id] = [path for path in files.named_by(task) if path not in task.inputs]
+        elif looked_at[task.category] < _MOST_TASKS:
+            looked_at[task.category] += 1
+            for path in files.named_by(task):
+                if path not in unnoticed and not _declares(task, path, directory):
                     unnoticed[path] = task.id
     if added:
         workflow = Workflow(workflow.name, [_with(task, added.get(task.id)) for task in workflow])
-    return workflow, list(_warnings(unnoticed))
+    at_least = "at least " if _MOST_TASKS in looked_at.values() else ""
+    return workflow, list(_warnings(unnoticed, at_least))
 
 
 def _with(task: Task, added: list[str] | None) -> Task:
@@ -79,7 +81,7 @@ def _declares(task: Task, path: str, directory: Path) -> bool:
     return any(each in names or (is_pattern(each) and fnmatch.fnmatchcase(path, each)) for each in task.inputs)
 
 
-def _warnings(unnoticed: dict[str, str]) -> Iterator[str]:
+def _warnings(unnoticed: dict[str, str], at_least: str) -> Iterator[str]:
     paths = list(unnoticed)
     shown = paths if len(paths) <= _MOST_WARNINGS + 1 else paths[:_MOST_WARNINGS]
     for path in shown:
@@ -90,4 +92,4 @@ def _warnings(unnoticed: dict[str, str]) -> Iterator[str]:
     more = paths[len(shown) :]
     if more:
         names = ", ".join(more[:_MOST_NAMES]) + (", …" if len(more) > _MOST_NAMES else "")
-        yield f"{len(more):,} more files are named in commands and are not inputs: {names}"
+        yield f"{at_least}{len(more):,} more files are named in commands and are not inputs: {names}"
