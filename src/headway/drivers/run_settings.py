@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct, field
 
 from headway.model.records import RunStarted
@@ -64,6 +66,7 @@ def run_started(
     directory: str = "",
     source: str = "",
     growing: bool = False,
+    warnings: Sequence[str] = (),
 ) -> RunStarted:
     """Return the first record of a run, real or simulated: the only place that makes one."""
     return RunStarted(
@@ -75,5 +78,6 @@ def run_started(
         source=source,
         version=__version__,
         growing=growing,
+        warnings=tuple(warnings),
         **{name: getattr(settings, name) for name in _KEPT},
     )

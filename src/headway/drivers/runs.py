@@ -20,6 +20,7 @@ from headway.drivers.assemble import assemble
 from headway.drivers.digests import Digests
 from headway.drivers.feed import Feed
 from headway.drivers.inputs import InputReader, check_sources
+from headway.drivers.named_inputs import declare_named_inputs
 from headway.drivers.real import Driver, Observer
 from headway.drivers.recovery import settle
 from headway.drivers.run_history import RECORDED, RunHistory, Warn, history_key, warn_program
@@ -97,6 +98,9 @@ def prepare(
 
     `read_only` leaves the history as it is.
     """
+    workflow, warnings = declare_named_inputs(workflow, folder.directory)
+    for text in warnings:
+        warn(text)
     started = run_started(
         options,
         name=workflow.name,
@@ -106,6 +110,7 @@ def prepare(
         directory=str(folder.directory),
         source=source,
         growing=growing,
+        warnings=warnings,
     )
     target = target_of(started, folder, options)
     cluster = target.cluster

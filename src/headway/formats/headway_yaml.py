@@ -153,7 +153,8 @@ def _read_block(reader: Reader, name: str, entry: Entry, shared: dict[str, Any],
         text = reader.value(keys["category"], f"'category' of {owner}")
         category = reader.name(text.text, text.line, f"the category of {owner}")
     block = _Block(name, category, entry.line, each, each.template(command))
-    block.inputs, block.outputs, block.setup = templates("inputs"), templates("outputs"), templates("setup")
+    block.inputs = [each.template(text.text) for text in texts("inputs") if text.text != "auto"]
+    block.outputs, block.setup = templates("outputs"), templates("setup")
     block.needs = [(text.line, each.template(text.text)) for text in texts("needs")]
     block.env = _read_environment(reader, keys, each, owner)
     block.software = read_software(reader, keys, owner, each, software)
@@ -161,7 +162,7 @@ def _read_block(reader: Reader, name: str, entry: Entry, shared: dict[str, Any],
         image = reader.value(keys["container"], f"'container' of {owner}")
         reader.name(image.text, keys["container"].line, f"the container of {owner}", longest=4096)
         block.container = each.template(image.text)
-    block.shared = dict(shared)
+    block.shared = shared | {"auto_inputs": any(text.text == "auto" for text in texts("inputs"))}
     for key, (member, read) in _SHARED.items():
         if key in keys:
             block.shared[member] = read(reader, keys[key], f"{key!r} of {owner}", owner)

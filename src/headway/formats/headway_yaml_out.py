@@ -63,7 +63,8 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
         yield f"{_INDENT}category: {inline(task.category)}"
     if task.command.strip():
         yield from block_text("run", task.command)
-    yield from _listing("inputs", task.inputs)
+    inputs = tuple("./auto" if path == "auto" else path for path in task.inputs)
+    yield from _listing("inputs", ("auto", *inputs) if task.auto_inputs else inputs)
     yield from _listing("outputs", task.outputs)
     yield from _listing("needs", _needs(task, workflow))
     if task.environment:

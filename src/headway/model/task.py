@@ -23,7 +23,9 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     (`HEADWAY_CORES`). A task with `notice_s` gets a signal that many seconds before its walltime or its job ends, and
     may continue from its checkpoint later. `shell` is the program that runs the command, with its flags; if empty, that
     is strict bash. `software` has names by kind (`headway.model.software`); `Workflow.add` adds its files to the
-    inputs. `input_bytes` is None until the inputs exist and have been read.
+    inputs. `input_bytes` is None until the inputs exist and have been read. With `auto_inputs` the files that the
+    command names become inputs: `Workflow.add` adds those that tasks make, the start of a run adds those that exist,
+    and clears the mark.
     """
 
     id: str
@@ -45,6 +47,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     shell: tuple[str, ...] = ()
     limits: dict[str, float] = field(default_factory=dict)
     input_bytes: int | None = None
+    auto_inputs: bool = False
 
     @property
     def nodes(self) -> int:

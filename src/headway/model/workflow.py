@@ -18,6 +18,7 @@ from msgspec import structs
 from headway.model.checks import check_list, check_priority_and_retries
 from headway.model.errors import WorkflowError
 from headway.model.hints import hints
+from headway.model.named_paths import named_paths
 from headway.model.software import checked_software, files_of
 from headway.model.task import Task, is_pattern
 
@@ -62,7 +63,7 @@ class Workflow:
             new[task.id] = task
         self._check_producers(new.values())
         made = {path: task.id for task in new.values() for path in task.outputs}
-        inside = {above: id_ for path, id_ in made.items() if "/" in path for above in _directories_above(path)}
+        inside = {above: id_ for path, id_ in made.items() if "/" in path for above in folders_above(path)}
         outputs = _Outputs(
             ChainMap(made, self.producer) if self.producer else made,
             ChainMap(inside, self._makers_inside) if self._makers_inside else inside,
@@ -121,7 +122,7 @@ class Workflow:
                     environment=dict(environment or {}),
                     setup=tuple(setup),
                     container=container,
-                    inputs=tuple(inputs),
+                    inputs=tuple(path for path in inputs if path != "auto"),
                     outputs=tuple(outputs),
                     parents=tuple(parent if isinstance(parent, str) else parent.id for parent in after),
                     priority=priority,
@@ -131,6 +132,7 @@ class Workflow:
                     malleable=malleable,
                     notice_s=notice_s,
                     software=checked_software(software or {}, container, where=where),
+                    auto_inputs="auto" in inputs,
                 )
             ]
         )
@@ -147,7 +149,7 @@ class Workflow:
         inside: dict[str, str] = {}
         for task in new:
             for path in task.outputs:
-                above = _directories_above(path)
+                above = folders_above(path)
                 others = [made.get(path), inside.get(path), *map(made.get, above)]
                 if self.producer:
                     others += [self.producer.get(path), self._makers_inside.get(path), *map(self.producer.get, above)]
@@ -247,9 +249,19 @@ class _Outputs(NamedTuple):
 
 
 def _completed(task: Task, outputs: _Outputs) -> Task:
-    """The task with all of its parents."""
+    """The task with all of its parents and, if it asks for that, the outputs of others that its command names."""
+    if task.auto_inputs:
+        task = structs.replace(task, inputs=tuple(dict.fromkeys((*task.inputs, *_named_outputs(task, outputs)))))
     parents = _all_parents(task, outputs)
     return task if parents == task.parents else structs.replace(task, parents=parents)
+
+
+def _named_outputs(task: Task, outputs: _Outputs) -> list[str]:
+    def is_made(path: str) -> bool:
+        reached = matching(path, outputs.ordered) if is_pattern(path) else (path, *folders_above(path))
+        return any(outputs.producer.get(each, task.id) != task.id for each in reached)
+
+    return sorted(path for path in named_paths(task) if path not in task.outputs and is_made(path))
 
 
 def _all_parents(task: Task, outputs: _Outputs) -> tuple[str, ...]:
@@ -263,13 +275,14 @@ def _all_parents(task: Task, outputs: _Outputs) -> tuple[str, ...]:
             makers = (producer[output] for output in matching(path, outputs.ordered))
             parents |= dict.fromkeys(maker for maker in makers if maker != task.id)
         else:
-            parents |= dict.fromkeys(producer[above] for above in _directories_above(path) if above in producer)
+            parents |= dict.fromkeys(producer[above] for above in folders_above(path) if above in producer)
             if path in outputs.directories:
                 parents |= dict.fromkeys(producer[output] for output in _starting_with(path + "/", outputs.ordered))
     return tuple(parents)
 
 
-def _directories_above(path: str) -> tuple[str, ...]:
+def folders_above(path: str) -> tuple[str, ...]:
+    """The directories above a path, outermost first."""
     return _and_above(path.rpartition("/")[0]) if "/" in path else ()
 
 
@@ -293,7 +306,7 @@ def matching(pattern: str, ordered: Sequence[str]) -> Iterator[str]:
     As in the shell, a star stays within one directory and does not match hidden files.
     """
     literal = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
-    candidates = [above for above in _directories_above(literal) if _contains(ordered, above)]
+    candidates = [above for above in folders_above(literal) if _contains(ordered, above)]
     segments = [re.compile(fnmatch.translate(segment)) for segment in pattern.split("/")]
     hidden = [segment.startswith(".") for segment in pattern.split("/")]
     for path in (*candidates, *_starting_with(literal, ordered)):

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -23,10 +24,12 @@ from headway.workers.containers import Contained, in_container, remove
 from headway.workers.environments import activation, described_environment
 from headway.workers.notice import Notice
 from headway.workers.protocol import Start, SupervisorSettings
-from headway.workers.sandbox import Sources, missing_outputs, prepare_directory, publish, stamps
+from headway.workers.sandbox import missing_outputs, prepare_directory, publish, stamps
 from headway.workers.shells import command_line
+from headway.workers.sources import Sources
 from headway.workers.spanning import cancel_steps, node_variables
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
+from headway.workers.unseen import unseen_file
 
 _SIGNAL_WITHIN_S = 1.0  # a batch system signals the processes of a job one after the other
 _KILLED = 128 + signal.SIGKILL
@@ -43,6 +46,7 @@ class Runner:
         self._workflow_directory = Path(settings.workflow_directory)
         self.sources = Sources(self._workflow_directory)
         self._activations: dict[str, asyncio.Task[dict[str, str]]] = {}
+        self._publishing = threading.Lock()
 
     async def run(self, start: Start) -> Outcome:
         """Run the attempt and return its outcome; OSError if the site is in trouble (`is_site_trouble`)."""
@@ -93,7 +97,17 @@ class Runner:
         if notice.given and outcome.ending is not Ending.SUCCESS and end.stopped_for is None:
             message = "it ended after the notice that its time would soon be over"
             return structs.replace(outcome, ending=Ending.SAVED, message=message)
+        if outcome.ending is Ending.EXIT_CODE and start.task.isolated:
+            return self._explain(outcome, start.task, folder)
         return outcome
+
+    def _explain(self, outcome: Outcome, task: Task, folder: AttemptFolder) -> Outcome:
+        """Say so if the command may have failed because it does not see a file that the user sees."""
+        path = unseen_file(folder.stderr, task, folder.work, self._workflow_directory)
+        if not path:
+            return outcome
+        why = f"its messages name {path}, which is not among its inputs and was not linked for it; add it to 'inputs'"
+        return structs.replace(outcome, message=f"{outcome.message}: {why}")
 
     async def _excuse_if_job_stops(self, outcome: Outcome) -> Outcome:
         """Turn a failure into a cancellation if the batch system was ending the whole job at that time."""
@@ -198,11 +212,14 @@ class Runner:
 
     def _publish_now(self, work: Path, task: Task) -> None:
         folders = {os.path.dirname(path) or "." for path in task.outputs}
-        before = {folder: self.sources.modified_ns(folder) for folder in folders}
-        for _ in publish(work, task, self._workflow_directory):
-            crash_point("renamed")
-        for folder, modified_ns in before.items():
-            self.sources.expect_change(folder, modified_ns)
+        # Renaming takes no time and is done by one thread after the other, so that each knows who changed a directory.
+        renames = work.parent.stat().st_dev == self._workflow_directory.stat().st_dev
+        with self._publishing if renames else contextlib.nullcontext():
+            before = {folder: self.sources.modified_ns(folder) for folder in folders}
+            for _ in publish(work, task, self._workflow_directory):
+                crash_point("renamed")
+            for folder, modified_ns in before.items():
+                self.sources.expect_change(folder, modified_ns)
 
 
 def is_site_trouble(error: Exception) -> bool:
