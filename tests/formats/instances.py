@@ -34,6 +34,7 @@ HINTS = st.fixed_dictionaries(
         "licence": st.integers(0, 5),
     },
 )
+LIMITS = st.fixed_dictionaries({}, optional={"cores": st.integers(1, 64), "walltime_s": st.integers(1, 10**6)})
 SOFTWARE = st.sampled_from(
     [{}, {"conda": ("base",)}, {"uv": ("env/uv.lock",), "modules": ("gcc/12", "é: x")}, {"venv": ("./needs: 1.txt",)}]
 )
@@ -67,6 +68,9 @@ def workflows(draw: st.DrawFn) -> Workflow:
                 sandbox=draw(st.booleans()),
                 malleable=draw(st.booleans()),
                 notice_s=draw(st.integers(0, 10**6)),
+                shell=draw(st.sampled_from([(), ("sh",), ("Rscript", "--vanilla", "a b: 'c'")])),
+                limits=draw(LIMITS),
+                auto_inputs=draw(st.booleans()),
             )
         )
         made += [*outputs, f"d{number}", f"d{number}/*"]

@@ -51,6 +51,9 @@ SAME = (
     "malleable",
     "notice_s",
     "software",
+    "shell",
+    "limits",
+    "auto_inputs",
 )  # as in a `Task`
 _NOTHING_MORE = {name: getattr(_NO_EXTRAS, name) for name in SAME}
 _LOGGED_TIME = "%m-%d-%yT%H:%M:%S%z"  # the time format of some published instances
@@ -197,16 +200,17 @@ class _Assembly:
         if extras is None or not self.ours:
             return _NO_EXTRAS
         owner = f"task {short(task_id)}"
-        for name, value in extras.hints.items():
-            try:
-                check_amount(name, value)
-            except InputError as problem:
-                raise self.error(f"hint {problem.what} in {owner}") from None
+        for kind, amounts in (("hint", extras.hints), ("limit", extras.limits)):
+            for name, value in amounts.items():
+                try:
+                    check_amount(name, value)
+                except InputError as problem:
+                    raise self.error(f"{kind} {problem.what} in {owner}") from None
         if extras.retries < 0:
             raise self.error(f"{owner} has {extras.retries} retries")
         if wrong := next((name for name in extras.environment if not WORD.fullmatch(name)), None):
             raise self.error(f"{short(wrong)} in the environment of {owner} is not a valid variable name")
-        texts = (*extras.environment.values(), *extras.setup, extras.container or "")
+        texts = (*extras.environment.values(), *extras.setup, *extras.shell, extras.container or "")
         if any("\0" in text for text in texts):
             raise self.error(f"{owner} contains a NUL character")
         try:

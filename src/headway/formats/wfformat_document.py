@@ -37,6 +37,9 @@ class Extras(Struct, gc=False, omit_defaults=True):
     malleable: bool = False
     notice_s: int | float = 0
     software: dict[str, tuple[str, ...]] = {}
+    shell: tuple[str, ...] = ()
+    limits: dict[str, int | float] = {}
+    auto_inputs: bool = False
     recorded: Recorded | None = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import heapq
 import re
+import shlex
 from bisect import bisect_left
 from collections import ChainMap, Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from msgspec import structs
 
 from headway.model.checks import check_list, check_priority_and_retries
 from headway.model.errors import WorkflowError
-from headway.model.hints import hints
+from headway.model.hints import hints, limits
 from headway.model.named_paths import named_paths
 from headway.model.software import checked_software, files_of
 from headway.model.task import Task, is_pattern
@@ -102,12 +103,15 @@ class Workflow:
         malleable: bool = False,
         notice_s: float = 0,
         software: Mapping[str, str | Sequence[str]] | None = None,
+        shell: str | Sequence[str] = (),
+        limit: Mapping[str, float | str] | None = None,
     ) -> Task:
         """Add one task, with the fields of a workflow file.
 
-        `resources={"memory": "2 GB", "time": "5m"}` are hints. The category is by default the name up to a bracket
-        (`count[3]` is of category `count`). `malleable` and `notice_s`: see `Task`. `software` has the keys `conda`,
-        `pixi`, `uv`, `venv` and `modules`: `software={"uv": "requirements.txt"}`.
+        `resources={"memory": "2 GB", "time": "5m"}` are hints, `limit={"time": "1h"}` is what it must not exceed. The
+        category is by default the name up to a bracket (`count[3]` is of category `count`). `malleable` and `notice_s`:
+        see `Task`. `software` has the keys `conda`, `pixi`, `uv`, `venv` and `modules`:
+        `software={"uv": "requirements.txt"}`.
         """
         where = f"task {name!r}"
         check_priority_and_retries(priority, retries, where=where)
@@ -132,6 +136,8 @@ class Workflow:
                     malleable=malleable,
                     notice_s=notice_s,
                     software=checked_software(software or {}, container, where=where),
+                    shell=tuple(shlex.split(shell) if isinstance(shell, str) else shell),
+                    limits=limits(limit or {}),
                     auto_inputs="auto" in inputs,
                 )
             ]
