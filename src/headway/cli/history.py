@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from headway.cli.history_options import Subverbs, history_location, location_option, say_if_missing
+from headway.cli.history_options import Subverbs, history_location, location_option, project_option, say_if_missing
 from headway.cli.history_prune import command as prune_command
 from headway.cli.history_why import command as why_command
 from headway.cli.options import COUNT, directory_option, json_option, option
@@ -18,19 +18,21 @@ from headway.cli.output import console_for, print_json
     "history", cls=Subverbs, invoke_without_command=True, short_help="Show, export or prune what earlier runs taught."
 )
 @directory_option
+@project_option
 @location_option
 @json_option
 @click.pass_context
-def command(ctx: click.Context, directory: Path, history: str, as_json: bool) -> int:
-    """Show what earlier runs taught: for each workflow and category, how often it ran and what it used.
+def command(ctx: click.Context, directory: Path, project: str | None, history: str, as_json: bool) -> int:
+    """Show what earlier runs taught: for each project, workflow and category, how often it ran and what it used.
 
-    Every attempt that ends is kept, by default in ~/.local/share/headway/history.db, and the next run of a workflow of
-    the same name on this machine begins with it. `headway run --fresh` does not use it. Another LOCATION is a file, or
-    a PostgreSQL database such as postgresql://user@host/name.
+    Every attempt that ends is kept, by default in ~/.local/share/headway/history.db, and the project's next run on this
+    machine begins with it; so do runs in other directories whose commands are the same. `headway run --fresh` does not
+    use it. Another LOCATION is a file, or a PostgreSQL database such as postgresql://user@host/name.
 
     \b
     Examples:
       headway history
+      headway history --project .              what was learned in this directory
       headway history show mosaic              one workflow
       headway history show mosaic project      the newest attempts of a category
       headway history export -o history.csv    everything, for other programs
@@ -40,7 +42,7 @@ def command(ctx: click.Context, directory: Path, history: str, as_json: bool) ->
         return 0
     from headway.api.history import show_history
 
-    found = show_history(history=history_location(history))
+    found = show_history(project=project, history=history_location(history))
     if as_json:
         print_json(found.document())
     elif found.categories:
@@ -56,9 +58,12 @@ def command(ctx: click.Context, directory: Path, history: str, as_json: bool) ->
 @click.argument("workflow")
 @click.argument("category", required=False)
 @option("--top", "Number of attempts.", type=COUNT, default=20)
+@project_option
 @location_option
 @json_option
-def show_command(workflow: str, category: str | None, top: int, history: str, as_json: bool) -> int:
+def show_command(
+    workflow: str, category: str | None, top: int, project: str | None, history: str, as_json: bool
+) -> int:
     """Show what is known of WORKFLOW: its categories, or the newest attempts of one CATEGORY.
 
     \b
@@ -68,7 +73,7 @@ def show_command(workflow: str, category: str | None, top: int, history: str, as
     """
     from headway.api.history import show_history
 
-    found = show_history(workflow, category, history=history_location(history), top=top)
+    found = show_history(workflow, category, project=project, history=history_location(history), top=top)
     if as_json:
         print_json(found.document())
     else:
@@ -83,8 +88,11 @@ def show_command(workflow: str, category: str | None, top: int, history: str, as
 @click.argument("category", required=False)
 @option("-o --output FILE", "Write to FILE: CSV if it ends in .csv.", type=click.Path(path_type=Path))
 @option("--force", "Overwrite FILE.", is_flag=True)
+@project_option
 @location_option
-def export_command(workflow: str | None, category: str | None, output: Path | None, force: bool, history: str) -> int:
+def export_command(
+    workflow: str | None, category: str | None, output: Path | None, force: bool, project: str | None, history: str
+) -> int:
     """Write every attempt that is known, or those of WORKFLOW, or of its CATEGORY: one JSON object a line, or CSV.
 
     \b
@@ -94,7 +102,9 @@ def export_command(workflow: str | None, category: str | None, output: Path | No
     """
     from headway.api.history import export_history
 
-    done = export_history(output or sys.stdout, workflow, category, history=history_location(history), force=force)
+    location = history_location(history)
+    to = output or sys.stdout
+    done = export_history(to, workflow, category, project=project, history=location, force=force)
     if not done.exists:
         say_if_missing(done.location)
     if output is not None:

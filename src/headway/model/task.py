@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Struct, field
 
 
-def _digest(parts: Iterable[str]) -> str:
+def digest(parts: Iterable[str]) -> str:
+    """A short digest of a list of texts."""
     return hashlib.blake2b(msgspec.json.encode(list(parts)), digest_size=8).hexdigest()
 
 
@@ -56,12 +57,12 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     def recipe(self) -> Recipe:
         """Digests of the parts of the task that decide its result. The caller's environment is not among them."""
         return Recipe(
-            command=_digest([self.command]),
-            environment=_digest(f"{name}={value}" for name, value in sorted(self.environment.items())),
-            setup=_digest(self.setup),
-            container=_digest([self.container or ""]),
-            outputs=_digest(self.outputs),
-            shell=_digest(self.shell),
+            command=digest([self.command]),
+            environment=digest(f"{name}={value}" for name, value in sorted(self.environment.items())),
+            setup=digest(self.setup),
+            container=digest([self.container or ""]),
+            outputs=digest(self.outputs),
+            shell=digest(self.shell),
         )
 
 
@@ -73,7 +74,7 @@ class Recipe(Struct, frozen=True, gc=False):
     setup: str
     container: str
     outputs: str
-    shell: str = _digest(())  # what a result has that was recorded before this field existed
+    shell: str = digest(())  # what a result has that was recorded before this field existed
 
 
 class Fingerprint(Struct, frozen=True):
