@@ -26,7 +26,11 @@ _NO_PROGRAMS = re.compile(
     r"|(?<!\S)\#[^\n]*|\\\n",
     re.DOTALL | re.MULTILINE,
 )
-_PROGRAM = re.compile(r"(?:^|[|;(`\n]|(?<!>)&|\b(?:do|else|exec|then|time)\s)\s*(?:\w+=\S*\s+)*([^\s|&;()<>`]+)")
+_PROGRAM = re.compile(
+    r"(?:^|[|;(`\n]|(?<!>)&)[ \t]*"
+    r"(?:(?:do|elif|else|exec|if|then|time|until|while|!|\{|\w+=\S*)[ \t]+)*"
+    r"([^\s|&;()<>`]+)"
+)
 
 Item = TypeVar("Item")
 
@@ -63,7 +67,12 @@ def _programs(task: Task) -> set[str]:
     interpreter = Path(task.shell[0]).name if task.shell else "bash"
     if interpreter not in _SHELLS:
         return {interpreter}
-    return {name.rsplit("/", 1)[-1] for name in _PROGRAM.findall(_NO_PROGRAMS.sub(" ", task.command))}
+    return {name.rsplit("/", 1)[-1] for name in _PROGRAM.findall(_lines(_NO_PROGRAMS.sub(" ", task.command)))}
+
+
+def _lines(text: str) -> str:
+    """Return a text without empty lines and the space around lines."""
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
 
 
 def _script(path: Path) -> str:

@@ -91,7 +91,7 @@ class Fingerprint(Struct, frozen=True):
             if getattr(self.recipe, part) != getattr(earlier.recipe, part)
         ]
         changes += [f"input {path} is new" for path in self.inputs if path not in earlier.inputs]
-        changes += [f"input {path} is gone" for path in earlier.inputs if path not in self.inputs]
+        changes += [f"{path} is no longer an input" for path in earlier.inputs if path not in self.inputs]
         changes += [
             f"input {path} changed"
             for path, digest in self.inputs.items()
