@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from pathlib import Path
 
 from headway.api.history import show_history
@@ -81,3 +82,19 @@ def test_a_copy_without_its_runs_is_a_project_of_its_own(tmp_path: Path) -> None
     shutil.copytree(flow.directory, tmp_path / "two", ignore=shutil.ignore_patterns(".headway"))
     copy = Flow(tmp_path / "two", SMALL.replace("hello}", "hi}"))
     assert known(copy) == 0
+
+
+def test_what_an_older_headway_learned_goes_to_a_directory_that_was_used_before(
+    tmp_path: Path, own_history: Path
+) -> None:
+    flow = project(tmp_path / "old", SMALL)
+    known(flow)
+    (flow.directory / ".headway" / "project").unlink()
+    with sqlite3.connect(own_history) as database:
+        database.executescript(
+            "ALTER TABLE observations DROP COLUMN origin; DROP TABLE origins; DROP TABLE projects;PRAGMA user_version=2"
+        )
+    assert [each["project"] for each in flow.json("history")["categories"]] == [""]
+    assert known(project(tmp_path / "new", LARGE)) == 0
+    assert known(flow) == 1
+    assert known(flow) == 2
