@@ -43,6 +43,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     log_level: str = ""
     quiet: bool = False
     site: str = ""  # this machine's name in the history; by default the name of the cluster or the host
+    project: str = ""  # directories that name the same project share what they learn; empty: this directory's own
     known_as: str = ""  # the workflow's name in the history, if its own name would mix different kinds of work
 
     @property

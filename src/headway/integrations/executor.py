@@ -91,6 +91,7 @@ class Executor(Submitter):
             batch=dict(batch or {}),
             linger_s=_LINGER_S if self._is_local else _LINGER_IN_JOBS_S,
             known_as=_known_as(),
+            project=_program(),
         )
         self._cores = settings.cores or len(os.sched_getaffinity(0))
         self._directory = self._keep or Path(tempfile.mkdtemp(prefix="headway-"))
@@ -314,6 +315,11 @@ def _known_as() -> str:
     """Return the name of this program's calls in the history: functions of one name differ between programs."""
     program = Path(sys.argv[0]).name if sys.argv else ""
     return f"calls in {program}" if program not in ("", "-c", "-m") else "calls"
+
+
+def _program() -> str:
+    """Return the file of this program, whose calls learn from each other; without one, the current directory."""
+    return os.path.abspath(getattr(sys.modules.get("__main__"), "__file__", None) or "")
 
 
 _LIVE: weakref.WeakSet[Executor] = weakref.WeakSet()

@@ -34,6 +34,7 @@ class RunOptions(TypedDict, total=False):
     keep_going: bool | None  # after a failure, go on with all tasks that do not depend on it
     again: bool | None  # run all tasks, also those that have not changed
     fresh: bool | None  # size tasks as if nothing had ever been run
+    project: str | None  # share what is learned with other directories that name this project
     history: str | None
     on: str | None  # "local" or "slurm"
     plan: str | None  # which jobs are submitted, and when

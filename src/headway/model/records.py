@@ -16,6 +16,7 @@ from msgspec import Struct, field, structs
 
 from headway.model.job import JobPhase, JobRequest
 from headway.model.observation import Observation
+from headway.model.origin import NO_ORIGIN, Origin
 from headway.model.outcome import Outcome, Stamp
 from headway.model.resources import Resources
 from headway.model.task import Fingerprint, Task
@@ -53,11 +54,12 @@ class Known(Struct, frozen=True, gc=False):
 
 
 class HistoryKey(Struct, frozen=True):
-    """Where a run keeps what it learns: the history's location, the site, and the workflow's name."""
+    """Where a run keeps what it learns: the history's location, the site, the workflow's name, and its origin."""
 
     place: str
     site: str
     workflow: str
+    origin: Origin = NO_ORIGIN
 
 
 class Record(Struct, frozen=True, omit_defaults=True, tag_field="kind", gc=False):

@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Struct, field
 
 
-def _digest(parts: Iterable[str]) -> str:
+def digest(parts: Iterable[str]) -> str:
+    """A short digest of a list of texts."""
     return hashlib.blake2b(msgspec.json.encode(list(parts)), digest_size=8).hexdigest()
 
 
@@ -62,13 +63,13 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     def recipe(self) -> Recipe:
         """Digests of the parts of the task that decide its result. The caller's environment is not among them."""
         return Recipe(
-            command=_digest([self.command]),
-            environment=_digest(f"{name}={value}" for name, value in sorted(self.environment.items())),
-            setup=_digest(self.setup),
-            container=_digest([self.container or ""]),
-            outputs=_digest(self.outputs),
-            shell=_digest(self.shell),
-            software=_digest(f"{kind}={name}" for kind, names in sorted(self.software.items()) for name in names),
+            command=digest([self.command]),
+            environment=digest(f"{name}={value}" for name, value in sorted(self.environment.items())),
+            setup=digest(self.setup),
+            container=digest([self.container or ""]),
+            outputs=digest(self.outputs),
+            shell=digest(self.shell),
+            software=digest(f"{kind}={name}" for kind, names in sorted(self.software.items()) for name in names),
         )
 
 
@@ -80,8 +81,8 @@ class Recipe(Struct, frozen=True, gc=False):
     setup: str
     container: str
     outputs: str
-    shell: str = _digest(())  # what a result has that was recorded before this field existed
-    software: str = _digest(())
+    shell: str = digest(())  # what a result has that was recorded before this field existed
+    software: str = digest(())
 
 
 class Fingerprint(Struct, frozen=True):
@@ -98,7 +99,7 @@ class Fingerprint(Struct, frozen=True):
             if getattr(self.recipe, part) != getattr(earlier.recipe, part)
         ]
         changes += [f"input {path} is new" for path in self.inputs if path not in earlier.inputs]
-        changes += [f"input {path} is gone" for path in earlier.inputs if path not in self.inputs]
+        changes += [f"{path} is no longer an input" for path in earlier.inputs if path not in self.inputs]
         changes += [
             f"input {path} changed"
             for path, digest in self.inputs.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import time
 from contextlib import AsyncExitStack
@@ -65,7 +66,8 @@ class ProcessTrees:
         if spec.key in self._rounds.trees:
             raise ValueError(f"{spec.key} is running already")
         group = self._make_group(spec)
-        tree = Tree(spec, group, Meter(group.method, floor_bytes=self._launcher.floor_bytes), self._rounds)
+        meter = Meter(group.method, floor_bytes=self._launcher.floor_bytes, most_cores=os.cpu_count() or math.inf)
+        tree = Tree(spec, group, meter, self._rounds)
         self._rounds.trees[spec.key] = tree
         self._launcher.launch(tree)
         try:
