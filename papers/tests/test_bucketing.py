@@ -13,7 +13,11 @@ import pytest
 
 from headway.model.errors import InputError
 from headway.report.words import NOTHING
-from headway_papers.bucketing.allocators import ENTRANTS, RIVALS
+from headway.sizing.base import Sizer
+from headway.sizing.estimated import EstimatedSizer
+from headway.sizing.estimators.base import Attempt, Query, Start
+from headway.testing import SizerContract
+from headway_papers.bucketing.allocators import ENTRANTS, RIVALS, ExhaustiveByTaskNumber, MaxSeenOrMachine
 from headway_papers.bucketing.cells import NEAREST, PLAIN, Cell, Job, Setting, _replay, run_cells
 from headway_papers.bucketing.own_runs import own_run
 from headway_papers.bucketing.published import Figure5, read_figure_5
@@ -253,3 +257,28 @@ def test_a_whole_machine_each_is_what_the_paper_measured(real: Found) -> None:
         if cell.allocator == "whole-machine":
             for share in cell.resources.values():
                 assert share.awe == pytest.approx(share.published, abs=0.002)
+
+
+class TestTaskNumbers(SizerContract):
+    def make(self, resource: str) -> Sizer:
+        return EstimatedSizer(ExhaustiveByTaskNumber(), resource)
+
+
+class TestMaxSeenOrMachine(SizerContract):
+    def make(self, resource: str) -> Sizer:
+        return EstimatedSizer(MaxSeenOrMachine(), resource)
+
+
+def test_task_numbers_as_significance() -> None:
+    estimator = ExhaustiveByTaskNumber()
+    for name, peak in [("sim[7]", 1.0), ("sim_0", 1.0), ("plain", 1.0), ("run2/part-12", 2.0), ("20261115061500", 1.0)]:
+        estimator.learn(Attempt(peak, task=name))
+    assert estimator.state()["significances"] == [7, 1, 3, 5, 12], "a name without a task's number counts in its turn"
+
+
+def test_max_seen_gives_the_whole_machine_first_and_after_a_failure() -> None:
+    estimator = MaxSeenOrMachine()
+    assert estimator.estimate(Query(hint=3e9)).value is Start.WHOLE_MACHINE  # type: ignore[union-attr]
+    estimator.learn(Attempt(306e6))
+    assert estimator.estimate(Query()).value == 306e6  # type: ignore[union-attr]
+    assert estimator.estimate(Query(failures=[250e6])).value is Start.WHOLE_MACHINE  # type: ignore[union-attr]

@@ -127,7 +127,7 @@ def test_a_dry_run_cannot_be_detached(bench: Bench) -> None:
 
 def test_the_log_has_the_level_that_was_asked_for(bench: Bench) -> None:
     """The option, the variable and the settings file reach the background manager and its supervisors."""
-    bench.write("name: probe\ntasks:\n  a: {run: echo level=$HEADWAY_LOG_LEVEL}\n")
+    bench.write("name: probe\ntasks:\n  a: {run: 'echo level=${HEADWAY_LOG_LEVEL-}'}\n")
     bench.write('log-level = "debug"\n', "headway.toml")
     assert "is not a log level; choose one of debug" in bench.fails(2, "run", "--detach", HEADWAY_LOG_LEVEL="loud")
     for number, (words, environment, levels) in enumerate(

@@ -20,14 +20,14 @@ from headway.model.outcome import Ending
 from headway.model.records import Finish, HistoryRead, Resumed, RunStarted
 from tests.end_to_end.project import Flow, wait_until
 
-MACHINE = ("--cores", "2", "--memory", "4GB", "--disk", "1GB", "--sizer", "max-seen")
+MACHINE = ("--cores", "2", "--memory", "2GB", "--disk", "1GB", "--sizer", "max-seen")
 HOGS = """
 name: hogs
 tasks:
   hog:
     each: {n: [1, 2, 3]}
     run: python3 -c "x = bytearray(300_000_000)"
-    resources: {memory: 200 MB}
+    resources: {memory: 200 MB, cores: 0.2}
   small:
     run: echo done > out
     outputs: [out]

@@ -36,7 +36,7 @@ tasks:
       echo ended
     inputs: [count.py]
     outputs: [counted]
-    resources: {{time: 20s}}
+    limit: {{time: 20s}}
     notice: 19s
 """
 

@@ -144,15 +144,13 @@ def test_retries_get_more_only_of_the_resource_that_ran_out(tmp_path: Path) -> N
         tmp_path,
         "name: r\ntasks:\n"
         f'  memory:\n    run: "{eat}"\n    resources: {{memory: 200 MB}}\n'
-        "  time:\n    run: sleep 1.5\n    resources: {time: 1s}\n"
         "  disk:\n    run: head -c 30000000 /dev/zero > big; sleep 1.5\n    outputs: [big]\n"
         "    resources: {disk: 20 MB}\n",
     )
-    flow.headway("run", "--grace", "0.2s")
+    flow.headway("run", "--grace", "0.2s", "--cores", "2", "--memory", "400MB", "--disk", "40MB")
     ends = [record.outcome for record in flow.records() if isinstance(record, TaskEnded)]
     for task, resource, cause in (
         ("memory", "memory_bytes", Ending.MEMORY),
-        ("time", "walltime_s", Ending.TIME),
         ("disk", "disk_bytes", Ending.DISK),
     ):
         assert [outcome.ending for outcome in ends if outcome.task == task] == [cause, Ending.SUCCESS]

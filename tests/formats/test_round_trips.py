@@ -7,17 +7,16 @@ import re
 import msgspec
 import yaml
 from hypothesis import given, settings
-from jsonschema import Draft202012Validator
 
 from headway.formats.headway_yaml import parse_workflow
 from headway.formats.headway_yaml_out import headway_yaml
 from headway.formats.wfformat import parse_wfformat
 from headway.formats.wfformat_out import wfformat
-from headway.formats.workflow_schema import schema
 from headway.model.instance import Instance
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 from tests.formats.instances import content, instances, workflows
+from tests.formats.test_workflow_schema import VALIDATOR
 
 
 @given(workflows())
@@ -49,7 +48,7 @@ def test_ids_in_wfformat_have_only_the_characters_that_its_schema_allows(instanc
 @given(workflows())
 def test_pyyaml_reads_the_same_texts_and_the_schema_holds(workflow: Workflow) -> None:
     document = yaml.safe_load(headway_yaml(workflow))
-    assert not [error.message for error in Draft202012Validator(schema()).iter_errors(document)]
+    assert not [error.message for error in VALIDATOR.iter_errors(document)]
     for task in workflow:
         entry = document["tasks"][task.id]
         assert entry.get("run", "") == task.command

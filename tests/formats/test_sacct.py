@@ -29,7 +29,7 @@ JobIDRaw|User|Submit|Start|End|State|AllocCPUS|ReqCPUS|NNodes|Timelimit
 107|bob|2024-03-01T12:06:00|2024-03-01T12:41:00|2024-03-01T12:42:00|NODE_FAIL|4|4|1|10:00
 108||2024-03-01T12:06:00|2024-03-01T12:41:00|2024-03-01T12:41:00|FAILED|4|4|1|10:00
 """
-COLUMNS = ("number", "submit_s", "wait_s", "run_s", "allocated", "requested", "requested_s", "status", "user")
+COLUMNS = ("number", "submit_s", "run_s", "allocated", "requested", "requested_s")
 
 
 def read(text: str | bytes, skip_bad: bool = False) -> BatchLog:
@@ -66,13 +66,10 @@ def test_a_dump() -> None:
     log = read(DUMP)
     assert log.number.tolist() == [102, 101, 103, 104, 105, 106, 107, 108]  # by submission
     assert log.submit_s.tolist() == [0, 60, 120, 240, 300, 360, 420, 420]
-    assert log.wait_s.tolist() == [660, 10, -1, 2820, -1, 0, 2100, 2100]
     assert log.run_s.tolist() == [1800, 1800, -1, -1, -1, 3, 60, 0]
     assert log.allocated.tolist() == [16, 8, 0, 2, 0, 1, 4, 4]
     assert log.requested.tolist() == [16, 4, 4, 2, 32, 1, 4, 4]
     assert log.requested_s.tolist() == [1800, 93784, 3600, -1, -1, 600, 600, 600]
-    assert log.status.tolist() == [0, 1, 5, -1, -1, 0, 0, 0]
-    assert log.user.tolist() == [2, 1, 1, 3, 3, 2, 2, -1]  # as they appear in the file
     assert log.line.tolist() == [5, 2, 6, 7, 8, 9, 10, 11]
     assert log.started_at == 1709294340.0  # 2024-03-01T11:59:00, taken for UTC
     assert (log.name, log.left_out) == ("dump", {})
@@ -129,9 +126,9 @@ def test_parsable_where_the_last_cell_is_empty() -> None:
 
 def test_times_since_the_epoch_and_with_a_zone() -> None:
     log = read(dump({"Submit": 1709294400, "Start": 1709294410, "End": 1709294470}))
-    assert (log.started_at, log.wait_s[0], log.run_s[0]) == (1709294400.0, 10, 60)
+    assert (log.started_at, log.run_s[0]) == (1709294400.0, 60)
     log = read(dump({"Submit": "2024-03-01T13:00:00+0100", "Start": "2024-03-01T12:00:10Z", "End": 1709294470}))
-    assert (log.started_at, log.wait_s[0], log.run_s[0]) == (1709294400.0, 10, 60)
+    assert (log.started_at, log.run_s[0]) == (1709294400.0, 60)
 
 
 @pytest.mark.parametrize(
@@ -157,29 +154,29 @@ def test_time_limits_in_minutes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "status", "runs"),
+    ("state", "runs"),
     [
-        ("COMPLETED", 1, True),
-        ("CANCELLED", 5, True),
-        ("CANCELLED by 1000", 5, True),
-        ("FAILED", 0, True),
-        ("TIMEOUT", 0, True),
-        ("PREEMPTED", 0, True),
-        ("DEADLINE", 0, True),
-        ("BOOT_FAIL", 0, True),
-        ("OUT_OF_MEMORY", 0, True),
-        ("NODE_FAIL", 0, True),
-        ("RUNNING", -1, False),
-        ("SUSPENDED", -1, False),
-        ("COMPLETING", -1, False),
-        ("PENDING", -1, False),
-        ("", -1, True),
+        ("COMPLETED", True),
+        ("CANCELLED", True),
+        ("CANCELLED by 1000", True),
+        ("FAILED", True),
+        ("TIMEOUT", True),
+        ("PREEMPTED", True),
+        ("DEADLINE", True),
+        ("BOOT_FAIL", True),
+        ("OUT_OF_MEMORY", True),
+        ("NODE_FAIL", True),
+        ("RUNNING", False),
+        ("SUSPENDED", False),
+        ("COMPLETING", False),
+        ("PENDING", False),
+        ("", True),
     ],
 )
-def test_states(state: str, status: int, runs: bool) -> None:
+def test_states(state: str, runs: bool) -> None:
     """`sacct --truncate` sets End for running jobs too."""
     log = read(dump({"State": state}))
-    assert (log.status[0], log.run_s[0]) == (status, 60 if runs else -1)
+    assert log.run_s[0] == (60 if runs else -1)
 
 
 def test_elapsed_takes_precedence_over_start_and_end() -> None:
@@ -189,7 +186,6 @@ def test_elapsed_takes_precedence_over_start_and_end() -> None:
     with pytest.raises(InputError, match=r"^dump:2: this job ended 3000 s before it started; dump with ElapsedRaw or"):
         read(dump(night))
     assert read(dump({"Elapsed": "INVALID"})).run_s[0] == 60
-    assert read(dump({"Submit": 2000, "Start": 1000, "End": 3000})).wait_s[0] == -1
 
 
 def test_array_tasks_and_heterogeneous_jobs() -> None:
@@ -222,8 +218,7 @@ def test_concatenated_dumps() -> None:
 
 def test_names_in_any_encoding() -> None:
     data = dump({"User": "J\u00f6rg"}, {"User": "ada"}, {"User": "J\u00f6rg"})
-    assert read(data.encode("latin-1")).user.tolist() == [1, 2, 1]
-    assert read(data).user.tolist() == [1, 2, 1]
+    assert len(read(data.encode("latin-1"))) == len(read(data)) == 3
 
 
 # --- how large the machine is ---
@@ -362,7 +357,7 @@ def answer(data: bytes) -> None:
     assert len(log)
     assert log.submit_s[0] == 0
     assert (np.diff(log.submit_s) >= 0).all()
-    for column in (log.wait_s, log.run_s, log.requested_s, log.allocated, log.requested):
+    for column in (log.run_s, log.requested_s, log.allocated, log.requested):
         assert np.isfinite(column).all()
         assert ((column >= 0) | (column == -1)).all()
     assert log.processors >= max(1, log.allocated.max(), log.requested.max())

@@ -18,7 +18,7 @@ from headway.formats.read_batch_log import read_batch_log
 from headway.model.batch_log import BatchLog
 from headway.model.errors import InputError
 
-COLUMNS = ("number", "submit_s", "wait_s", "run_s", "allocated", "requested", "requested_s", "status", "user")
+COLUMNS = ("number", "submit_s", "run_s", "allocated", "requested", "requested_s")
 HEADER = "; Version: 2.2\n; MaxProcs: 128\n; UnixStartTime: 1000000\n"
 
 
@@ -49,7 +49,7 @@ def same_table(one: BatchLog, other: BatchLog) -> bool:
 def test_columns_are_where_the_standard_says() -> None:
     log = read(HEADER + " ".join(str(100 + field) for field in range(1, 19)) + "\n")
     found = [getattr(log, column).tolist() for column in COLUMNS]
-    assert found == [[101], [102], [103], [104], [105], [108], [109], [111], [112]]
+    assert found == [[101], [102], [104], [105], [108], [109]]
     assert (log.name, log.processors, log.started_at, log.line.tolist()) == ("log", 128, 1e6, [4])
     assert log.header == {"Version": "2.2", "MaxProcs": "128", "UnixStartTime": "1000000"}
     assert log.left_out == {}
@@ -60,8 +60,8 @@ def test_columns_are_where_the_standard_says() -> None:
 
 def test_fractions_and_unknowns() -> None:
     log = read(job(1, 0.5, run=12.25, f6=969.56, allocated="4.00", wait=-1, asked=-1.0, requested=-1, user=-1))
-    assert (log.submit_s[0], log.run_s[0], log.wait_s[0], log.requested_s[0]) == (0.5, 12.25, -1, -1)
-    assert (log.allocated[0], log.requested[0], log.user[0]) == (4, -1, -1)
+    assert (log.submit_s[0], log.run_s[0], log.requested_s[0]) == (0.5, 12.25, -1)
+    assert (log.allocated[0], log.requested[0]) == (4, -1)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def answer(data: bytes) -> None:
     assert (np.diff(log.submit_s) >= 0).all()
     assert (np.diff(log.line) > 0).all()
     assert (log.submit_s >= 0).all()
-    for column in (log.wait_s, log.run_s, log.requested_s, log.allocated, log.requested):
+    for column in (log.run_s, log.requested_s, log.allocated, log.requested):
         assert np.isfinite(column).all()
         assert ((column >= 0) | (column == -1)).all()
     bad = set(log.left_out) - {"part of a job"}
@@ -399,19 +399,19 @@ DATA = os.environ.get("HEADWAY_DATA")
 
 @pytest.mark.skipif(not DATA, reason="HEADWAY_DATA does not say where the real logs are")
 @pytest.mark.parametrize(
-    ("name", "jobs", "processors", "users", "utilization", "days"),
+    ("name", "jobs", "processors", "utilization", "days"),
     [
-        ("KTH-SP2-1996-2.1-cln", 28_476, 100, 214, 0.70, 333),
-        ("SDSC-SP2-1998-4.2-cln", 59_715, 128, 437, 0.83, 729),
-        ("CTC-SP2-1996-3.1-cln", 77_222, 338, 679, 0.84, 339),
-        ("SDSC-DS-2004-2.1-cln", 96_069, 1664, 460, 0.67, 366),
-        ("CEA-Curie-2011-2.1-cln", 312_826, 93_312, 582, 0.62, 254),
+        ("KTH-SP2-1996-2.1-cln", 28_476, 100, 0.70, 333),
+        ("SDSC-SP2-1998-4.2-cln", 59_715, 128, 0.83, 729),
+        ("CTC-SP2-1996-3.1-cln", 77_222, 338, 0.84, 339),
+        ("SDSC-DS-2004-2.1-cln", 96_069, 1664, 0.67, 366),
+        ("CEA-Curie-2011-2.1-cln", 312_826, 93_312, 0.62, 254),
     ],
 )
-def test_real_logs(name: str, jobs: int, processors: int, users: int, utilization: float, days: int) -> None:
+def test_real_logs(name: str, jobs: int, processors: int, utilization: float, days: int) -> None:
     """Published figures of these logs."""
     log = read_batch_log(Path(DATA or "", "pwa-swf", f"{name}.swf.gz"))
-    assert (len(log), log.processors, len(np.unique(log.user))) == (jobs, processors, users)
+    assert (len(log), log.processors) == (jobs, processors)
     assert log.left_out == {}
     assert log.name == name
     span_s = log.submit_s[-1] - log.submit_s[0]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from hypothesis import given
@@ -14,10 +16,16 @@ from jsonschema import Draft202012Validator
 
 from headway.formats.headway_yaml import TASK_KEYS, WORKFLOW_KEYS, parse_workflow, read_workflow
 from headway.formats.hints import RESOURCE_KEYS
-from headway.formats.workflow_schema import schema
 from headway.model.errors import HeadwayError
 
 REPOSITORY = Path(__file__).parents[2]
+
+
+def schema() -> dict[str, Any]:
+    text = files("headway.formats").joinpath("workflow.schema.json").read_bytes()
+    return msgspec.json.decode(text, type=dict[str, Any])
+
+
 VALIDATOR = Draft202012Validator(schema())
 
 

@@ -33,7 +33,7 @@ def is_alive(pid: int) -> bool:
 
 
 def test_too_much_memory_is_tried_again_with_more(executor: headway.Executor) -> None:
-    future = executor.using(memory="50 MB").submit(do.hold, 150_000_000)
+    future = executor.using(memory="50 MB", cores=0.1).submit(do.hold, 150_000_000)
     assert future.result() == 150_000_000
     assert future.attempts == 3  # 50, 100, 200 MB
     assert future.usage is not None and future.usage.memory_bytes is not None
@@ -48,9 +48,9 @@ def test_a_call_larger_than_the_machine_says_what_it_needs(executor: headway.Exe
     assert executor.submit(do.square, 3).result() == 9  # and the others go on
 
 
-def test_too_long(executor: headway.Executor) -> None:
+def test_a_call_may_take_longer_than_expected(executor: headway.Executor) -> None:
     future = executor.using(time="0.6 s", category="slow").submit(do.sleep, 1.3)
-    assert (future.result(), future.attempts) == (1.3, 3)  # 0.6, 1.2, 2.4 s
+    assert (future.result(), future.attempts) == (1.3, 1)
 
 
 def test_exceptions_are_tried_again_as_often_as_wanted(executor: headway.Executor, tmp_path: Path) -> None:

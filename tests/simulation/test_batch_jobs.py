@@ -27,13 +27,10 @@ def log_of(*rows: Row, processors: int = 100, started_at: float | None = None) -
         processors=processors,
         number=np.arange(1, size + 1),
         submit_s=np.array(submit, float),
-        wait_s=np.full(size, -1.0),
         run_s=np.array(run, float),
         allocated=np.array(allocated, np.int64),
         requested=np.array(requested, np.int64),
         requested_s=np.array(asked, float),
-        status=np.ones(size, np.int64),
-        user=np.ones(size, np.int64),
         line=np.arange(size) + 11,
         started_at=started_at,
     )

@@ -13,10 +13,8 @@ from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import KILLS, CannotFit, Context, Prediction, Sizer
-from headway.sizing.estimated import EstimatedSizer
 from headway.sizing.estimators.bucketing import ExhaustiveBucketing, GreedyBucketing
 from headway.sizing.estimators.quantized_bucketing import QuantizedBucketing
-from headway.testing import SizerContract
 from tests.sizing.made import maker_of, sizer_of
 
 MB, GB = 10**6, 10**9
@@ -25,11 +23,6 @@ CONTEXT = Context(LIMITS)
 CORES_KILL = Context(LIMITS, kills=KILLS | {"cores"})
 TASK = Task("t", "c", "true", outputs=("o",))
 BUCKETING: list[Callable[[str], Sizer]] = [maker_of(GreedyBucketing), maker_of(ExhaustiveBucketing)]
-
-
-class TestTaskNumbers(SizerContract):
-    def make(self, resource: str) -> Sizer:
-        return EstimatedSizer(ExhaustiveBucketing(significance="task-number"), resource)
 
 
 def used(value: float, field: str = "memory_bytes", ending: Ending = Ending.SUCCESS) -> Outcome:
@@ -110,13 +103,6 @@ def test_the_draw_can_be_recomputed_from_the_figures(make: Callable[[str], Sizer
         assert float(figures["drawn_from"] or 0) <= context.uniform() < float(figures["drawn_to"] or 0)
         assert answer.value == min(math.ceil(float(figures["representative"] or 0)), float(figures["limit"] or 0))
         assert "GB memory" in answer.why.text
-
-
-def test_task_numbers_as_significance() -> None:
-    sizer = EstimatedSizer(ExhaustiveBucketing(significance="task-number"), "memory_bytes")
-    for name, peak in [("sim[7]", GB), ("sim_0", GB), ("plain", GB), ("run2/part-12", 2 * GB), ("20261115061500", GB)]:
-        sizer.observe(Task(name, "c", "true"), used(peak))
-    assert sizer.state()["significances"] == [7, 1, 3, 5, 12], "a name without a task's number counts in its turn"
 
 
 @pytest.mark.parametrize("make", BUCKETING)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import pytest
 
@@ -15,8 +14,6 @@ from headway.sizing.base import KILLS, CannotFit, Context, Prediction, Sizer
 from headway.sizing.estimated import EstimatedSizer
 from headway.sizing.estimators.first_allocation import MaxThroughput, MinWaste
 from headway.sizing.estimators.maximum import MaxSeen
-from headway.sizing.ways import sizers_of
-from headway.testing import SizerContract
 from tests.sizing.made import maker_of, sizer_of
 
 MB, GB = 10**6, 10**9
@@ -24,12 +21,6 @@ LIMITS = Resources(cores=16, memory_bytes=64 * GB, disk_bytes=64 * GB)
 CONTEXT = Context(LIMITS)
 TASK = Task("t", "c", "true", outputs=("o",), hints={"memory_bytes": 3 * GB})
 FIRST: list[Callable[[str], Sizer]] = [maker_of(MinWaste), maker_of(MaxThroughput)]
-WHOLE_MACHINE_FIRST = sizers_of(partial(MaxSeen, first="whole-machine"))
-
-
-class TestMaxSeenWithTheWholeMachineFirst(SizerContract):
-    def make(self, resource: str) -> Sizer:
-        return WHOLE_MACHINE_FIRST(resource)
 
 
 def trained(sizer: Sizer, peaks: Sequence[float], run_s: float = 60, field: str = "memory_bytes") -> Sizer:
@@ -90,17 +81,6 @@ def test_max_seen_rounds_up_to_its_step(bucket: int, expected: int) -> None:
 def test_max_seen_needs_a_positive_step() -> None:
     with pytest.raises(InputError, match="use 1 for no rounding"):
         MaxSeen(step=0)
-
-
-def test_max_seen_with_the_whole_machine_first() -> None:
-    make = WHOLE_MACHINE_FIRST
-    in_place = Task("t", "c", "true", hints={"memory_bytes": 3 * GB})
-    assert predicted(make("memory_bytes").predict(in_place, [], CONTEXT)).value == 64 * GB
-    assert predicted(make("disk_bytes").predict(in_place, [], CONTEXT)).value == 0
-    sizer = trained(make("memory_bytes"), [306 * MB])
-    assert predicted(sizer.predict(TASK, [], CONTEXT)).value == 500 * MB
-    assert predicted(sizer.predict(TASK, [250 * MB], CONTEXT)).value == 64 * GB
-    assert isinstance(sizer.predict(TASK, [64 * GB], CONTEXT), CannotFit)
 
 
 def test_max_seen_rounds_cores_up_where_too_few_end_a_task() -> None:

@@ -18,7 +18,6 @@ from headway.sizing.agents.q_values import (
     epsilon_in_steps,
     joint_kill_reward,
     joint_reward,
-    memory_only_reward,
     unused_as_printed,
     unused_with_floor,
 )
@@ -82,7 +81,6 @@ def test_rewards_by_hand() -> None:
     assert joint_reward(0.0, 1.0, 2.0, 0.95, unused_with_floor) == pytest.approx(-0.1 * 2 * 0.25)
     assert joint_reward(0.0, 1.0, 2.0, 0.95, unused_as_printed) == pytest.approx(-0.1 * 2 * 0.05)
     assert joint_kill_reward(0.5, 0.3, 2.0) == pytest.approx(-2 * 0.5 * 1.0 * 2)
-    assert memory_only_reward(3.0, 0.5, unused_with_floor) == -1.5
 
 
 @given(st.floats(0, 30), st.floats(0.01, 10), st.floats(0.5, 3), st.floats(0, 1))

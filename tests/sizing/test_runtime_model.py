@@ -12,18 +12,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headway.model.outcome import Ending, Outcome
-from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing import runtime_model
 from headway.sizing.runtime_model import RuntimeModel, walltime_request
 
-ONE = Resources(cores=1)
 LN2 = math.log(2)
 OLD = 0.5 ** (1 / 100)  # the weight of a record that is one older than the newest
 
 
-def task(size: int | None = None, id: str = "t") -> Task:
-    return Task(id, "c", "true", input_bytes=size)
+def task(size: int | None = None, id: str = "t", cores: float = 1) -> Task:
+    return Task(id, "c", "true", input_bytes=size, hints={"cores": cores})
 
 
 def lasted(seconds: float, ending: Ending = Ending.SUCCESS) -> Outcome:
@@ -33,12 +31,12 @@ def lasted(seconds: float, ending: Ending = Ending.SUCCESS) -> Outcome:
 def taught(*attempts: tuple[float, Ending]) -> RuntimeModel:
     model = RuntimeModel()
     for seconds, ending in attempts:
-        model.observe(task(), lasted(seconds, ending), ONE)
+        model.observe(task(), lasted(seconds, ending))
     return model
 
 
 def quantile(model: RuntimeModel, q: float, size: int | None = None, cores: float = 1) -> float:
-    found = model.quantile(task(size), Resources(cores=cores), q)
+    found = model.quantile(task(size, cores=cores), q)
     assert found is not None
     return found
 
@@ -46,7 +44,7 @@ def quantile(model: RuntimeModel, q: float, size: int | None = None, cores: floa
 class TestByHand:
     def test_nothing_known(self) -> None:
         model = RuntimeModel()
-        assert model.quantile(task(), ONE, 0.5) is None
+        assert model.quantile(task(), 0.5) is None
 
     def test_one_record_leaves_half_to_the_tail(self) -> None:
         """The spread is that of one record without error and one that is off by a factor of two."""
@@ -90,7 +88,7 @@ class TestByHand:
         sizes = (999, round(1000 * math.e) - 1)
         for index in range(20):
             size = sizes[index % 2]
-            model.observe(task(size), lasted(0.001 * (size + 1)), ONE)
+            model.observe(task(size), lasted(0.001 * (size + 1)))
         weights = [OLD**age for age in range(20)]
         total = sum(weights)
         squares = sum(weight * 0.25 for weight in weights)  # of sizes, of run times, and of both: they are the same
@@ -103,14 +101,14 @@ class TestByHand:
         model = RuntimeModel()
         for index in range(200):
             cores = 1 + index % 8
-            model.observe(task(), lasted(800 / cores), Resources(cores=cores))
+            model.observe(task(cores=cores), lasted(800 / cores))
         assert quantile(model, 0.5, cores=1) / quantile(model, 0.5, cores=8) == pytest.approx(8, rel=0.05)
         assert quantile(model, 0.5, cores=0.25) == quantile(model, 0.5, cores=1)
 
     def test_more_input_never_makes_it_faster(self) -> None:
         model = RuntimeModel()
         for size in (10, 1000, 100_000):
-            model.observe(task(size), lasted(1e6 / size), ONE)
+            model.observe(task(size), lasted(1e6 / size))
         assert quantile(model, 0.5, 10**6) == quantile(model, 0.5, 10) == pytest.approx(1000, rel=0.1)
 
 
@@ -119,16 +117,15 @@ class TestWalltime:
         model = taught(*[(1000, Ending.SUCCESS)] * 300)
         quantile_s = quantile(model, 0.99)
         assert quantile_s == pytest.approx(1000), "of three hundred that are all alike"
-        answer = walltime_request(model, task(), ONE, 86_400)
+        answer = walltime_request(model, task(), 86_400, "ladder")
         assert answer.value == 60 * math.ceil((1.1 * quantile_s + 60) / 60)
         assert answer.why.rule == "runtime-quantile" and answer.why.figures["quantile_s"] == quantile_s
 
     def test_never_above_the_limit_and_no_limit_where_there_is_none(self) -> None:
         model = taught((1000, Ending.SUCCESS))
-        assert walltime_request(model, task(), ONE, 900.5).value == 900.5
-        assert walltime_request(model, task(), ONE, None).value is None
-        assert walltime_request(RuntimeModel(), task(), ONE, 7200, policy="ladder").value == 7200
-        assert walltime_request(model, task(), ONE, 7200, policy="ladder").why.policy == "ladder"
+        assert walltime_request(model, task(), 900.5, "ladder").value == 900.5
+        assert walltime_request(RuntimeModel(), task(), 7200, "ladder").value == 7200
+        assert walltime_request(model, task(), 7200, "ladder").why.policy == "ladder"
 
 
 ATTEMPTS = st.lists(
@@ -147,7 +144,7 @@ Q = st.floats(0.01, 0.999)
 def learned(attempts: list[tuple[float, Ending, int | None, int]], factor: float = 1.0) -> RuntimeModel:
     model = RuntimeModel()
     for number, (seconds, ending, size, cores) in enumerate(attempts):
-        model.observe(task(size, str(number)), lasted(factor * seconds, ending), Resources(cores=cores))
+        model.observe(task(size, str(number), cores), lasted(factor * seconds, ending))
     return model
 
 
@@ -203,7 +200,7 @@ def test_a_restored_state_continues_to_learn(
     second.restore(json.loads(json.dumps(first.state())))
     for model in (first, second):
         for seconds, ending, size, cores in after:
-            model.observe(task(size), lasted(seconds, ending), Resources(cores=cores))
+            model.observe(task(size, cores=cores), lasted(seconds, ending))
     assert second.state() == first.state()
     assert quantile(second, q, 1000) == quantile(first, q, 1000)
 
@@ -234,7 +231,7 @@ def test_of_many_lognormal_run_times_the_quantiles_are_right() -> None:
         if number >= 1000:
             for q in hits:
                 hits[q] += seconds <= quantile(model, q, size)
-        model.observe(task(size), lasted(seconds), ONE)
+        model.observe(task(size), lasted(seconds))
     assert hits[0.5] / 2000 == pytest.approx(0.5, abs=0.04)
     assert hits[0.9] / 2000 == pytest.approx(0.9, abs=0.03)
     assert hits[0.99] / 2000 == pytest.approx(0.99, abs=0.008)

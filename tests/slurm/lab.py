@@ -22,7 +22,7 @@ from typing import Self
 
 from tests.slurm import accounting
 from tests.slurm.configuration import CGROUP_CONF, Configuration, Ports, cgroup_obstacle, node_names, slurm_conf
-from tests.slurm.processes import kill_all, kill_jobs, mentioning, start_daemon, wait_until
+from tests.slurm.processes import kill_all, kill_jobs, mentioning, of_jobs, start_daemon, wait_until
 
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch")
 ACCOUNTING_COMMANDS = ("slurmdbd", "mariadbd", "mariadb-install-db")
@@ -159,6 +159,7 @@ class SlurmLab:
 
     def kill_node(self, node: str) -> None:
         """Kill a node and all processes on it at once. Slurm notices this some time later."""
+        kill_all(of_jobs(self.root, node), signal.SIGSTOP)  # or an srun sees the death of slurmd and ends its job
         self._end(node, signal.SIGKILL)
         kill_jobs(self.root, node)
 

@@ -24,15 +24,14 @@ class Reader:
         self.file = file
 
     def error(self, line: int, what: str, todo: str = "") -> InputError:
-        """An error at a line of the file."""
-        return InputError(what, where=f"{self.file}:{line}", todo=todo)
+        """An error at a line of the file; for values that are in no file, one without a place."""
+        return InputError(what, where=f"{self.file}:{line}" if self.file else "", todo=todo)
 
     def mapping(self, entry: Entry, field: str, example: str) -> dict[str, Entry]:
         """The entries of a mapping."""
         if not isinstance(entry.value, Mapping):
-            raise self.error(
-                entry.line, f"{field} is {describe(entry.value)}, not a mapping", f"write for example {example}"
-            )
+            what = f"{field} is {describe(entry.value)}, not a mapping"
+            raise self.error(entry.line, what, f"write for example {example}")
         return entry.value.entries
 
     def check_keys(

@@ -15,6 +15,7 @@ from headway.model.errors import InputError
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
+_READER = Reader("")  # for its rules
 _WIDTH = 100  # longer lists are written with one item per line
 _INDENT = "    "
 
@@ -47,7 +48,7 @@ def headway_yaml(workflow: Workflow) -> bytes:
     """
     if not workflow.tasks:
         raise InputError(f"workflow {workflow.name!r} has no tasks", todo="a workflow file needs at least one")
-    _check_name(workflow.name, "the workflow's name")
+    _READER.name(workflow.name, 0, "the workflow's name")
     lines = [f"name: {inline(workflow.name)}", "tasks:"]
     for task in workflow:
         lines += _entry(task, workflow)
@@ -56,10 +57,10 @@ def headway_yaml(workflow: Workflow) -> bytes:
 
 def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
     owner = f"task {short(task.id)}"
-    _check_name(task.id, "the task name")
+    _READER.name(task.id, 0, "the task name")
     yield from key_text(task.id)
     if task.category != task.id or not task.command.strip() or "[" in task.id or "]" in task.id:
-        _check_name(task.category, f"the category of {owner}")
+        _READER.name(task.category, 0, f"the category of {owner}")
         yield f"{_INDENT}category: {inline(task.category)}"
     if task.command.strip():
         yield from block_text("run", task.command)
@@ -77,7 +78,7 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
     yield from _listing("shell", task.shell)
     yield from _listing("setup", task.setup)
     if task.container is not None:
-        _check_name(task.container, f"the container of {owner}", longest=4096)
+        _READER.name(task.container, 0, f"the container of {owner}", longest=4096)
         yield f"{_INDENT}container: {inline(task.container)}"
     yield from _software(task, owner)
     yield from _amounts("resources", task.hints, owner)
@@ -97,7 +98,7 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
 def _software(task: Task, owner: str) -> Iterator[str]:
     for kind, names in task.software.items():
         for name in names:
-            _check_name(name, f"{kind!r} of {owner}", longest=4096)
+            _READER.name(name, 0, f"{kind!r} of {owner}", longest=4096)
         yield from _listing(kind, names) if kind == "modules" else [f"{_INDENT}{kind}: {inline(names[0])}"]
 
 
@@ -126,14 +127,6 @@ def _listing(key: str, items: tuple[str, ...]) -> Iterator[str]:
     else:
         yield f"{_INDENT}{key}:"
         yield from (f"{_INDENT}  - {text}" for text in texts)
-
-
-def _check_name(text: str, what: str, longest: int = 200) -> None:
-    """Check a name by the reader's rules."""
-    try:
-        Reader("").name(text, 0, what, longest)
-    except InputError as problem:
-        raise InputError(problem.what, todo=problem.todo) from None
 
 
 # --- amounts, in the largest unit that is exact ---
@@ -176,11 +169,7 @@ def _in_units(value: float, units: tuple[tuple[str, int], ...], space: str) -> s
 def _check(key: str, text: str, name: str, value: float, owner: str) -> None:
     """Check that the reader gets the same value back."""
     entry = Entry(0, Mapping({key: Entry(0, Text(text, 0, False))}, 0))
-    try:
-        read = read_hints(Reader(""), entry, owner)
-    except InputError as problem:
-        raise InputError(problem.what, todo=problem.todo) from None
-    if read != {name: value}:
+    if read_hints(_READER, entry, owner) != {name: value}:
         what = f"hint {name!r} of {owner} is {value!r}, which a workflow file cannot express"
         raise InputError(what, todo="round it")
 

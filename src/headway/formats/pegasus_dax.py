@@ -79,7 +79,7 @@ class _Dax:
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
+        self._parser.EndElementHandler = lambda _: self._open.pop()
         self._parser.CharacterDataHandler = self._text
         self._parser.StartDoctypeDeclHandler = self._doctype
 
@@ -129,9 +129,6 @@ class _Dax:
                 self._job.argument = self._job.argument or []
             case "argument", "file" | "filename":
                 self._text(attributes.get("name") or attributes.get("file") or "")
-
-    def _end(self, _: str) -> None:
-        self._open.pop()
 
     def _text(self, text: str) -> None:
         if self._job.argument is not None and "argument" in self._open:
@@ -186,9 +183,8 @@ class _Dax:
 def _instance(dax: _Dax) -> Instance:
     for line, child, parent in dax.children:
         if child not in dax.jobs:
-            where = f"{dax.file}:{line}"
             what = f"<child> refers to job {short(child)}, which does not exist"
-            raise InputError(what, where=where, todo="add the job")
+            raise InputError(what, where=f"{dax.file}:{line}", todo="add the job")
         dax.jobs[child].parents[parent] = None
     files = _Files(dax)
     outputs = {job_id: files.outputs(job_id) for job_id in dax.jobs}

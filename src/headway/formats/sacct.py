@@ -26,22 +26,18 @@ COMMAND = (
 )
 
 _JOB = ("jobidraw", "jobid")
-_USER = ("user", "uid")
 _LIMIT = ("timelimit", "timelimitraw")
 _ELAPSED = ("elapsedraw", "elapsed")
 # Columns of allocated and of requested amounts: processors if there is such a column, else nodes.
 _CPUS = (("alloccpus", "ncpus"), ("reqcpus",))
 _NODES = (("allocnodes", "nnodes"), ("reqnodes", "nnodes"))
 
-_STATUS = {"COMPLETED": 1, "CANCELLED": 5}
-_FAILED = 0
 # Jobs in these states have not ended, even if End is set: `sacct --truncate` sets it to the time of the query.
 _STILL_THERE = ("PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING", "STOPPED", "SIGNALING", "STAGE_OUT")
-_NO_STATUS = (*_STILL_THERE, "RESIZING", "")
 _NO_TIME = ("", "unknown", "none", "n/a", "invalid")
 _NO_LIMIT = (*_NO_TIME, "unlimited", "partition_limit")
 _MOST = 2**53
-_WHOLE = ("number", "allocated", "requested", "status", "user", "line")  # columns of whole numbers
+_WHOLE = ("number", "allocated", "requested", "line")  # columns of whole numbers
 _COUNT = re.compile(r"(\d{1,15})(?:\.(\d{1,6}))?([KMG]?)", re.ASCII)
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}  # old versions of sacct print 2048 nodes as 2K
 _EPOCH = re.compile(r"\d{1,15}", re.ASCII)
@@ -60,8 +56,6 @@ class _Job(NamedTuple):
     allocated: int
     requested: int
     requested_s: float
-    status: int
-    user: int
 
 
 class _Wrong(Exception):  # noqa: N818 - never leaves this file
@@ -131,10 +125,8 @@ class _Dump:
         if missing:
             raise InputError(f"there is no column {', '.join(missing)}", where=where, todo=f"make it with: {COMMAND}")
         self.job, self._submit, self._start, self._end = (place or 0 for place in list(found.values())[:4])
-        self._state, self._user = self._place("state"), self._place(*_USER)
-        self._limit, self._elapsed = self._place(*_LIMIT), self._place(*_ELAPSED)
+        self._state, self._limit, self._elapsed = (self._place(*names) for names in (("state",), _LIMIT, _ELAPSED))
         self._limit_in_minutes = "timelimit" not in self._columns
-        self._users: dict[str, int] = {}
 
     def _place(self, *names: str) -> int | None:
         return next((self._columns[name] for name in names if name in self._columns), None)
@@ -173,17 +165,11 @@ class _Dump:
             allocated=_count(self._cell(cells, self._allocated)),
             requested=_count(self._cell(cells, self._requested)),
             requested_s=_length(self._cell(cells, self._limit), 60 if self._limit_in_minutes else 1),
-            status=_STATUS.get(word, UNKNOWN if word in _NO_STATUS else _FAILED),
-            user=self._number_of(self._cell(cells, self._user)),
         )
 
     @staticmethod
     def _cell(cells: list[str], place: int | None) -> str:
         return "" if place is None else cells[place].strip()
-
-    def _number_of(self, user: str) -> int:
-        """The user's number; users are numbered from 1 in the order in which they first appear."""
-        return self._users.setdefault(user, len(self._users) + 1) if user else UNKNOWN
 
 
 def _moment(text: str) -> float:
@@ -229,13 +215,11 @@ def _count(text: str) -> int:
 def _log(jobs: list[_Job], name: str, left_out: dict[str, int]) -> BatchLog:
     columns = dict(zip(_Job._fields, np.array(jobs, float).T, strict=True))
     whole = {key: columns[key].astype(np.int64) for key in _WHOLE}
-    submit, start = columns["submit"], columns["start"]
-    began = (start != UNKNOWN) & (start >= submit)  # a start before submission: the clock was set back in autumn
+    submit = columns["submit"]
     return BatchLog(
         name=name,
         processors=max(1, int(whole["allocated"].max()), int(whole["requested"].max()), _busiest(jobs)),
         submit_s=submit - submit[0],
-        wait_s=np.where(began, start - submit, float(UNKNOWN)),
         run_s=columns["run_s"].copy(),
         requested_s=columns["requested_s"].copy(),
         **whole,

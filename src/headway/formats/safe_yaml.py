@@ -147,20 +147,13 @@ class _Open(Struct):
     key: Text | None = None  # in a mapping: the key whose value comes next
 
 
-class _Anchored(Struct):
-    """An anchored node, and how many nodes an alias of it stands for."""
-
-    node: Node
-    nodes: int
-
-
 class _Composer:
     """Builds the tree from events, with an explicit stack instead of recursion."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.stack: list[_Open] = []
-        self.anchors: dict[str, _Anchored] = {}
+        self.anchors: dict[str, tuple[Node, int]] = {}  # a node, and how many nodes an alias of it stands for
         self.nodes = 0
         self.root: Node | None = None
 
@@ -200,7 +193,7 @@ class _Composer:
             self.fail(event, "a text holds a character that no command or path can hold", "remove its escape code")
         text = Text(event.value, _line(event), bool(event.style))
         if event.anchor:
-            self.anchors[event.anchor] = _Anchored(text, 1)
+            self.anchors[event.anchor] = text, 1
         self.place(text, event)
 
     def start(self, event: yaml.CollectionStartEvent) -> None:
@@ -219,7 +212,7 @@ class _Composer:
     def end(self) -> None:
         done = self.stack.pop()
         if done.anchor:
-            self.anchors[done.anchor] = _Anchored(done.node, self.nodes - done.nodes_before)
+            self.anchors[done.anchor] = done.node, self.nodes - done.nodes_before
 
     def alias(self, event: yaml.AliasEvent) -> None:
         name = event.anchor or ""
@@ -227,8 +220,9 @@ class _Composer:
         if found is None:
             what = f"the alias *{name[:80]} has no anchor that ended before it"
             self.fail(event, what, f"define it first, with &{name[:80]}")
-        self.count(event, found.nodes)
-        self.place(found.node, event)
+        node, nodes = found
+        self.count(event, nodes)
+        self.place(node, event)
 
     def place(self, node: Node, event: yaml.Event) -> None:
         """Append a node to the innermost open collection, or make it the root."""

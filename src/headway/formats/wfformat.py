@@ -76,7 +76,7 @@ class _Assembly:
     def __init__(self, document: Document, file: str) -> None:
         self.document = document
         self.file = file
-        self.ours = document.system is not None and document.system.name == WRITER
+        self.ours = document.runtime_system is not None and document.runtime_system.name == WRITER
         whole = document.workflow
         self.plan = whole.specification or whole
         self.execution = whole.execution or (whole if whole.specification is None else Part())
@@ -108,9 +108,9 @@ class _Assembly:
             workflow,
             {task_id: figures for task_id, figures in recorded.items() if figures != nothing},
             self._file_bytes(),
-            tuple(self._machine(machine) for machine in self.execution.machines or () if machine.name),
+            tuple(self._machine(machine) for machine in self.execution.machines or () if machine.node_name),
             # Makespan and start time are required by the schema, so files without them contain 0.
-            self._figure(self.execution.makespan_s, "the makespan") or None,
+            self._figure(self.execution.makespan_in_seconds, "the makespan") or None,
             _moment(self.execution.executed_at) or None,
             self.document.description or "",
         )
@@ -228,10 +228,10 @@ class _Assembly:
         if run is not None:
             cpu_percent = self._figure(run.cpu_percent, "avgCPU", owner)
             recorded = Recorded(
-                run_s=self._figure(run.run_s if run.run_s is not None else run.run_1_4_s, "the run time", owner),
-                cores=self._figure(run.cores if run.cores is not None else run.cores_1_4, "coreCount", owner) or None,
+                run_s=self._figure(_first(run.runtime_in_seconds, run.runtime), "the run time", owner),
+                cores=self._figure(_first(run.core_count, run.cores), "coreCount", owner) or None,
                 cores_used=cpu_percent / 100 if cpu_percent is not None else None,
-                memory_bytes=self._whole(run.memory_bytes, "memoryInBytes", owner) or None,  # 0: not measured
+                memory_bytes=self._whole(run.memory_in_bytes, "memoryInBytes", owner) or None,  # 0: not measured
                 read_bytes=self._whole(run.read_bytes, "readBytes", owner),
                 written_bytes=self._whole(run.written_bytes, "writtenBytes", owner),
                 started_at=_moment(run.executed_at),
@@ -261,32 +261,35 @@ class _Assembly:
         sizes: dict[str, int] = {}
         for file in listed:
             file_id = file.id or file.name
-            if not file_id or file.size_bytes is None or (self.ours and file.headway):  # its size is not known
+            if not file_id or file.size_in_bytes is None or (self.ours and file.headway):  # its size is not known
                 continue
-            size_bytes = self._whole(file.size_bytes, "the size", ("file", file_id))
+            size_bytes = self._whole(file.size_in_bytes, "the size", ("file", file_id))
             path = self._name(file_id) if self.ours else self.files.path(file_id)
             sizes.setdefault(path, size_bytes or 0)  # tasks may disagree about a file's size: the first one counts
         return sizes
 
     def _machine(self, machine: MachineEntry) -> Machine:
-        owner = ("machine", machine.name or "")
+        owner = ("machine", machine.node_name or "")
         cpu = machine.cpu or CpuEntry()
-        cores = cpu.cores if cpu.cores is not None else cpu.count
-        speed_mhz = cpu.speed_mhz if cpu.speed_mhz is not None else cpu.speed
         return Machine(
-            machine.name or "",
-            self._whole(cores, "coreCount", owner) or None,
-            self._whole(machine.memory_bytes, "memoryInBytes", owner) or None,
-            self._whole(speed_mhz, "speedInMHz", owner) or None,
+            machine.node_name or "",
+            self._whole(_first(cpu.core_count, cpu.count), "coreCount", owner) or None,
+            self._whole(machine.memory_in_bytes, "memoryInBytes", owner) or None,
+            self._whole(_first(cpu.speed_mhz, cpu.speed), "speedInMHz", owner) or None,
         )
 
 
+def _first(new: Figure, old: Figure) -> Figure:
+    """The figure of later versions, or that of version 1.4."""
+    return old if new is None else new
+
+
 def _inputs(task: TaskEntry) -> list[str]:
-    return (task.inputs or []) + [file.name or "" for file in task.files or () if file.link == "input"]
+    return (task.input_files or []) + [file.name or "" for file in task.files or () if file.link == "input"]
 
 
 def _outputs(task: TaskEntry) -> list[str]:
-    return (task.outputs or []) + [file.name or "" for file in task.files or () if file.link == "output"]
+    return (task.output_files or []) + [file.name or "" for file in task.files or () if file.link == "output"]
 
 
 def _is_shown(text: str) -> bool:

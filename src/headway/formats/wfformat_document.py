@@ -1,4 +1,7 @@
-"""The JSON structure of WfFormat: the fields that Headway uses, as types, and errors for malformed JSON."""
+"""The JSON structure of WfFormat: the fields that Headway uses, as types, and errors for malformed JSON.
+
+Fields have the format's own names, in Python's spelling.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import re
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from headway.formats.fields import short
 from headway.formats.safe_yaml import decoded
@@ -48,47 +51,31 @@ class CommandLine(Struct, gc=False):
     arguments: list[str] | None = None
 
 
-class FileEntry(Struct, gc=False, rename={"size_bytes": "sizeInBytes"}):
+class FileEntry(Struct, gc=False, rename="camel"):
     id: str | None = None
     name: str | None = None  # 1.4
     link: str | None = None  # 1.4
-    size_bytes: Figure = None
+    size_in_bytes: Figure = None
     headway: dict[str, bool] | None = None
 
 
-class TaskEntry(
-    Struct,
-    gc=False,
-    rename={
-        "inputs": "inputFiles",
-        "outputs": "outputFiles",
-        "run_s": "runtimeInSeconds",
-        "run_1_4_s": "runtime",
-        "cores_1_4": "cores",
-        "cores": "coreCount",
-        "cpu_percent": "avgCPU",
-        "memory_bytes": "memoryInBytes",
-        "read_bytes": "readBytes",
-        "written_bytes": "writtenBytes",
-        "executed_at": "executedAt",
-    },
-):
+class TaskEntry(Struct, gc=False, rename="camel"):
     """A task in the specification, in the execution, or in both as in version 1.4."""
 
     id: str | None = None
     name: str | None = None
     category: str | None = None
     parents: list[str] | None = None
-    inputs: list[str] | None = None
-    outputs: list[str] | None = None
+    input_files: list[str] | None = None
+    output_files: list[str] | None = None
     files: list[FileEntry] | None = None  # 1.4
     command: CommandLine | None = None
-    run_s: Figure = None
-    run_1_4_s: Figure = None
-    cores: Figure = None
-    cores_1_4: Figure = None
-    cpu_percent: Figure = None
-    memory_bytes: Figure = None
+    runtime_in_seconds: Figure = None
+    runtime: Figure = None  # 1.4
+    core_count: Figure = None
+    cores: Figure = None  # 1.4
+    cpu_percent: Figure = field(default=None, name="avgCPU")
+    memory_in_bytes: Figure = None
     read_bytes: Figure = None
     written_bytes: Figure = None
     priority: Figure = None
@@ -98,30 +85,30 @@ class TaskEntry(
     headway: Extras | None = None
 
 
-class CpuEntry(Struct, gc=False, rename={"cores": "coreCount", "speed_mhz": "speedInMHz"}):
-    cores: Figure = None
+class CpuEntry(Struct, gc=False, rename="camel"):
+    core_count: Figure = None
     count: Figure = None  # 1.4
-    speed_mhz: Figure = None
+    speed_mhz: Figure = field(default=None, name="speedInMHz")
     speed: Figure = None  # 1.4
 
 
-class MachineEntry(Struct, gc=False, rename={"name": "nodeName", "memory_bytes": "memoryInBytes"}):
-    name: str | None = None
-    memory_bytes: Figure = None
+class MachineEntry(Struct, gc=False, rename="camel"):
+    node_name: str | None = None
+    memory_in_bytes: Figure = None
     cpu: CpuEntry | None = None
 
 
-class Part(Struct, gc=False, rename={"makespan_s": "makespanInSeconds", "executed_at": "executedAt"}):
+class Part(Struct, gc=False, rename="camel"):
     """The specification, the execution, or in version 1.4 the whole workflow."""
 
     tasks: list[TaskEntry] | None = None
     files: list[FileEntry] | None = None
     machines: list[MachineEntry] | None = None
-    makespan_s: Figure = None
+    makespan_in_seconds: Figure = None
     executed_at: str | None = None
 
 
-class WholeWorkflow(Part, gc=False):
+class WholeWorkflow(Part, gc=False, rename="camel"):
     specification: Part | None = None
     execution: Part | None = None
 
@@ -130,12 +117,12 @@ class SystemEntry(Struct, gc=False):
     name: str | None = None
 
 
-class Document(Struct, gc=False, rename={"schema_version": "schemaVersion", "system": "runtimeSystem"}):
+class Document(Struct, gc=False, rename="camel"):
     workflow: WholeWorkflow
     name: str | None = None
     description: str | None = None
     schema_version: str | None = None
-    system: SystemEntry | None = None
+    runtime_system: SystemEntry | None = None
 
 
 _DECODER = msgspec.json.Decoder(Document)

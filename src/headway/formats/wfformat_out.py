@@ -107,9 +107,10 @@ def _extras(instance: Instance, task: Task) -> Extras:
     recorded = instance.recorded.get(task.id)
     if recorded is None or not _is_executed(instance, task):
         return structs.replace(extras, command=task.command, priority=task.priority, recorded=recorded)
+    percent = _percent(recorded.cores_used)
     left = Recorded(
         cores=recorded.cores if recorded.cores is not None and recorded.cores < 1 else None,  # the schema's least is 1
-        cores_used=recorded.cores_used if _inexact(recorded.cores_used) else None,
+        cores_used=recorded.cores_used if percent is not None and percent / 100 != recorded.cores_used else None,
     )
     return structs.replace(extras, recorded=left) if left != Recorded() else extras
 
@@ -146,28 +147,28 @@ def _execution(instance: Instance, tasks: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _executed(task: Task, recorded: Recorded) -> dict[str, Any]:
-    cores = recorded.cores if recorded.cores is not None and recorded.cores >= 1 else None
-    percent = _percent(recorded.cores_used)
     entry: dict[str, Any] = {
         "id": _task_id(task.id),
         "runtimeInSeconds": recorded.run_s,
         "executedAt": _moment(recorded.started_at),
         "command": {"program": task.command} if task.command else None,
-        "coreCount": cores,
-        "avgCPU": percent,
+        "coreCount": recorded.cores if recorded.cores is not None and recorded.cores >= 1 else None,
+        "avgCPU": _percent(recorded.cores_used),
         "readBytes": recorded.read_bytes,
         "writtenBytes": recorded.written_bytes,
         "memoryInBytes": recorded.memory_bytes,
         "priority": task.priority or None,
         "machines": [recorded.machine] if recorded.machine else None,
     }
-    return {key: value for key, value in entry.items() if value is not None}
+    return _known(entry)
 
 
 def _machine(machine: Machine) -> dict[str, Any]:
-    cpu = {"coreCount": machine.cores, "speedInMHz": machine.speed_mhz}
-    cpu = {key: value for key, value in cpu.items() if value is not None}
-    entry = {"nodeName": machine.name, "memoryInBytes": machine.memory_bytes, "cpu": cpu or None}
+    cpu = _known({"coreCount": machine.cores, "speedInMHz": machine.speed_mhz})
+    return _known({"nodeName": machine.name, "memoryInBytes": machine.memory_bytes, "cpu": cpu or None})
+
+
+def _known(entry: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value is not None}
 
 
@@ -178,11 +179,6 @@ def _percent(cores_used: float | None) -> float | None:
     about = cores_used * 100
     near = (round(about, 9), about, math.nextafter(about, math.inf), math.nextafter(about, 0))
     return next((percent for percent in near if percent / 100 == cores_used), about)
-
-
-def _inexact(cores_used: float | None) -> bool:
-    percent = _percent(cores_used)
-    return percent is not None and percent / 100 != cores_used
 
 
 def _moment(seconds: float | None) -> str | None:

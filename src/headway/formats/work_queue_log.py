@@ -167,11 +167,8 @@ def _wishes(records: Iterable[Record], machine: Resources) -> dict[str, dict[str
         seen = given.setdefault(record.category, [])
         if len(seen) < 2 and record.given not in seen:
             seen.append(record.given or {})
-    return {
-        category: dict(seen[0]) if len(seen) == 1 and _is_part(seen[0], machine) else {}
-        for category, seen in given.items()
-    }
-
-
-def _is_part(given: Mapping[str, float], machine: Resources) -> bool:
-    return given.get("cores", 0.0) < machine.cores and given.get("memory_bytes", 0.0) < machine.memory_bytes
+    wishes: dict[str, dict[str, float]] = {}
+    for category, (first, *others) in given.items():
+        is_part = first.get("cores", 0.0) < machine.cores and first.get("memory_bytes", 0.0) < machine.memory_bytes
+        wishes[category] = first if is_part and not others else {}
+    return wishes

@@ -38,8 +38,8 @@ def greedy_buckets(values: Values, significances: Whole) -> tuple[Whole, Whole]:
     count = len(values)
     if count > MANY_RECORDS:
         greedy_cuts.compile_now()
-    upto, ends, waiting = _room(count), _room(count), _room(count)
-    found = ends[: greedy_cuts(values, significances, upto, ends, waiting)]
+    upto, ends = np.cumsum(significances), _room(count)
+    found = ends[: greedy_cuts(values, upto, ends, _room(count))]
     return found, upto[found]
 
 
@@ -51,8 +51,8 @@ def exhaustive_buckets(values: Values, significances: Whole, most: int) -> tuple
     count = len(values)
     if count > MANY_RECORDS:
         exhaustive_cuts.compile_now()
-    upto, best, ends = _room(count), _room(most + 1), _room(most + 1)
-    found = best[: exhaustive_cuts(values, significances, most, upto, best, ends)]
+    upto, best = np.cumsum(significances), _room(most + 1)
+    found = best[: exhaustive_cuts(values, upto, most, best, _room(most + 1))]
     return found, upto[found]
 
 
@@ -60,26 +60,23 @@ def _room(count: int) -> Whole:
     return np.empty(count, np.int64)
 
 
-# The next two work in arrays that the caller provides: allocating their own would double the time to compile them.
+# The next two take the running sum of the significances, and work in arrays that the caller provides: allocating their
+# own would double the time to compile them.
 
 
 @compiled_when_busy(MANY_CALLS)
-def greedy_cuts(values: Values, significances: Whole, upto: Whole, ends: Whole, waiting: Whole) -> int:
-    """Fill `upto` with the running sum of significances and `ends` with the buckets' last indices; return how many.
+def greedy_cuts(values: Values, upto: Whole, ends: Whole, waiting: Whole) -> int:
+    """Fill `ends` with the buckets' last indices; return how many. `waiting` is scratch space.
 
     Of cuts that cost the same the lowest is taken, as by the strict comparison in the paper.
     """
-    running = 0
-    for index in range(len(values)):
-        running += significances[index]
-        upto[index] = running
     buckets = 0
     waiting[0] = len(values) - 1  # the ends of ranges still to be cut: each begins where the one below it ends
     ranges = 1
     low = 0
     while ranges:
         high = waiting[ranges - 1]
-        below = upto[low] - significances[low]
+        below = upto[low - 1] if low else 0
         total = float(upto[high] - below)
         greatest = values[high]
         cut = high
@@ -102,17 +99,12 @@ def greedy_cuts(values: Values, significances: Whole, upto: Whole, ends: Whole, 
 
 
 @compiled_when_busy(MANY_CALLS)
-def exhaustive_cuts(values: Values, significances: Whole, most: int, upto: Whole, best: Whole, ends: Whole) -> int:
-    """Fill `upto` with the running sum of significances and `best` with the buckets' last indices; return how many.
+def exhaustive_cuts(values: Values, upto: Whole, most: int, best: Whole, ends: Whole) -> int:
+    """Fill `best` with the buckets' last indices; return how many. `ends` is scratch space.
 
-    `ends` is scratch space. Of several k that cost the same, the smallest is taken; costs that differ by rounding only
-    count as the same.
+    Of several k that cost the same, the smallest is taken; costs that differ by rounding only count as the same.
     """
     count = len(values)
-    running = 0
-    for index in range(count):
-        running += significances[index]
-        upto[index] = running
     best_buckets = 0
     least = np.inf
     for k in range(min(most, count - 1) + 1):

@@ -23,13 +23,10 @@ class BatchLog(Struct):
     processors: int  # of the machine
     number: Whole  # the job's number in the log
     submit_s: Seconds
-    wait_s: Seconds
     run_s: Seconds
     allocated: Whole  # processors
     requested: Whole  # processors
     requested_s: Seconds
-    status: Whole  # 1 completed, 0 failed, 5 cancelled
-    user: Whole
     line: Whole  # of the file, for messages
     started_at: float | None = None  # seconds since the epoch
     header: dict[str, str] = field(default_factory=dict)

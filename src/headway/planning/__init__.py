@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from headway.grouping import GROUPERS
-from headway.grouping.simple import PerStage
+from headway.grouping.base import Grouper
+from headway.grouping.glume import Glume
+from headway.grouping.simple import BigJob, LevelByLevel, OneJob, PerStage
+from headway.grouping.zhang import Zhang
 from headway.planning.base import Estimate, Planner
 from headway.planning.headway import Headway
 from headway.planning.staged import StagedPlanner
@@ -35,22 +37,17 @@ def _ahead(name: str, words: str, *, depends: bool) -> Plan:
     return Plan(name, words, lambda estimate: StagedPlanner(name, PerStage(), timing, estimate, Asa()))
 
 
-def _staged(grouper: str, timing: Timing) -> Plan:
-    kind = GROUPERS[grouper]
-    words = (kind.__doc__ or "").partition("\n")[0]
-    return Plan(grouper, words, lambda estimate: StagedPlanner(grouper, kind(), timing, estimate))
+def _documented(kind: type[Grouper | Planner], make: Callable[[Estimate], Planner]) -> Plan:
+    return Plan(kind.name, (kind.__doc__ or "").partition("\n")[0], make)
 
 
-_STAGED: dict[str, Timing] = {
-    "one-job": AfterEnd(),
-    "big-job": AfterEnd(),
-    "level-by-level": AfterEnd(),
-    "per-stage": AfterEnd(),
-    "zhang": OnStart(),
-    "glume": OnStart(),
-}
+def _staged(kind: type[Grouper], timing: Timing) -> Plan:
+    return _documented(kind, lambda estimate: StagedPlanner(kind.name, kind(), timing, estimate))
+
+
 _PLANS = (
-    *(_staged(grouper, timing) for grouper, timing in _STAGED.items() if grouper in GROUPERS),
+    *(_staged(kind, AfterEnd()) for kind in (OneJob, BigJob, LevelByLevel, PerStage)),
+    *(_staged(kind, OnStart()) for kind in (Zhang, Glume)),
     _ahead(
         "asa",
         "A job for each level, submitted a learned wait ahead; the queue holds it until the last has ended.",
@@ -61,7 +58,7 @@ _PLANS = (
         "As asa, without dependencies: a job that starts too early is cancelled and submitted again.",
         depends=False,
     ),
-    Plan(Headway.name, (Headway.__doc__ or "").partition("\n")[0], Headway),
-    Plan(OneJobPerTask.name, (OneJobPerTask.__doc__ or "").partition("\n")[0], OneJobPerTask),
+    _documented(Headway, Headway),
+    _documented(OneJobPerTask, OneJobPerTask),
 )
 PLANS: dict[str, Plan] = {plan.name: plan for plan in _PLANS}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from headway.model.outcome import Ending, Outcome
-from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.runtime_model import RuntimeModel
 
@@ -26,7 +25,7 @@ class RunTimes:
     def __call__(self, task: Task) -> float:
         """The run time in seconds that 80% of such tasks do not exceed."""
         model = self._models.get(task.category)
-        known_s = None if model is None else model.quantile(task, Resources(cores=task.hints.get("cores", 1.0)), SHARE)
+        known_s = None if model is None else model.quantile(task, SHARE)
         if known_s is not None:
             return known_s
         return task.hints.get("walltime_s") or (self._seen_s / self._seen if self._seen else UNKNOWN_S)

@@ -98,7 +98,7 @@ class StagedPlanner(Planner):
         """The queue wait to plan with, and the wait model's ticket."""
         if self._model is None:
             return Wait(group.wait_s)
-        shape = _shape(group, expired)
+        shape = Shape(group.nodes, requested_s(group.run_s + group.leeway_s, expired), group.wait_s)
         expected = self._model.predict(shape, (0, self._model.name, view.next_tag(), 1))
         if self._timing.covers is None:
             return expected
@@ -164,10 +164,6 @@ class StagedPlanner(Planner):
             wait_estimate_s=group.wait_s,
             wait_ticket=wait.ticket,
         )
-
-
-def _shape(group: Group, expired: int) -> Shape:
-    return Shape(group.nodes, requested_s(group.run_s + group.leeway_s, expired), group.wait_s)
 
 
 def _expected_ends(live: Sequence[JobStatus], now: float) -> list[Predecessor]:

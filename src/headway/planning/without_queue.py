@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.model.job import JobPhase, JobRequest
 from headway.model.records import Decision, Release, Submit, Why
-from headway.planning.base import Estimate, JobStatus, Planner, View
+from headway.planning.base import Estimate, Planner, View
 from headway.planning.requested_time import requested_s
 
 
@@ -37,15 +37,15 @@ class OneJobPerTask(Planner):
 
     def plan(self, view: View, now: float) -> list[Decision]:
         live = view.live
-        decisions: list[Decision] = [
-            Release(now, job.tag, Why(self.name, "its-task-is-over")) for job in live if _is_done(job, view)
-        ]
+        over = [job for job in live if all(map(view.is_over, job.tasks))]
         covered = {task for job in live for task in job.tasks}
         most = view.limits.most_jobs
         room = None if most is None else max(0, most - len(live))
         wanted = [task_id for task_id in view.placeable if task_id not in covered and not view.stopping]
-        submits = [self._submit(task_id, view, now, index) for index, task_id in enumerate(wanted[:room])]
-        return [*decisions, *submits]
+        return [
+            *(Release(now, job.tag, Why(self.name, "its-task-is-over")) for job in over),
+            *(self._submit(task_id, view, now, index) for index, task_id in enumerate(wanted[:room])),
+        ]
 
     def _submit(self, task_id: str, view: View, now: float, offset: int) -> Submit:
         task = view.workflow.tasks[task_id]
@@ -54,7 +54,3 @@ class OneJobPerTask(Planner):
         request = view.request(task.nodes, requested_s(expected_s, expired))
         why = Why(self.name, "a-task-a-job", {"expected_s": expected_s, "expired": expired})
         return Submit(now, view.next_tag(offset), request, why, (task_id,), expected_s, role="single-task")
-
-
-def _is_done(job: JobStatus, view: View) -> bool:
-    return all(view.is_over(task) for task in job.tasks)

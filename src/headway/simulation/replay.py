@@ -88,19 +88,19 @@ def replay(log: TaskLog, allocator: Allocator, world: World, progress: Callable[
         raise InputError(
             "this log does not say when attempts fail", where=log.name, todo="use --ttf end, or a fraction such as 0.5"
         )
-    walk = _Walk(log, allocator, world)
+    result = Replay.over(log.resources)
     in_flight: deque[tuple[Task, list[Outcome]]] = deque()
     for number, logged in enumerate(log.tasks):
         if progress and number % _PROGRESS_EVERY == 0:
             progress(number)
         task = Task(logged.id, logged.category, "-", outputs=("-",), hints=logged.asked, input_bytes=logged.input_bytes)
-        in_flight.append((task, walk.run(logged, task)))
+        in_flight.append((task, _run(logged, task, log, allocator, world, result)))
         if len(in_flight) > world.lag:
             learn_from, happened = in_flight.popleft()
             for outcome in happened:
                 allocator.observe(learn_from, {}, outcome)
-    walk.result.tasks = len(log.tasks)
-    return walk.result
+    result.tasks = len(log.tasks)
+    return result
 
 
 def as_asked(log: TaskLog) -> Replay | None:
@@ -119,46 +119,39 @@ def as_asked(log: TaskLog) -> Replay | None:
     return result if resources else None
 
 
-class _Walk:
-    """The state of a replay: its cost so far."""
-
-    def __init__(self, log: TaskLog, allocator: Allocator, world: World) -> None:
-        self.result = Replay.over(log.resources)
-        self._log, self._allocator, self._world = log, allocator, world
-        self._kills = frozenset(log.kills)
-        self._counted = tuple(dict.fromkeys((*log.resources, *log.kills)))
-
-    def run(self, logged: LoggedTask, task: Task) -> list[Outcome]:
-        """Run a task from its first attempt to its last; return the outcomes."""
-        result, world = self.result, self._world
-        failures: dict[str, list[float]] = {}
-        outcomes: list[Outcome] = []
-        while True:
-            attempt = len(outcomes) + 1
-            context = Context(world.machine, (world.seed, "", task.id, attempt), world.start, self._kills)
-            answer = self._allocator.allocate(task, failures, context)
-            if isinstance(answer, CannotFit):
-                result.impossible += 1
-                return outcomes
-            result.attempts += 1
-            given = {name: answer.resources[name] or 0.0 for name in self._counted}
-            exceeded = [name for name in self._log.kills if logged.used.get(name, 0.0) > given[name]]
-            if not exceeded:
-                for resource, cost in result.costs.items():
-                    cost.succeeded(logged.used.get(resource, 0.0), given[resource], logged.run_s)
-                outcomes.append(_outcome(logged, attempt, Ending.SUCCESS, Quality.EXACT, logged.run_s, logged.used))
-                return outcomes
-            first, lasted_s = _first_to_run_out(logged, exceeded, given, self._log, world.ttf)
+def _run(
+    logged: LoggedTask, task: Task, log: TaskLog, allocator: Allocator, world: World, result: Replay
+) -> list[Outcome]:
+    """Run a task from its first attempt to its last and add its costs; return the outcomes."""
+    kills = frozenset(log.kills)
+    failures: dict[str, list[float]] = {}
+    outcomes: list[Outcome] = []
+    while True:
+        attempt = len(outcomes) + 1
+        context = Context(world.machine, (world.seed, "", task.id, attempt), world.start, kills)
+        answer = allocator.allocate(task, failures, context)
+        if isinstance(answer, CannotFit):
+            result.impossible += 1
+            return outcomes
+        result.attempts += 1
+        given = {name: answer.resources[name] or 0.0 for name in {*log.resources, *log.kills}}
+        exceeded = [name for name in log.kills if logged.used.get(name, 0.0) > given[name]]
+        if not exceeded:
             for resource, cost in result.costs.items():
-                cost.failed += given[resource] * lasted_s
-                cost.failures += resource in first
-            for resource in first:
-                earlier = failures.setdefault(resource, [])
-                if earlier and given[resource] <= earlier[-1]:  # such a sizer would never end
-                    raise RuntimeError(f"{task.id} was given no more {resource} than what had just run out")
-                earlier.append(given[resource])
-            spent = {name: given[name] for name in first}  # what ran out: a lower bound is all that is known of it
-            outcomes.append(_outcome(logged, attempt, _ENDINGS[first[0]], Quality.LOWER_BOUND, lasted_s, spent))
+                cost.succeeded(logged.used.get(resource, 0.0), given[resource], logged.run_s)
+            outcomes.append(_outcome(logged, attempt, Ending.SUCCESS, Quality.EXACT, logged.run_s, logged.used))
+            return outcomes
+        first, lasted_s = _first_to_run_out(logged, exceeded, given, log, world.ttf)
+        for resource, cost in result.costs.items():
+            cost.failed += given[resource] * lasted_s
+            cost.failures += resource in first
+        for resource in first:
+            earlier = failures.setdefault(resource, [])
+            if earlier and given[resource] <= earlier[-1]:  # such a sizer would never end
+                raise RuntimeError(f"{task.id} was given no more {resource} than what had just run out")
+            earlier.append(given[resource])
+        spent = {name: given[name] for name in first}  # what ran out: a lower bound is all that is known of it
+        outcomes.append(_outcome(logged, attempt, _ENDINGS[first[0]], Quality.LOWER_BOUND, lasted_s, spent))
 
 
 def _first_to_run_out(

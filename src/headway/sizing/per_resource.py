@@ -30,12 +30,15 @@ class PerResource(Allocator):
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:
         amounts: dict[str, float | None] = {}
         why: dict[str, Why] = {}
-        shares = self._shares(task.category, context.limits)
+        limits = context.limits
+        # The shares of a node that the attempt takes, by what the last success used.
+        shares = {name: peak / (limits[name] or peak) for name, peak in self._peaks.get(task.category, {}).items()}
         together = sum(shares.values())
         for resource, by_category in self._sizers.items():
             sizer = by_category.get(task.category) or self._new(resource)
             held = context.held + (together - shares.get(resource, 0.0))
-            question = self._question(sizer, resource, context, held)
+            draw = (self._seed, f"{sizer.name}/{resource}", *context.draw[2:])
+            question = Context(limits, draw, context.start, context.kills, held)
             answer = sizer.predict(task, failures.get(resource, ()), question)
             if isinstance(answer, CannotFit):
                 return answer
@@ -43,21 +46,12 @@ class PerResource(Allocator):
         for resource, hint in task.hints.items():
             if resource in LEARNED:
                 continue
-            limit = context.limits[resource]
+            limit = limits[resource]
             why[resource] = Why("user", "hint", {"hint": hint, "limit": limit}, "the workflow asks for it")
             if limit is None or hint > limit:
                 return CannotFit(resource, hint, limit or 0, why[resource])
             amounts[resource] = hint
         return Allocation(Resources.of(amounts), why)
-
-    def _shares(self, category: str, limits: Resources) -> dict[str, float]:
-        """Return the shares of a node that an attempt takes, by what the last one used."""
-        return {name: peak / (limits[name] or peak) for name, peak in self._peaks.get(category, {}).items()}
-
-    def _question(self, sizer: Sizer, resource: str, context: Context, held: float) -> Context:
-        _, _, task, attempt = context.draw
-        draw = (self._seed, f"{sizer.name}/{resource}", task, attempt)
-        return Context(context.limits, draw, context.start, context.kills, held)
 
     def observe(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
         for resource in self._sizers:

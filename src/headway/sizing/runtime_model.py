@@ -32,7 +32,6 @@ from msgspec import Struct, structs
 
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Figure, Why
-from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.units import format_duration
 from headway.sizing.base import Prediction
@@ -91,10 +90,10 @@ class RuntimeModel:
     """Quantiles of run time for the tasks of one category, learned from outcomes.
 
     >>> model = RuntimeModel()
-    >>> task, one_core = Task("t", "c", "true"), Resources(cores=1)
+    >>> task = Task("t", "c", "true")
     >>> for seconds in (60, 90, 100):
-    ...     model.observe(task, Outcome("t", 1, Ending.SUCCESS, 0.0, seconds), one_core)
-    >>> round(model.quantile(task, one_core, 0.5))
+    ...     model.observe(task, Outcome("t", 1, Ending.SUCCESS, 0.0, seconds))
+    >>> round(model.quantile(task, 0.5))
     90
     """
 
@@ -102,24 +101,24 @@ class RuntimeModel:
         self._records: list[Record] = []
         self._fit: Fit | None = None
 
-    def observe(self, task: Task, outcome: Outcome, resources: Resources | None = None) -> None:
-        """Learn from an attempt; `resources` is what it had (None: the cores that the task states)."""
+    def observe(self, task: Task, outcome: Outcome) -> None:
+        """Learn from an attempt."""
         seconds = run_s(outcome)
         if outcome.ending in NOTHING_RAN or not seconds > 0:
             return
-        size, cores = _features(task, resources)
+        size, cores = _features(task)
         ended = outcome.ending is Ending.SUCCESS
         self._records.append(Record(size, cores, math.log(max(SHORTEST_S, seconds)), ended))
         del self._records[:-KEPT]
         self._fit = None
 
-    def quantile(self, task: Task, resources: Resources, q: float) -> float | None:
+    def quantile(self, task: Task, q: float) -> float | None:
         """Return the seconds that a run does not exceed with probability `q`; None where nothing is known."""
         if self._fit is None:
             if not self._records:
                 return None
             self._fit = _fit(self._records)
-        centre = self._fit.centre(*_features(task, resources))
+        centre = self._fit.centre(*_features(task))
         return math.exp(min(centre + self._fit.residual_at(q), math.log(ABSURD)))
 
     def state(self) -> dict[str, Any]:
@@ -142,16 +141,12 @@ FACTOR, MORE_S = 1.1, 60.0
 MINUTE_S = 60.0
 
 
-def walltime_request(
-    model: RuntimeModel, task: Task, resources: Resources, limit: float | None, policy: str = "runtime-model"
-) -> Prediction:
+def walltime_request(model: RuntimeModel, task: Task, limit: float, policy: str) -> Prediction:
     """Return the time to ask of a queue for `task`, in whole minutes: the 0.99 quantile, a tenth and a minute more.
 
-    Without a limit the answer is None, no limit; where nothing is known it is the whole limit.
+    Where nothing is known, the answer is the whole limit.
     """
-    if limit is None:
-        return Prediction(None, Why(policy, "no-limit", {"limit": None}, "nothing limits how long it may take"))
-    quantile_s = model.quantile(task, resources, QUANTILE)
+    quantile_s = model.quantile(task, QUANTILE)
     if quantile_s is None:
         why = Why(policy, "no-limit", {"limit": limit}, "nothing is known of how long it takes: as long as is allowed")
         return Prediction(limit, why)
@@ -170,11 +165,13 @@ def walltime_request(
     return Prediction(value, Why(policy, "runtime-quantile", figures, text))
 
 
-def _features(task: Task, resources: Resources | None) -> tuple[float | None, float]:
-    """Return the logarithms of input size and cores. Part of a core counts as one: its speed depends on other tasks."""
-    cores = resources.cores if resources else task.hints.get("cores", 1.0)
+def _features(task: Task) -> tuple[float | None, float]:
+    """Return the logarithms of input size and of the cores that the task states.
+
+    Part of a core counts as one: its speed depends on other tasks.
+    """
     size = None if task.input_bytes is None else math.log1p(max(0, task.input_bytes))
-    return size, math.log(max(1.0, cores))
+    return size, math.log(max(1.0, task.hints.get("cores", 1.0)))
 
 
 def _fit(records: Sequence[Record]) -> Fit:

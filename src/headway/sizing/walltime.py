@@ -7,7 +7,6 @@ from typing import Any
 
 from headway.model.outcome import Outcome
 from headway.model.records import Why
-from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import CannotFit, Context, Prediction, Sizer
 from headway.sizing.resource_rules import WALLTIME
@@ -35,7 +34,7 @@ class WalltimeFromQuantiles(Sizer):
             return Prediction(limit, why)
         if failures:
             return WALLTIME.retry(self.name, failures, context.limits)
-        return walltime_request(self._times, task, Resources(cores=task.hints.get("cores", 1.0)), limit, self.name)
+        return walltime_request(self._times, task, limit, self.name)
 
     def observe(self, task: Task, outcome: Outcome) -> None:
         self._times.observe(task, outcome)

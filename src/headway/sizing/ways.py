@@ -56,9 +56,9 @@ def estimated_by(estimator: type[Estimator], *, otherwise: MakeEstimator | None 
     return WayOfSizing(name, summary(estimator), sizers_of(estimator, otherwise=otherwise, name=name))
 
 
-def chosen_by(agents: type[MalleableAllocator]) -> WayOfSizing:
+def chosen_by(agents: type[MalleableAllocator], name: str = "") -> WayOfSizing:
     """Make a way of sizing from agents that choose cores and memory together."""
-    return WayOfSizing(agents.name, summary(agents), agents=agents)
+    return WayOfSizing(name or agents.name, summary(agents), agents=agents)
 
 
 def from_plugin(name: str, plugin: type) -> WayOfSizing:
@@ -68,7 +68,7 @@ def from_plugin(name: str, plugin: type) -> WayOfSizing:
     if issubclass(plugin, Sizer):
         return WayOfSizing(name, summary(plugin), plugin)
     if issubclass(plugin, MalleableAllocator):
-        return WayOfSizing(name, summary(plugin), agents=plugin)
+        return chosen_by(plugin, name)
     raise InputError(f"the plugin {name!r} is no Estimator, Sizer or MalleableAllocator", where=str(plugin))
 
 

@@ -8,12 +8,9 @@ import math
 import random
 
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
-from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
-
-LIMITS = Resources(cores=16, memory_bytes=64_000_000_000, disk_bytes=64_000_000_000, walltime_s=86_400)
-GARBAGE = (math.nan, math.inf, -math.inf, -1.0, 0.0, 2.0**63)
+from headway.testing.sizer_contract import GARBAGE, LIMITS
 
 
 class AllocatorContract:

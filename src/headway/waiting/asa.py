@@ -7,8 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import Struct
 from numpy.random import Generator, Philox
 
 from headway.kernels.asa_rounds import Floats, charge
@@ -39,9 +40,6 @@ class Learned(Struct):
     seen: int = 0  # observed waits
 
 
-_ARRAYS = ("chances", "charged", "lost")
-
-
 class Asa(WaitModel):
     """Predicts the queue wait as one of 53 candidate values, with probabilities updated after every observed wait.
 
@@ -66,14 +64,9 @@ class Asa(WaitModel):
     name = "asa"
 
     def __init__(
-        self,
-        policy: Policy = "tuned",
-        *,
-        alternatives_s: Sequence[float] = ALTERNATIVES_S,
-        seed: int = 0,
+        self, policy: Policy = "tuned", *, alternatives_s: Sequence[float] = ALTERNATIVES_S, seed: int = 0
     ) -> None:
         self.policy = policy
-        self.repetitions = REPETITIONS if policy == "tuned" else 0
         self.seed = seed
         self._alternatives_s = np.array(alternatives_s, np.float64)
         self._learned: dict[str, Learned] = {}
@@ -111,9 +104,9 @@ class Asa(WaitModel):
         action = ticket.get("action")
         first = int(action) if isinstance(action, (int, float)) and 0 <= action < losses.size else -1
         draws = _NO_DRAWS
-        if self.repetitions and not censored:
+        if self.policy == "tuned" and not censored:
             digest = hashlib.blake2b(repr((self.seed, self.name, kind, known.seen)).encode(), digest_size=16).digest()
-            draws = Generator(Philox(key=int.from_bytes(digest))).random(self.repetitions)
+            draws = Generator(Philox(key=int.from_bytes(digest))).random(REPETITIONS)
         if first >= 0:
             known.lost[first] += losses[first]
         known.rounds = charge(known.chances, known.charged, losses, first, draws, known.rounds)
@@ -135,19 +128,15 @@ class Asa(WaitModel):
 
     def state(self) -> dict[str, Any]:
         """The alternatives, and all that was learned about each geometry."""
-        kinds = {
-            kind: structs.asdict(known) | {name: getattr(known, name).tolist() for name in _ARRAYS}
-            for kind, known in self._learned.items()
-        }
+        kinds = msgspec.to_builtins(self._learned, enc_hook=np.ndarray.tolist)
         return {"version": 1, "alternatives_s": self._alternatives_s.tolist(), "geometries": kinds}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
         self._alternatives_s = np.array(state["alternatives_s"], np.float64)
-        self._learned = {
-            kind: Learned(**known | {name: np.array(known[name], np.float64) for name in _ARRAYS})
-            for kind, known in state["geometries"].items()
-        }
+        self._learned = msgspec.convert(
+            state["geometries"], dict[str, Learned], dec_hook=lambda _, numbers: np.array(numbers, np.float64)
+        )
 
 
 class AsaDefault(Asa):

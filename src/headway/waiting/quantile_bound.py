@@ -57,7 +57,7 @@ class QuantileBound(WaitModel):
             bounds = (history.bound(shares[place]) for history in histories)
             bound_s = next((found for found in bounds if found is not None), None)
             if bound_s is None:
-                bound_s = max((history.longest for history in histories), default=0.0)
+                bound_s = max((wait_s for history in histories for wait_s in history.waits_s), default=0.0)
             least_s = answers[place] = max(least_s, bound_s)  # another cluster may have answered the share before
         return answers
 
@@ -72,18 +72,11 @@ class QuantileBound(WaitModel):
 
     def state(self) -> dict[str, Any]:
         """The waits of each cluster, oldest first, and how many of the last exceeded a bound."""
-        clusters = {
-            name: {"waits_s": history.waits_s.copy(), "above": history.above, "below": history.below}
-            for name, history in self._clusters.items()
-        }
-        return {"version": 1, "clusters": clusters}
+        return {"version": 1, "clusters": {name: history.state() for name, history in self._clusters.items()}}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
-        self._clusters = {
-            name: _History(found["waits_s"], found["above"], found["below"])
-            for name, found in state["clusters"].items()
-        }
+        self._clusters = {name: _History(**found) for name, found in state["clusters"].items()}
 
 
 class _History:
@@ -95,9 +88,9 @@ class _History:
         self.above = above  # how many of the last waits in a row exceeded the 95% bound
         self.below = below  # how many were below the lower bound of the 5% quantile
 
-    @property
-    def longest(self) -> float:
-        return self._sorted[-1] if self._sorted else 0.0
+    def state(self) -> dict[str, Any]:
+        """The arguments of a history like this."""
+        return {"waits_s": self.waits_s.copy(), "above": self.above, "below": self.below}
 
     def bound(self, share: float) -> float | None:
         """An upper bound on the quantile; None if there are too few waits."""

@@ -10,10 +10,20 @@ import pytest
 from hypothesis import given, settings
 
 from headway.kernels.batch.queue import BatchQueue, Scheduling
+from headway.kernels.batch.state import with_more_slots
 from headway.model.batch_log import BatchJobs
 from headway.simulation.batch import queue_of
 from headway.simulation.lublin import lublin
-from tests.kernels.batch.workloads import BACKFILLS, RULES, SELECTIONS, Workload, schedulings, workloads
+from tests.kernels.batch.workloads import (
+    BACKFILLS,
+    RULES,
+    SELECTIONS,
+    Workload,
+    n_running,
+    n_waiting,
+    schedulings,
+    workloads,
+)
 
 
 def starts(workload: Workload, scheduling: Scheduling) -> list[float]:
@@ -78,8 +88,8 @@ def test_the_first_waiting_job_is_not_delayed(workload: Workload, scheduling: Sc
         for start, (_, nodes, req, run) in zip(queue.starts.tolist(), workload.jobs, strict=True)
         if start <= queue.now < start + run
     ]
-    assert len(running) == queue.running
-    assert len(line) == queue.waiting
+    assert len(running) == n_running(queue)
+    assert len(line) == n_waiting(queue)
     if line:
         latest = room_at(workload.machine, running, workload.jobs[line[0]][1], scheduling)
         queue.run()
@@ -116,7 +126,7 @@ def with_line(jobs: BatchJobs, scheduling: Scheduling) -> tuple[np.ndarray, int]
     queue, most = queue_of(jobs, scheduling), 0
     for submit_s in jobs.submit_s[::20].tolist():
         queue.advance(submit_s)
-        most = max(most, queue.waiting + queue.running)
+        most = max(most, n_waiting(queue) + n_running(queue))
     queue.run()
     return queue.starts, most
 
@@ -131,7 +141,7 @@ def test_initial_capacity_makes_no_difference(backfill: str, nodes: str, rules: 
     scheduling = Scheduling(backfill, nodes, rules)  # type: ignore[arg-type]
     queue, roomy = queue_of(jobs, scheduling), queue_of(jobs, scheduling)
     for _ in range(3):
-        roomy._make_room()
+        roomy._state = with_more_slots(roomy._state)
     queue.run()
     roomy.run()
     np.testing.assert_array_equal(queue.starts, roomy.starts)

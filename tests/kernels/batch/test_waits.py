@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from headway.kernels.batch.queue import BatchQueue, Scheduling
-from tests.kernels.batch.workloads import SPANS, Workload, schedulings, workloads
+from tests.kernels.batch.workloads import SPANS, Workload, n_waiting, schedulings, workloads
 
 spans = st.sampled_from(SPANS)
 
@@ -20,7 +20,7 @@ def said_and_done(workload: Workload, scheduling: Scheduling, share: float, req:
     queue = workload.accurate().queue(scheduling)
     queue.advance(workload.jobs[-1][0] if workload.jobs else 0.0)
     nodes, req = math.ceil(share * workload.machine) or 1, req * workload.scale
-    said, line = float(queue.waits([nodes], [req])[0]), queue.waiting
+    said, line = float(queue.waits([nodes], [req])[0]), n_waiting(queue)
     job = queue.submit(nodes, req, req)
     submitted = queue.now
     while queue.advance(math.inf):

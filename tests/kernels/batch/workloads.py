@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import hypothesis.strategies as st
 
+from headway.kernels.batch import state as at
 from headway.kernels.batch.queue import BatchQueue, Scheduling
 from tests.kernels.batch.oracle import Oracle
 
@@ -66,3 +67,13 @@ def workloads(draw: st.DrawFn, most: int = 14) -> Workload:
         run = die.choice((req, req, (req + 1) // 2, 1))
         jobs.append((clock * scale, nodes, req * scale, run * scale))
     return Workload(machine, jobs, scale)
+
+
+def n_waiting(queue: BatchQueue) -> int:
+    """Return how many jobs wait."""
+    return int(queue._state.counts[at.N_WAITING])
+
+
+def n_running(queue: BatchQueue) -> int:
+    """Return how many jobs run."""
+    return int(queue._state.counts[at.N_RUNNING])

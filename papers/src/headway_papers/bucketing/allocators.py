@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
 from msgspec import Struct
 
 from headway.sizing.base import Sizer
+from headway.sizing.estimators.base import Estimate, Query, Start
 from headway.sizing.estimators.baselines import WholeMachine
-from headway.sizing.estimators.bucketing import ExhaustiveBucketing, GreedyBucketing
+from headway.sizing.estimators.bucketing import Bucketing, ExhaustiveBucketing, GreedyBucketing
 from headway.sizing.estimators.first_allocation import MaxThroughput, MinWaste
 from headway.sizing.estimators.ladder import Ladder
 from headway.sizing.estimators.maximum import MaxSeen
@@ -20,6 +22,8 @@ from headway.sizing.ways import sizers_of
 OURS = Ladder.name
 RECOMMENDED = ExhaustiveBucketing.name  # by the paper
 EXACT = "max-seen, exact"
+
+_GREATEST_TASK_NUMBER = 10**9  # a longer number is a date or a hash
 
 
 class Entrant(Struct, frozen=True):
@@ -36,14 +40,40 @@ class Entrant(Struct, frozen=True):
         return self.column is not None
 
 
-_MAX_SEEN = sizers_of(
-    partial(MaxSeen, first="whole-machine"), otherwise=partial(MaxSeen, step=1, first="whole-machine")
-)
+class MaxSeenOrMachine(MaxSeen):
+    """`max-seen` as in Work Queue: the first tasks, whatever their hints, and all that failed get the whole machine."""
+
+    climbs = True
+
+    def estimate(self, query: Query) -> Estimate | None:
+        if not query.failures and self._records:
+            return super().estimate(query)
+        text = f"{query.show(query.given)} ran out" if query.failures else "nothing is known yet"
+        return Estimate(Start.WHOLE_MACHINE, "whole-machine", {}, f"{text}: the whole machine")
+
+
+class _ByTaskNumber(Bucketing):
+    """Weighs a record by the last number in its task's name, as the paper does: tasks are numbered as submitted."""
+
+    def significance(self, task: str) -> int:
+        numbers = re.findall(r"\d+", task)
+        if numbers and int(numbers[-1]) <= _GREATEST_TASK_NUMBER:
+            return max(1, int(numbers[-1]))
+        return super().significance(task)
+
+
+class GreedyByTaskNumber(_ByTaskNumber, GreedyBucketing):
+    """`greedy-bucketing` with task numbers as significance."""
+
+
+class ExhaustiveByTaskNumber(_ByTaskNumber, ExhaustiveBucketing):
+    """`exhaustive-bucketing` with task numbers as significance."""
+
+
+_MAX_SEEN = sizers_of(MaxSeenOrMachine, otherwise=partial(MaxSeenOrMachine, step=1))
 # What the two bucketing algorithms did in the paper's own runs, as its logs show: the greatest peak so far, from a
 # small start.
 _EXACT = sizers_of(partial(MaxSeen, step=1))
-_GREEDY = sizers_of(partial(GreedyBucketing, significance="task-number"))
-_EXHAUSTIVE = sizers_of(partial(ExhaustiveBucketing, significance="task-number"))
 
 ENTRANTS: dict[str, Entrant] = {
     entrant.name: entrant
@@ -53,8 +83,8 @@ ENTRANTS: dict[str, Entrant] = {
         Entrant(MinWaste.name, sizers_of(MinWaste), "min-waste"),
         Entrant(MaxThroughput.name, sizers_of(MaxThroughput), "max-xput"),
         Entrant(QuantizedBucketing.name, sizers_of(QuantizedBucketing), "quantized"),
-        Entrant(GreedyBucketing.name, _GREEDY, "greedy", draws=True),
-        Entrant(ExhaustiveBucketing.name, _EXHAUSTIVE, "exhaust", draws=True),
+        Entrant(GreedyBucketing.name, sizers_of(GreedyByTaskNumber), "greedy", draws=True),
+        Entrant(ExhaustiveBucketing.name, sizers_of(ExhaustiveByTaskNumber), "exhaust", draws=True),
         Entrant(EXACT, _EXACT),
         Entrant(OURS, ladder_sizer),
     )

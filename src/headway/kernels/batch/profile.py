@@ -123,14 +123,8 @@ def earliest(state: State, slot: int, nodes: float, req: float, not_before: floa
     """The first time from which `nodes` nodes are free for `req` seconds; also stores which, by identity."""
     points = state.counts[at.N_POINTS]
     if state.counts[at.SELECTION] == at.BY_COUNT:
-        return earliest_by_count(state.plan, points, nodes, req, not_before)
+        return earlier_by_count(state.plan, points, nodes, req, not_before, at.NEVER)
     return earliest_by_nodes(state, points, nodes, req, not_before, state.sets[state.counts[at.HELD] + slot])
-
-
-@inlined
-def earliest_by_count(plan: Floats, points: int, nodes: float, req: float, not_before: float) -> float:
-    """The first time from which `nodes` nodes are free for `req` seconds."""
-    return earlier_by_count(plan, points, nodes, req, not_before, at.NEVER)
 
 
 @inlined
@@ -213,6 +207,6 @@ def starts_in_plan(state: State, nodes: Floats, req: Floats, floor: float, start
         if nodes[index] > state.counts[at.MACHINE]:
             starts[index] = at.NEVER
         elif state.counts[at.SELECTION] == at.BY_COUNT:
-            starts[index] = earliest_by_count(state.plan, points, nodes[index], req[index], floor)
+            starts[index] = earlier_by_count(state.plan, points, nodes[index], req[index], floor, at.NEVER)
         else:
             starts[index] = earliest_by_nodes(state, points, nodes[index], req[index], floor, state.sets[at.RESERVED])

@@ -151,7 +151,7 @@ class BatchQueue:
         while True:
             reason = events.advance(self._state, self._trace, until, _EFFORT_A_CALL)
             if reason == events.CROWDED:
-                self._make_room()
+                self._state = with_more_slots(self._state)
             elif reason != events.PAUSED:
                 news, self._unreported = self._unreported + self._news(), []
                 return list(dict.fromkeys(news))
@@ -160,7 +160,7 @@ class BatchQueue:
         """Run to the end; `progress` is called now and then with the number of jobs that have arrived."""
         while (reason := events.advance(self._state, self._trace, np.inf, _EFFORT_A_CALL)) != events.ARRIVED:
             if reason == events.CROWDED:
-                self._make_room()
+                self._state = with_more_slots(self._state)
             self._news()
             if progress:
                 progress(int(self._state.counts[at.NEXT]))
@@ -176,9 +176,6 @@ class BatchQueue:
         events.advance(self._state, self._trace, self.now, 0)
         self._unreported += self._news()
 
-    def _make_room(self) -> None:
-        self._state = with_more_slots(self._state)
-
     # --- foreign jobs ---
 
     def submit(self, nodes: int, req: float, run: float = np.inf, *, after: int | None = None, owner: int = 0) -> int:
@@ -192,10 +189,9 @@ class BatchQueue:
             self._check(after)
         if self.most_jobs is not None and self.in_system(owner) >= self.most_jobs:
             raise QueueFullError
-        state = self._state
-        if not state.counts[at.N_UNUSED]:
-            self._make_room()
-        if state.counts[at.N_FOREIGN] == len(state.foreign):
+        if not self._state.counts[at.N_UNUSED]:
+            self._state = with_more_slots(self._state)
+        if self._state.counts[at.N_FOREIGN] == len(self._state.foreign):
             self._state = with_more_foreign_jobs(self._state)
         state = self._state
         state.foreign[state.counts[at.N_FOREIGN], 2:] = np.nan
@@ -268,25 +264,11 @@ class BatchQueue:
 
     def _plan(self) -> float:
         """Reserve nodes for all waiting jobs; return the earliest start of a further job."""
-        return self.now if self._is_conservative else float(plan_all(self._state))
+        return self.now if self.scheduling.backfill == "conservative" else float(plan_all(self._state))
 
     def _unplan(self) -> None:
-        if not self._is_conservative:
+        if self.scheduling.backfill != "conservative":
             forget_plans(self._state)
-
-    @property
-    def _is_conservative(self) -> bool:
-        return self.scheduling.backfill == "conservative"
-
-    @property
-    def waiting(self) -> int:
-        """The number of waiting jobs."""
-        return int(self._state.counts[at.N_WAITING])
-
-    @property
-    def running(self) -> int:
-        """The number of running jobs."""
-        return int(self._state.counts[at.N_RUNNING])
 
     @property
     def starts(self) -> Floats:

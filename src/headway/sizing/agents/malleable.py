@@ -72,12 +72,11 @@ class Agent(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return what was learned, as JSON."""
-        state: dict[str, Any] = msgspec.to_builtins(self.learned, enc_hook=lambda part: part.state())
-        return state
+        return dict(msgspec.to_builtins(self.learned, str_keys=True, enc_hook=lambda part: part.state()))
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state` returned."""
-        self.learned = msgspec.convert(state, type(self.learned), dec_hook=_restored)
+        self.learned = msgspec.convert(state, type(self.learned), str_keys=True, dec_hook=_restored)
 
     def note_time(self, outcome: Outcome) -> None:
         """Add the run time of a success to the category's mean."""

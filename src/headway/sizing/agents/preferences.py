@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import exp
-from typing import Any
+
+from msgspec import Struct, field
 
 
-class Preferences:
+class Preferences(Struct):
     """A preference for each action, all 0 at first; a reward below the average lowers the action's preference.
 
     Zunker 2021, section 2.3.2, after Sutton and Barto, *Reinforcement Learning*, section 2.8.
@@ -21,22 +21,17 @@ class Preferences:
     {1: -0.5, 2: 0.5}
     """
 
-    def __init__(self) -> None:
-        self.values: dict[int, float] = {}  # by action, from 1; a missing one is 0
-        self.rewards = 0
-        self.mean_reward = 0.0
-        self._known: list[float] = []  # the probabilities as last computed
+    values: dict[int, float] = field(default_factory=dict)  # by action, from 1; a missing one is 0
+    rewards: int = 0
+    mean_reward: float = 0.0
 
     def probabilities(self, actions: int) -> list[float]:
         """Return the softmax of the preferences for actions 1, 2, … (equation 2.4)."""
-        if len(self._known) == actions:
-            return self._known
         values = [self.values.get(action, 0.0) for action in range(1, actions + 1)]
         highest = max(values)
         weights = [exp(value - highest) for value in values]
         together = sum(weights)
-        self._known = [weight / together for weight in weights]
-        return self._known
+        return [weight / together for weight in weights]
 
     def choose(self, actions: int, draw: float) -> int:
         """Return an action drawn by its probability; `draw` is from [0, 1)."""
@@ -58,17 +53,5 @@ class Preferences:
         for other, probability in enumerate(self.probabilities(actions), start=1):
             change = pull * (1.0 - probability) if other == action else -pull * probability
             self.values[other] = self.values.get(other, 0.0) + change
-        self._known = []
         self.rewards += 1
         self.mean_reward += (reward - self.mean_reward) / self.rewards
-
-    def state(self) -> dict[str, Any]:
-        """Return the preferences as JSON."""
-        values = {str(action): value for action, value in sorted(self.values.items())}
-        return {"values": values, "rewards": self.rewards, "mean_reward": self.mean_reward}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state` returned."""
-        self.values = {int(action): float(value) for action, value in state["values"].items()}
-        self._known = []
-        self.rewards, self.mean_reward = int(state["rewards"]), float(state["mean_reward"])

@@ -11,14 +11,7 @@ from headway.model.outcome import Ending, Outcome
 from headway.model.records import Figure, Why
 from headway.sizing.agents.agent_trace import Trace, traces
 from headway.sizing.agents.malleable import Agent, Choice, Learned, MalleableAllocator, Question, given, unused_cores
-from headway.sizing.agents.q_values import (
-    Grid,
-    QValues,
-    cores_only_reward,
-    epsilon_in_steps,
-    memory_only_reward,
-    unused_with_floor,
-)
+from headway.sizing.agents.q_values import LEAST_UNUSED_CORES, Grid, QValues, epsilon_in_steps, unused_with_floor
 from headway.sizing.observing import run_s
 from headway.sizing.resource_rules import MEMORY
 
@@ -31,8 +24,8 @@ class QLearningSeparate(MalleableAllocator):
     """As `q-learning`, with one agent for cores and one for memory, and finer steps (Zunker 2021, section 6.1).
 
     Single cores up to twice, and tenths of the memory up to 1.5 times what the workflow asks for. The cores agent is
-    rewarded -max(0.1, unused cores) times slowdown, the memory agent by its unused chunks, as the prose describes them,
-    and by twice all chunks for a kill. A killed attempt teaches the cores agent nothing.
+    rewarded -max(0.1, unused cores) times slowdown, the memory agent by its unused chunks, as the prose describes them
+    (the parts of equation 4.2), and by twice all chunks for a kill. A killed attempt teaches the cores agent nothing.
     """
 
     name = "q-learning-separate"
@@ -111,14 +104,14 @@ class _TwoWalkers(Agent):
         killed = outcome.ending is Ending.MEMORY
         mean_s = self.learned.mean_s
         if outcome.ending is Ending.SUCCESS and unused is not None and mean_s > 0:
-            self._learn("cores", ticket, cores_only_reward(unused, run_s(outcome) / mean_s))
+            self._learn("cores", ticket, -max(LEAST_UNUSED_CORES, unused) * (run_s(outcome) / mean_s))
         chunks = memory_bytes / chunk_bytes
         peak = MEMORY.peak(outcome)
         on_grid = abs((given(ticket, "memory_to") or 0.0) * chunk_bytes - memory_bytes) <= 1
-        if on_grid and (killed or peak is not None):
-            share = 0.0 if peak is None else peak / memory_bytes
-            reward = -2.0 * chunks if killed else memory_only_reward(chunks, share, unused_with_floor)
-            self._learn("memory", ticket, reward)
+        if on_grid and killed:
+            self._learn("memory", ticket, -2.0 * chunks)
+        elif on_grid and peak is not None:
+            self._learn("memory", ticket, -chunks * unused_with_floor(peak / memory_bytes))
 
     def _learn(self, name: str, ticket: Mapping[str, Figure], reward: float) -> None:
         origin, place, most = (given(ticket, f"{name}_{what}") for what in ("from", "to", "most"))

@@ -149,13 +149,3 @@ def joint_kill_reward(unused_cores: float, slowdown: float, chunks: float) -> fl
     has to be repeated.
     """
     return -2.0 * max(LEAST_UNUSED_CORES, unused_cores) * max(1.0, slowdown) * chunks
-
-
-def cores_only_reward(unused_cores: float, slowdown: float) -> float:
-    """Equation 4.2 without memory, for an agent of cores alone (section 6.1)."""
-    return -max(LEAST_UNUSED_CORES, unused_cores) * slowdown
-
-
-def memory_only_reward(chunks: float, used: float, unused: UnusedShare) -> float:
-    """Equation 4.2 without cores and time, for an agent of memory alone (section 6.1)."""
-    return -chunks * unused(used)

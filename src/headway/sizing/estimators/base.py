@@ -10,12 +10,14 @@ To add an estimator, write a subclass of `Estimator` and add it to the table in 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, ClassVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.model.records import Figure
 
@@ -77,12 +79,17 @@ class Estimator(ABC):
     `step`: estimates are rounded up to multiples of this; 0: only to whole bytes, and cores not at all.
 
     `overrules`: it decides also for tasks that hold no disk, and over a stated number of cores.
+
+    `learned`: the attributes that make up its state. Of `x` the attribute is `_x`: a number, a list or a dictionary of
+    numbers, an array or a Struct of numbers. What is computed from these is `_found`, which `restore` clears.
     """
 
     name: ClassVar[str]  # as users write it
     climbs: bool = False
     overrules: ClassVar[bool] = False
     step: float = 1.0
+    learned: ClassVar[Sequence[str]] = ()
+    _found: Any = None
 
     @abstractmethod
     def estimate(self, query: Query) -> Estimate | None:
@@ -102,10 +109,29 @@ class Estimator(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return what was learned, as JSON with a `version`."""
-        return {"version": 1}
+        return {"version": 1} | {name: _as_json(getattr(self, f"_{name}")) for name in self.learned}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state` returned."""
+        self._found = None
+        for name in self.learned:
+            setattr(self, f"_{name}", _from_json(state[name], getattr(self, f"_{name}")))
+
+
+def _as_json(value: Any) -> Any:
+    """Return a part of a state; NaN in an array becomes None."""
+    if isinstance(value, array):
+        return [None if math.isnan(number) else number for number in value]
+    return structs.asdict(value) if isinstance(value, Struct) else value
+
+
+def _from_json(value: Any, before: Any) -> Any:
+    """Return a part of a state as the type that it had before."""
+    if isinstance(before, array):
+        return array(before.typecode, (math.nan if number is None else number for number in value))
+    if isinstance(before, Struct):
+        return type(before)(**value)
+    return value.copy() if isinstance(value, list | dict) else value
 
 
 def earlier(records: int) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     from headway.kernels.bucketing import Values, Whole
 
 MOST_BUCKETS = 10  # of exhaustive bucketing: the limit on k of section V-A
-_GREATEST_TASK_NUMBER = 10**9  # a longer number is a date or a hash
-
-Significance = Literal["completion-order", "task-number"]
 
 
 class Buckets(Struct, frozen=True, gc=False):
@@ -34,17 +30,10 @@ class Bucketing(SortedPeaks):
 
     After a failure it draws among the buckets above what ran out; above the last it doubles. Until there are 10 records
     every task gets 1 core, 1 GB of memory and 1 GB of disk. Phung and Thain 2024, sections IV-A and V-A.
-
-    `significance`: the weight of a record. In completion order recent records count more; "task-number" takes the last
-    number in the task's name, as in the paper's experiments, where tasks are numbered as they are submitted.
     """
 
     beside, kind = "significances", "q"
     _found: Buckets | None
-
-    def __init__(self, significance: Significance = "completion-order") -> None:
-        super().__init__()
-        self._significance = significance
 
     @abstractmethod
     def cut(self, values: Values, significances: Whole) -> tuple[Whole, Whole]:
@@ -92,13 +81,10 @@ class Bucketing(SortedPeaks):
         return f"{earlier}: the one up to {up_to} was drawn ({chance:.0%} likely)"
 
     def learn(self, attempt: Attempt) -> None:
-        self.insert(attempt.peak or 0.0, self._significance_of(attempt.task))
+        self.insert(attempt.peak or 0.0, self.significance(attempt.task))
 
-    def _significance_of(self, task: str) -> int:
-        if self._significance == "task-number":
-            numbers = re.findall(r"\d+", task)
-            if numbers and int(numbers[-1]) <= _GREATEST_TASK_NUMBER:
-                return max(1, int(numbers[-1]))
+    def significance(self, task: str) -> int:
+        """Return the weight of the next record: in the order of completion, so that recent records count more."""
         return len(self._values) + 1
 
     def _cut(self) -> Buckets:

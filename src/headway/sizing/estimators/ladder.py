@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -64,13 +65,15 @@ class Ladder(Estimator):
     name = "ladder"
     climbs = True
     step = 0.0
+    learned = (
+        "log_peaks", "run_s", "log_inputs", "charged", "failed_after", "failed_share", "failures", "first_of_hint",
+    )  # fmt: skip
 
     def __init__(self, unit: float = 1.0) -> None:
         self._unit = unit
-        self._log_peaks: NDArray[np.float64] = np.zeros(16)
-        self._run_s: NDArray[np.float64] = np.zeros(16)
-        self._log_inputs: NDArray[np.float64] = np.zeros(16)
-        self._count = 0
+        self._log_peaks = array("d")  # of the last records, the oldest first
+        self._run_s = array("d")
+        self._log_inputs = array("d")
         self._inputs_known = False  # of any record
         self._charged = [0.0] * len(EXPERTS)
         self._failed_after: dict[str, float] = {}  # by task: how many seconds its last attempt lasted that ran out
@@ -84,16 +87,16 @@ class Ladder(Estimator):
     def estimate(self, query: Query) -> Estimate | None:
         if query.compressible:
             return self._mostly_enough(query)
-        if not self._count:
+        if not self._log_peaks:
             return self._from_hint(query)
         best = min(range(len(EXPERTS)), key=self._charged.__getitem__)
         count = self._climb(EXPERTS[best], _log(query.input_bytes), self._lost_besides(query))
         figures: dict[str, Figure] = {
-            "records": self._count,
+            "records": len(self._log_peaks),
             "experts": EXPERTS[best].name,
             "failed_share": self._failed_share,
         }
-        because = f"costs least, going by {EXPERTS[best].name} of {self._count}"
+        because = f"costs least, going by {EXPERTS[best].name} of {len(self._log_peaks)}"
         return self._next(self._rungs[:count] * self._unit, query, figures, because)
 
     def _next(
@@ -110,11 +113,10 @@ class Ladder(Estimator):
 
     def _climb(self, expert: Expert, log_input: float, lost_besides: float) -> int:
         """Compute an expert's ladder into `_rungs`; return how many rungs it has."""
-        size = self._count
         return rungs_of(
-            self._log_peaks[:size],
-            self._run_s[:size],
-            self._log_inputs[:size],
+            np.frombuffer(self._log_peaks),
+            np.frombuffer(self._run_s),
+            np.frombuffer(self._log_inputs),
             expert.forget,
             log_input if expert.bandwidth and self._inputs_known else _NOT_KNOWN,
             expert.bandwidth,
@@ -130,13 +132,14 @@ class Ladder(Estimator):
 
     def _mostly_enough(self, query: Query) -> Estimate | None:
         """Return what nine tenths of the run time needed."""
-        if not self._count or query.failures:
+        records = len(self._log_peaks)
+        if not records or query.failures:
             return None
-        order = np.argsort(self._log_peaks[: self._count])
-        passed = np.cumsum(self._run_s[: self._count][order])
+        order = np.argsort(np.frombuffer(self._log_peaks))
+        passed = np.cumsum(np.frombuffer(self._run_s)[order])
         place = int(np.searchsorted(passed, 0.9 * passed[-1]))
-        busy = math.exp(self._log_peaks[order[min(place, self._count - 1)]]) * self._unit
-        figures: dict[str, Figure] = {"busy": busy, "records": self._count}
+        busy = math.exp(self._log_peaks[order[min(place, records - 1)]]) * self._unit
+        figures: dict[str, Figure] = {"busy": busy, "records": records}
         text = f"nine tenths of the time {query.show(round(busy, 2))} or fewer were busy"
         return Estimate(busy, "busy-cores", figures, text)
 
@@ -178,14 +181,18 @@ class Ladder(Estimator):
             self._failures += 1
             weight = 1.0 / min(self._failures + 2.0, _LONGEST_MEAN)  # begins as if two had failed at their very end
             self._failed_share += weight * (min(1.0, lasted / seconds) - self._failed_share)
-        if not self._count and attempt.hint:
+        if not self._log_peaks and attempt.hint:
             self._first_of_hint = peak / attempt.hint
         units = max(1.0, peak / self._unit)
         charged = max(SHORTEST_S, seconds)
         log_input = _log(attempt.input_bytes)
-        if self._count:
+        if self._log_peaks:
             self._charge(log_input, units, charged)
-        self._remember(math.log(units), charged, log_input)
+        record = (self._log_peaks, math.log(units)), (self._run_s, charged), (self._log_inputs, log_input)
+        for numbers, number in record:
+            numbers.append(number)
+            del numbers[:-REMEMBERED]
+        self._inputs_known = self._inputs_known or not math.isnan(log_input)
 
     def _charge(self, log_input: float, units: float, seconds: float) -> None:
         """Charge each expert what its ladder would have cost this task."""
@@ -194,44 +201,9 @@ class Ladder(Estimator):
             cost = seconds * price(self._rungs, count, units, self._failed_share, 0.0)
             self._charged[index] = FORGIVING * self._charged[index] + cost
 
-    def _remember(self, log_peak: float, seconds: float, log_input: float) -> None:
-        kept = (self._log_peaks, self._run_s, self._log_inputs)
-        if self._count == REMEMBERED:
-            for records in kept:
-                records[: REMEMBERED - 1] = records[1:REMEMBERED]
-            self._count -= 1
-        elif self._count == len(self._log_peaks):
-            self._log_peaks, self._run_s, self._log_inputs = (
-                np.append(records, np.zeros(len(records))) for records in kept
-            )
-        self._log_peaks[self._count] = log_peak
-        self._run_s[self._count] = seconds
-        self._log_inputs[self._count] = log_input
-        self._inputs_known = self._inputs_known or not math.isnan(log_input)
-        self._count += 1
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "version": 1,
-            "log_peaks": self._log_peaks[: self._count].tolist(),
-            "run_s": self._run_s[: self._count].tolist(),
-            "log_inputs": [None if math.isnan(size) else size for size in self._log_inputs[: self._count].tolist()],
-            "charged": self._charged,
-            "failed_after": self._failed_after,
-            "failed_share": self._failed_share,
-            "failures": self._failures,
-            "first_of_hint": self._first_of_hint,
-        }
-
     def restore(self, state: Mapping[str, Any]) -> None:
-        self._count = 0
-        for log_peak, seconds, log_input in zip(state["log_peaks"], state["run_s"], state["log_inputs"], strict=True):
-            self._remember(log_peak, seconds, _NOT_KNOWN if log_input is None else log_input)
-        self._charged = list(state["charged"])
-        self._failed_after = dict(state["failed_after"])
-        self._failed_share = float(state["failed_share"])
-        self._failures = int(state["failures"])
-        self._first_of_hint = state["first_of_hint"]
+        super().restore(state)
+        self._inputs_known = not all(map(math.isnan, self._log_inputs))
 
 
 def _log(input_bytes: int | None) -> float:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from headway.model.records import Figure
 from headway.model.units import format_bytes
@@ -71,12 +70,13 @@ class LinearRegression(Estimator):
     """
 
     name = "linear-regression"
+    learned = ("by_input", "by_nothing", "smallest", "inputs", "peaks", "offsets", "offsets_at")
     offset: ClassVar[Offset] = "mean-minus"
 
     def __init__(self) -> None:
         self._by_input = Line()
         self._by_nothing = Line()  # all x are 0: its value is the mean
-        self._smallest = math.inf
+        self._smallest: float | None = None
         # Every record, where the offset needs it; an unknown size is NaN.
         self._inputs = array("d")
         self._peaks = array("d")
@@ -90,7 +90,7 @@ class LinearRegression(Estimator):
             return None
         size = float(query.input_bytes or 0) if known else 0.0
         offset = self._offsets[0 if known else 1]
-        value = max(self._smallest, line.mean_y + line.slope * (size - line.mean_x) + offset)
+        value = max(self._smallest or 0.0, line.mean_y + line.slope * (size - line.mean_x) + offset)
         figures: dict[str, Figure] = {
             "input_bytes": size,
             "mean_input": line.mean_x,
@@ -108,7 +108,7 @@ class LinearRegression(Estimator):
 
     def learn(self, attempt: Attempt) -> None:
         peak, size = attempt.peak or 0.0, attempt.input_bytes
-        self._smallest = min(self._smallest, peak)
+        self._smallest = min(self._smallest or peak, peak)
         self._by_nothing.add(0.0, peak)
         if size is not None:
             self._by_input.add(float(size), peak)
@@ -135,27 +135,6 @@ class LinearRegression(Estimator):
             return max(0.0, float(errors.max()))
         below = errors[errors > 0]  # equation 2, which is not defined for one underestimate alone
         return math.sqrt(float(below @ below) / (len(below) - 1)) if len(below) > 1 else 0.0
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "version": 1,
-            "by_input": structs.asdict(self._by_input),
-            "by_nothing": structs.asdict(self._by_nothing),
-            "smallest": self._smallest if self._by_nothing.records else None,
-            "inputs": [None if math.isnan(size) else int(size) for size in self._inputs],
-            "peaks": self._peaks.tolist(),
-            "offsets": list(self._offsets),
-            "offsets_at": self._offsets_at,
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._by_input = Line(**state["by_input"])
-        self._by_nothing = Line(**state["by_nothing"])
-        self._smallest = math.inf if state["smallest"] is None else float(state["smallest"])
-        self._inputs = array("d", (math.nan if size is None else size for size in state["inputs"]))
-        self._peaks = array("d", state["peaks"])
-        self._offsets = [float(offset) for offset in state["offsets"]]
-        self._offsets_at = int(state["offsets_at"])
 
 
 class LinearRegressionNone(LinearRegression):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, Literal
 
-from headway.model.errors import InputError
 from headway.model.records import Figure
-from headway.sizing.estimators.base import Attempt, Estimate, Estimator, Query, Start, earlier
+from headway.sizing.estimators.base import Attempt, Estimate, Estimator, Query, earlier
 
 STEP_BYTES = 250_000_000  # of max-seen
 GIB = 2**30
@@ -31,6 +28,7 @@ class PerProcessMax(Estimator):
 
     name = "per-process-max"
     rule = "maximum"
+    learned = ("records", "maximum")
 
     def __init__(self) -> None:
         self._records = 0
@@ -47,19 +45,13 @@ class PerProcessMax(Estimator):
         self._records += 1
         self._maximum = max(self._maximum, attempt.peak or 0.0)
 
-    def state(self) -> dict[str, Any]:
-        return {"version": 1, "records": self._records, "maximum": self._maximum}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._records, self._maximum = int(state["records"]), float(state["maximum"])
-
 
 class MaxSeen(PerProcessMax):
     """The greatest peak so far, rounded up; before there is one, the user's hint or a share of the machine.
 
     The next task nearly always needs a little more or less than the last. Rounding up absorbs that; without it, every
-    new maximum would be a failure. Work Queue sizes tasks this way (Phung and Thain 2024, section V-C). There, hints do
-    not count, and the first tasks and all that failed get the whole machine: `first="whole-machine"` does the same.
+    new maximum would be a failure. Work Queue sizes tasks this way (Phung and Thain 2024, section V-C), except that
+    there the first tasks and all that failed get the whole machine.
 
     `step`: maxima are rounded up to multiples of this; 250 MB for memory and disk, one core for cores.
 
@@ -76,17 +68,11 @@ class MaxSeen(PerProcessMax):
 
     name = rule = "max-seen"
 
-    def __init__(self, step: int = STEP_BYTES, first: Literal["hint", "whole-machine"] = "hint") -> None:
+    def __init__(self, step: int = STEP_BYTES) -> None:
         super().__init__()
-        if step < 1:
-            raise InputError(f"peaks cannot be rounded up to multiples of {step}", todo="use 1 for no rounding")
         self.step = step
-        self.climbs = first == "whole-machine"
 
     def estimate(self, query: Query) -> Estimate | None:
-        if self.climbs and (query.failures or not self._records):
-            text = f"{query.show(query.given)} ran out" if query.failures else "nothing is known yet"
-            return Estimate(Start.WHOLE_MACHINE, "whole-machine", {}, f"{text}: the whole machine")
         found = super().estimate(query)
         if found is not None:
             found.figures["bucket"] = self.step

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headway.model.records import Figure
 from headway.model.units import format_bytes
@@ -41,26 +40,26 @@ class Ponder(Estimator):
     """
 
     name = "ponder"
+    learned = ("records", "smallest", "greatest", "greatest_input", "sizes", "peaks")
+    _found: tuple[float, float, float] | None  # correlation, intercept and slope of the last records
 
     def __init__(self, reserve: float = RESERVE_BYTES, *, by_input: bool = True) -> None:
         self._reserve = reserve
         self._with_line = by_input
         self._records = 0
-        self._smallest = math.inf
+        self._smallest: float | None = None
         self._greatest = 0.0
         self._greatest_input = 0.0
         self._sizes = array("d")  # of the inputs of the last records, the oldest first
         self._peaks = array("d")  # of the same records
-        self._fit: tuple[float, float, float] | None = None  # correlation, intercept, slope of these
 
     def estimate(self, query: Query) -> Estimate | None:
         if not self._records:
             return None
         if not self._with_line or query.input_bytes is None or len(self._sizes) < 2:
             return self._maximum(query)
-        if self._fit is None:
-            self._fit = _fit(self._sizes, self._peaks)
-        correlation, intercept, slope = self._fit
+        self._found = self._found or _fit(self._sizes, self._peaks)
+        correlation, intercept, slope = self._found
         if correlation <= LEAST_CORRELATION:
             return self._maximum(query)
         size = float(query.input_bytes)
@@ -95,39 +94,19 @@ class Ponder(Estimator):
     def _within_what_was_seen(self, size: float, line: float) -> float:
         if size >= self._greatest_input:
             return max(line, self._greatest)
-        return min(max(line, self._smallest), self._greatest)
+        return min(max(line, self._smallest or 0.0), self._greatest)
 
     def learn(self, attempt: Attempt) -> None:
         peak, size = attempt.peak or 0.0, attempt.input_bytes
         self._records += 1
-        self._smallest = min(self._smallest, peak)
+        self._smallest = min(self._smallest or peak, peak)
         self._greatest = max(self._greatest, peak)
         if size is not None:
             self._greatest_input = max(self._greatest_input, size)
             self._sizes.append(size)
             self._peaks.append(peak)
             del self._sizes[:-KEPT], self._peaks[:-KEPT]
-            self._fit = None
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "version": 1,
-            "records": self._records,
-            "smallest": self._smallest if self._records else None,
-            "greatest": self._greatest,
-            "greatest_input": self._greatest_input,
-            "sizes": self._sizes.tolist(),
-            "peaks": self._peaks.tolist(),
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._records = int(state["records"])
-        self._smallest = math.inf if state["smallest"] is None else float(state["smallest"])
-        self._greatest = float(state["greatest"])
-        self._greatest_input = float(state["greatest_input"])
-        self._sizes = array("d", state["sizes"])
-        self._peaks = array("d", state["peaks"])
-        self._fit = None
+            self._found = None
 
 
 def _fit(known_sizes: array[float], known_peaks: array[float]) -> tuple[float, float, float]:

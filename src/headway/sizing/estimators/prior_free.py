@@ -32,11 +32,11 @@ class SortedPeaks(PriorFree):
 
     beside: ClassVar[str]  # what the number is, as the state names it
     kind: ClassVar[Literal["q", "d"]]  # the number's type: whole or floating-point
+    learned = ("values",)
 
     def __init__(self) -> None:
         self._values = array("d")
         self._beside: array[Any] = array(self.kind)
-        self._found: Any = None  # what was computed from the records as they are; None: nothing yet
 
     def insert(self, peak: float, number: float) -> None:
         """Insert a peak and its number."""
@@ -52,11 +52,11 @@ class SortedPeaks(PriorFree):
         return np.frombuffer(self._values), np.frombuffer(self._beside, np.int64 if self.kind == "q" else np.float64)
 
     def state(self) -> dict[str, Any]:
-        return {"version": 1, "values": self._values.tolist(), self.beside: self._beside.tolist()}
+        return super().state() | {self.beside: self._beside.tolist()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self._values, self._beside = array("d", state["values"]), array(self.kind, state[self.beside])
-        self._found = None
+        super().restore(state)
+        self._beside = array(self.kind, state[self.beside])
 
 
 def small_start(records: int) -> Estimate:

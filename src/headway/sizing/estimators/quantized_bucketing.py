@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from array import array
 from bisect import insort
-from collections.abc import Mapping
-from typing import Any
 
 from headway.model.records import Figure
 from headway.sizing.estimators.base import Attempt, Estimate, Query
@@ -29,6 +27,7 @@ class QuantizedBucketing(PriorFree):
     """
 
     name = "quantized-bucketing"
+    learned = ("values",)
 
     def __init__(self) -> None:
         self._values = array("d")  # sorted
@@ -49,9 +48,3 @@ class QuantizedBucketing(PriorFree):
 
     def learn(self, attempt: Attempt) -> None:
         insort(self._values, attempt.peak or 0.0)
-
-    def state(self) -> dict[str, Any]:
-        return {"version": 1, "values": self._values.tolist()}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._values = array("d", state["values"])
