@@ -77,6 +77,19 @@ def test_an_interpreters_program_is_seen_inside(tmp_path: Path) -> None:
     assert call["argv"][-1].startswith(f"{flow.directory}/.headway/")
 
 
+def test_a_container_that_its_runtime_killed_gets_more_than_it_could_use(tmp_path: Path) -> None:
+    stand_in = StandIn(tmp_path / "bin", "docker")
+    (tmp_path / "flow").mkdir()
+    text = "name: w\ntasks:\n  a: {container: alpine, run: exit 137, resources: {cores: 1, memory: 10 MB}}\n"
+    flow = Flow(tmp_path / "flow", text)
+    chosen = {"PATH": stand_in.path, "HEADWAY_CONTAINER_RUNTIME": "docker"}
+    flow.headway("run", "--cores", "2", "--memory", "400MB", code=1, **chosen)
+    allowed = [(launch.ceiling or launch.resources).memory_bytes for launch in flow.launches()]
+    assert allowed[0] == 200_000_000  # half of the machine, as of its cores
+    assert allowed == sorted(set(allowed)) and len(allowed) > 1
+    assert "all tasks together" not in flow.headway("why", "a").stdout
+
+
 def test_docker_without_its_daemon_is_said_in_one_sentence(tmp_path: Path) -> None:
     stand_in = StandIn(tmp_path / "bin", "docker", no_daemon=True)
     (tmp_path / "flow").mkdir()

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from headway.crash_points import crash_point
 from headway.model.errors import HeadwayError
-from headway.model.outcome import Ending, Outcome
+from headway.model.outcome import Ending, Measured, Outcome, Quality
 from headway.model.resources import describe
 from headway.model.software import Software
 from headway.model.task import Task
@@ -88,7 +88,7 @@ class Runner:
         if command.removal and (end.stopped_for or end.signal):
             await asyncio.to_thread(remove, command)
         if command.limits_memory and end.exit_code == _KILLED and end.stopped_for is None:
-            end = structs.replace(end, stopped_for=Ending.MEMORY)  # the only one else who kills inside a container
+            end = _killed_for_memory(end, start.limits.memory_bytes)  # who else kills inside a container?
         if start.nodes and (end.stopped_for or end.signal):
             await asyncio.to_thread(cancel_steps, self._settings.uid, start.task.id, start.attempt)
         if not start.task.isolated:
@@ -225,6 +225,13 @@ class Runner:
 def is_site_trouble(error: Exception) -> bool:
     """Whether the machine is at fault (disk full, I/O error): the attempt may succeed once that is repaired."""
     return isinstance(error, OSError) and error.errno in _SITE_TROUBLE
+
+
+def _killed_for_memory(end: CommandEnd, limit_bytes: int) -> CommandEnd:
+    """Return the end of a command whose container exceeded its memory; the last sample was taken before that."""
+    seen = end.usage.memory_bytes
+    needed = Measured(max(seen.value if seen else 0, limit_bytes), Quality.LOWER_BOUND)
+    return structs.replace(end, stopped_for=Ending.MEMORY, usage=structs.replace(end.usage, memory_bytes=needed))
 
 
 def outcome_of(start: Start, end: CommandEnd, work: Path) -> Outcome:
