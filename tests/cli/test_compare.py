@@ -82,7 +82,7 @@ def test_after_ctrl_c_the_same_command_continues(study: Bench) -> None:
     study.wait_for_file("out/runs.csv")
     study.wait_for(lambda: len(rows(study)) > 2, "some runs")
     interrupt(process)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "the same command goes on from there" in said
     assert "Traceback" not in said

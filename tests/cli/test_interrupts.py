@@ -114,7 +114,7 @@ def test_every_attempt_is_launched_once_also_after_retries_and_a_resume(bench: B
               touch try_$HEADWAY_TRY
               python3 -c "x = bytearray(150_000_000); import time; time.sleep(0.6)"
               while [ ! -e go ]; do sleep 0.05; done
-            resources: {memory: 50 MB, cores: 0.5}
+            resources: {memory: 50 MB, cores: 0.1}
     """)
     process = bench.start("run", "-q", *SMALL)
     bench.wait_for_file("try_3")

@@ -45,7 +45,7 @@ def test_an_interrupt_at_any_point_of_start_up_ends_the_command(bench: Bench) ->
         time.sleep(span_s * point / POINTS)
         interrupt(process)
         try:
-            _, errors = process.communicate(timeout=60)
+            _, errors = process.communicate(timeout=300)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

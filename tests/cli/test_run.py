@@ -103,7 +103,7 @@ def test_a_retry_line_says_why_and_with_how_much(bench: Bench) -> None:
             retries: 1
           hungry:
             run: python3 -c "x = bytearray(150_000_000); import time; time.sleep(0.6)"
-            resources: {memory: 100 MB}
+            resources: {memory: 100 MB, cores: 0.2}
     """)
     output = bench.succeeds("run", *SMALL)
     assert "retry flaky: its command exited with code 7; attempt 2\n" in output

@@ -21,7 +21,7 @@ FLOW = """
         run: sleep 0.2
       hungry:
         run: python3 -c "x = bytearray(150_000_000); import time; time.sleep(0.6)"
-        resources: {memory: 100 MB}
+        resources: {memory: 100 MB, cores: 0.2}
       broken:
         needs: [quick]
         run: echo "the reason" >&2; exit 5

@@ -141,7 +141,7 @@ def test_usage_during_a_run_and_after_it_was_stopped(bench: Bench) -> None:
     interrupt(process)
     interrupt(process)
     (bench.directory / "go").touch()
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
     assert bench.json("usage")["state"] in ("stopped", "succeeded")
 
 

@@ -24,7 +24,7 @@ FLOW = """
       hinted:                       # 60 MB is not enough: doubled to 120, then 240
         run: python3 -c "x = bytearray(130_000_000); import time; time.sleep(0.6)" > hinted.out
         outputs: [hinted.out]
-        resources: {memory: 60 MB, cores: 1, time: 1m}
+        resources: {memory: 60 MB, cores: 0.12, time: 1m}
       learned:                      # one after the other, so that each learns from those before
         each: {n: [1, 2, 3]}
         run: python3 -c "x = bytearray({n} * 10_000_000); import time; time.sleep(0.3)" > learned_{n}
@@ -133,10 +133,11 @@ def test_limits_are_the_part_of_the_machine_that_was_stated(stories: dict[str, S
 
 def test_hints_are_those_of_the_workflow(stories: dict[str, Story]) -> None:
     hints = stories["hinted"]["hints"]
-    assert hints == {"memory_bytes": 60 * MB, "cores": 1, "walltime_s": 60}
+    assert hints == {"memory_bytes": 60 * MB, "cores": 0.12, "walltime_s": 60}
     first = stories["hinted"]["attempts"][0]["why"]
-    for resource, hint in hints.items():
-        assert (first[resource]["rule"], first[resource]["figures"]["hint"]) == ("hint", hint)
+    for resource in ("memory_bytes", "cores"):
+        assert (first[resource]["rule"], first[resource]["figures"]["hint"]) == ("hint", hints[resource])
+    assert first["walltime_s"]["rule"] == "no-limit", "how long it takes is for plans"
 
 
 def test_a_retry_names_the_amount_of_the_attempt_before(stories: dict[str, Story]) -> None:

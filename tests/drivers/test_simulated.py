@@ -198,7 +198,7 @@ tasks:
     run: python3 -c "x = bytearray(150_000_000); open('fed', 'w').write(str(len(x)))"
     inputs: part_1
     outputs: fed
-    resources: {memory: 100 MB}
+    resources: {memory: 100 MB, cores: 0.25}
   join:
     run: cat part_* fed > all
     inputs: [part_1, part_2, part_3, fed]
@@ -207,14 +207,14 @@ tasks:
 
 
 def decisions(journal: Sequence[Event | Decision]) -> list[Decision]:
-    """What was decided, without when and on which node."""
+    """What was decided, without when, on which node, and what that node lends."""
     decided = [structs.replace(record, at=0.0) for record in journal if isinstance(record, Decision)]
-    return [structs.replace(it, node="") if isinstance(it, records.Launch) else it for it in decided]
+    return [structs.replace(it, node="", ceiling=None) if isinstance(it, records.Launch) else it for it in decided]
 
 
 def test_both_drivers_lead_the_engine_to_the_same_decisions(tmp_path: Path) -> None:
     flow = Flow(tmp_path, FLOW)
-    flow.headway("run", "--cores", "1", HEADWAY_HISTORY="none")
+    flow.headway("run", "--cores", "1", "--memory", "400MB", HEADWAY_HISTORY="none")
     real = flow.records()
     started = next(record for record in real if isinstance(record, records.RunStarted))
     limits = next(record.limits for record in real if isinstance(record, records.LimitsRead))

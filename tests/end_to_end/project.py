@@ -34,7 +34,7 @@ class Flow:
             env=os.environ | environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert code is None or done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
@@ -73,7 +73,7 @@ class Flow:
         return None
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 120) -> None:
     """Poll until the condition is true; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():

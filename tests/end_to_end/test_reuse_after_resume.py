@@ -44,7 +44,7 @@ tasks:
         process = self.start("run", "--cores", "1")
         wait_until(lambda: process.poll() is not None or self._ended_attempts() > ended_before)
         process.send_signal(by)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
 
     def _ended_attempts(self) -> int:
         return len(list(self.directory.glob(".headway/runs/*/tasks/*/*/result.json")))

@@ -134,7 +134,7 @@ def test_a_second_run_with_another_scale_does_not_change_the_inputs_of_the_first
         assert input_file.stat().st_size == 1000
     finally:
         flow.headway("cancel", code=None)
-        first.communicate(timeout=60)
+        first.communicate(timeout=300)
 
 
 # --- wrong options and files ---

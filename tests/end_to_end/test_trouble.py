@@ -159,7 +159,7 @@ def test_a_full_disk_stops_the_run_and_resume_continues_it(small_disk: Path) -> 
     with (small_disk / "filler").open("wb", buffering=0) as filler, pytest.raises(OSError, match="No space"):
         while True:
             filler.write(b"x" * 4096)
-    output, _ = manager.communicate(timeout=60)
+    output, _ = manager.communicate(timeout=300)
     assert manager.returncode == 3, output
     assert "headway resume" in output and "Traceback" not in output
     (small_disk / "filler").unlink()

@@ -5,7 +5,6 @@ Slurm's clock runs fast, so that the minutes of a job take seconds.
 
 from __future__ import annotations
 
-import itertools
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -107,6 +106,6 @@ def test_a_task_whose_job_reached_its_walltime_gets_a_longer_job(runs: Runs) -> 
     records = flow.records()
     assert any(isinstance(record, NodeLost) and record.expired for record in records), flow.output()
     asked = {record.tag: record.request.per_node.walltime_s or 0.0 for record in records if isinstance(record, Submit)}
-    used = [asked[launch.tag] for launch in flow.launches()]
-    assert len(used) >= 2
-    assert all(longer > shorter for shorter, longer in itertools.pairwise(used)), used
+    assert len(flow.launches()) >= 2
+    first, *later = asked.values()
+    assert later and min(later) > 1.5 * first, asked

@@ -123,4 +123,4 @@ def test_the_spawner_ends_with_its_supervisor() -> None:
         assert ours.recv(1)  # it has started
         assert read_process(process.pid)
         ours.close()
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=300) == 0
