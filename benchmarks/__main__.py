@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import answers, pool, pool_messages, queue, scale, sizing, slurm_throughput, throughput
+from benchmarks import (
+    answers,
+    crowded,
+    pool,
+    pool_messages,
+    queue,
+    scale,
+    sizing,
+    slurm_throughput,
+    throughput,
+    tiny_calls,
+)
 from headway.sizing import SIZERS
 
-ALL = ("answers", "throughput", "scale", "sizing", "queue", "pool", "messages", "slurm")
+ALL = ("answers", "throughput", "crowded", "scale", "sizing", "queue", "pool", "messages", "slurm", "calls")
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("which", nargs="*", default=ALL, metavar="NAME", help=", ".join(ALL))
 parser.add_argument("--tasks", type=int, default=10_000)
@@ -19,6 +30,8 @@ if "answers" in chosen.which:
     answers.main()
 if "throughput" in chosen.which:
     throughput.main(chosen.tasks, chosen.concurrency)
+if "crowded" in chosen.which:
+    crowded.main()
 if "scale" in chosen.which:
     scale.main()
 if "sizing" in chosen.which:
@@ -31,3 +44,5 @@ if "messages" in chosen.which:
     pool_messages.main()
 if "slurm" in chosen.which:
     slurm_throughput.main()
+if "calls" in chosen.which:
+    tiny_calls.main()

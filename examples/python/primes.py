@@ -27,7 +27,7 @@ def main() -> None:
         futures = {executor.submit(primes_below, limit): limit for limit in (1_000_000, 30_000_000, 60_000_000)}
         for future in as_completed(futures):
             memory = future.usage.memory_bytes
-            print(f"{future.result():,} primes below {futures[future]:,}: {memory.value / 1e6:.0f} MB, {future.task}")
+            print(f"{future.result():,} primes below {futures[future]:,}: {memory / 1e6:.0f} MB, {future.task}")
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def main() -> None:
     directory.mkdir(exist_ok=True)
     first = headway.run(scenes(size=200), directory)
     print("brightest:", (directory / "brightest").read_text().split()[1])
-    print("measure[noon] used", first.usage["measure[noon]"].memory_bytes.value, "bytes of memory")
+    print("measure[noon] used", first.usage["measure[noon]"].memory_bytes, "bytes of memory")
     second = headway.run(scenes(size=200), directory)
     print(f"then {len(second.usage)} of {len(second.reused)} tasks had to run again")
 

@@ -51,8 +51,8 @@ if TYPE_CHECKING:  # `as` says that a name is offered to users
     from headway.integrations.task_future import NeedError as NeedError
     from headway.integrations.task_future import TaskError as TaskError
     from headway.integrations.task_future import TaskFuture as TaskFuture
+    from headway.integrations.usage import Usage as Usage
     from headway.model.errors import HeadwayError as HeadwayError
-    from headway.model.outcome import Usage as Usage
     from headway.model.task import Task as Task
     from headway.model.workflow import Workflow as Workflow
 
@@ -67,7 +67,7 @@ _HOMES = {name: f"api.{module}" for name, module in FUNCTIONS.items()} | {
     "Task": "model.task",
     "TaskError": "integrations.task_future",
     "TaskFuture": "integrations.task_future",
-    "Usage": "model.outcome",
+    "Usage": "integrations.usage",
     "Workflow": "model.workflow",
     "current_executor": "integrations.nested_executor",
     "run": "integrations.running",

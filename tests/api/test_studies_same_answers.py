@@ -104,7 +104,7 @@ PARSED: dict[str, set[str]] = {  # parameters that only the command line has
     "compare": set(),
     "replay": set(),
     "show": {"tasks", "form"},
-    "convert": set(),
+    "convert": {"output"},
     "generate": set(),
 }
 

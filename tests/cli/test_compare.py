@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from headway.api.compare import CompareSettings
+from headway.api.workflow_in_queue import USUAL_MOST_JOBS, PlanSettings
 from tests.cli.bench import Bench, interrupt
 from tests.studies.small_study import write_trace, write_workflow
 
@@ -35,7 +37,7 @@ def rows(bench: Bench) -> list[dict[str, str]]:
 def test_table_and_files(study: Bench) -> None:
     text = compare(study, "--starts", "3", "--most-jobs", "4")
     lines = text.splitlines()
-    assert "18 runs: 2 workflows, 1 log; easy backfilling" in lines[0]
+    assert "18 runs: 2 workflows, 1 log; conservative backfilling" in lines[0]
     assert "at most 4 jobs at a time" in text
     assert "makespans against one-job-per-task's, by workflow" in text
     assert "by log" not in text  # there is only one
@@ -70,7 +72,7 @@ def test_finished_runs_are_not_simulated_again(study: Bench) -> None:
     timeless = {line.rpartition(",")[0] for line in again}
     assert timeless == {line.rpartition(",")[0] for line in more.splitlines()}
     assert again[-1].split(",")[15] == "one-job"
-    compare(study, "--starts", "3", "--backfill", "conservative")
+    compare(study, "--starts", "3", "--backfill", "easy")
     assert len(rows(study)) == 36
 
 
@@ -120,3 +122,7 @@ def test_mistakes(study: Bench, tmp_path: Path) -> None:
     assert not (study.directory / "out").exists()
     study.write("x,y\n", "out/runs.csv")
     assert "another kind" in study.fails(2, *asked, "--warm-up", "1d")
+
+
+def test_compare_and_plan_simulate_the_same_queue_by_default() -> None:
+    assert (CompareSettings().backfill, CompareSettings().most_jobs) == (PlanSettings().backfill, USUAL_MOST_JOBS)

@@ -45,6 +45,11 @@ def test_there_and_back_loses_nothing(words: Bench) -> None:
     assert list(there) == list(back)
 
 
+def test_the_target_may_be_named_by_an_option(words: Bench) -> None:
+    assert "wrote w.json" in words.succeeds("convert", "workflow.yaml", "-o", "w.json")
+    assert (words.directory / "w.json").exists()
+
+
 def test_a_gz_target_is_compressed(words: Bench) -> None:
     words.succeeds("convert", "workflow.yaml", "w.json.gz")
     words.succeeds("convert", "workflow.yaml", "w.json")

@@ -39,7 +39,8 @@ MACHINE = ("--cores", "2", "--memory", "4GB", "--disk", "1GB", "--sizer")
 def kept(place: Path, sizer: str = SIZER, workflow: str = "work") -> dict[str, object]:
     history = open_history(str(place))
     try:
-        return history.state(socket.gethostname(), state_name(sizer, workflow)) or {}
+        (project,) = {figures.project for figures in history.figures(workflow)}
+        return history.state(socket.gethostname(), state_name(sizer, workflow, project)) or {}
     finally:
         history.close()
 
@@ -174,7 +175,7 @@ def test_runs_at_the_same_time_both_teach(own_history: Path) -> None:
 def test_a_state_that_cannot_be_read_is_begun_anew(own_history: Path) -> None:
     history = open_history(str(own_history))
     history.update_state(
-        "here", state_name(SIZER, "w"), lambda state: {"version": 1, "learned": {"agents": 3}, "runs": {}}
+        "here", state_name(SIZER, "w", ""), lambda state: {"version": 1, "learned": {"agents": 3}, "runs": {}}
     )
     history.close()
     assert RunHistory(HistoryKey(str(own_history), "here", "w"), pytest.fail).state(SIZER) is None
@@ -186,5 +187,5 @@ def test_a_state_that_cannot_be_read_is_begun_anew(own_history: Path) -> None:
 
 def test_the_record_survives_the_journal() -> None:
     state = SIZERS[SIZER].allocator(3).state()
-    record = StateRead(1.0, state_name(SIZER, "w"), state)
+    record = StateRead(1.0, state_name(SIZER, "w", ""), state)
     assert decode(encode(record)) == record

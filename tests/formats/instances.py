@@ -34,6 +34,10 @@ HINTS = st.fixed_dictionaries(
         "licence": st.integers(0, 5),
     },
 )
+LIMITS = st.fixed_dictionaries({}, optional={"cores": st.integers(1, 64), "walltime_s": st.integers(1, 10**6)})
+SOFTWARE = st.sampled_from(
+    [{}, {"conda": ("base",)}, {"uv": ("env/uv.lock",), "modules": ("gcc/12", "é: x")}, {"venv": ("./needs: 1.txt",)}]
+)
 
 
 @st.composite
@@ -45,6 +49,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
     for number, task_id in enumerate(ids):
         outputs = [f"d{number}/{name}" for name in draw(st.lists(PLAIN_NAMES, max_size=2, unique=True))]
         inputs = draw(st.lists(st.sampled_from(made), max_size=4))
+        container = draw(st.none() | NAMES)
         tasks.append(
             Task(
                 id=task_id,
@@ -52,7 +57,8 @@ def workflows(draw: st.DrawFn) -> Workflow:
                 command=draw(COMMANDS),
                 environment=draw(st.dictionaries(st.sampled_from(["A", "_b1"]), TEXTS, max_size=2)),
                 setup=tuple(draw(st.lists(TEXTS, max_size=2))),
-                container=draw(st.none() | NAMES),
+                container=container,
+                software=draw(SOFTWARE) if container is None else {},
                 inputs=tuple(path for path in inputs if path != "d*/[ab]?" or number == len(ids) - 1),
                 outputs=tuple(outputs),
                 parents=tuple(draw(st.lists(st.sampled_from(ids[:number]), unique=True))) if number else (),
@@ -62,8 +68,9 @@ def workflows(draw: st.DrawFn) -> Workflow:
                 sandbox=draw(st.booleans()),
                 malleable=draw(st.booleans()),
                 notice_s=draw(st.integers(0, 10**6)),
-                shell=draw(st.sampled_from([(), ("python3", "-B"), ("bash", "-e", "a b")])),
-                limits=draw(st.sampled_from([{}, {"memory_bytes": 8e9, "walltime_s": 60.0}])),
+                shell=draw(st.sampled_from([(), ("sh",), ("Rscript", "--vanilla", "a b: 'c'")])),
+                limits=draw(LIMITS),
+                auto_inputs=draw(st.booleans()),
             )
         )
         made += [*outputs, f"d{number}", f"d{number}/*"]

@@ -10,6 +10,7 @@ import yaml
 
 from headway.formats import safe_yaml
 from headway.formats.headway_yaml import parse_workflow, read_workflow
+from headway.formats.headway_yaml_out import headway_yaml
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
@@ -252,3 +253,12 @@ def documented() -> list[str]:
 def test_the_examples_in_the_documentation_are_read(example: str) -> None:
     whole = example if "tasks:" in example else "name: example\ntasks:\n" + example
     assert len(parse_workflow(whole.encode())) >= 1
+
+
+def test_auto_among_the_inputs_is_no_path() -> None:
+    flow = parse_workflow(
+        b"name: w\ntasks:\n  a: {run: echo > x, outputs: x}\n  b: {run: cat x y ./auto > z, inputs: [y, auto, ./auto]}"
+    )
+    task = flow.tasks["b"]
+    assert (task.inputs, task.parents, task.auto_inputs) == (("y", "auto", "x"), ("a",), True)
+    assert parse_workflow(headway_yaml(flow)).tasks == flow.tasks

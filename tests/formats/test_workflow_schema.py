@@ -101,6 +101,12 @@ def test_there_are_examples_for_every_key() -> None:
         {"run": "x", "limit": "8 GB"},
         {"run": "x", "shell": " "},
         {"run": "x", "shell": {"bash": "-e"}},
+        {"run": "x", "conda": []},
+        {"run": "x", "conda": "-x"},
+        {"run": "x", "uv": " "},
+        {"run": "x", "modules": {"gcc": 12}},
+        {"run": "x", "conda": "a.yaml", "pixi": "pixi.toml"},
+        {"run": "x", "container": "alpine", "modules": "gcc"},
         {"run": "x", "notice": "soon"},
         {"run": "x", "priority": "high"},
         {"run": "x", "resources": {"time": 90}},
@@ -138,6 +144,8 @@ TASK = st.fixed_dictionaries(
         "env": st.dictionaries(WORD, TEXT | st.integers(0, 99) | st.booleans() | st.none()),
         "setup": TEXT | st.lists(TEXT),
         "container": WORD,
+        "uv": WORD,
+        "modules": WORD | st.lists(WORD),
         "priority": st.integers(-9, 9) | st.floats(-9, 9),
         "retries": st.integers(0, 9),
         "sandbox": st.booleans(),
@@ -156,7 +164,7 @@ TASK = st.fixed_dictionaries(
             },
         ),
     },
-)
+).filter(lambda task: "container" not in task or not {"uv", "modules"} & task.keys())
 
 
 @given(st.dictionaries(WORD, TASK, min_size=1, max_size=4))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from headway.history import postgres, sqlite
 from headway.history.base import HistoryBusyError, KeptWait, State
@@ -19,6 +20,7 @@ from headway.history.schema import VERSION
 from headway.history.sql import History
 from headway.model.errors import SiteError
 from headway.model.observation import Observation
+from headway.model.origin import Identity, Origin
 from headway.model.outcome import Ending
 from tests.history.conftest import Backend
 from tests.history.observations import GB, kept_wait, kept_waits, observation, observations
@@ -281,6 +283,51 @@ def test_a_writer_that_takes_too_long_raises_busy(place: str, monkeypatch: pytes
     assert [figures.observations for figures in history.figures()] == [1]
 
 
+# --- projects ---
+
+
+def origin(project: str, programs: str = "sort", command: str = "sort a") -> Origin:
+    return Origin(project, f"/home/{project}", {"count": Identity(programs, command)})
+
+
+def test_a_project_learns_from_its_own_programs_and_from_equal_commands_elsewhere(history: History) -> None:
+    history.add("here", "flow", [observation(1)], origin("p"))
+    history.add("here", "flow", [observation(2)], origin("p", command="sort b"))
+    history.add("here", "flow", [observation(3)], origin("p", programs="hog", command="hog"))
+    history.add("here", "flow", [observation(4)], origin("q"))
+    history.add("here", "flow", [observation(5)], origin("q", command="sort c"))
+    history.add("here", "flow", [observation(6)])
+
+    def known(of: Origin) -> list[int]:
+        return [int(seen.task[6:-1]) for seen in history.newest("here", "flow", ["count"], 10, of)]
+
+    assert known(origin("p")) == [1, 2, 4]
+    assert known(origin("p", programs="hog", command="other")) == [3]
+    assert known(origin("q", command="sort d")) == [4, 5]
+    assert known(origin("new", command="sort c")) == [5]
+    assert known(origin("new", programs="", command="")) == []
+    assert known(Origin()) == [6], "what was kept before there were projects"
+    history.adopt("here", "flow", "q")
+    assert known(origin("q")) == [1, 4, 5, 6] and known(Origin()) == []
+
+
+def test_projects_are_shown_and_forgotten_one_by_one(history: History) -> None:
+    moved = structs.replace(origin("p"), directory="/elsewhere")
+    for number, of in enumerate((origin("p"), origin("q"), moved, Origin())):
+        history.add("here", "flow", [observation(number)], of)
+    for name in ("sizer/q-learning/flow/p", "sizer/q-learning/flow/q"):
+        history.update_state("here", name, lambda _: {})
+    shown = [(each.project, each.directory, each.observations) for each in history.figures()]
+    assert shown == [("", "", 1), ("p", "/elsewhere", 2), ("q", "/home/q", 1)]
+    assert [kept.observation for kept in history.all(projects=["q"])] == [observation(1)]
+    removed = history.remove(None, None, None, ["p"])
+    assert [(each.project, each.observations) for each in removed] == [("p", 2)]
+    assert [each.project for each in history.figures()] == ["", "q"]
+    assert history.newest("here", "flow", ["count"], 10, origin("p", command="x")) == []
+    assert history.state("here", "sizer/q-learning/flow/p") is None
+    assert history.state("here", "sizer/q-learning/flow/q") == {}
+
+
 # --- formats ---
 
 
@@ -289,6 +336,7 @@ def make_old(backend: Backend, place: str) -> None:
     history = open_history(place)
     history.add("here", "flow", [observation()])
     history.close()
+    backend.sql(place, "DROP TABLE origins", "DROP TABLE projects", "ALTER TABLE observations DROP COLUMN origin")
     backend.sql(place, "DROP TABLE states", "DROP TABLE waits")
     backend.set_version(place, 1)
 
@@ -310,6 +358,9 @@ def test_reading_an_old_history_does_not_change_it(backend: Backend, place: str)
     assert history is not None
     assert list(history.newest("here", "flow", ["count"], 10)) == [observation()]
     assert (history.state("here", "asa"), history.newest_waits("here", 10)) == (None, [])
+    assert history.newest("here", "flow", ["count"], 10, Origin("p")) == []
+    assert [(figures.project, figures.observations) for figures in history.figures()] == [("", 1)]
+    assert [kept.observation for kept in history.all()] == [observation()]
     history.close()
     with pytest.raises(Exception, match="states"):
         backend.sql(place, "SELECT * FROM states")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headway.history.schema import VERSION
 from headway.history.sqlite import SqliteHistory
 from headway.model.errors import SiteError
 from tests.history.observations import observation
@@ -89,7 +90,7 @@ def test_a_file_of_the_first_format_is_upgraded(tmp_path: Path) -> None:
     assert history.newest("here", "flow", ["count"], 10) == [observation(1), observation(2)]
     assert history.update_state("here", "asa", lambda _: {"n": 1}) == {"n": 1}
     with sqlite3.connect(path) as database:
-        assert database.execute("PRAGMA user_version").fetchone() == (2,)
+        assert database.execute("PRAGMA user_version").fetchone() == (VERSION,)
 
 
 def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:

@@ -185,3 +185,37 @@ def stop_listening(count: int, folder: str) -> int:
     os.rename(f"{folder}/stopped.new", f"{folder}/stopped")
     os.kill(os.getpid(), 19)
     return len([future.result() for future in futures])
+
+
+# --- functions for processes that make several calls ---
+
+_kept: list[bytearray] = []
+
+
+def keep(size_bytes: int) -> int:
+    """Holds memory also after the call; returns its process."""
+    _kept.append(bytearray(b"x") * size_bytes)
+    return os.getpid()
+
+
+def tries_then_dies(folder: str) -> int:
+    """Kills its process at first; returns at which try it succeeded."""
+    with open(f"{folder}/tries", "a+") as done:
+        done.write("x")
+        count = done.tell()
+    if count < 3:
+        os.kill(os.getpid(), 9)
+    return count
+
+
+def die_somehow(number: int) -> None:
+    """Exits, raises or crashes."""
+    if number % 3 == 0:
+        os._exit(1)
+    if number % 3 == 1:
+        raise ValueError(number)
+    os.kill(os.getpid(), 11)
+
+
+def square_nested(number: int) -> int:
+    return headway.current_executor().submit(square, number).result()

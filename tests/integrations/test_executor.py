@@ -281,7 +281,7 @@ def test_usage_and_categories(tmp_path: Path) -> None:
         assert (small.result(), large.result()) == (9, 150_000_000)
     assert (small.task, large.task) == ("square[1]", "large[2]")
     assert large.usage is not None and large.usage.memory_bytes is not None
-    assert 150e6 < large.usage.memory_bytes.value < 200e6
+    assert 150e6 < large.usage.memory_bytes < 200e6
     assert large.attempts == 1
     assert [entry.name for entry in (tmp_path / ".headway" / "runs" / "1").iterdir() if entry.name == "calls"] == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import signal
 import subprocess
@@ -11,9 +12,12 @@ import textwrap
 import time
 from pathlib import Path
 
+import click
 import pytest
 
 import headway
+from headway.cli.run import command
+from headway.integrations.run_options import RunOptions, settings_of
 
 
 def words(directory: Path) -> headway.Workflow:
@@ -39,7 +43,7 @@ def test_a_workflow_built_in_code(tmp_path: Path) -> None:
     assert (tmp_path / "total").read_text() == "6\n"
     assert set(run.usage) == set(flow.tasks)
     wall = run.usage["total"].wall_s
-    assert wall is not None and wall.value > 0
+    assert wall is not None and wall > 0 and run.usage["total"].quality["wall_s"] == "exact"
     again = headway.run(words(tmp_path), tmp_path, cores=2)
     assert (again.usage.keys(), set(again.reused)) == ({"after"} - set(again.reused), set(again.reused))
     assert {"count[a]", "count[b]", "total"} <= set(again.reused)
@@ -156,3 +160,49 @@ def test_no_dead_process_is_left_in_the_program(tmp_path: Path) -> None:
         "sys.exit(bool(left))\n"
     )
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=60)
+
+
+def test_a_dry_run_and_a_run_in_the_background(tmp_path: Path) -> None:
+    (tmp_path / "w.yaml").write_text("name: w\ntasks: {hello: {run: echo hello > out, outputs: [out]}}\n")
+    foreseen = headway.run(tmp_path / "w.yaml", dry_run=True, cores=1)
+    assert [(verdict.task, verdict.verdict) for verdict in foreseen.verdicts] == [("hello", "runs")]
+    assert not (tmp_path / "out").exists() and foreseen.limits.cores == 1
+    begun = headway.run(tmp_path / "w.yaml", detach=True, cores=1)
+    assert headway.follow(begun.run, tmp_path).state == "succeeded"
+    with pytest.raises(headway.HeadwayError, match="needs a workflow file"):
+        headway.run(headway.Workflow("w"), tmp_path, detach=True)
+    with pytest.raises(headway.HeadwayError, match="over at once"):
+        headway.run(tmp_path / "w.yaml", detach=True, dry_run=True)
+
+
+def test_progress_is_shown_on_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flow = headway.Workflow("w")
+    flow.task("bad", "exit 3")
+    headway.run(flow, tmp_path, check=False, progress=True, cores=1)
+    shown = capsys.readouterr()
+    assert shown.out == "" and "bad" in shown.err
+    headway.run(flow, tmp_path, check=False, cores=1)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_every_option_of_the_command_is_a_keyword(tmp_path: Path) -> None:
+    """The stand-in options are one keyword, `stand_ins`; `quiet` and `json` are about what the command prints."""
+    options = {str(parameter.opts[-1]) for parameter in command.params if isinstance(parameter, click.Option)}
+    words = {option.lstrip("-").replace("-", "_") for option in options} - {"quiet", "json"}
+    keywords = {*RunOptions.__annotations__, *inspect.signature(headway.run).parameters}
+    assert {word for word in words if not word.startswith(("synthetic", "scale"))} <= keywords
+    settings = settings_of(
+        tmp_path, {"on": "slurm", "partition": "p", "sbatch": ["--nice=5", "-v"], "grace": 3, "keep_going": True}
+    )
+    assert (settings.cluster, settings.batch) == ("slurm", {"partition": "p", "flags": "--nice=5 -v"})
+    assert (settings.grace_s, settings.keep_going) == (3.0, True)
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'core'.*cores"):
+        settings_of(tmp_path, {"core": 1})
+    with pytest.raises(headway.HeadwayError, match="measure: 'by eye' is not a way of measuring"):
+        settings_of(tmp_path, {"measure": "by eye"})
+
+
+def test_settings_files_count_as_for_the_command(tmp_path: Path) -> None:
+    (tmp_path / "headway.toml").write_text("cores = 1\nseed = 7\n")
+    assert settings_of(tmp_path, {}).seed == 7
+    assert (settings_of(tmp_path, {"seed": 8}).seed, settings_of(tmp_path, {"seed": 8}).cores) == (8, 1)

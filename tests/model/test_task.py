@@ -16,6 +16,7 @@ TASK = Task(
     environment={"LC_ALL": "C", "A": "b"},
     setup=("module load x",),
     container="image",
+    software={"modules": ("gcc",)},
     inputs=("part_aa",),
     outputs=("count_aa",),
 )
@@ -39,9 +40,10 @@ def test_nothing_changed() -> None:
         (changed(setup=()), "its setup changed"),
         (changed(setup=("module load ", "x")), "its setup changed"),
         (changed(container=None), "its container changed"),
+        (changed(software={"conda": ("base",)}), "its software changed"),
         (changed(outputs=("count_aa", "log")), "its outputs changed"),
         (Fingerprint(PRINT.recipe, PRINT.inputs | {"new": "3"}), "input new is new"),
-        (Fingerprint(PRINT.recipe, {"part_aa": "1"}), "input list is gone"),
+        (Fingerprint(PRINT.recipe, {"part_aa": "1"}), "list is no longer an input"),
         (Fingerprint(PRINT.recipe, PRINT.inputs | {"list": "9"}), "input list changed"),
     ],
 )
@@ -56,7 +58,7 @@ def test_several_changes_are_all_named() -> None:
         "its command changed",
         "its setup changed",
         "input new is new",
-        "input list is gone",
+        "list is no longer an input",
         "input part_aa changed",
     ]
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headway.model.errors import WorkflowError
+from headway.model.errors import InputError, WorkflowError
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
@@ -345,3 +345,11 @@ def test_a_star_does_not_match_a_hidden_file(tmp_path: Path) -> None:
 def test_a_long_circle_is_still_told_in_a_sentence() -> None:
     tasks = [task(f"t{n}", f"t{(n - 1) % 2000}") for n in range(2000)]
     assert len(str(refused(*tasks))) < 1000
+
+
+def test_a_task_has_a_shell_and_limits() -> None:
+    flow = Workflow("w")
+    task = flow.task("a", "print(1)", shell="python3 -O", limit={"time": "1h", "memory": "2 GB"})
+    assert (task.shell, task.limits) == (("python3", "-O"), {"walltime_s": 3600, "memory_bytes": 2_000_000_000})
+    with pytest.raises(InputError, match="gpus cannot be limited"):
+        flow.task("b", "true", limit={"gpus": 1})

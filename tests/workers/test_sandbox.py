@@ -10,7 +10,8 @@ import pytest
 from headway.model.errors import InputError
 from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder, remove_tree
-from headway.workers.sandbox import Sources, matching, missing_outputs, prepare_directory, publish, stamps
+from headway.workers.sandbox import matching, missing_outputs, prepare_directory, publish, stamps
+from headway.workers.sources import Sources
 
 
 def make(directory: Path, *files: str) -> None:
@@ -75,16 +76,16 @@ def test_a_new_source_is_found_although_outputs_change_the_directory(flow: Path,
     make(flow, "one")
     sources = Sources(flow)
     sources.add_produced(["made"])
-    assert list(sources.entries(set())) == ["one"]
+    assert list(sources.entries(set(), {})) == ["one"]
     before = sources.modified_ns(".")
     make(flow, "made")
     sources.expect_change(".", before)
-    assert list(sources.entries(set())) == ["one"]
+    assert list(sources.entries(set(), {})) == ["one"]
     make(flow, "two")
-    assert sorted(sources.entries(set())) == ["one", "two"]
+    assert sorted(sources.entries(set(), {})) == ["one", "two"]
     make(flow, "three")
     sources.forget()
-    assert sorted(sources.entries(set())) == ["one", "three", "two"]
+    assert sorted(sources.entries(set(), {})) == ["one", "three", "two"]
 
 
 def test_outputs_are_published_and_publishing_can_be_repeated(flow: Path, work: Path) -> None:
@@ -117,6 +118,51 @@ def test_sources_beside_an_input_are_linked(flow: Path, work: Path) -> None:
     assert [(work / name).read_text() for name in ("data/a", "data/b", "data/deep/c", "other/d")] == [
         "data/a", "data/b", "data/deep/c", "other/d",
     ]  # fmt: skip
+
+
+def samples(count: int, suffix: str = ".fq", folder: str = "") -> list[str]:
+    return [f"{folder}s{number}{suffix}" for number in range(count)]
+
+
+def seen_by(task: Task, flow: Path, work: Path) -> list[str]:
+    sources = Sources(flow)
+    sources.add_produced([*task.outputs, *samples(500, ".bam")])
+    prepare_directory(work, task, flow, sources)
+    return sorted(os.listdir(work))
+
+
+def test_of_many_files_of_a_kind_only_those_are_linked_that_are_declared_or_named(flow: Path, work: Path) -> None:
+    make(
+        flow, *samples(500), *samples(500, ".fq.idx"), *samples(9, ".bam"), "align.py", "helpers.py", "ref.fa", "lib/a"
+    )
+    task = Task("t", "t", "./align.py s7.fq s2.fq --all=s49?.fq", inputs=("s7.fq",), outputs=("s7.bam",))
+    families = [f"s{number}.fq{end}" for number in (2, 7) for end in ("", ".idx")]
+    assert seen_by(task, flow, work) == sorted(
+        ["align.py", "helpers.py", "lib", "ref.fa", *families, *(f"s{number}.fq" for number in range(490, 500))]
+    )
+
+
+def test_a_crowded_directory_of_sources_is_linked_as_a_whole(flow: Path, work: Path) -> None:
+    make(flow, *samples(500, folder="data/"), "few/a", "few/b")
+    task = Task("t", "t", "…", inputs=("data/s1.fq", "data/s2.fq", "few/a"), outputs=("out",))
+    assert seen_by(task, flow, work) == ["data", "few"]
+    assert os.path.islink(work / "data") and len(os.listdir(work / "data")) == 500
+    assert not os.path.islink(work / "few") and sorted(os.listdir(work / "few")) == ["a", "b"]
+
+
+def test_of_many_directories_only_those_are_entered_that_are_declared_or_named(flow: Path, work: Path) -> None:
+    make(flow, *(f"s{number}/reads" for number in range(500)), "notes")
+    task = Task("t", "t", "cat s3/reads", inputs=("s1/reads",), outputs=("s2/count",))
+    assert seen_by(task, flow, work) == ["notes", "s1", "s2", "s3"]
+    assert (work / "s1" / "reads").exists() and (work / "s2" / "reads").exists() and os.path.islink(work / "s3")
+
+
+def test_a_directory_as_an_input_shows_the_outputs_in_it(flow: Path, work: Path) -> None:
+    make(flow, "data/raw", "data/made")
+    sources = Sources(flow)
+    sources.add_produced(["data/made", "out"])
+    prepare_directory(work, Task("t", "t", "…", inputs=("data",), outputs=("out",)), flow, sources)
+    assert sorted(os.listdir(work / "data")) == ["made", "raw"]
 
 
 def test_a_pattern_never_matches_the_tasks_own_outputs(flow: Path, work: Path) -> None:

@@ -124,3 +124,13 @@ class TestCpu:
         made.begin(0.0)
         made.add_reaped(0.15, FLOOR, alone=True)
         assert made.usage(0.0, 0.1, Totals(), None, 0).cores_peak.value == pytest.approx(1.5)
+
+
+def test_no_more_cores_are_reported_than_the_machine_has() -> None:
+    made = Meter("a method", floor_bytes=FLOOR, most_cores=2.0)
+    made.begin(0.0)
+    made.add_sample(1.4, seen(1))
+    made.add_reaped(6.5, FLOOR, alone=True)  # noted late, and all at once
+    used = usage_of(made)
+    assert used.cores_peak and used.cores_peak.value == 2.0
+    assert used.cores_average and used.cores_average.value == 2.0

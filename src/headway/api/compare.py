@@ -12,7 +12,7 @@ from msgspec import Struct, structs, to_builtins
 from headway.api.keywords import chosen_names, settled
 from headway.api.queues import AtLeastOne, Backfill, Cancelled, Nodes, Rules, Seed
 from headway.api.whole_files import write_whole
-from headway.api.workflow_in_queue import seconds_of
+from headway.api.workflow_in_queue import USUAL_BACKFILL, USUAL_MOST_JOBS, seconds_of
 from headway.model.errors import InputError, SiteError
 from headway.report.words import count
 
@@ -40,14 +40,14 @@ class CompareSettings(Struct, frozen=True, kw_only=True):
     seed: Seed = 0
     warm_up: float | str = 7 * 86_400.0  # before the first start
     requests: Literal["real", "accurate", "both"] = "real"
-    backfill: Backfill = "easy"
+    backfill: Backfill = USUAL_BACKFILL
     nodes: Nodes = "counts"
     rules: Rules = "pyss"
     cancelled: Cancelled = "drop"
     dependency: Literal["slurm", "reserved"] = "slurm"
     machine: AtLeastOne | None = None  # nodes; None: as the logs say
     skip_bad: bool = False
-    most_jobs: AtLeastOne | None = None  # of a workflow in the queue
+    most_jobs: AtLeastOne | None = USUAL_MOST_JOBS  # of a workflow in the queue; None: any number
     processes: AtLeastOne | None = None  # None: one a core
     out: str | None = None  # None: results are kept in memory only
     again: tuple[str, ...] = ()  # plans whose results in `out` are forgotten

@@ -17,7 +17,7 @@ from headway.journal.folder import Project
 from headway.model.errors import HeadwayError
 from headway.model.units import format_bytes
 from headway.version import __version__
-from headway.workers.containers import RUNTIMES
+from headway.workers.containers import CHOICE, RUNTIMES, check_runtime, find_runtime, try_image
 
 OK, WARN, FAIL = "ok", "warn", "fail"
 _LITTLE_DISK_BYTES = 1_000_000_000
@@ -38,10 +38,12 @@ class Diagnosis(Answer, frozen=True):
     checks: list[Check]
 
 
-def doctor(directory: str | os.PathLike[str] = ".", cluster: str | None = None) -> Diagnosis:
+def doctor(
+    directory: str | os.PathLike[str] = ".", cluster: str | None = None, container: str | None = None
+) -> Diagnosis:
     """Check this machine and a directory; with `cluster="slurm"`, also whether jobs can be submitted there.
 
-    Slurm's commands are called about ten times; nothing is submitted.
+    Slurm's commands are called about ten times; nothing is submitted. `container` is an image: `true` is run in it.
 
     >>> doctor().checks[0].about
     'headway'
@@ -56,7 +58,7 @@ def doctor(directory: str | os.PathLike[str] = ".", cluster: str | None = None) 
         _writable(where),
         _disk(where),
         _file_system(where),
-        _containers(),
+        _containers(container),
         _others(where),
     ]
     if cluster == "slurm":
@@ -139,11 +141,19 @@ def _file_system(directory: Path) -> Check:
     return Check(WARN, "journal", f"rollback journal, slower, since {kind} is shared between machines")
 
 
-def _containers() -> Check:
-    found = [name for name in RUNTIMES if shutil.which(name)]
-    if not found:
+def _containers(image: str | None) -> Check:
+    """Check whether the container runtime works; with an image, by starting a container of it."""
+    if not os.environ.get(CHOICE) and not any(map(shutil.which, RUNTIMES)) and image is None:
         return Check(OK, "containers", f"none of {', '.join(RUNTIMES)}: tasks with `container` cannot run here")
-    return Check(OK, "containers", f"{found[0]}{' (also ' + ', '.join(found[1:]) + ')' if found[1:] else ''}")
+    try:
+        runtime = find_runtime()
+        check_runtime(runtime)
+        if image is not None:
+            try_image(runtime, image)
+    except HeadwayError as error:
+        return Check(WARN, "containers", f"tasks with `container` cannot run here: {error}")
+    tried = f"started a container of {image}" if image else "it answers; `--container IMAGE` starts a container"
+    return Check(OK, "containers", f"{runtime}: {tried}")
 
 
 def _others(directory: Path) -> Check:

@@ -73,6 +73,7 @@ class CategoryAgents(Struct, frozen=True):
     workflow: str
     sizer: str
     agents: list[AgentTrace]
+    project: str = ""
 
 
 class AgentsView(Answer, frozen=True, rename={"location": "history", "found": "agents"}):
@@ -92,19 +93,28 @@ class AgentsView(Answer, frozen=True, rename={"location": "history", "found": "a
 
 
 def show_history(
-    workflow: str | None = None, category: str | None = None, *, history: str = "", top: int = 20
+    workflow: str | None = None,
+    category: str | None = None,
+    *,
+    project: str | os.PathLike[str] | None = None,
+    history: str = "",
+    top: int = 20,
 ) -> HistoryView:
     """Return what is known of all workflows, of one, or of one of its categories with its `top` newest attempts.
 
-    `history` is the location: a file, or a `postgresql://` address; empty for the default.
+    `project` is a directory, or the name or id of a project: only what its runs taught. `history` is the location: a
+    file, or a `postgresql://` address; empty for the default.
     """
     with _opened(history) as (location, opened):
-        if workflow is None:
-            return HistoryView(location, opened is not None, opened.figures() if opened else [])
+        if opened is None and workflow is None:
+            return HistoryView(location, False, [])
         if opened is None:
             raise InputError(f"nothing is known of a workflow {workflow!r}", where=location)
-        figures = _known(opened, workflow, category)
-        newest = None if category is None else list(opened.all(workflow, category, most=top))
+        projects = _projects(opened, project)
+        if workflow is None:
+            return HistoryView(location, True, opened.figures(projects=projects))
+        figures = _known(opened, workflow, category, projects)
+        newest = None if category is None else list(opened.all(workflow, category, most=top, projects=projects))
         return HistoryView(location, True, figures, newest)
 
 
@@ -113,6 +123,7 @@ def export_history(
     workflow: str | None = None,
     category: str | None = None,
     *,
+    project: str | os.PathLike[str] | None = None,
     history: str = "",
     force: bool = False,
 ) -> Exported:
@@ -126,9 +137,10 @@ def export_history(
             yield each
 
     with _opened(history) as (location, opened):
+        projects = _projects(opened, project) if opened else None
         if opened is not None and workflow is not None:
-            _known(opened, workflow, category)
-        kept = counted(opened.all(workflow, category) if opened else ())
+            _known(opened, workflow, category, projects)
+        kept = counted(opened.all(workflow, category, projects=projects) if opened else ())
         if isinstance(output, str | os.PathLike):
             path = Path(output)
             check_target(path, force=force, folder=False)
@@ -144,25 +156,29 @@ def prune_history(
     older_than_s: float | None = None,
     keep: int | None = None,
     workflow: str | None = None,
+    project: str | os.PathLike[str] | None = None,
     history: str = "",
     confirm: Callable[[Pruned], bool] = lambda found: True,
 ) -> Pruned:
     """Remove the attempts that all given conditions name, if `confirm`, called with what was found, returns True.
 
-    The conditions: ended more than `older_than_s` ago; not among the newest `keep` of its category; of `workflow`.
+    The conditions: ended more than `older_than_s` ago; not among the newest `keep` of its category; of `workflow`;
+    of `project`, which is a directory, or the name or id of a project.
     """
-    if older_than_s is None and keep is None and workflow is None:
-        raise InputError("nothing says what to forget", todo="add --older-than 90d, --keep 1000 or --workflow NAME")
+    if older_than_s is None and keep is None and workflow is None and project is None:
+        todo = "add --older-than 90d, --keep 1000, --workflow NAME or --project DIR"
+        raise InputError("nothing says what to forget", todo=todo)
     before = None if older_than_s is None else time.time() - older_than_s
     with _opened(history, read_only=False) as (location, opened):
         if opened is None:
             return Pruned(location, False, [])
+        projects = _projects(opened, project)
         if workflow is not None:
-            _known(opened, workflow, None)
-        found = Pruned(location, True, opened.surplus(workflow, before, keep))
+            _known(opened, workflow, None, projects)
+        found = Pruned(location, True, opened.surplus(workflow, before, keep, projects))
         if not found.found or not confirm(found):
             return found
-        removed = sum(each.observations for each in opened.remove(workflow, before, keep))
+        removed = sum(each.observations for each in opened.remove(workflow, before, keep, projects))
         return structs.replace(found, removed=removed, confirmed=True)
 
 
@@ -181,11 +197,12 @@ def explain_agents(
             raise InputError(f"no sizer called {sizer!r} has agents", where="--sizer", todo=todo)
         known = opened.figures(workflow)
         found = []
-        for site, name in dict.fromkeys((each.site, each.workflow) for each in known if each.category == category):
+        of = dict.fromkeys((each.site, each.workflow, each.project) for each in known if each.category == category)
+        for site, name, project in of:
             for each in [sizer] if sizer else sorted(allocators()):
-                traces = traces_of(opened.state(site, state_name(each, name)) or {}, category)
+                traces = traces_of(opened.state(site, state_name(each, name, project)) or {}, category)
                 if traces:
-                    found.append(CategoryAgents(site, name, each, traces))
+                    found.append(CategoryAgents(site, name, each, traces, project))
     if not found:
         near = nearest(category, [each.category for each in known], otherwise="there are")
         todo = "run it with --sizer gradient-bandit, q-learning or feedback-loop"
@@ -206,16 +223,33 @@ def _opened(history: str, *, read_only: bool = True) -> Iterator[tuple[str, Hist
             opened.close()
 
 
-def _known(history: History, workflow: str, category: str | None) -> list[CategoryFigures]:
+def _projects(history: History, named: str | os.PathLike[str] | None) -> list[str] | None:
+    """Return the ids of the projects that a directory, a name or an id means; None if none is named.
+
+    A directory that was emptied and used again has been several projects.
+    """
+    if named is None:
+        return None
+    text = os.fspath(named)
+    path = str(Path(text).resolve())
+    known = history.figures()
+    found = [each.project for each in known if each.project and (each.project == text or each.directory == path)]
+    if found:
+        return list(dict.fromkeys(found))
+    near = nearest(path, [each.directory for each in known if each.directory], otherwise="there are")
+    raise InputError(f"nothing is known of a project {text!r}", todo=near)
+
+
+def _known(history: History, workflow: str, category: str | None, projects: list[str] | None) -> list[CategoryFigures]:
     """Return the figures of a workflow, or of one of its categories; an `InputError` if nothing is known of it."""
-    found = history.figures(workflow, category)
+    found = history.figures(workflow, category, projects)
     if found:
         return found
-    others = history.figures(workflow)
+    others = history.figures(workflow, projects=projects)
     if others:
         near = nearest(category or "", [each.category for each in others], otherwise="there are")
         raise InputError(f"nothing is known of a category {category!r} of {workflow!r}", todo=near)
-    near = nearest(workflow, [each.workflow for each in history.figures()], otherwise="there are")
+    near = nearest(workflow, [each.workflow for each in history.figures(projects=projects)], otherwise="there are")
     raise InputError(f"nothing is known of a workflow {workflow!r}", todo=near)
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct, to_builtins
 
 from headway.api.keywords import Tell, refuse, settled
 from headway.api.queues import QueueSettings, check_queue_settings, jobs_from
-from headway.api.workflow_in_queue import PlanSettings, QueueAt, plans_of, start_of
+from headway.api.workflow_in_queue import USUAL_MOST_JOBS, PlanSettings, QueueAt, plans_of, start_of
 from headway.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ __all__ = ["PlanResult", "PlanSettings", "plan"]
 SLURM = "slurm"
 _ONLY_SLURM = ("partition", "account", "qos", "constraint")
 _PREFER = {"fast": 0.0, "cheap": 1.0}
-_MOST_JOBS = 16  # of one user in the queue, where neither the settings nor Slurm say how many
 
 
 class PlanResult(Struct, frozen=True):
@@ -61,7 +60,7 @@ def plan(
 
         of_a_trace = [name for name in QueueSettings.__struct_fields__ if name != "seed"]
         refuse([*of_a_trace, "start"], given, "logs, and this queue is a real one")
-        moment = queue_on_slurm(path, asked, _MOST_JOBS)
+        moment = queue_on_slurm(path, asked, USUAL_MOST_JOBS)
     else:
         refuse(_ONLY_SLURM, given, "a real queue, and this is a log")
         check_queue_settings(asked.on, asked, given, also="seed")
@@ -81,7 +80,7 @@ def _queue_of_trace(path: Path, asked: PlanSettings) -> QueueAt:
     instance = recorded_instance(path, "simulate a recorded workflow")
     found = jobs_from(asked.on, asked)
     start_s = start_of(asked.start, found.jobs)
-    queue = queue_of(found.jobs, asked.scheduling(), asked.most_jobs or _MOST_JOBS)
+    queue = queue_of(found.jobs, asked.scheduling(), asked.most_jobs or USUAL_MOST_JOBS)
     queue.advance(start_s)
     return QueueAt(
         instance,

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from headway.api.settings import settings_for
 from headway.api.workflow_in_queue import PlanSettings, QueueAt
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.queue_now import QueueNow, queue_now
+from headway.drivers.origins import origin_of
 from headway.drivers.run_history import RunHistory, Warn, history_key
 from headway.formats.read_any import read_instance
 from headway.kernels.batch.queue import BatchQueue, Scheduling
@@ -53,7 +55,7 @@ def queue_on_slurm(path: Path, asked: PlanSettings, usual_most_jobs: int) -> Que
 def expected_instance(path: Path, history: str, site: str, warn: Warn) -> Instance:
     """The workflow with an expected run time for each task: recorded, seen in earlier runs, or stated by the user."""
     instance = read_instance(path)
-    run_times, seen = _learned(instance.workflow, history, site, warn)
+    run_times, seen = _learned(instance.workflow, path.absolute().parent, history, site, warn)
     unknown = 0
     for task in instance.workflow:
         recorded = instance.recorded.get(task.id)
@@ -66,10 +68,11 @@ def expected_instance(path: Path, history: str, site: str, warn: Warn) -> Instan
     return instance
 
 
-def _learned(workflow: Workflow, history: str, site: str, warn: Warn) -> tuple[RunTimes, set[str]]:
+def _learned(workflow: Workflow, directory: Path, history: str, site: str, warn: Warn) -> tuple[RunTimes, set[str]]:
     """Run times learned from earlier runs on that site, and the categories of which a success was seen."""
     run_times, seen = RunTimes(), set()
-    learning = RunHistory(history_key(history, workflow.name, site), warn, read_only=True)
+    origin, _ = origin_of(workflow, directory, settings_for(directory).project)
+    learning = RunHistory(history_key(history, workflow.name, site, origin), warn, read_only=True)
     for observation in learning.observations(dict.fromkeys(task.category for task in workflow)):
         task, outcome = observation.as_task(), observation.as_outcome()
         run_times.observe(task, outcome)

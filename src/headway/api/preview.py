@@ -53,6 +53,7 @@ class Preview(Answer, frozen=True):
     limits: Resources
     sizer: str
     verdicts: list[Verdict]
+    warnings: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return what `headway run --dry-run --json` prints."""
@@ -79,7 +80,8 @@ def preview(
     engine = _engine(what, graph, project, warn)
     _read_inputs(engine, InputReader(project.directory, Digests(project.path / "digests.db")))
     verdicts = list(_verdicts(engine, graph, project.directory))
-    return Preview(graph.name, str(project.directory), engine.limits, what.settings.sizer, verdicts)
+    where, warnings = str(project.directory), engine.settings.warnings
+    return Preview(graph.name, where, engine.limits, what.settings.sizer, verdicts, warnings)
 
 
 def _engine(what: Runnable, graph: Workflow, project: Project, warn: Warn) -> Engine:

@@ -42,6 +42,11 @@ class RunResult(Struct, frozen=True):
         return self.folder.directory
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was said about the workflow when the run started, such as files that may change unnoticed."""
+        return self.summary.settings.warnings if self.summary.settings else ()
+
+    @property
     def tasks(self) -> Figures:
         """Counts and usage of all tasks together: `total`, `succeeded`, `reused`, `running`, `failed`, …"""
         return self.summary.whole()

@@ -223,6 +223,7 @@ SETTINGS = {
     "measure": Setting("measure", _METHOD, _METHOD),
     "grace": Setting("grace_s", parse_duration, _SPAN),
     "fresh": Setting("fresh", _flag_text, _FLAG),
+    "project": Setting("project", str, _stated(str, "a project's name", 'write for example project = "rnaseq"')),
     "history": Setting("history", str, _location),
     "log-level": Setting("log_level", _LEVEL, _LEVEL),
     "on": Setting("cluster", _one_of(CLUSTERS, "a cluster"), None),

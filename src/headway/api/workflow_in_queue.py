@@ -20,11 +20,17 @@ if TYPE_CHECKING:
     from headway.model.resources import Resources
 
 
+# As Slurm's backfill scheduler, which plans a reservation for every waiting job; most sites also limit the jobs that a
+# user may have in the queue.
+USUAL_BACKFILL: Backfill = "conservative"
+USUAL_MOST_JOBS = 16
+
+
 class PlanSettings(QueueSettings, frozen=True, kw_only=True):
     """The queue (`on`), the moment, the plans to compare, and what a good plan is."""
 
     on: str = ""  # a log's file, lublin, or slurm
-    backfill: Backfill = "conservative"
+    backfill: Backfill = USUAL_BACKFILL
     start: float | str | None = None  # seconds, or text such as 8d; None: halfway through the log
     plan: tuple[str, ...] = ()  # none: all
     most_jobs: AtLeastOne | None = None

@@ -20,12 +20,15 @@ _STANDARD_OUTPUT = "-"
 
 @click.command("convert", short_help="Write a workflow, or a finished run, in another format.")
 @click.argument("source", type=click.Path())
-@click.argument("target")
+@click.argument("target", required=False)
+@option("-o --output FILE", "Another way to name TARGET.")
 @option("--to", "The format, where TARGET's name does not say it.", type=click.Choice(FORMATS))
 @option("--run RUN", "The run of a directory; by default the newest.", shell_complete=complete_run)
 @option("-f --force", "Overwrite TARGET.", is_flag=True)
 @json_option
-def command(source: str, target: str, to: str | None, run: str | None, force: bool, as_json: bool) -> int:
+def command(
+    source: str, target: str | None, output: str | None, to: str | None, run: str | None, force: bool, as_json: bool
+) -> int:
     """Write SOURCE in another format to TARGET.
 
     SOURCE is a workflow file (.yaml, WfFormat .json, Pegasus .dax or .xml; the latter also with .gz), or a directory in
@@ -39,6 +42,11 @@ def command(source: str, target: str, to: str | None, run: str | None, force: bo
       headway convert montage.dax montage.yaml       to run it
       headway convert . - --run 3 --to wfformat | jq .workflow.execution.tasks
     """
+    if target is not None and output is not None:
+        raise InputError("TARGET is named twice", where="-o", todo="leave out one of the two")
+    target = target or output
+    if not target:
+        raise InputError("nothing says where to write", todo="name TARGET: a file, or - for standard output")
     to_screen = target == _STANDARD_OUTPUT
     if to_screen and to is None:
         raise InputError("standard output has no name", todo=WHICH)

@@ -27,11 +27,13 @@ def _print(console: Console, found: Diagnosis) -> None:
 @click.command("doctor", short_help="Check whether Headway can work here.")
 @directory_option
 @option("--on cluster", "Check also whether jobs can be submitted to this cluster.", type=click.Choice(["slurm"]))
+@option("--container IMAGE", "Start a container of this image, such as docker://alpine:3.")
 @answers(_print, exit_code=lambda found: 0 if found.works else 3)
-def command(directory: Path, cluster: str | None) -> Diagnosis:
+def command(directory: Path, cluster: str | None, container: str | None) -> Diagnosis:
     """Check this machine and this directory: what they have, how tasks are measured, and what is in the way.
 
     With --on slurm the cluster is checked as well, with about ten calls of Slurm's commands; nothing is submitted.
+    With --container the container runtime runs `true` in that image, which it may have to download.
     The exit code is 0, or 3 if Headway cannot work here at all; a warning says what would work better.
     """
-    return doctor(directory, cluster)
+    return doctor(directory, cluster, container)

@@ -33,6 +33,11 @@ location_option = option(
 )
 
 
+project_option = option(
+    "--project DIR", "Only what was learned in this directory, or in a project of this name.", callback=or_before
+)
+
+
 def history_location(stated: str) -> str:
     """Return the location that `--file` states, else that of the environment and the settings files.
 

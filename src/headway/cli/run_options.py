@@ -33,6 +33,7 @@ _POLICIES: Sequence[Option[Any]] = (
     option("-k/-K --keep-going/--no-keep-going", "After a failure, go on with all tasks that do not depend on it."),
     option("--again", "Run all tasks, also those that have not changed.", is_flag=True),
     option("--fresh", "Size tasks as if nothing had ever been run.", is_flag=True),
+    option("--project NAME", "Share what is learned with other directories that name this project."),
     option(
         "--history LOCATION",
         "Where the history is kept: a file, or postgresql://user@host/database; `none` keeps no history.",

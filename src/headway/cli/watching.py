@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from headway.cli.output import console_for, print_json
-from headway.report.run.progress import Lines, Progress
+from headway.report.run.display import display_on
+from headway.report.run.progress import Progress
 from headway.report.run.summary import RunSummary
 from headway.report.streams import silence
 
@@ -19,15 +20,7 @@ EXIT_CODES = {"succeeded": 0, "failed": 1, "stopped": 130}
 def watch(drive: Callable[[Progress], RunResult], *, quiet: bool, as_json: bool) -> int:
     """Call `drive` with a progress display; then print how the run ended, and return the exit code."""
     console = console_for(as_json=as_json)
-    progress: Progress
-    if quiet:
-        progress = Progress(RunSummary())
-    elif console.is_terminal and not console.is_dumb_terminal:
-        from headway.cli.live import LiveDisplay
-
-        progress = LiveDisplay(RunSummary(), console)
-    else:
-        progress = Lines(RunSummary(), console)
+    progress = Progress(RunSummary()) if quiet else display_on(console)
     with progress:
         result = drive(progress)
     if as_json:

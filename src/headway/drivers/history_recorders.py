@@ -81,7 +81,7 @@ class AttemptRecorder(Recorder):
             )
 
     def write(self, history: History) -> None:
-        history.add(self.key.site, self.key.workflow, self.pending)
+        history.add(self.key.site, self.key.workflow, self.pending, self.key.origin)
 
 
 class WaitRecorder(Recorder):

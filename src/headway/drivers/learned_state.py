@@ -7,6 +7,7 @@ from typing import Any
 
 from headway.drivers.assemble import allocator_of, allocators
 from headway.drivers.history_recorders import Recorder
+from headway.history.base import state_suffix
 from headway.history.sql import History
 from headway.model.outcome import Outcome
 from headway.model.records import Decision, Event, Figure, HistoryKey, RunStarted
@@ -18,9 +19,9 @@ _RUNS_REMEMBERED = 50
 Lesson = tuple[Task, dict[str, Figure], Outcome]  # a task, the ticket of its allocation, and its outcome
 
 
-def state_name(sizer: str, workflow: str) -> str:
+def state_name(sizer: str, workflow: str, project: str) -> str:
     """The name of a sizer's state in the history."""
-    return f"sizer/{sizer}/{workflow}"
+    return f"sizer/{sizer}{state_suffix(workflow, project)}"
 
 
 def has_agents(sizer: str) -> bool:
@@ -67,7 +68,8 @@ class StateRecorder(Recorder):
                 self.pending.append((task, launch.ticket, outcome))
 
     def write(self, history: History) -> None:
-        history.update_state(self.key.site, state_name(self._settings.sizer, self.key.workflow), self._taught)
+        name = state_name(self._settings.sizer, self.key.workflow, self.key.origin.project)
+        history.update_state(self.key.site, name, self._taught)
 
     def written(self) -> None:
         self._numbered_from += len(self.pending)

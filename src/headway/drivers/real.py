@@ -18,6 +18,7 @@ from msgspec import Struct, structs
 from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
 from headway.drivers.background import Background
+from headway.drivers.environments import Environments
 from headway.drivers.feed import Feed
 from headway.drivers.inbox import AttemptEnded, Connected, Disconnected, Inbox, JobGone, Message, NodeGone
 from headway.drivers.inputs import InputReader
@@ -29,7 +30,7 @@ from headway.engine.state import Phase, Running
 from headway.journal.base import Journal
 from headway.journal.folder import RunFolder
 from headway.model import records
-from headway.model.errors import SiteError
+from headway.model.errors import HeadwayError, SiteError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event
@@ -75,7 +76,9 @@ class Driver(Struct, eq=False, dict=True):
         self._connections = NodeConnections()
         self._releasing: list[asyncio.Task[Exception | None]] = []  # jobs that are being given back
         self._batch: list[Event | Decision] = []  # applied, and not durable yet
+        self._preparing: dict[str, asyncio.Task[Exception | None]] = {}  # tasks that wait for their environment
         self._interrupts = 0
+        self._environments: Environments
         self._inbox: Inbox
         self._background: Background
         self._monitor: JobMonitor
@@ -89,6 +92,7 @@ class Driver(Struct, eq=False, dict=True):
                 self._monitor = JobMonitor(
                     self.cluster, self.connector, self.folder.jobs, self._inbox, self._background, nodes_up
                 )
+                self._environments = Environments(self.folder.directory, self._inbox, self._background)
                 with self._listening_to_user():
                     await self.connector.open()
                     return await self._step_until_finished()
@@ -346,7 +350,12 @@ class Driver(Struct, eq=False, dict=True):
                 self._background.start(self._tick_at(decision.until))
             case records.Kill():
                 running = self.engine.tasks[decision.task].running
-                if running is not None:
+                if (preparing := self._preparing.get(decision.task)) is not None:
+                    preparing.cancel()
+                    now = time.time()
+                    outcome = Outcome(decision.task, decision.attempt, Ending.CANCELLED, now, now)
+                    self._inbox.put(records.TaskEnded(now, outcome))
+                elif running is not None:
                     self._connections.send(running.node, protocol.Stop(decision.task, decision.attempt))
             case records.Release():
                 _log.info("giving back job %s", decision.tag)
@@ -365,8 +374,27 @@ class Driver(Struct, eq=False, dict=True):
         if self.feed is not None and not self.feed.may_start(task_id):
             outcome = Outcome(task_id, state.attempts, Ending.CANCELLED, time.time(), time.time())
             self._inbox.put(records.TaskEnded(time.time(), outcome))
-        else:
+        elif state.task.software and task_id not in self._preparing:
+            self._preparing[task_id] = self._background.start(self._start_prepared(task_id))
+        elif not state.task.software:
             self._connections.send(running.node, self._start_message(state.task, running))
+
+    async def _start_prepared(self, task_id: str) -> None:
+        """Start a task when its environment exists. Meanwhile its node may have been lost, and another be chosen."""
+        state = self.engine.tasks[task_id]
+        problem = ""
+        try:
+            await self._environments.prepare(state.task.software)
+        except HeadwayError as error:
+            problem = str(error)
+        finally:
+            self._preparing.pop(task_id, None)
+        if state.running is not None and problem:
+            now = time.time()
+            outcome = Outcome(task_id, state.running.attempt, Ending.LAUNCH_FAILED, now, now, message=problem)
+            self._inbox.put(records.TaskEnded(now, outcome))
+        elif state.running is not None:
+            self._connections.send(state.running.node, self._start_message(state.task, state.running))
 
     def _start_message(self, task: Task, running: Running) -> protocol.Start:
         directory = str(self.folder.attempt(task.id, running.attempt))

@@ -17,6 +17,7 @@ from headway.history.location import find_history, history_location, open_histor
 from headway.history.sql import History
 from headway.model.errors import SiteError
 from headway.model.observation import Observation
+from headway.model.origin import NO_ORIGIN, Origin
 from headway.model.records import Decision, Event, HistoryKey, HistoryRead, RunStarted, SeenWait, StateRead, WaitsRead
 from headway.model.task import Task
 
@@ -41,13 +42,17 @@ def warn_program(text: str) -> None:
     warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
-def history_key(stated: str, workflow: str, site: str = "") -> HistoryKey | None:
+def history_key(stated: str, workflow: str, site: str = "", origin: Origin = NO_ORIGIN) -> HistoryKey | None:
     """Where a run's observations belong; None if no history is kept.
 
     What another machine saw is kept apart, since that machine may be faster or have more cores.
     """
     location = history_location(stated)
-    return HistoryKey(location, site or socket.gethostname(), workflow) if location else None
+    return HistoryKey(location, site or socket.gethostname(), workflow, origin) if location else None
+
+
+def _state_name(sizer: str, key: HistoryKey) -> str:
+    return state_name(sizer, key.workflow, key.origin.project)
 
 
 class RunHistory:
@@ -84,7 +89,7 @@ class RunHistory:
         def newest(history: History, key: HistoryKey) -> list[Observation]:
             names = history.categories(key.site, key.workflow) if categories is None else categories
             most = min(MOST_OF_A_CATEGORY, MOST_IN_ALL // max(1, len(names)) or 1)
-            return history.newest(key.site, key.workflow, names, most)
+            return history.newest(key.site, key.workflow, names, most, key.origin)
 
         return self._read(newest, [])
 
@@ -92,8 +97,12 @@ class RunHistory:
         """Read what the agents of a sizer had learned in earlier runs; None if nothing, or the sizer has no agents."""
         if not has_agents(sizer):
             return None
-        kept = self._read(lambda history, key: history.state(key.site, state_name(sizer, key.workflow)), None)
+        kept = self._read(lambda history, key: history.state(key.site, _state_name(sizer, key)), None)
         return learned_state(kept, sizer)
+
+    def adopt(self) -> None:
+        """Make what this workflow taught before projects were known a part of this project."""
+        self._read(lambda history, key: history.adopt(key.site, key.workflow, key.origin.project), None)
 
     def waits(self) -> list[SeenWait]:
         """Read how long jobs at this site have waited lately."""
@@ -112,7 +121,7 @@ class RunHistory:
         waits = self.waits() if plan else []
         return [
             *observations,
-            *([StateRead(now, state_name(sizer, self._key.workflow), state)] if self._key and state else []),
+            *([StateRead(now, _state_name(sizer, self._key), state)] if self._key and state else []),
             *([WaitsRead(now, waits)] if waits else []),
         ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct, field
 
 from headway.model.records import RunStarted
@@ -41,6 +43,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     log_level: str = ""
     quiet: bool = False
     site: str = ""  # this machine's name in the history; by default the name of the cluster or the host
+    project: str = ""  # directories that name the same project share what they learn; empty: this directory's own
     known_as: str = ""  # the workflow's name in the history, if its own name would mix different kinds of work
 
     @property
@@ -64,6 +67,7 @@ def run_started(
     directory: str = "",
     source: str = "",
     growing: bool = False,
+    warnings: Sequence[str] = (),
 ) -> RunStarted:
     """Return the first record of a run, real or simulated: the only place that makes one."""
     return RunStarted(
@@ -75,5 +79,6 @@ def run_started(
         source=source,
         version=__version__,
         growing=growing,
+        warnings=tuple(warnings),
         **{name: getattr(settings, name) for name in _KEPT},
     )

@@ -20,6 +20,8 @@ from headway.drivers.assemble import assemble
 from headway.drivers.digests import Digests
 from headway.drivers.feed import Feed
 from headway.drivers.inputs import InputReader, check_sources
+from headway.drivers.named_inputs import declare_named_inputs
+from headway.drivers.origins import origin_of
 from headway.drivers.real import Driver, Observer
 from headway.drivers.recovery import settle
 from headway.drivers.run_history import RECORDED, RunHistory, Warn, history_key, warn_program
@@ -97,6 +99,9 @@ def prepare(
 
     `read_only` leaves the history as it is.
     """
+    workflow, warnings = declare_named_inputs(workflow, folder.directory)
+    for text in warnings:
+        warn(text)
     started = run_started(
         options,
         name=workflow.name,
@@ -106,14 +111,20 @@ def prepare(
         directory=str(folder.directory),
         source=source,
         growing=growing,
+        warnings=warnings,
     )
     target = target_of(started, folder, options)
     cluster = target.cluster
     limits = records.LimitsRead(started.at, cluster.limits(), cluster.most_jobs(), cluster.lends)
-    key = history_key(options.history, options.known_as or workflow.name, options.site or cluster.called())
+    stated = options.project or options.known_as
+    origin, older = origin_of(workflow, folder.directory, stated, growing=growing, read_only=read_only)
+    name = options.known_as or workflow.name
+    key = history_key(options.history, name, options.site or cluster.called(), origin)
     started = structs.replace(started, history=key)
     engine = assemble(started)
     history = RunHistory(key, warn, read_only=read_only)
+    if older and not read_only:
+        history.adopt()
     categories = None if growing else dict.fromkeys(task.category for task in workflow)
     learned = [] if options.fresh else history.first_records(categories, options.sizer, options.plan, started.at)
     first = [started, limits, *learned, *_tasks_added(workflow, earlier, started.at)]

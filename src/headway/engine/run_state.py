@@ -213,6 +213,10 @@ class RunState(Struct, eq=False, dict=True):
         """Change nothing: the counts are for reports."""
 
     @apply.register
+    def _handle_environment_missing(self, record: records.EnvironmentMissing) -> None:
+        """Change nothing: it is said to people who wait."""
+
+    @apply.register
     def _handle_release(self, record: records.Release) -> None:
         self._allocations.apply(record)
         for node in [node for node in self.nodes.values() if node.tag == record.tag]:

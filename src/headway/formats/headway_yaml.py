@@ -17,12 +17,14 @@ from headway.formats.each import Each, Row, Template, read_each, table
 from headway.formats.fields import WORD, Reader, did_you_mean, short
 from headway.formats.hints import RESOURCE_KEYS, read_duration, read_hints, read_limits
 from headway.formats.safe_yaml import Entry, Mapping, Text, parse_yaml, shown
+from headway.formats.software import Entries, read_software, software_column
 from headway.formats.unpacked import read_unpacked
 from headway.model.errors import WorkflowError
+from headway.model.software import KINDS
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
-WORKFLOW_KEYS = ("name", "tasks", "shell")
+WORKFLOW_KEYS = ("name", "tasks", "shell", *KINDS)
 _REQUIRED_KEYS = ("name", "tasks")
 
 
@@ -51,7 +53,7 @@ _SHARED: dict[str, tuple[str, Callable[[Reader, Entry, str, str], object]]] = {
     "malleable": ("malleable", lambda reader, entry, field, _: reader.flag(entry, field)),
     "notice": ("notice_s", lambda reader, entry, field, _: read_duration(reader, entry, field)),
 }
-TASK_KEYS = ("run", "each", "inputs", "outputs", "needs", "env", "setup", "container", *_SHARED, "category")
+TASK_KEYS = ("run", "each", "inputs", "outputs", "needs", "env", "setup", "container", *KINDS, *_SHARED, "category")
 
 MAX_BYTES = 100_000_000
 # A mistake in `each` must not fill the memory: three lists of 1,000 values make 10^9 tasks.
@@ -84,7 +86,8 @@ def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
     if not entries:
         raise reader.error(top["tasks"].line, "'tasks' is empty", "add at least one task")
     shared = {"shell": _read_shell(reader, top["shell"], "'shell'", "")} if "shell" in top else {}
-    blocks = {name: _read_block(reader, name, entry, shared) for name, entry in entries.items()}
+    software = read_software(reader, top, "the workflow", Each({}), [])
+    blocks = {name: _read_block(reader, name, entry, shared, software) for name, entry in entries.items()}
     _check_sizes(reader, blocks)
     return _assemble(reader, name, blocks)
 
@@ -103,6 +106,7 @@ class _Block(Struct):
     env: dict[str, Template] = field(default_factory=dict)
     setup: list[Template] = field(default_factory=list)
     container: Template | None = None
+    software: Entries = field(default_factory=list)
     shared: dict[str, Any] = field(default_factory=dict)  # fields of the tasks that do not depend on `each`
 
     @property
@@ -112,13 +116,14 @@ class _Block(Struct):
     def templates(self) -> list[Template]:
         """All texts that may contain placeholders."""
         single = [self.run, *([self.container] if self.container else [])]
-        return [*single, *self.inputs, *self.outputs, *self.setup, *self.env.values(), *(n for _, n in self.needs)]
+        named = [template for _, template in (*self.needs, *self.software)]
+        return [*single, *self.inputs, *self.outputs, *self.setup, *self.env.values(), *named]
 
 
 # --- reading one task ---
 
 
-def _read_block(reader: Reader, name: str, entry: Entry, shared: dict[str, Any]) -> _Block:
+def _read_block(reader: Reader, name: str, entry: Entry, shared: dict[str, Any], software: Entries) -> _Block:
     reader.name(name, entry.line, "the task name")
     owner = f"task {short(name)}"
     in_full = isinstance(entry.value, Mapping) and "category" in entry.value.entries  # the name is that of one task
@@ -148,14 +153,16 @@ def _read_block(reader: Reader, name: str, entry: Entry, shared: dict[str, Any])
         text = reader.value(keys["category"], f"'category' of {owner}")
         category = reader.name(text.text, text.line, f"the category of {owner}")
     block = _Block(name, category, entry.line, each, each.template(command))
-    block.inputs, block.outputs, block.setup = templates("inputs"), templates("outputs"), templates("setup")
+    block.inputs = [each.template(text.text) for text in texts("inputs") if text.text != "auto"]
+    block.outputs, block.setup = templates("outputs"), templates("setup")
     block.needs = [(text.line, each.template(text.text)) for text in texts("needs")]
     block.env = _read_environment(reader, keys, each, owner)
+    block.software = read_software(reader, keys, owner, each, software)
     if "container" in keys:
         image = reader.value(keys["container"], f"'container' of {owner}")
         reader.name(image.text, keys["container"].line, f"the container of {owner}", longest=4096)
         block.container = each.template(image.text)
-    block.shared = dict(shared)
+    block.shared = shared | {"auto_inputs": any(text.text == "auto" for text in texts("inputs"))}
     for key, (member, read) in _SHARED.items():
         if key in keys:
             block.shared[member] = read(reader, keys[key], f"{key!r} of {owner}", owner)
@@ -229,6 +236,7 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
         environments,
         table(block.setup, rows),
         containers,
+        software_column(block.software, rows),
         table(block.inputs, rows),
         table(block.outputs, rows),
         needs.parents(block, rows),

@@ -64,7 +64,8 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
         yield f"{_INDENT}category: {inline(task.category)}"
     if task.command.strip():
         yield from block_text("run", task.command)
-    yield from _listing("inputs", task.inputs)
+    inputs = tuple("./auto" if path == "auto" else path for path in task.inputs)
+    yield from _listing("inputs", ("auto", *inputs) if task.auto_inputs else inputs)
     yield from _listing("outputs", task.outputs)
     yield from _listing("needs", _needs(task, workflow))
     if task.environment:
@@ -79,6 +80,7 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
     if task.container is not None:
         _READER.name(task.container, 0, f"the container of {owner}", longest=4096)
         yield f"{_INDENT}container: {inline(task.container)}"
+    yield from _software(task, owner)
     yield from _amounts("resources", task.hints, owner)
     yield from _amounts("limit", task.limits, owner)
     if task.priority:
@@ -91,6 +93,13 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
         yield f"{_INDENT}malleable: true"
     if task.notice_s:
         yield f"{_INDENT}notice: {duration_text(task.notice_s)}"
+
+
+def _software(task: Task, owner: str) -> Iterator[str]:
+    for kind, names in task.software.items():
+        for name in names:
+            _READER.name(name, 0, f"{kind!r} of {owner}", longest=4096)
+        yield from _listing(kind, names) if kind == "modules" else [f"{_INDENT}{kind}: {inline(names[0])}"]
 
 
 def _amounts(key: str, amounts: dict[str, float], owner: str) -> Iterator[str]:

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from headway.formats.fields import Reader, did_you_mean, is_number, short
 from headway.formats.safe_yaml import Entry
 from headway.model.errors import InputError
-from headway.model.hints import WITH_UNITS
+from headway.model.hints import LIMITED, WITH_UNITS
 
 RESOURCE_KEYS = ("cores", "memory", "disk", "time", "gpus", "nodes")
-LIMIT_KEYS = RESOURCE_KEYS[:4]
 
 # By key in the file: name in the model, parser of the amount, units to suggest.
 _WITH_UNITS: dict[str, tuple[str, Callable[[str], float], str, str]] = {
@@ -41,9 +40,9 @@ def read_limits(reader: Reader, entry: Entry, owner: str) -> dict[str, float]:
     """The amounts that a task must not exceed, by their names in the model."""
     amounts = reader.mapping(entry, f"'limit' of {owner}", "{memory: 8 GB, time: 2h}")
     for key, amount in amounts.items():
-        if key not in LIMIT_KEYS and key not in _MEANT:
+        if key not in LIMITED and key not in _MEANT:
             what = f"{short(key)} under 'limit' of {owner} cannot be limited"
-            raise reader.error(amount.line, what, did_you_mean(key, LIMIT_KEYS, "write one of"))
+            raise reader.error(amount.line, what, did_you_mean(key, LIMITED, "write one of"))
     return dict(_hint(reader, key, amount, owner) for key, amount in amounts.items())
 
 

@@ -29,6 +29,7 @@ from headway.formats.wfformat_document import (
 from headway.model.errors import InputError, WorkflowError
 from headway.model.instance import Instance, Machine, Recorded
 from headway.model.resources import check_amount
+from headway.model.software import checked_software
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
@@ -40,8 +41,20 @@ _DOUBLED = re.compile(r"(.+?)_\1(?:_.*)?")  # Pegasus, where jobs have ids of th
 _LONGEST_NUMBERED = 200  # characters: longer names are not matched against these patterns
 _ESCAPED = re.compile(r"(?:#[0-9A-F]{2})+")
 _NO_EXTRAS = Extras()
-# As in a `Task`.
-SAME = ("environment", "setup", "container", "hints", "limits", "retries", "sandbox", "malleable", "notice_s", "shell")
+SAME = (
+    "environment",
+    "setup",
+    "container",
+    "hints",
+    "retries",
+    "sandbox",
+    "malleable",
+    "notice_s",
+    "software",
+    "shell",
+    "limits",
+    "auto_inputs",
+)  # as in a `Task`
 _NOTHING_MORE = {name: getattr(_NO_EXTRAS, name) for name in SAME}
 _LOGGED_TIME = "%m-%d-%yT%H:%M:%S%z"  # the time format of some published instances
 
@@ -200,6 +213,10 @@ class _Assembly:
         texts = (*extras.environment.values(), *extras.setup, *extras.shell, extras.container or "")
         if any("\0" in text for text in texts):
             raise self.error(f"{owner} contains a NUL character")
+        try:
+            checked_software(extras.software, extras.container)
+        except InputError as problem:
+            raise self.error(f"{problem.what} in {owner}") from None
         return extras
 
     # --- figures ---

@@ -39,8 +39,10 @@ class Extras(Struct, gc=False, omit_defaults=True):
     sandbox: bool = True
     malleable: bool = False
     notice_s: int | float = 0
+    software: dict[str, tuple[str, ...]] = {}
     shell: tuple[str, ...] = ()
     limits: dict[str, int | float] = {}
+    auto_inputs: bool = False
     recorded: Recorded | None = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -16,12 +16,18 @@ from headway.model.records import SeenWait
 State = dict[str, Any]  # what JSON can hold
 
 
+def state_suffix(workflow: str, project: str) -> str:
+    """The end of the names of states that belong to a workflow of a project."""
+    return f"/{workflow}/{project}" if project else f"/{workflow}"
+
+
 class Kept(Struct, frozen=True):
-    """An observation, with its site and workflow."""
+    """An observation, with its site, workflow and project."""
 
     site: str
     workflow: str
     observation: Observation
+    project: str = ""
 
 
 class Surplus(Struct, frozen=True):
@@ -31,6 +37,8 @@ class Surplus(Struct, frozen=True):
     workflow: str
     category: str
     observations: int
+    project: str = ""
+    directory: str = ""
 
 
 class KeptWait(Struct, frozen=True):
@@ -69,7 +77,10 @@ class Spread(Struct, frozen=True):
 
 
 class CategoryFigures(Struct, frozen=True):
-    """How many attempts of a category were observed, how many failed, and what the successful ones used."""
+    """How many attempts of a category were observed, how many failed, and what the successful ones used.
+
+    `directory` is where the project ran last; both are empty if the attempts are older than projects.
+    """
 
     site: str
     workflow: str
@@ -79,24 +90,39 @@ class CategoryFigures(Struct, frozen=True):
     newest_at: float
     memory_bytes: Spread | None
     run_s: Spread | None
+    project: str = ""
+    directory: str = ""
 
 
 Seen = tuple[str, float, float, float | None]  # ending, started, ended, peak of memory
 
 
-def figures_of(site: str, workflow: str, category: str, seen: Iterable[Seen]) -> CategoryFigures:
+class Key(NamedTuple):
+    """The observations of a category of a project; `number` is the id of the category."""
+
+    number: int
+    site: str
+    workflow: str
+    category: str
+    project: str
+    directory: str
+
+
+def figures_of(key: Key, seen: Iterable[Seen]) -> CategoryFigures:
     """Summarise a category's observations; there must be at least one."""
     rows = list(seen)
     successes = [row for row in rows if row[0] == Ending.SUCCESS]
     return CategoryFigures(
-        site,
-        workflow,
-        category,
+        key.site,
+        key.workflow,
+        key.category,
         observations=len(rows),
         failures=len(rows) - len(successes),
         newest_at=max(row[2] for row in rows),
         memory_bytes=_spread([row[3] for row in successes if row[3] is not None]),
         run_s=_spread([max(0.0, row[2] - row[1]) for row in successes]),
+        project=key.project,
+        directory=key.directory,
     )
 
 

@@ -27,10 +27,11 @@ class _Peak(msgspec.Struct):
 _PEAK = msgspec.json.Decoder(_Peak)
 
 
-def observation_values(category: int, observation: Observation) -> Values:
-    """The values of an observation's columns; `category` is the id of its category."""
+def observation_values(category: int, origin: int | None, observation: Observation) -> Values:
+    """The values of an observation's columns; `category` and `origin` are ids."""
     return {
         "category": category,
+        "origin": origin,
         "run": observation.run,
         "task": observation.task,
         "attempt": observation.attempt,

@@ -57,9 +57,29 @@ CREATE TABLE waits (
 CREATE INDEX waits_by_site ON waits (site, submitted_at)
 """
 
-_STEPS = (_OBSERVATIONS, _STATES_AND_WAITS)
+# An observation without an origin was kept before there were any.
+_ORIGINS = """
+CREATE TABLE projects (
+    site TEXT NOT NULL,
+    project TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    PRIMARY KEY (site, project)
+);
+CREATE TABLE origins (
+    id {key},
+    category BIGINT NOT NULL REFERENCES categories,
+    project TEXT NOT NULL,
+    programs TEXT NOT NULL,
+    command TEXT NOT NULL,
+    UNIQUE (category, project, programs, command)
+);
+ALTER TABLE observations ADD COLUMN origin BIGINT
+"""
+
+_STEPS = (_OBSERVATIONS, _STATES_AND_WAITS, _ORIGINS)
 VERSION = len(_STEPS)
 STATES_SINCE = 2  # the first format with states and waits
+ORIGINS_SINCE = 3  # the first format that knows whose observations these are
 
 
 def statements_from(version: int, key: str) -> list[str]:

@@ -1,75 +1,36 @@
-"""`History`: what was learned across runs, in SQL tables, with statements that every supported database understands."""
+"""`History`: what was learned across runs, in SQL tables."""
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
-from headway.history import rows
-from headway.history.base import CategoryFigures, Kept, KeptWait, NoHistoryError, State, Surplus, figures_of
+from msgspec import structs
+
+from headway.history import rows, statements
+from headway.history.base import (
+    CategoryFigures,
+    Kept,
+    KeptWait,
+    Key,
+    NoHistoryError,
+    State,
+    Surplus,
+    figures_of,
+    state_suffix,
+)
 from headway.history.rows import Row, Values
-from headway.history.schema import STATES_SINCE, VERSION, statements_from
+from headway.history.schema import ORIGINS_SINCE, STATES_SINCE, VERSION, statements_from
 from headway.model.errors import SiteError
 from headway.model.observation import Observation
-from headway.model.outcome import Ending
+from headway.model.origin import NO_ORIGIN, Identity, Origin
 
 Verb = Literal["open", "read", "write"]
-
-# Other endings say nothing about how much a task needs; many bad exits must not displace useful observations.
-_TEACHING = {
-    f"ending_{number}": str(ending)
-    for number, ending in enumerate(each for each in Ending if each is Ending.SUCCESS or each.exhausted)
-}
-
-_ADD_CATEGORY = (
-    "INSERT INTO categories (site, workflow, category) VALUES (:site, :workflow, :category) ON CONFLICT DO NOTHING"
-)
-_CATEGORY = "SELECT id FROM categories WHERE site = :site AND workflow = :workflow AND category = :category"
-_CATEGORIES = "SELECT category FROM categories WHERE site = :site AND workflow = :workflow ORDER BY id"
-_ADD = (
-    "INSERT INTO observations"
-    " (category, run, task, attempt, ending, started_at, ended_at, given, usage, input_bytes, hints) VALUES"
-    " (:category, :run, :task, :attempt, :ending, :started_at, :ended_at, :given, :usage, :input_bytes, :hints)"
-    " ON CONFLICT DO NOTHING"
-)
-_COLUMNS = "SELECT run, task, attempt, ending, started_at, ended_at, given, usage, input_bytes, hints FROM observations"
-_NEWEST_FIRST = " ORDER BY ended_at DESC, id DESC"
-_NEWEST = (
-    f"{_COLUMNS} WHERE category = ({_CATEGORY}) AND ending IN (" + ", ".join(f":{name}" for name in _TEACHING) + ")"
-    f"{_NEWEST_FIRST} LIMIT :most"
-)
-_ALL = f"{_COLUMNS} WHERE category = :number{_NEWEST_FIRST} LIMIT coalesce(:most, 9223372036854775807)"
-_KEYS = (
-    "SELECT id, site, workflow, category FROM categories"
-    " WHERE (CAST(:workflow AS TEXT) IS NULL OR workflow = :workflow)"
-    " AND (CAST(:category AS TEXT) IS NULL OR category = :category)"
-)
-_SEEN = "SELECT ending, started_at, ended_at, usage FROM observations WHERE category = :number"
-_SURPLUS = (
-    " FROM observations WHERE category = :number"
-    " AND (CAST(:before AS DOUBLE PRECISION) IS NULL OR ended_at < :before)"
-    " AND (CAST(:keep AS BIGINT) IS NULL OR id NOT IN (SELECT id FROM observations WHERE category = :number"
-    " ORDER BY ended_at DESC, id DESC LIMIT coalesce(:keep, 0)))"
-)
-_REMOVE_EMPTY = "DELETE FROM categories WHERE id NOT IN (SELECT DISTINCT category FROM observations)"
-_ADD_WAIT = (
-    "INSERT INTO waits"
-    " (site, run, job, partition_name, submitted_at, nodes, asked_s, estimate_s, waited_s) VALUES"
-    " (:site, :run, :job, :partition, :submitted_at, :nodes, :asked_s, :estimate_s, :waited_s) ON CONFLICT DO NOTHING"
-)
-_NEWEST_WAITS = (
-    "SELECT run, job, partition_name, submitted_at, nodes, asked_s, estimate_s, waited_s FROM waits"
-    " WHERE site = :site ORDER BY submitted_at DESC, id DESC LIMIT :most"
-)
-_STATE = "SELECT state FROM states WHERE site = :site AND name = :name"
-_SET_STATE = (
-    "INSERT INTO states (site, name, version, state, updated_at) VALUES (:site, :name, 1, :state, :now)"
-    " ON CONFLICT (site, name) DO UPDATE"
-    " SET version = states.version + 1, state = excluded.state, updated_at = excluded.updated_at"
-)
+Projects = Collection[str] | None  # None: all
 
 
 class Answer(Protocol):
@@ -167,46 +128,78 @@ class History(ABC):
 
     # --- used by runs ---
 
-    def add(self, site: str, workflow: str, observations: Sequence[Observation]) -> None:
+    def add(self, site: str, workflow: str, observations: Sequence[Observation], origin: Origin = NO_ORIGIN) -> None:
         """Add observations; those that are there already stay as they are."""
         with self._session("write", writes=True):
             names = dict.fromkeys(observation.category for observation in observations)
-            numbers = {name: self._category(site, workflow, name) for name in names}
-            self._execute_each(_ADD, [rows.observation_values(numbers[each.category], each) for each in observations])
+            ids = {name: self._ids(site, workflow, name, origin) for name in names}
+            self._execute_each(
+                statements.ADD, [rows.observation_values(*ids[each.category], each) for each in observations]
+            )
+            if origin.project:
+                self._execute(
+                    statements.SET_DIRECTORY,
+                    {"site": site, "project": origin.project, "directory": origin.directory},
+                )
 
-    def _category(self, site: str, workflow: str, category: str) -> int:
+    def _ids(self, site: str, workflow: str, category: str, origin: Origin) -> tuple[int, int | None]:
+        """The ids of a category and of an origin, which are created if they are new."""
         key = {"site": site, "workflow": workflow, "category": category}
-        self._execute(_ADD_CATEGORY, key)
-        (number,) = self._execute(_CATEGORY, key).fetchone()
-        return int(number)
+        self._execute(statements.ADD_CATEGORY, key)
+        (number,) = self._execute(statements.CATEGORY, key).fetchone()
+        return int(number), self._origin(int(number), origin.project, origin.identity(category))
 
-    def newest(self, site: str, workflow: str, categories: Collection[str], most: int) -> list[Observation]:
-        """The newest observations that sizers can learn from, at most `most` of each category; oldest first."""
+    def _origin(self, category: int, project: str, identity: Identity) -> int | None:
+        if not project:
+            return None
+        key = {"category": category, "project": project} | structs.asdict(identity)
+        self._execute(statements.ADD_ORIGIN, key)
+        return int(self._execute(statements.ORIGIN, key).fetchone()[0])
+
+    def adopt(self, site: str, workflow: str, project: str) -> None:
+        """Give a project what was observed of its workflow before projects were known."""
+        with self._session("write", writes=True):
+            for (number,) in self._execute(statements.UNOWNED, {"site": site, "workflow": workflow}).fetchall():
+                origin = self._origin(number, project, Identity())
+                self._execute(statements.ADOPT, {"category": number, "origin": origin})
+
+    def newest(
+        self, site: str, workflow: str, categories: Collection[str], most: int, origin: Origin = NO_ORIGIN
+    ) -> list[Observation]:
+        """The newest observations that a run of this origin can learn from, at most `most` a category; oldest first."""
         found: list[Observation] = []
+        statement = statements.NEWEST.format(mine=statements.MINE if self._has_origins else statements.OF_NOBODY)
         with self._session("read"):
             for category in categories:
-                key = {"site": site, "workflow": workflow, "category": category}
-                for row in self._execute(_NEWEST, key | _TEACHING | {"most": most}).fetchall():
+                key = {"site": site, "workflow": workflow, "category": category, "project": origin.project}
+                key |= structs.asdict(origin.identity(category)) | statements.TEACHING
+                for row in self._execute(statement, key | {"most": most}).fetchall():
                     found += rows.observation_of(category, row)
         found.sort(key=lambda observation: (observation.ended_at, observation.run, observation.task))
         return found
 
+    @property
+    def _has_origins(self) -> bool:
+        """Whether the format has origins; an old history that is opened read-only does not."""
+        return self._format >= ORIGINS_SINCE
+
     def categories(self, site: str, workflow: str) -> list[str]:
         """The categories of a workflow that have observations."""
         with self._session("read"):
-            return [name for (name,) in self._execute(_CATEGORIES, {"site": site, "workflow": workflow}).fetchall()]
+            found = self._execute(statements.CATEGORIES, {"site": site, "workflow": workflow}).fetchall()
+            return [name for (name,) in found]
 
     def add_waits(self, site: str, waits: Sequence[KeptWait]) -> None:
         """Add waits; those that are there already stay as they are."""
         with self._session("write", writes=True):
-            self._execute_each(_ADD_WAIT, [rows.wait_values(site, kept) for kept in waits])
+            self._execute_each(statements.ADD_WAIT, [rows.wait_values(site, kept) for kept in waits])
 
     def newest_waits(self, site: str, most: int) -> list[KeptWait]:
         """The waits of the `most` jobs that were submitted last; oldest first."""
         if self._format < STATES_SINCE:
             return []  # an old history, opened read-only
         with self._session("read"):
-            found = self._execute(_NEWEST_WAITS, {"site": site, "most": most}).fetchall()
+            found = self._execute(statements.NEWEST_WAITS, {"site": site, "most": most}).fetchall()
         return [kept for row in reversed(found) for kept in rows.wait_of(row)]
 
     def state(self, site: str, name: str) -> State | None:
@@ -217,7 +210,7 @@ class History(ABC):
             return self._state({"site": site, "name": name})
 
     def _state(self, key: Values) -> State | None:
-        row = self._execute(_STATE, key).fetchone()
+        row = self._execute(statements.STATE, key).fetchone()
         return rows.state_of(row[0]) if row else None
 
     def update_state(self, site: str, name: str, change: Callable[[State | None], State]) -> State:
@@ -228,54 +221,84 @@ class History(ABC):
         key = {"site": site, "name": name}
         with self._session("write", writes=True):
             state = change(self._state(key))
-            self._execute(_SET_STATE, key | {"state": rows.state_text(state), "now": time.time()})
+            self._execute(statements.SET_STATE, key | {"state": rows.state_text(state), "now": time.time()})
         return state
 
     # --- used by commands for users ---
 
-    def figures(self, workflow: str | None = None, category: str | None = None) -> list[CategoryFigures]:
-        """Summarise all categories, those of one workflow, or one category, at every site."""
+    def figures(
+        self, workflow: str | None = None, category: str | None = None, projects: Projects = None
+    ) -> list[CategoryFigures]:
+        """Summarise all categories, those of one workflow or of some projects, or one category, at every site."""
         with self._session("read"):
             return [
-                figures_of(site, name, kind, seen)
-                for number, site, name, kind in self._keys(workflow, category)
-                if (seen := [each for row in self._stream(_SEEN, {"number": number}) for each in rows.seen_of(row)])
+                figures_of(key, seen)
+                for key in self._keys(workflow, category, projects)
+                if (seen := [each for row in self._rows(statements.SEEN, key) for each in rows.seen_of(row)])
             ]
 
-    def all(self, workflow: str | None = None, category: str | None = None, most: int | None = None) -> Iterator[Kept]:
-        """All observations, those of one workflow, or of one category; category by category, the newest first.
+    def all(
+        self,
+        workflow: str | None = None,
+        category: str | None = None,
+        most: int | None = None,
+        projects: Projects = None,
+    ) -> Iterator[Kept]:
+        """All observations, or those of one workflow, category or some projects; key by key, the newest first.
 
         The history must not be used for anything else until the iterator is exhausted or closed.
         """
         with self._session("read"):
-            for number, site, name, kind in self._keys(workflow, category):
-                for row in self._stream(_ALL, {"number": number, "most": most}):
-                    for observation in rows.observation_of(kind, row):
-                        yield Kept(site, name, observation)
+            for key in self._keys(workflow, category, projects):
+                for row in self._rows(statements.ALL, key, most=most):
+                    for observation in rows.observation_of(key.category, row):
+                        yield Kept(key.site, key.workflow, observation, key.project)
 
-    def _keys(self, workflow: str | None, category: str | None) -> list[tuple[int, str, str, str]]:
-        """Ids and names of categories, by workflow and site, in the order of their creation."""
-        found = self._execute(_KEYS, {"workflow": workflow, "category": category}).fetchall()
-        return sorted(found, key=lambda row: (row[2], row[1], row[0]))
+    def _keys(self, workflow: str | None, category: str | None, projects: Projects) -> list[Key]:
+        """The categories of projects, by workflow, site and project, in the order of their creation."""
+        statement = statements.KEYS if self._has_origins else statements.OLD_KEYS
+        found = (Key(*row) for row in self._execute(statement, {"workflow": workflow, "category": category}).fetchall())
+        chosen = [key for key in found if projects is None or key.project in projects]
+        return sorted(chosen, key=lambda key: (key.workflow, key.site, key.directory, key.project, key.number))
 
-    def surplus(self, workflow: str | None, before: float | None, keep: int | None) -> list[Surplus]:
+    def _of_key(self, statement: str) -> str:
+        return statement.format(of_key=statements.OF_KEY if self._has_origins else statements.OLD_OF_KEY)
+
+    def _rows(self, statement: str, key: Key, **values: int | None) -> Iterable[Row]:
+        return self._stream(self._of_key(statement), {"number": key.number, "project": key.project} | values)
+
+    def surplus(
+        self, workflow: str | None, before: float | None, keep: int | None, projects: Projects = None
+    ) -> list[Surplus]:
         """Count what `remove` would remove."""
         with self._session("read"):
-            return self._surplus("SELECT count(*)", workflow, {"before": before, "keep": keep})
+            return self._surplus("SELECT count(*)", self._keys(workflow, None, projects), before, keep)
 
-    def remove(self, workflow: str | None, before: float | None, keep: int | None) -> list[Surplus]:
-        """Remove observations that ended `before` a time and are not among the `keep` newest of their category."""
+    def remove(
+        self, workflow: str | None, before: float | None, keep: int | None, projects: Projects = None
+    ) -> list[Surplus]:
+        """Remove observations that ended `before` a time and are not among the `keep` newest of their category.
+
+        Without such a limit, what agents have learned there is removed too.
+        """
         with self._session("write", writes=True):
-            removed = self._surplus("DELETE", workflow, {"before": before, "keep": keep})
-            self._execute(_REMOVE_EMPTY, {})
+            keys = self._keys(workflow, None, projects)
+            removed = self._surplus("DELETE", keys, before, keep)
+            for statement in statements.REMOVE_EMPTY:
+                self._execute(statement, {})
+            if before is None and keep is None:
+                for site, name in {(key.site, state_suffix(key.workflow, key.project)) for key in keys}:
+                    pattern = "%" + re.sub(r"([%_!])", r"!\1", name)
+                    self._execute(statements.REMOVE_STATES, {"site": site, "pattern": pattern})
         self._tidy()
         return removed
 
-    def _surplus(self, verb: str, workflow: str | None, which: Values) -> list[Surplus]:
+    def _surplus(self, verb: str, keys: Iterable[Key], before: float | None, keep: int | None) -> list[Surplus]:
         found = []
-        for number, site, name, category in self._keys(workflow, None):
-            answer = self._execute(verb + _SURPLUS, which | {"number": number})
+        for key in keys:
+            which = {"number": key.number, "project": key.project, "before": before, "keep": keep}
+            answer = self._execute(self._of_key(verb + statements.SURPLUS), which)
             observations = answer.rowcount if verb == "DELETE" else answer.fetchone()[0]
             if observations:
-                found.append(Surplus(site, name, category, observations))
+                found.append(Surplus(key.site, key.workflow, key.category, observations, key.project, key.directory))
         return found

@@ -12,13 +12,13 @@ from _pickle import PicklingError, Unpickler, dumps, load, loads  # `pickle` its
 
 TYPE_CHECKING = False  # `typing` would take 5 ms
 if TYPE_CHECKING:
-    from io import BufferedReader
+    from io import BufferedReader, BytesIO
 
 
 class CallUnpickler(Unpickler):
     """Replaces the futures among the arguments by their values."""
 
-    def __init__(self, file: BufferedReader, folder: str) -> None:
+    def __init__(self, file: BufferedReader | BytesIO, folder: str) -> None:
         super().__init__(file)
         self.folder = folder
 

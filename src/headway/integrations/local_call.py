@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import InvalidStateError
 from typing import Any
 
-from headway.integrations.calls import CallFolder
+from headway.integrations.calls import CallFolder, raised_in
 from headway.integrations.task_future import TaskError, TaskFuture
 from headway.model.outcome import Ending, Outcome
 
@@ -16,8 +17,16 @@ from headway.model.outcome import Ending, Outcome
 class LocalCall:
     """Updates a future; see `call_book.Submitted`."""
 
-    def __init__(self, future: TaskFuture[Any], folder: CallFolder, needs: Sequence[TaskFuture[Any]]) -> None:
+    def __init__(
+        self,
+        future: TaskFuture[Any],
+        folder: CallFolder,
+        needs: Sequence[TaskFuture[Any]],
+        has_files: Callable[[TaskFuture[Any]], None] = lambda future: None,
+    ) -> None:
+        """`has_files` is called when a value or an error has come as a file."""
         self._future = future
+        self._has_files = has_files
         self._folder = folder
         self._needs = needs  # their values stay on disk as long as these futures exist
         self._lock = threading.Lock()
@@ -29,9 +38,11 @@ class LocalCall:
                 self._may_start = self._future.set_running_or_notify_cancel()
             return self._may_start
 
-    def succeeded(self, outcome: Outcome) -> None:
+    def succeeded(self, outcome: Outcome, data: bytes | None = None) -> None:
+        if data is None:
+            self._has_files(self._future)
         try:
-            value = self._folder.read_value(self._future.place.key)
+            value = self._folder.read_value(self._future.place.key) if data is None else pickle.loads(data)  # noqa: S301
         except Exception as error:  # unpickling a value may raise anything
             self._fail(error, outcome)
         else:
@@ -39,11 +50,13 @@ class LocalCall:
             with contextlib.suppress(InvalidStateError):  # cancelled at this moment
                 self._future.set_result(value)
 
-    def failed(self, error: TaskError) -> None:
+    def failed(self, error: TaskError, data: bytes | None = None) -> None:
         raised: BaseException | None = None
         if error.outcome is not None and error.outcome.ending is Ending.EXIT_CODE:
+            if data is None:
+                self._has_files(self._future)
             try:
-                raised = self._folder.read_failure(self._future.place.key)
+                raised = self._folder.read_failure(self._future.place.key) if data is None else raised_in(data)
             except Exception as unreadable:  # unpickling an exception may raise anything
                 raised = unreadable
         self._fail(raised or error, error.outcome)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from headway.integrations import nested_messages as messages
-from headway.integrations.calls import PLACE, CallFolder, CallSettings
+from headway.integrations.calls import ISOLATION, PLACE, PROCESS, CallFolder, CallSettings
 from headway.integrations.local_call import LocalCall
 from headway.integrations.submitter import Call, Submitter
 from headway.integrations.task_future import CallPlace, NeedError, TaskError, TaskFuture
@@ -46,7 +46,7 @@ class NestedExecutor(Submitter):
 
     def __init__(self, folder: CallFolder) -> None:
         self.process = os.getpid()
-        self._settings = CallSettings()
+        self._settings = CallSettings(isolation=os.environ.get(ISOLATION, PROCESS))
         self._folder = folder
         self._task, self._attempt = os.environ["HEADWAY_TASK"], int(os.environ["HEADWAY_TRY"])
         self._numbers = count(1)
@@ -70,11 +70,11 @@ class NestedExecutor(Submitter):
 
     def _call(self, call: Call) -> TaskFuture[Any]:
         new_future = partial(_NestedFuture[Any], withdraw=self._withdraw, waits=self._waits)
-        future, spec, needs = call.write(self._new_key(), self._folder, new_future)
-        if spec is not None:
-            pending = _Pending(future, LocalCall(future, self._folder, needs), threading.Event())
+        future, pickled = call.pickle(self._new_key(), self._folder, new_future)
+        if pickled is not None:
+            pending = _Pending(future, LocalCall(future, self._folder, pickled.needs), threading.Event())
             self._calls[future.task] = pending
-            self._say(messages.Submit(spec))
+            self._say(messages.Submit(pickled.spec))
             pending.accepted.wait()  # so that the run knows of the call before this function can end
         return future
 

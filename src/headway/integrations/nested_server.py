@@ -109,10 +109,10 @@ class _NestedCall(NamedTuple):
         self.caller.say(messages.Started(self.task))
         return True
 
-    def succeeded(self, outcome: Outcome) -> None:
+    def succeeded(self, outcome: Outcome, data: bytes | None = None) -> None:
         self.caller.say(messages.Done(self.task, outcome))
 
-    def failed(self, error: TaskError) -> None:
+    def failed(self, error: TaskError, data: bytes | None = None) -> None:
         self.caller.say(messages.Done(self.task, error.outcome, str(error), isinstance(error, NeedError)))
 
     def called_off(self) -> None:

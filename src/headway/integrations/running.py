@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, Literal, Unpack, overload
 
 from msgspec import Struct, field
 
+from headway.api.detach import Detached
+from headway.api.detach import detach as detach_run
+from headway.api.preview import Preview, preview
 from headway.api.run_result import RunResult
-from headway.api.settings import RunSettings
+from headway.api.runnable import Scale
 from headway.api.start import start
-from headway.integrations.amounts import stated_amounts
-from headway.model.errors import HeadwayError
-from headway.model.outcome import Ending, Outcome, Usage
+from headway.integrations.run_options import RunOptions, settings_of
+from headway.integrations.usage import Usage, plain_usage
+from headway.model.errors import HeadwayError, InputError
+from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, GiveUp, Reuse, TaskEnded
 from headway.model.workflow import Workflow
+from headway.report.run.progress import Progress
+from headway.report.run.summary import RunSummary
 
 
 class Run(Struct):
@@ -33,7 +41,8 @@ class Run(Struct):
     @property
     def usage(self) -> dict[str, Usage]:
         """What each task used that succeeded in this run, by task."""
-        return {task: outcome.usage for task, outcome in self.outcomes.items() if outcome.ending is Ending.SUCCESS}
+        succeeded = [outcome for outcome in self.outcomes.values() if outcome.ending is Ending.SUCCESS]
+        return {outcome.task: plain_usage(outcome.usage) for outcome in succeeded}
 
     def _observe(self, batch: Sequence[Event | Decision]) -> None:
         for record in batch:
@@ -54,50 +63,96 @@ class RunError(HeadwayError):
         self.run = run
 
 
+@overload
 def run(
-    workflow: Workflow | str | os.PathLike[str],
+    workflow: Workflow | str | os.PathLike[str] = ...,
+    directory: str | os.PathLike[str] | None = ...,
+    *,
+    dry_run: Literal[True],
+    stand_ins: Scale | None = ...,
+    **options: Unpack[RunOptions],
+) -> Preview: ...
+
+
+@overload
+def run(
+    workflow: str | os.PathLike[str] = ...,
+    directory: str | os.PathLike[str] | None = ...,
+    *,
+    detach: Literal[True],
+    stand_ins: Scale | None = ...,
+    **options: Unpack[RunOptions],
+) -> Detached: ...
+
+
+@overload
+def run(
+    workflow: Workflow | str | os.PathLike[str] = ...,
+    directory: str | os.PathLike[str] | None = ...,
+    *,
+    progress: bool | Progress = ...,
+    check: bool = ...,
+    stand_ins: Scale | None = ...,
+    **options: Unpack[RunOptions],
+) -> Run: ...
+
+
+def run(
+    workflow: Workflow | str | os.PathLike[str] = "workflow.yaml",
     directory: str | os.PathLike[str] | None = None,
     *,
-    cores: float | None = None,
-    memory: float | str | None = None,
-    disk: float | str | None = None,
-    sizer: str = RunSettings().sizer,
-    order: str = RunSettings().order,
-    seed: int = 0,
-    keep_going: bool = False,
-    again: bool = False,
-    fresh: bool = False,
+    progress: bool | Progress = False,
+    dry_run: bool = False,
+    detach: bool = False,
     check: bool = True,
-) -> Run:
+    stand_ins: Scale | None = None,
+    **options: Any,
+) -> Run | Preview | Detached:
     """Run what is new or has changed of a workflow, or of the workflow in a file, as `headway run` does.
 
     It runs in `directory`: by default the file's, for a workflow built in code the current one. Options are those of
-    the command. Raises a `RunError` unless all tasks succeeded or `check` is False.
+    the command, as keywords: `cores=2`, `on="slurm"`, `grace="10s"`, …; see `RunOptions`. With `progress=True` the
+    progress is shown on standard error. Raises a `RunError` unless all tasks succeeded or `check` is False.
+
+    With `dry_run=True` nothing is run: a `Preview` says what would be. With `detach=True` a process in the background
+    manages the run, and a `Detached` says which.
     """
-    settings = RunSettings(
-        **stated_amounts(cores, memory, disk),
-        sizer=sizer,
-        order=order,
-        seed=seed,
-        keep_going=keep_going,
-        again=again,
-        fresh=fresh,
-    )
     place = Path() if isinstance(workflow, Workflow) else Path(workflow).parent
-    result = Run(directory=(Path(directory) if directory is not None else place).absolute())
-    ended = _outside_of_any_loop(workflow, settings, result)
+    where = (Path(directory) if directory is not None else place).absolute()
+    settings = settings_of(where, options)
+    if dry_run and detach:
+        raise InputError("a dry run is over at once", where="detach", todo="leave one of the two out")
+    if dry_run:
+        return preview(workflow, where, settings, stand_ins=stand_ins)
+    if detach:
+        if isinstance(workflow, Workflow):
+            raise InputError("a run in the background needs a workflow file", where="detach")
+        return detach_run(workflow, where, settings, stand_ins=stand_ins)
+    result = Run(directory=where)
+    shown = progress if isinstance(progress, Progress) else _display(progress)
+
+    def drive() -> RunResult:
+        with shown:
+            return start(workflow, where, settings, stand_ins=stand_ins, progress=shown, observers=[result._observe])
+
+    ended = _outside_of_any_loop(drive)
     result.number, result.status = ended.run, ended.state
     if check and result.status != "succeeded":
         raise RunError(_sentence(result), result)
     return result
 
 
-def _outside_of_any_loop(workflow: Workflow | str | os.PathLike[str], settings: RunSettings, result: Run) -> RunResult:
+def _display(wanted: bool) -> Progress:
+    if not wanted:
+        return Progress(RunSummary())
+    from headway.report.console import console_on
+    from headway.report.run.display import display_on
+
+    return display_on(console_on(sys.stderr))
+
+
+def _outside_of_any_loop(drive: Callable[[], RunResult]) -> RunResult:
     """Drive the run here, or in another thread if this one has a running event loop, as notebooks do."""
-
-    def drive() -> RunResult:
-        return start(workflow, result.directory, settings, observers=[result._observe])
-
     try:
         asyncio.get_running_loop()
     except RuntimeError:

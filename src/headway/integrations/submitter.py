@@ -12,14 +12,21 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec import structs
 
-from headway.integrations.calls import CallFolder, CallSettings, CallSpec
+from headway.integrations.calls import SHARED, CallFolder, CallSettings, CallSpec
+from headway.integrations.shared_worker import MOST_SENT_BYTES
 from headway.integrations.task_future import CallPlace, TaskFuture
-from headway.model.checks import check_priority_and_retries
-from headway.model.hints import hints
+from headway.model.hints import hints, limits
 
 Value = TypeVar("Value")
 NewFuture = Callable[[str, CallPlace], TaskFuture[Any]]  # makes the future of a task
-Written = tuple[TaskFuture[Any], CallSpec | None, list[TaskFuture[Any]]]
+
+
+class PickledCall(NamedTuple):
+    """A call that can be made: its spec, the futures it needs, and its bytes, unless they are on disk."""
+
+    spec: CallSpec
+    needs: list[TaskFuture[Any]]
+    data: bytes | None
 
 
 class Call(NamedTuple):
@@ -30,21 +37,28 @@ class Call(NamedTuple):
     kwargs: Mapping[str, Any]
     settings: CallSettings
 
-    def write(self, key: str, folder: CallFolder, new_future: NewFuture) -> Written:
-        """Write the call to disk; return its future, its spec, and the futures it needs.
+    def pickle(
+        self, key: str, folder: CallFolder, new_future: NewFuture, *, may_send: bool = False
+    ) -> tuple[TaskFuture[Any], PickledCall | None]:
+        """Return the call's future, and the call as bytes: on disk, unless it is small and its submitter `may_send` it.
 
-        If the call cannot be pickled, the future has that exception, and the spec is None.
+        If the call cannot be pickled, the future has that exception, and the call is None.
         """
         category = self.settings.category or category_of(self.function)
         spec = CallSpec(key, structs.replace(self.settings, category=category))
         future = new_future(spec.task_id, CallPlace(folder.path, key))
         try:
-            needs = folder.write(key, self.function, self.args, self.kwargs)
+            data, needs = folder.pickled(self.function, self.args, self.kwargs)
+            is_sent = may_send and self.settings.isolation == SHARED and len(data) <= MOST_SENT_BYTES
+            if not is_sent:
+                folder.write(key, data)
         except Exception as error:  # whatever an argument does when it is pickled
             folder.remove(key)
             future.set_exception(error)
-            return future, None, []
-        return future, structs.replace(spec, needs=tuple(dict.fromkeys(need.task for need in needs))), needs
+            return future, None
+        if needs:
+            spec = structs.replace(spec, needs=tuple(dict.fromkeys(need.task for need in needs)))
+        return future, PickledCall(spec, needs, data if is_sent else None)
 
 
 class Submitter(StandardExecutor):
@@ -57,7 +71,7 @@ class Submitter(StandardExecutor):
         """Submit a call."""
 
     def submit(self, fn: Callable[..., Value], /, *args: Any, **kwargs: Any) -> TaskFuture[Value]:
-        """Call `fn(*args, **kwargs)` in a process of its own, when the futures among the arguments have values."""
+        """Call `fn(*args, **kwargs)` in another process, when the futures among the arguments have values."""
         return self._call(Call(fn, args, kwargs, self._settings))
 
     def map(
@@ -81,21 +95,31 @@ class Submitter(StandardExecutor):
         priority: float | None = None,
         retries: int | None = None,
         malleable: bool | None = None,
+        isolation: str | None = None,
+        limit: Mapping[str, float | str] | None = None,
         **resources: float | str,
     ) -> Submitter:
         """Return this executor with other settings for the calls that are submitted through the result.
 
         `category` says which calls are alike (by default the function's name), `retries` how often a call that raised
-        is repeated; `cores`, `memory`, `time`, `gpus` are hints: `executor.using(memory="2 GB", cores=2)`. A
-        `malleable` call uses as many cores as the environment variable `HEADWAY_CORES` says.
+        is repeated; `cores`, `memory`, `time`, `gpus` are hints: `executor.using(memory="2 GB", cores=2)`. A call
+        that exceeds its `limit`, such as `{"time": "5m"}`, fails. A `malleable` call uses as many cores as the
+        environment variable `HEADWAY_CORES` says. With `isolation="shared"` a process makes one call after the other.
         """
-        changes = {"category": category, "priority": priority, "retries": retries, "malleable": malleable}
+        changes = {
+            "category": category,
+            "priority": priority,
+            "retries": retries,
+            "malleable": malleable,
+            "isolation": isolation,
+        }
         settings = structs.replace(
             self._settings,
             hints=self._settings.hints | hints(resources),
+            limits=self._settings.limits | limits(limit or {}),
             **{name: value for name, value in changes.items() if value is not None},
         )
-        check_priority_and_retries(settings.priority, settings.retries)
+        settings.check()
         return _Using(self, settings)
 
 

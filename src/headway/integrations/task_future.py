@@ -7,8 +7,9 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from headway.integrations.usage import Usage, plain_usage
 from headway.model.errors import HeadwayError
-from headway.model.outcome import Outcome, Usage
+from headway.model.outcome import Outcome
 
 Value = TypeVar("Value")
 
@@ -46,13 +47,14 @@ class TaskFuture(Future[Value]):
         super().__init__()
         self.task = task  # its name in the run, for `headway why` and `headway logs`
         self.place = place
+        self.has_files = False  # that are removed with this future
         self.outcome: Outcome | None = None  # of the last attempt
         self._withdraw = withdraw
 
     @property
     def usage(self) -> Usage | None:
         """What the last attempt used; None before the first attempt has ended."""
-        return self.outcome.usage if self.outcome else None
+        return plain_usage(self.outcome.usage) if self.outcome else None
 
     @property
     def attempts(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,6 +65,22 @@ class Project:
         self.directory = directory.resolve()
         self.path = self.directory / ".headway"
         self._lock: int | None = None
+
+    def uid(self) -> str:
+        """The project's own name in the history, which stays when the directory is moved; empty if it has none yet."""
+        try:
+            return (self.path / "project").read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            return ""
+
+    def new_uid(self) -> str:
+        """Give the project its name in the history."""
+        uid = secrets.token_hex(6)
+        try:
+            (self.path / "project").write_text(uid + "\n", encoding="utf-8")
+        except OSError as error:
+            raise SiteError(f"cannot write here: {error.strerror}", where=str(self.path)) from error
+        return uid
 
     def runs(self) -> list[RunFolder]:
         """All runs that have a journal, oldest first."""

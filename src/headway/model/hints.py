@@ -14,6 +14,7 @@ WITH_UNITS: dict[str, tuple[str, Callable[[str], float]]] = {
     "disk": ("disk_bytes", parse_bytes),
     "time": ("walltime_s", parse_duration),
 }
+LIMITED = ("cores", "memory", "disk", "time")  # what a task can be kept from exceeding
 # No task runs with none of these; with no GPUs or extras it does.
 _NEVER_NOTHING = ("cores", "memory_bytes", "disk_bytes", "walltime_s")
 
@@ -25,6 +26,14 @@ def hints(resources: Mapping[str, float | str]) -> dict[str, float]:
     {'memory_bytes': 2000000000, 'cores': 2, 'walltime_s': 90}
     """
     return dict(_hint(name, amount) for name, amount in resources.items())
+
+
+def limits(amounts: Mapping[str, float | str]) -> dict[str, float]:
+    """Amounts that a task must not exceed, by the model's names."""
+    for name in amounts:
+        if name not in LIMITED:
+            raise InputError(f"{name} cannot be limited", where="limit", todo=f"write one of {', '.join(LIMITED)}")
+    return hints(amounts)
 
 
 def _hint(name: str, amount: float | str) -> tuple[str, float]:

@@ -16,6 +16,7 @@ from msgspec import Struct, field, structs
 
 from headway.model.job import JobPhase, JobRequest
 from headway.model.observation import Observation
+from headway.model.origin import NO_ORIGIN, Origin
 from headway.model.outcome import Outcome, Stamp
 from headway.model.resources import Resources
 from headway.model.task import Fingerprint, Task
@@ -53,11 +54,12 @@ class Known(Struct, frozen=True, gc=False):
 
 
 class HistoryKey(Struct, frozen=True):
-    """Where a run keeps what it learns: the history's location, the site, and the workflow's name."""
+    """Where a run keeps what it learns: the history's location, the site, the workflow's name, and its origin."""
 
     place: str
     site: str
     workflow: str
+    origin: Origin = NO_ORIGIN
 
 
 class Record(Struct, frozen=True, omit_defaults=True, tag_field="kind", gc=False):
@@ -95,6 +97,7 @@ class RunStarted(Event, frozen=True, tag="run-started"):
     cluster: str = "local"
     plan: str = ""  # name of the planner; empty: one allocation of the whole machine
     batch: dict[str, str] = field(default_factory=dict)  # options for the batch system besides sizes
+    warnings: tuple[str, ...] = ()  # about the workflow, when the run started
 
 
 class ResultsKnown(Event, frozen=True, tag="results-known"):
@@ -215,6 +218,13 @@ class CallsCounted(Event, frozen=True, tag="calls-counted"):
     """How often a manager called each of the batch system's commands; written when the manager ends."""
 
     calls: dict[str, int]
+
+
+class EnvironmentMissing(Event, frozen=True, tag="environment-missing"):
+    """The manager begins to create an environment that tasks wait for."""
+
+    environment: str
+    log: str  # the file with the output of the programs that create it
 
 
 class Tick(Event, frozen=True, tag="tick"):

@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Struct, field
 
 
-def _digest(parts: Iterable[str]) -> str:
+def digest(parts: Iterable[str]) -> str:
+    """A short digest of a list of texts."""
     return hashlib.blake2b(msgspec.json.encode(list(parts)), digest_size=8).hexdigest()
 
 
@@ -21,9 +22,11 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     `Workflow.add` adds those that files imply. `hints` are the user's requests by resource name (`memory_bytes`,
     `walltime_s`, …), `limits` what it must not exceed. A `malleable` task uses as many cores as it is given
     (`HEADWAY_CORES`). A task with `notice_s` gets a signal that many seconds before its walltime or its job ends, and
-    may continue from its checkpoint later.
-    `shell` is the program that runs the command, with its flags; if empty, that is strict bash. `input_bytes` is
-    None until the inputs exist and have been read.
+    may continue from its checkpoint later. `shell` is the program that runs the command, with its flags; if empty, that
+    is strict bash. `software` has names by kind (`headway.model.software`); `Workflow.add` adds its files to the
+    inputs. `input_bytes` is None until the inputs exist and have been read. With `auto_inputs` the files that the
+    command names become inputs: `Workflow.add` adds those that tasks make, the start of a run adds those that exist,
+    and clears the mark.
     """
 
     id: str
@@ -32,6 +35,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     environment: dict[str, str] = field(default_factory=dict)
     setup: tuple[str, ...] = ()
     container: str | None = None
+    software: dict[str, tuple[str, ...]] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     parents: tuple[str, ...] = ()
@@ -44,6 +48,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     shell: tuple[str, ...] = ()
     limits: dict[str, float] = field(default_factory=dict)
     input_bytes: int | None = None
+    auto_inputs: bool = False
 
     @property
     def nodes(self) -> int:
@@ -58,12 +63,13 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     def recipe(self) -> Recipe:
         """Digests of the parts of the task that decide its result. The caller's environment is not among them."""
         return Recipe(
-            command=_digest([self.command]),
-            environment=_digest(f"{name}={value}" for name, value in sorted(self.environment.items())),
-            setup=_digest(self.setup),
-            container=_digest([self.container or ""]),
-            outputs=_digest(self.outputs),
-            shell=_digest(self.shell),
+            command=digest([self.command]),
+            environment=digest(f"{name}={value}" for name, value in sorted(self.environment.items())),
+            setup=digest(self.setup),
+            container=digest([self.container or ""]),
+            outputs=digest(self.outputs),
+            shell=digest(self.shell),
+            software=digest(f"{kind}={name}" for kind, names in sorted(self.software.items()) for name in names),
         )
 
 
@@ -75,7 +81,8 @@ class Recipe(Struct, frozen=True, gc=False):
     setup: str
     container: str
     outputs: str
-    shell: str = _digest(())  # what a result has that was recorded before this field existed
+    shell: str = digest(())  # what a result has that was recorded before this field existed
+    software: str = digest(())
 
 
 class Fingerprint(Struct, frozen=True):
@@ -92,7 +99,7 @@ class Fingerprint(Struct, frozen=True):
             if getattr(self.recipe, part) != getattr(earlier.recipe, part)
         ]
         changes += [f"input {path} is new" for path in self.inputs if path not in earlier.inputs]
-        changes += [f"input {path} is gone" for path in earlier.inputs if path not in self.inputs]
+        changes += [f"{path} is no longer an input" for path in earlier.inputs if path not in self.inputs]
         changes += [
             f"input {path} changed"
             for path, digest in self.inputs.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import heapq
 import re
+import shlex
 from bisect import bisect_left
 from collections import ChainMap, Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,9 @@ from msgspec import structs
 
 from headway.model.checks import check_list, check_priority_and_retries
 from headway.model.errors import WorkflowError
-from headway.model.hints import hints
+from headway.model.hints import hints, limits
+from headway.model.named_paths import named_paths
+from headway.model.software import checked_software, files_of
 from headway.model.task import Task, is_pattern
 
 _MOST_SHOWN = 10  # names in an error's sentence
@@ -61,7 +64,7 @@ class Workflow:
             new[task.id] = task
         self._check_producers(new.values())
         made = {path: task.id for task in new.values() for path in task.outputs}
-        inside = {above: id_ for path, id_ in made.items() if "/" in path for above in _directories_above(path)}
+        inside = {above: id_ for path, id_ in made.items() if "/" in path for above in folders_above(path)}
         outputs = _Outputs(
             ChainMap(made, self.producer) if self.producer else made,
             ChainMap(inside, self._makers_inside) if self._makers_inside else inside,
@@ -99,11 +102,16 @@ class Workflow:
         sandbox: bool = True,
         malleable: bool = False,
         notice_s: float = 0,
+        software: Mapping[str, str | Sequence[str]] | None = None,
+        shell: str | Sequence[str] = (),
+        limit: Mapping[str, float | str] | None = None,
     ) -> Task:
         """Add one task, with the fields of a workflow file.
 
-        `resources={"memory": "2 GB", "time": "5m"}` are hints. The category is by default the name up to a bracket
-        (`count[3]` is of category `count`). `malleable` and `notice_s`: see `Task`.
+        `resources={"memory": "2 GB", "time": "5m"}` are hints, `limit={"time": "1h"}` is what it must not exceed. The
+        category is by default the name up to a bracket (`count[3]` is of category `count`). `malleable` and `notice_s`:
+        see `Task`. `software` has the keys `conda`, `pixi`, `uv`, `venv` and `modules`:
+        `software={"uv": "requirements.txt"}`.
         """
         where = f"task {name!r}"
         check_priority_and_retries(priority, retries, where=where)
@@ -118,7 +126,7 @@ class Workflow:
                     environment=dict(environment or {}),
                     setup=tuple(setup),
                     container=container,
-                    inputs=tuple(inputs),
+                    inputs=tuple(path for path in inputs if path != "auto"),
                     outputs=tuple(outputs),
                     parents=tuple(parent if isinstance(parent, str) else parent.id for parent in after),
                     priority=priority,
@@ -127,6 +135,10 @@ class Workflow:
                     sandbox=sandbox,
                     malleable=malleable,
                     notice_s=notice_s,
+                    software=checked_software(software or {}, container, where=where),
+                    shell=tuple(shlex.split(shell) if isinstance(shell, str) else shell),
+                    limits=limits(limit or {}),
+                    auto_inputs="auto" in inputs,
                 )
             ]
         )
@@ -143,7 +155,7 @@ class Workflow:
         inside: dict[str, str] = {}
         for task in new:
             for path in task.outputs:
-                above = _directories_above(path)
+                above = folders_above(path)
                 others = [made.get(path), inside.get(path), *map(made.get, above)]
                 if self.producer:
                     others += [self.producer.get(path), self._makers_inside.get(path), *map(self.producer.get, above)]
@@ -210,6 +222,9 @@ def _normalised(task: Task) -> Task:
     """The task with normalised paths; raise WorkflowError for outputs outside the workflow's directory."""
     if not task.id or not task.category:
         raise WorkflowError("a task needs an id and a category", tasks=[task.id])
+    if task.software:  # what is in an environment decides the result
+        inputs = tuple(dict.fromkeys((*task.inputs, *files_of(task.software))))
+        task = structs.replace(task, inputs=inputs)
     paths = (*task.inputs, *task.outputs)
     if all(map(_ORDINARY.fullmatch, paths)) and len(set(paths)) == len(paths):
         return task
@@ -240,9 +255,19 @@ class _Outputs(NamedTuple):
 
 
 def _completed(task: Task, outputs: _Outputs) -> Task:
-    """The task with all of its parents."""
+    """The task with all of its parents and, if it asks for that, the outputs of others that its command names."""
+    if task.auto_inputs:
+        task = structs.replace(task, inputs=tuple(dict.fromkeys((*task.inputs, *_named_outputs(task, outputs)))))
     parents = _all_parents(task, outputs)
     return task if parents == task.parents else structs.replace(task, parents=parents)
+
+
+def _named_outputs(task: Task, outputs: _Outputs) -> list[str]:
+    def is_made(path: str) -> bool:
+        reached = matching(path, outputs.ordered) if is_pattern(path) else (path, *folders_above(path))
+        return any(outputs.producer.get(each, task.id) != task.id for each in reached)
+
+    return sorted(path for path in named_paths(task) if path not in task.outputs and is_made(path))
 
 
 def _all_parents(task: Task, outputs: _Outputs) -> tuple[str, ...]:
@@ -256,13 +281,14 @@ def _all_parents(task: Task, outputs: _Outputs) -> tuple[str, ...]:
             makers = (producer[output] for output in matching(path, outputs.ordered))
             parents |= dict.fromkeys(maker for maker in makers if maker != task.id)
         else:
-            parents |= dict.fromkeys(producer[above] for above in _directories_above(path) if above in producer)
+            parents |= dict.fromkeys(producer[above] for above in folders_above(path) if above in producer)
             if path in outputs.directories:
                 parents |= dict.fromkeys(producer[output] for output in _starting_with(path + "/", outputs.ordered))
     return tuple(parents)
 
 
-def _directories_above(path: str) -> tuple[str, ...]:
+def folders_above(path: str) -> tuple[str, ...]:
+    """The directories above a path, outermost first."""
     return _and_above(path.rpartition("/")[0]) if "/" in path else ()
 
 
@@ -286,7 +312,7 @@ def matching(pattern: str, ordered: Sequence[str]) -> Iterator[str]:
     As in the shell, a star stays within one directory and does not match hidden files.
     """
     literal = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
-    candidates = [above for above in _directories_above(literal) if _contains(ordered, above)]
+    candidates = [above for above in folders_above(literal) if _contains(ordered, above)]
     segments = [re.compile(fnmatch.translate(segment)) for segment in pattern.split("/")]
     hidden = [segment.startswith(".") for segment in pattern.split("/")]
     for path in (*candidates, *_starting_with(literal, ordered)):

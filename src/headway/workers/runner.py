@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -14,19 +15,24 @@ from msgspec import structs
 
 from headway.crash_points import crash_point
 from headway.model.errors import HeadwayError
-from headway.model.outcome import Ending, Outcome
+from headway.model.outcome import Ending, Measured, Outcome, Quality
 from headway.model.resources import describe
+from headway.model.software import Software
 from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder
-from headway.workers.containers import in_container
+from headway.workers.containers import Contained, in_container, remove
+from headway.workers.environments import activation, described_environment
 from headway.workers.notice import Notice
 from headway.workers.protocol import Start, SupervisorSettings
-from headway.workers.sandbox import Sources, missing_outputs, prepare_directory, publish, stamps
+from headway.workers.sandbox import missing_outputs, prepare_directory, publish, stamps
 from headway.workers.shells import command_line
+from headway.workers.sources import Sources
 from headway.workers.spanning import cancel_steps, node_variables
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
+from headway.workers.unseen import unseen_file
 
 _SIGNAL_WITHIN_S = 1.0  # a batch system signals the processes of a job one after the other
+_KILLED = 128 + signal.SIGKILL
 _SITE_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE)
 
 
@@ -39,6 +45,8 @@ class Runner:
         self._stop_signalled = stop_signalled
         self._workflow_directory = Path(settings.workflow_directory)
         self.sources = Sources(self._workflow_directory)
+        self._activations: dict[str, asyncio.Task[dict[str, str]]] = {}
+        self._publishing = threading.Lock()
 
     async def run(self, start: Start) -> Outcome:
         """Run the attempt and return its outcome; OSError if the site is in trouble (`is_site_trouble`)."""
@@ -66,17 +74,21 @@ class Runner:
         began = time.time()
         try:
             work = await self._prepare(folder, start.task)
-            argv = self._argv(start.task, folder, work)
+            command = await self._command(start, folder, work)
         except (OSError, HeadwayError) as error:
             if is_site_trouble(error):
                 raise
             return _failed(start, Ending.LAUNCH_FAILED, began, f"it could not be prepared: {error}")
         notice = Notice(start, self._key(start.task.id, start.attempt), self._trees)
         try:
-            end = await self._trees.run(self._spec(start, folder, work, argv))
+            end = await self._trees.run(self._spec(start, folder, work, command))
         finally:
             notice.cancel()
         crash_point("spawned")
+        if command.removal and (end.stopped_for or end.signal):
+            await asyncio.to_thread(remove, command)
+        if command.limits_memory and end.exit_code == _KILLED and end.stopped_for is None:
+            end = _killed_for_memory(end, start.limits.memory_bytes)  # who else kills inside a container?
         if start.nodes and (end.stopped_for or end.signal):
             await asyncio.to_thread(cancel_steps, self._settings.uid, start.task.id, start.attempt)
         if not start.task.isolated:
@@ -85,7 +97,17 @@ class Runner:
         if notice.given and outcome.ending is not Ending.SUCCESS and end.stopped_for is None:
             message = "it ended after the notice that its time would soon be over"
             return structs.replace(outcome, ending=Ending.SAVED, message=message)
+        if outcome.ending is Ending.EXIT_CODE and start.task.isolated:
+            return self._explain(outcome, start.task, folder)
         return outcome
+
+    def _explain(self, outcome: Outcome, task: Task, folder: AttemptFolder) -> Outcome:
+        """Say so if the command may have failed because it does not see a file that the user sees."""
+        path = unseen_file(folder.stderr, task, folder.work, self._workflow_directory)
+        if not path:
+            return outcome
+        why = f"its messages name {path}, which is not among its inputs and was not linked for it; add it to 'inputs'"
+        return structs.replace(outcome, message=f"{outcome.message}: {why}")
 
     async def _excuse_if_job_stops(self, outcome: Outcome) -> Outcome:
         """Turn a failure into a cancellation if the batch system was ending the whole job at that time."""
@@ -111,14 +133,42 @@ class Runner:
         await asyncio.to_thread(prepare_directory, folder.work, task, self._workflow_directory, self.sources)
         return folder.work
 
-    def _argv(self, task: Task, folder: AttemptFolder, work: Path) -> list[str]:
-        argv = command_line(task, folder.script)
-        return in_container(task, argv, work, self._workflow_directory) if task.container else argv
+    async def _command(self, start: Start, folder: AttemptFolder, work: Path) -> Contained:
+        """Return the command line with its environment; if the task has a container, those of its runtime."""
+        argv = command_line(start.task, folder.script)
+        software = await self._activation(start.task.software) if start.task.software else {}
+        environment = software | self._variables(start, folder) | start.task.environment
+        if not start.task.container:
+            return Contained(argv, environment)
+        return await asyncio.to_thread(
+            in_container,
+            start.task,
+            argv,
+            environment,
+            start.limits,
+            key=self._key(start.task.id, start.attempt),
+            work=work,
+            task_folder=folder.path.parent,
+            workflow_directory=self._workflow_directory,
+        )
+
+    async def _activation(self, software: Software) -> dict[str, str]:
+        """Return the variables that activating the software sets; it is activated once for all tasks that name it."""
+        described = described_environment(software, self._workflow_directory)
+        key = f"{described} {software}"
+        if key not in self._activations:
+            work = asyncio.to_thread(activation, software, self._workflow_directory)
+            self._activations[key] = asyncio.create_task(work)
+        try:
+            return await asyncio.shield(self._activations[key])
+        except HeadwayError:
+            self._activations.pop(key, None)  # the next attempt tries again
+            raise
 
     def _key(self, task: str, attempt: int) -> str:
         return f"{self._settings.uid}/{task}/{attempt}"
 
-    def _spec(self, start: Start, folder: AttemptFolder, work: Path, argv: list[str]) -> CommandSpec:
+    def _variables(self, start: Start, folder: AttemptFolder) -> dict[str, str]:
         limits = start.limits
         variables = {
             "HEADWAY_TASK": start.task.id,
@@ -130,18 +180,22 @@ class Runner:
             variables["HEADWAY_KEEP"] = str(folder.kept)
         if start.nodes:
             variables |= node_variables(self._settings.uid, start.task.id, start.attempt, start.nodes, limits.cores)
+        return variables
+
+    def _spec(self, start: Start, folder: AttemptFolder, work: Path, command: Contained) -> CommandSpec:
         return CommandSpec(
             key=self._key(start.task.id, start.attempt),
-            argv=argv,
-            environment=variables | start.task.environment,
+            argv=command.argv,
+            environment=command.environment,
             directory=str(work),
             stdout=str(folder.stdout),
             stderr=str(folder.stderr),
-            limits=limits,
+            limits=start.limits,
             measured_directory=str(folder.path) if start.task.isolated else None,  # includes stdout and stderr
             grace_s=self._settings.grace_s,
             held_bytes=start.held_bytes,
             node_bytes=start.node_bytes,
+            elsewhere=bool(command.removal),
         )
 
     async def _publish(self, folder: AttemptFolder, start: Start, outcome: Outcome) -> Outcome:
@@ -158,16 +212,26 @@ class Runner:
 
     def _publish_now(self, work: Path, task: Task) -> None:
         folders = {os.path.dirname(path) or "." for path in task.outputs}
-        before = {folder: self.sources.modified_ns(folder) for folder in folders}
-        for _ in publish(work, task, self._workflow_directory):
-            crash_point("renamed")
-        for folder, modified_ns in before.items():
-            self.sources.expect_change(folder, modified_ns)
+        # Renaming takes no time and is done by one thread after the other, so that each knows who changed a directory.
+        renames = work.parent.stat().st_dev == self._workflow_directory.stat().st_dev
+        with self._publishing if renames else contextlib.nullcontext():
+            before = {folder: self.sources.modified_ns(folder) for folder in folders}
+            for _ in publish(work, task, self._workflow_directory):
+                crash_point("renamed")
+            for folder, modified_ns in before.items():
+                self.sources.expect_change(folder, modified_ns)
 
 
 def is_site_trouble(error: Exception) -> bool:
     """Whether the machine is at fault (disk full, I/O error): the attempt may succeed once that is repaired."""
     return isinstance(error, OSError) and error.errno in _SITE_TROUBLE
+
+
+def _killed_for_memory(end: CommandEnd, limit_bytes: int) -> CommandEnd:
+    """Return the end of a command whose container exceeded its memory; the last sample was taken before that."""
+    seen = end.usage.memory_bytes
+    needed = Measured(max(seen.value if seen else 0, limit_bytes), Quality.LOWER_BOUND)
+    return structs.replace(end, stopped_for=Ending.MEMORY, usage=structs.replace(end.usage, memory_bytes=needed))
 
 
 def outcome_of(start: Start, end: CommandEnd, work: Path) -> Outcome:

@@ -5,88 +5,41 @@ from __future__ import annotations
 import glob
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from headway.model.errors import InputError
+from headway.model.named_paths import named_paths
 from headway.model.outcome import Stamp
 from headway.model.task import Task, is_pattern
+from headway.model.workflow import folders_above
 from headway.workers.attempt import remove_tree
-
-_HEADWAY_FOLDER = ".headway"
-
-
-class Sources:
-    """The entries of the workflow's directory that no task makes. They are linked into every task's directory.
-
-    A directory in which no task makes anything is linked as a whole. A directory is listed again only when its
-    modification time has changed. Publishing an output changes it, too; `expect_change` avoids the listing then,
-    without which 10,000 tasks would list 10,000 entries 10,000 times.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._produced: set[str] = set()
-        self._above: set[str] = {"."}  # directories in which tasks make something
-        self._listed: dict[str, tuple[int, list[str]]] = {}  # (modification time, entries) by directory
-
-    def add_produced(self, paths: Iterable[str]) -> None:
-        """Add paths that tasks make."""
-        for path in paths:
-            self._produced.add(path)
-            self._above.update(str(parent) for parent in Path(path).parents)
-        self.forget()
-
-    def forget(self) -> None:
-        """List all directories anew: a task that is not isolated can have changed any of them."""
-        self._listed.clear()
-
-    def entries(self, opened: Set[str], folder: str = ".") -> Iterator[str]:
-        """Yield the relative paths to link: files, and directories to link as a whole.
-
-        A directory is entered instead if tasks make something in it, or if it is in `opened`.
-        """
-        modified = (self._directory / folder).stat().st_mtime_ns
-        listed = self._listed.get(folder)
-        if listed is None or listed[0] != modified:
-            listed = (modified, self._list(folder))
-            self._listed[folder] = listed
-        for path in listed[1]:
-            if path in self._above or (path in opened and (self._directory / path).is_dir()):
-                yield from self.entries(opened, path)
-            else:
-                yield path
-
-    def _list(self, folder: str) -> list[str]:
-        paths = (os.path.normpath(f"{folder}/{entry.name}") for entry in os.scandir(self._directory / folder))
-        return [path for path in paths if path not in self._produced and path != _HEADWAY_FOLDER]
-
-    def expect_change(self, folder: str, before_ns: int) -> None:
-        """Keep the listing of a directory that only we have changed since its modification time was `before_ns`."""
-        listed = self._listed.get(folder)
-        if listed and listed[0] == before_ns:
-            self._listed[folder] = ((self._directory / folder).stat().st_mtime_ns, listed[1])
-
-    def modified_ns(self, folder: str) -> int:
-        """Return the directory's modification time; 0 if it does not exist."""
-        path = self._directory / folder
-        return path.stat().st_mtime_ns if path.exists() else 0
+from headway.workers.sources import Sources
 
 
 def prepare_directory(work: Path, task: Task, workflow_directory: Path, sources: Sources) -> None:
-    """Create the task's directory with links to its inputs and to all sources, and folders for its outputs."""
+    """Create the task's directory with links to its inputs and to sources, and folders for its outputs."""
     work.mkdir(mode=0o700)
     made: set[str] = {""}
     inputs = list(_input_files(task, workflow_directory))
-    opened = {str(above) for path in (*inputs, *task.outputs) for above in Path(path).parents}
-    for path in (*inputs, *sources.entries(opened)):
-        _folder_for(path, work, made)
-        try:
+    opened = {above for path in (*inputs, *task.outputs) for above in folders_above(path)}
+    wanted = _by_folder((*inputs, *task.outputs, *named_paths(task)))
+    paths = dict.fromkeys((*inputs, *sources.entries(opened, wanted)))
+    for path in paths:
+        if path != "." and not any(above in paths for above in folders_above(path)):  # a linked directory shows it
+            _folder_for(path, work, made)
             os.symlink(workflow_directory / path, work / path)
-        except FileExistsError:
-            continue  # an input that is also a source
     for path in task.outputs:
         _folder_for(path, work, made)
+
+
+def _by_folder(paths: Iterable[str]) -> dict[str, set[str]]:
+    """Return the paths and the directories above them, by the directory in which each lies."""
+    found: dict[str, set[str]] = {}
+    for path in paths:
+        for each in (path, *folders_above(path)):
+            found.setdefault(os.path.dirname(each) or ".", set()).add(each)
+    return found
 
 
 def _folder_for(path: str, work: Path, made: set[str]) -> None:

@@ -38,4 +38,5 @@ def observation_row(kept: Kept) -> dict[str, Any]:
 def _about(kept: Kept) -> dict[str, Any]:
     seen = kept.observation
     about = {name: getattr(seen, name) for name in _ABOUT}
-    return {"site": kept.site, "workflow": kept.workflow} | about | {"ending": str(seen.ending)}
+    whose = {"site": kept.site, "project": kept.project, "workflow": kept.workflow}
+    return whose | about | {"ending": str(seen.ending)}

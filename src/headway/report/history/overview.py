@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
@@ -12,18 +13,20 @@ from headway.history.base import CategoryFigures, Kept, Surplus
 from headway.model.observation import Observation
 from headway.model.outcome import Ending
 from headway.model.units import format_bytes, format_duration
+from headway.report.bars import fitted
 from headway.report.columns import Field, one_line, table_lines
 from headway.report.run.story_text import used_words
 from headway.report.saying import say, show
 from headway.report.words import NOTHING, amount, count, harmless, moment
 
 _MOST_CATEGORIES = 60
+_UID = re.compile(r"[0-9a-f]{12}")  # of a project without a name
 
 
 def print_overview(console: Console, location: str, figures: Sequence[CategoryFigures]) -> None:
     """Print the categories of all workflows, those of the workflow that ran last first."""
-    workflows = dict.fromkeys((each.site, each.workflow) for each in figures)
-    sites = ", ".join(dict.fromkeys(harmless(site) for site, _ in workflows))
+    workflows = dict.fromkeys((each.site, each.workflow, each.project) for each in figures)
+    sites = ", ".join(dict.fromkeys(harmless(site) for site, _, _ in workflows))
     attempts = count(sum(each.observations for each in figures), "attempt")
     say(console, f"{attempts} at tasks of {count(len(workflows), 'workflow')} on {sites}, in {harmless(location)}", "")
     newest = _newest_first(figures)
@@ -47,38 +50,56 @@ def print_surplus(console: Console, found: Sequence[Surplus]) -> None:
         return
     show(console, f"{count(sum(each.observations for each in found), 'attempt')} would be removed:")
     for each in found[:_MOST_CATEGORIES]:
-        show(console, f"  {each.observations:>9,}  {one_line(each.workflow)}, {one_line(each.category)} ({each.site})")
+        show(
+            console, f"  {each.observations:>9,}  {one_line(each.workflow)}, {one_line(each.category)} ({_whose(each)})"
+        )
     if len(found) > _MOST_CATEGORIES:
         show(console, f"  … and {count(len(found) - _MOST_CATEGORIES, 'more line')}", style="dim")
 
 
 def _newest_first(figures: Sequence[CategoryFigures]) -> list[CategoryFigures]:
     """Order workflows by when they last ran; their categories stay in the order in which they first ran."""
-    newest: dict[tuple[str, str], float] = {}
+    newest: dict[tuple[str, str, str], float] = {}
     for each in figures:
-        key = (each.workflow, each.site)
+        key = (each.workflow, each.site, each.project)
         newest[key] = max(newest.get(key, 0.0), each.newest_at)
-    return sorted(figures, key=lambda each: (-newest[each.workflow, each.site], each.workflow, each.site))
+
+    def rank(each: CategoryFigures) -> tuple[float, str, str, str]:
+        key = (each.workflow, each.site, each.project)
+        return -newest[key], *key
+
+    return sorted(figures, key=rank)
 
 
 # --- tables ---
 
 
 def category_table(rows: Sequence[CategoryFigures], width: int) -> list[Text]:
-    """One line per category, below the name of its workflow; the site is named if there are several."""
+    """One line per category, below the names of its workflow and project; the site is named if there are several."""
     sites = {row.site for row in rows}
     lines: list[tuple[str, CategoryFigures | None]] = []
-    for (workflow, site), members in groupby(rows, key=lambda row: (row.workflow, row.site)):
-        lines.append((f"{workflow} ({site})" if len(sites) > 1 else workflow, None))
-        lines += [(f"  {member.category}", member) for member in members]
+    for (workflow, *_), members in groupby(rows, key=lambda row: (row.workflow, row.site, row.project)):
+        first, *others = members
+        lines.append((f"{workflow} ({_whose(first, site=len(sites) > 1)})".removesuffix(" ()"), None))
+        lines += [(f"  {member.category}", member) for member in (first, *others)]
     names, figures = zip(*lines, strict=True)
-    return table_lines("category", names, figures, _FIELDS, width, total=False)
+    table = table_lines("category", names, figures, _FIELDS, width, total=False)
+    for number, (name, figure) in enumerate(reversed(lines), 1):
+        if figure is None:  # its cells are empty: a directory may use their room
+            table[-number] = Text(fitted(one_line(name), width).rstrip())
+    return table
 
 
 def attempt_table(rows: Sequence[Observation], width: int) -> list[Text]:
     """One line per attempt."""
     names = [f"{row.task}, attempt {row.attempt}" if row.attempt > 1 else row.task for row in rows]
     return table_lines("task", names, rows, _ATTEMPT_FIELDS, width, total=False)
+
+
+def _whose(each: CategoryFigures | Surplus, *, site: bool = True) -> str:
+    """The directory of a project, its stated name, and the site, as far as they are known and wanted."""
+    named = "" if _UID.fullmatch(each.project) or each.project == each.directory else each.project
+    return ", ".join(harmless(part) for part in (named, each.directory, each.site if site else "") if part)
 
 
 def _of(say: Callable[[CategoryFigures], str]) -> Callable[[CategoryFigures | None], str]:

@@ -29,6 +29,7 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
         "started_at": settings.at if settings else None,
         "ended_at": summary.last_at if summary.finished else None,
         "wall_s": summary.elapsed_s(now if state == "running" else None),
+        "warnings": list(settings.warnings) if settings else [],
         "limits": amounts(summary.limits),
         "jobs": summary.jobs,
         "calls": dict(summary.calls),

@@ -10,7 +10,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from headway.model.records import Decision, Event, GiveUp, Launch, NodeLost, UserCancel
+from headway.model.records import Decision, EnvironmentMissing, Event, GiveUp, Launch, NodeLost, UserCancel
 from headway.model.resources import describe
 from headway.report.run.summary import RunSummary
 from headway.report.saying import show
@@ -25,6 +25,7 @@ class Kind(StrEnum):
     FAILED = "FAILED"
     LOST = "lost"
     STOPPING = "stopping"
+    CREATING = "creating"
 
 
 class News(Struct, frozen=True):
@@ -51,6 +52,8 @@ def news_of(record: Event | Decision, summary: RunSummary) -> News | None:
             return News(Kind.LOST, f"node {record.node}", f"{record.message}{again}")
         case UserCancel():
             return _stopping(record, summary)
+        case EnvironmentMissing():
+            return News(Kind.CREATING, harmless(record.environment), f"tasks wait for it; its log is {record.log}")
     return None
 
 
@@ -80,7 +83,13 @@ _SHORTEST_S = 10.0
 _STEPS = 10
 _MOST_OF_A_KIND = 50
 
-STYLES = {Kind.FAILED: "bold red", Kind.RETRY: "yellow", Kind.LOST: "yellow", Kind.STOPPING: "bold yellow"}
+STYLES = {
+    Kind.FAILED: "bold red",
+    Kind.RETRY: "yellow",
+    Kind.LOST: "yellow",
+    Kind.STOPPING: "bold yellow",
+    Kind.CREATING: "cyan",
+}
 
 
 class Progress:

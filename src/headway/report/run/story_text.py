@@ -135,7 +135,7 @@ def _reason(why: Why, note: str) -> Text:
 
 
 def _figures(why: Why) -> str:
-    return ", ".join(f"{name} {_figure(value)}" for name, value in why.figures.items())
+    return ", ".join(f"{name} {_figure(value)}" for name, value in why.figures.items() if value != "")
 
 
 def _figure(value: Figure) -> str:

@@ -33,6 +33,11 @@ _KERNEL_SHARE = 0.02
 _KERNEL_BYTES = 4 << 20
 
 
+def kernel_limit_bytes(memory_bytes: int) -> int:
+    """Return the limit to set in the kernel for an attempt whose limit is `memory_bytes`."""
+    return memory_bytes + int(memory_bytes * _KERNEL_SHARE) + _KERNEL_BYTES
+
+
 class CgroupGroup(Group):
     """One attempt's cgroup: what v1 and v2 have in common.
 
@@ -57,7 +62,7 @@ class CgroupGroup(Group):
         for folder in self._folders:
             os.mkdir(folder)
         if memory_bytes:
-            limit = str(memory_bytes + int(memory_bytes * _KERNEL_SHARE) + _KERNEL_BYTES)
+            limit = str(kernel_limit_bytes(memory_bytes))
             write(f"{self._path}/{self.limit_file}", limit)
             if os.access(f"{self._path}/{self.swap_limit_file}", os.W_OK):
                 write(f"{self._path}/{self.swap_limit_file}", self.swap_limit or limit)

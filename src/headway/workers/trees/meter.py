@@ -12,6 +12,7 @@ If lower and upper bound agree within 5 %, the figure is exact; otherwise it is 
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 from headway.model.outcome import Ending, Measured, Quality, Usage
@@ -26,8 +27,10 @@ _CPU_ROUNDING_S = 0.05  # /proc counts hundredths of a second, for each process
 class Meter:
     """Measurements of one attempt, from its launch to the end of its last process. Times are monotonic seconds."""
 
-    def __init__(self, method: str, *, floor_bytes: int) -> None:
+    def __init__(self, method: str, *, floor_bytes: int, most_cores: float = math.inf) -> None:
+        """`most_cores` is what the machine has: CPU seconds that are noted late must not look like more."""
         self._method = method
+        self._most_cores = most_cores
         self._floor_bytes = floor_bytes * _FLOOR_MARGIN
         self.held_bytes = 0  # the largest amount seen so far
         self._sampled = False
@@ -74,8 +77,8 @@ class Meter:
         wall_s = ended_s - started_s
         cpu = self._cpu(totals)
         self._see_cpu(ended_s, cpu.value)
-        average = Measured(cpu.value / wall_s if wall_s > 0 else 0.0, cpu.quality)
-        peak = Measured(max(self._cores_peak, average.value), Quality.SAMPLED)
+        average = Measured(min(cpu.value / wall_s, self._most_cores) if wall_s > 0 else 0.0, cpu.quality)
+        peak = Measured(min(max(self._cores_peak, average.value), self._most_cores), Quality.SAMPLED)
         memory = self._memory(totals)
         if stopped is Ending.MEMORY and totals.memory_kills and (totals.peak_bytes or 0) >= limit_bytes:
             # The kernel did not let it grow beyond its limit, so it needs at least that.

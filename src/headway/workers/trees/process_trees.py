@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import time
 from contextlib import AsyncExitStack
 
 from headway.model.outcome import Ending
-from headway.workers.trees.group import Groups, PolledGroup
+from headway.workers.trees.container_group import ContainerGroup
+from headway.workers.trees.group import Group, Groups, PolledGroup
 from headway.workers.trees.launcher import Launcher
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.methods import set_up
@@ -63,12 +65,9 @@ class ProcessTrees:
             raise RuntimeError("not started, or closed")
         if spec.key in self._rounds.trees:
             raise ValueError(f"{spec.key} is running already")
-        try:
-            group = self._groups.make(spec.key, spec.limits.memory_bytes)
-        except OSError as error:  # such as a limit on the number of cgroups
-            _log.warning("%s: no cgroup, measured by polling instead: %s", spec.key, error)
-            group = PolledGroup(spec.key)
-        tree = Tree(spec, group, Meter(group.method, floor_bytes=self._launcher.floor_bytes), self._rounds)
+        group = self._make_group(spec)
+        meter = Meter(group.method, floor_bytes=self._launcher.floor_bytes, most_cores=os.cpu_count() or math.inf)
+        tree = Tree(spec, group, meter, self._rounds)
         self._rounds.trees[spec.key] = tree
         self._launcher.launch(tree)
         try:
@@ -96,6 +95,15 @@ class ProcessTrees:
         """Kill the commands that still run, end the spawner and undo the setting up."""
         self._open = False
         await self._to_undo.aclose()
+
+    def _make_group(self, spec: CommandSpec) -> Group:
+        if spec.elsewhere:
+            return ContainerGroup(spec.key)
+        try:
+            return self._groups.make(spec.key, spec.limits.memory_bytes)
+        except OSError as error:  # such as a limit on the number of cgroups
+            _log.warning("%s: no cgroup, measured by polling instead: %s", spec.key, error)
+            return PolledGroup(spec.key)
 
     async def _start_spawner(self) -> None:
         launcher = Launcher(self._spawner_lost)

@@ -47,6 +47,7 @@ class CommandSpec(Struct, frozen=True):
     limits: Resources  # memory_bytes and disk_bytes 0: no limit; walltime_s None: no limit; cores are not enforced
     measured_directory: str | None = None  # the directory that its disk limit applies to
     grace_s: float = 5.0  # between SIGTERM and SIGKILL
+    elsewhere: bool = False  # it has processes that it does not start itself: those of a container
     held_bytes: int = 0  # the memory that is held for it, where its limit is higher
     node_bytes: int = 0  # the memory that all commands may use together; 0: no limit
 

@@ -1,0 +1,76 @@
+"""The options of `headway.run`: those of the command, by the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+from headway.api.nearest import nearest
+from headway.api.settings import SETTINGS, RunSettings, settings_for
+from headway.integrations.amounts import stated_amounts
+from headway.model.errors import InputError
+
+_AMOUNTS = ("cores", "memory", "disk")
+_BATCH = {
+    "partition": "partition",
+    "account": "account",
+    "qos": "qos",
+    "constraint": "constraint",
+    "sbatch": "flags",
+    "lines": "lines",
+}
+
+
+class RunOptions(TypedDict, total=False):
+    """The settings of a run; what is not given comes from the environment and from settings files."""
+
+    cores: float | None  # use at most this much of this machine
+    memory: float | str | None
+    disk: float | str | None
+    sizer: str | None  # how tasks are sized
+    order: str | None  # which ready task is started first
+    seed: int | None
+    keep_going: bool | None  # after a failure, go on with all tasks that do not depend on it
+    again: bool | None  # run all tasks, also those that have not changed
+    fresh: bool | None  # size tasks as if nothing had ever been run
+    project: str | None  # share what is learned with other directories that name this project
+    history: str | None
+    on: str | None  # "local" or "slurm"
+    plan: str | None  # which jobs are submitted, and when
+    partition: str | None
+    account: str | None
+    qos: str | None
+    constraint: str | None
+    sbatch: str | Sequence[str] | None  # further flags
+    lines: str | None  # how nodes are reached: "files" or "dask"
+    measure: str | None
+    grace: float | str | None  # between SIGTERM and SIGKILL
+    log_level: str | None
+
+
+def settings_of(directory: Path, options: Mapping[str, Any]) -> RunSettings:
+    """Return the settings of a run in `directory`."""
+    for name in options:
+        if name not in RunOptions.__annotations__:
+            hint = nearest(name, RunOptions.__annotations__, otherwise="the options are")
+            raise TypeError(f"run() got an unexpected keyword argument {name!r}; {hint}")
+    given = {name: value for name, value in options.items() if value is not None}
+    fields = stated_amounts(*(given.pop(name, None) for name in _AMOUNTS))
+    batch = {_BATCH[name]: _flags(given.pop(name)) for name in _BATCH if name in given}
+    if batch:
+        fields["batch"] = batch
+    if "again" in given:
+        fields["again"] = bool(given.pop("again"))
+    for name, value in given.items():
+        setting = SETTINGS[name.replace("_", "-")]
+        is_seconds = name == "grace" and not isinstance(value, str)
+        try:
+            fields[setting.field] = float(value) if is_seconds else (setting.from_file or setting.from_text)(value)
+        except InputError as error:
+            raise InputError(error.what, where=name, todo=error.todo) from None
+    return settings_for(directory, fields)
+
+
+def _flags(value: str | Sequence[str]) -> str:
+    return value if isinstance(value, str) else " ".join(value)
