@@ -6,29 +6,60 @@ new names; it cannot replace what is built in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headway.model.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Thing = TypeVar("Thing")
 
 
-def with_plugins(group: str, built_in: Mapping[str, Thing]) -> dict[str, Thing]:
-    """Return the built-in things of a group, then all that plugins add to it, by name."""
-    return {**built_in, **{name: plugin for name, plugin in _plugins(group).items() if name not in built_in}}
+class WithPlugins(Mapping[str, Thing]):
+    """The built-in things of a group, then all that plugins add to it, by name.
+
+    Plugins are looked for only when a name is not built in or all names are listed: most commands need none, and
+    looking takes longer than all else that they do at their start.
+    """
+
+    def __init__(
+        self, group: str, built_in: Mapping[str, Thing], adapted: Callable[[str, Any], Thing] | None = None
+    ) -> None:
+        self._group = group
+        self._built_in = built_in
+        self._adapted = adapted  # makes of what a plugin offers what the group needs
+
+    def __getitem__(self, name: str) -> Thing:
+        if name in self._built_in:
+            return self._built_in[name]
+        plugin = _plugins(self._group)[name]
+        return self._adapted(name, plugin) if self._adapted else plugin
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._built_in
+        yield from (name for name in _plugins(self._group) if name not in self._built_in)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 @cache
 def _plugins(group: str) -> dict[str, Any]:
-    return {entry.name: _load(entry) for entry in entry_points(group=group)}
+    return {entry.name: _load(entry) for entry in _entries(group)}
 
 
 def added_names(group: str) -> list[str]:
     """Return the names that plugins add to a group, without loading the plugins."""
-    return sorted(entry.name for entry in entry_points(group=group))
+    return sorted(entry.name for entry in _entries(group))
+
+
+def _entries(group: str) -> tuple[EntryPoint, ...]:
+    from importlib.metadata import entry_points
+
+    return tuple(entry_points(group=group))
 
 
 def _load(entry: EntryPoint) -> Any:

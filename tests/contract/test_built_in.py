@@ -24,11 +24,11 @@ from headway.sizing.estimators.base import Estimator
 from headway.testing import (
     ClusterContract,
     EstimatorContract,
-    JournalContract,
     OrderContract,
     PlannerContract,
     SizerContract,
 )
+from tests.contract.journal_contract import JournalContract
 
 ESTIMATORS = {
     name: sizer.estimator

@@ -65,7 +65,7 @@ def test_the_example_cluster_runs_a_workflow(installed: Path, tmp_path: Path) ->
     flow.headway("run", "--on", "processes", "--plan", "one-job-per-task", PYTHONPATH=str(installed))
     assert (tmp_path / "total").read_text().strip() == "55"
     assert {launch.tag.rpartition("-")[2] for launch in flow.launches()} > {"1"}, "tasks ran in several jobs"
-    assert "'processes' is not" in flow.headway("run", "--on", "processes", code=2).stderr
+    assert "there is no cluster called 'processes'" in flow.headway("run", "--on", "processes", code=2).stderr
 
 
 class TestMedianAndAHalf(EstimatorContract):
@@ -100,10 +100,11 @@ def test_a_plugin_that_fails_to_load_is_named(tmp_path: Path) -> None:
     broken = "broken = no_such_module:Thing\n"
     (info / "entry_points.txt").write_text(f"[headway.orders]\n{broken}\n[headway.verbs]\n{broken}")
     flow = Flow(tmp_path, TASKS)
-    for verb in ("run", "broken"):
-        error = flow.headway(verb, PYTHONPATH=str(tmp_path / "site"), code=2).stderr
+    for words in (["run", "--order", "broken"], ["broken"], ["policies"]):
+        error = flow.headway(*words, PYTHONPATH=str(tmp_path / "site"), code=2).stderr
         assert "the plugin 'broken' of broken 1.0 cannot be loaded: ModuleNotFoundError" in error
         assert error.count("\n") == 1
+    flow.headway("run", PYTHONPATH=str(tmp_path / "site"))  # needs no plugin
 
 
 def test_the_papers_package_adds_its_command_by_an_entry_point() -> None:

@@ -26,7 +26,8 @@ if __name__ == "__main__":
         failed = executor.submit(fail, "no luck")
         print("total", total.result(), "error", repr(failed.exception()))
         print("jobs", all(future.result()[1].isdecimal() for future in futures), futures[0].usage.wall_s > 0)
-    for wrong in ({"on": "slurm"}, {"directory": "calls", "on": "slurm", "isolation": "shared"}, {"on": "moon"}):
+    shared = {"directory": "calls", "on": "slurm", "isolation": "shared"}
+    for wrong in ({"on": "slurm"}, shared, {"directory": "calls", "on": "moon"}):
         try:
             headway.Executor(**wrong)
         except headway.HeadwayError as error:
@@ -46,4 +47,4 @@ def test_calls_run_in_jobs(slurm_of_session: SlurmLab, tmp_path: Path) -> None:
     assert "squaring 2" in said
     assert "refused: directory: calls in jobs of a cluster are exchanged through files" in said
     assert "refused: isolation: calls share processes on this machine only" in said
-    assert "refused: on: there is no cluster 'moon'" in said
+    assert "there is no cluster called 'moon'" in said

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from headway.api.amounts import parse_cores, parse_size
-from headway.api.choices import CLUSTERS, DEFAULT_PLAN, METHODS
+from headway.api.choices import DEFAULT_PLAN, METHODS
 from headway.api.nearest import nearest
 from headway.drivers.run_settings import LOCAL, RunSettings
 from headway.log_setup import LEVELS
@@ -54,6 +54,7 @@ def checked(settings: RunSettings, directory: Path) -> RunSettings:
     """
     from headway.clusters.machine import machine, part_of
     from headway.drivers.assemble import known, orders, plans, sizing_policies
+    from headway.drivers.targets import check_cluster
     from headway.history.location import history_location
 
     known("sizer", settings.sizer, sizing_policies())
@@ -64,6 +65,7 @@ def checked(settings: RunSettings, directory: Path) -> RunSettings:
             raise InputError(f"--{stray[0]} is about a batch system", where=f"--{stray[0]}", todo="add --on slurm")
         part_of(machine(directory), settings.stated)
     else:
+        check_cluster(settings.cluster)
         settings = structs.replace(settings, plan=settings.plan or DEFAULT_PLAN)
         known("plan", settings.plan, plans())
     history_location(settings.history)
@@ -226,6 +228,6 @@ SETTINGS = {
     "project": Setting("project", str, _stated(str, "a project's name", 'write for example project = "rnaseq"')),
     "history": Setting("history", str, _location),
     "log-level": Setting("log_level", _LEVEL, _LEVEL),
-    "on": Setting("cluster", _one_of(CLUSTERS, "a cluster"), None),
+    "on": Setting("cluster", str, None),
     "plan": Setting("plan", str, None),
 }

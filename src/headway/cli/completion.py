@@ -1,4 +1,4 @@
-"""Shell completion of run numbers and task names. It prints no errors: the user has not run a command yet."""
+"""Shell completion of run numbers and names. It prints no errors: the user has not run a command yet."""
 
 from __future__ import annotations
 

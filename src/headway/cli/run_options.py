@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway.api.choices import CLUSTERS, DEFAULT_PLAN, METHODS
+from headway.api.choices import DEFAULT_PLAN, METHODS
 from headway.cli.completion import complete_sizer
 from headway.cli.options import CORES, SIZE, SPAN, Function, option
 from headway.log_setup import LEVEL_VARIABLE, LEVELS, set_up_logging
@@ -40,8 +40,8 @@ _POLICIES: Sequence[Option[Any]] = (
     ),
     option(
         "--on cluster",
-        "Where tasks run: on this machine, or in jobs of a Slurm cluster.",
-        type=click.Choice(CLUSTERS),
+        "Where tasks run: on this machine (local), or in jobs of a Slurm cluster (slurm).",
+        metavar="CLUSTER",
         default="local",
     ),
     option("--plan NAME", f"Which jobs are submitted, and when; by default {DEFAULT_PLAN}. See `headway policies`."),

@@ -13,7 +13,7 @@ import click
 
 from headway.api.complaints import line_and_code
 from headway.model.errors import HeadwayError
-from headway.registry import added_names, with_plugins
+from headway.registry import WithPlugins
 from headway.report.streams import silence
 
 INTERRUPTED = 130
@@ -45,31 +45,30 @@ VERBS = {
 }
 
 
-PLUGINS = "headway.verbs"  # the entry points of verbs that other distributions add
+PLUGINS = WithPlugins[click.Command]("headway.verbs", {})  # verbs that other distributions add
 
 
 class Verbs(click.Group):
     """A group of commands whose modules are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*VERBS, *added_names(PLUGINS)]
+        return [*VERBS, *PLUGINS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
-            plugins: dict[str, click.Command] = with_plugins(PLUGINS, {})
-            return plugins.get(cmd_name)
+            return PLUGINS.get(cmd_name)
         command: click.Command = import_module(f"headway.cli.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            plugins: dict[str, click.Command] = with_plugins(PLUGINS, {})
-            formatter.write_dl([*VERBS.items(), *((name, str(plugin.short_help)) for name, plugin in plugins.items())])
+            added = ((name, str(plugin.short_help)) for name, plugin in PLUGINS.items())
+            formatter.write_dl([*VERBS.items(), *added])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+        if args and not args[0].startswith("-") and args[0] not in VERBS and args[0] not in PLUGINS:
             near = get_close_matches(args[0], self.list_commands(ctx), n=1)
             if near:
                 hint = f"did you mean {near[0]!r}?"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from headway.engine.engine import Engine
@@ -14,7 +14,7 @@ from headway.planning import PLANS, Plan
 from headway.planning.base import Planner
 from headway.planning.run_times import RunTimes
 from headway.planning.without_queue import OneAllocation
-from headway.registry import with_plugins
+from headway.registry import WithPlugins
 from headway.sizing import SIZERS
 from headway.sizing.agents.malleable import MalleableAllocator
 from headway.sizing.base import Allocator
@@ -25,10 +25,9 @@ from headway.waiting.base import WaitModel
 Policy = TypeVar("Policy")
 
 
-def sizing_policies() -> dict[str, WayOfSizing]:
+def sizing_policies() -> Mapping[str, WayOfSizing]:
     """All that a run's `--sizer` may name."""
-    ways = with_plugins("headway.allocators", with_plugins("headway.sizers", SIZERS))
-    return {name: way if isinstance(way, WayOfSizing) else from_plugin(name, way) for name, way in ways.items()}
+    return WithPlugins("headway.allocators", WithPlugins("headway.sizers", SIZERS, from_plugin), from_plugin)
 
 
 def sizers() -> dict[str, MakeSizer]:
@@ -46,20 +45,23 @@ def allocator_of(name: str, seed: int) -> Allocator:
     return known("sizer", name, sizing_policies()).allocator(seed)
 
 
-def orders() -> dict[str, type[Order]]:
+def orders() -> Mapping[str, type[Order]]:
     """Every order by name."""
-    return with_plugins("headway.orders", ORDERS)
+    return WithPlugins("headway.orders", ORDERS)
 
 
-def plans() -> dict[str, Plan]:
+def plans() -> Mapping[str, Plan]:
     """Every plan by name. A plugin is a `Plan`, or makes a planner from an estimate of run times."""
-    found = with_plugins("headway.planners", PLANS)
-    return {name: plan if isinstance(plan, Plan) else Plan(name, summary(plan), plan) for name, plan in found.items()}
+    return WithPlugins(
+        "headway.planners",
+        PLANS,
+        lambda name, plan: plan if isinstance(plan, Plan) else Plan(name, summary(plan), plan),
+    )
 
 
-def wait_models() -> dict[str, type[WaitModel]]:
+def wait_models() -> Mapping[str, type[WaitModel]]:
     """Every model of queue waits by name."""
-    return with_plugins("headway.wait_models", WAITS)
+    return WithPlugins("headway.wait_models", WAITS)
 
 
 def assemble(settings: RunStarted, planner: Planner | None = None) -> Engine:
@@ -71,7 +73,7 @@ def assemble(settings: RunStarted, planner: Planner | None = None) -> Engine:
     return Engine(settings, allocator, order(), planner, run_times)
 
 
-def known(what: str, name: str, table: dict[str, Policy]) -> Policy:
+def known(what: str, name: str, table: Mapping[str, Policy]) -> Policy:
     """The policy of that name; a sentence that lists the names if there is none."""
     if name not in table:
         raise InputError(f"there is no {what} called {name!r}", todo=f"choose one of {', '.join(sorted(table))}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headway.drivers.assemble import allocator_of, allocators
+from headway.drivers.assemble import allocator_of, allocators, sizing_policies
 from headway.drivers.history_recorders import Recorder
 from headway.history.base import state_suffix
 from headway.history.sql import History
@@ -26,7 +26,8 @@ def state_name(sizer: str, workflow: str, project: str) -> str:
 
 def has_agents(sizer: str) -> bool:
     """Whether a sizer has agents, whose state is kept."""
-    return sizer in allocators()
+    way = sizing_policies().get(sizer)
+    return way is not None and way.agents is not None
 
 
 def learned_state(kept: Mapping[str, Any] | None, sizer: str) -> dict[str, Any] | None:

@@ -16,11 +16,12 @@ from headway.drivers.run_settings import LOCAL, RunSettings
 from headway.journal.folder import RunFolder
 from headway.model.errors import InputError
 from headway.model.records import RunStarted
-from headway.registry import with_plugins
+from headway.registry import WithPlugins, added_names
 from headway.workers.connection import Connections
 from headway.workers.socket_connection import SocketConnections
 
 SLURM = "slurm"
+_PLUGINS = "headway.clusters"
 
 # Makes the cluster of a plugin from the run's job folders, the options for the batch system, and a function that
 # returns the command that a job with some tag has to run on each of its nodes.
@@ -40,6 +41,13 @@ class Target(NamedTuple):
         self.jobs.order("").write(self.jobs.folder)
 
 
+def check_cluster(name: str) -> None:
+    """Raise an `InputError` that lists the names if there is no cluster of that name."""
+    if name not in (LOCAL, SLURM) and name not in (added := added_names(_PLUGINS)):
+        todo = f"choose one of {', '.join([LOCAL, SLURM, *added])}"
+        raise InputError(f"there is no cluster called {name!r}", where="--on", todo=todo)
+
+
 def target_of(settings: RunStarted, folder: RunFolder, options: RunSettings, *, lenient: bool = False) -> Target:
     """The target of a run; a `lenient` one accepts that the machine now has less than the settings state."""
     told = (options.linger_s, options.grace_s, options.measure)
@@ -49,10 +57,8 @@ def target_of(settings: RunStarted, folder: RunFolder, options: RunSettings, *, 
     from headway.workers.file_connection import FileConnections
 
     if settings.cluster != SLURM:
-        plugins: dict[str, MakeCluster] = with_plugins("headway.clusters", {})
-        if settings.cluster not in plugins:
-            todo = f"choose one of {', '.join([LOCAL, SLURM, *plugins])}"
-            raise InputError(f"there is no cluster called {settings.cluster!r}", todo=todo)
+        check_cluster(settings.cluster)
+        plugins = WithPlugins[MakeCluster](_PLUGINS, {})
         files = FileConnections(folder.jobs)
         return Target(plugins[settings.cluster](jobs, settings.batch, files.node_command), files, jobs)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from headway.formats.base import WorkflowFormat
 from headway.model.errors import InputError
 from headway.model.instance import Instance
-from headway.registry import with_plugins
+from headway.registry import WithPlugins
 
 KNOWN = ".yaml or .yml (Headway), .json (WfFormat), .dax or .xml (Pegasus); the last three also with .gz"
 
@@ -32,7 +32,7 @@ def read_instance(path: Path) -> Instance:
             from headway.formats.pegasus_dax import parse_dax
 
             return parse_dax(*_content(path))
-        plugins: dict[str, WorkflowFormat] = with_plugins("headway.formats", {})
+        plugins = WithPlugins[WorkflowFormat]("headway.formats", {})
         for added in plugins.values():
             if ending in added.endings:
                 return added.read(*_content(path))

@@ -13,7 +13,7 @@ from headway.formats.safe_yaml import shown
 from headway.formats.unpacked import stem, unpacked_lines
 from headway.model.errors import InputError
 from headway.model.task_log import TaskLog
-from headway.registry import with_plugins
+from headway.registry import WithPlugins
 
 FORMATS = {
     "work-queue-log": TaskLogFormat("Work Queue's transaction log", work_queue_log.recognises, work_queue_log.read),
@@ -30,7 +30,7 @@ def read_task_log(path: Path) -> TaskLog:
     if ksegments.recognises(first):
         log = ksegments.read(lines, where, _series_beside(path))
     else:
-        formats = with_plugins("headway.task_logs", FORMATS)
+        formats = WithPlugins("headway.task_logs", FORMATS)
         found = next((each for each in formats.values() if each.recognises(first)), None)
         if found is None:
             known = ", ".join([*(each.words for each in formats.values()), "k-Segments' tasks.csv"])

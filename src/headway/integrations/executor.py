@@ -16,7 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from headway.api.choices import CLUSTERS
 from headway.api.growing import GrowingRun
 from headway.api.settings import RunSettings
 from headway.integrations.amounts import stated_amounts
@@ -116,8 +115,6 @@ class Executor(Submitter):
         """Raise an `InputError` if calls cannot run there."""
         if self._is_local:
             return
-        if on not in CLUSTERS:
-            raise InputError(f"there is no cluster {on!r}", where="on", todo=f"choose one of {', '.join(CLUSTERS)}")
         if self._keep is None:
             raise InputError(
                 "calls in jobs of a cluster are exchanged through files",

@@ -11,7 +11,6 @@ from headway.testing.allocator_contract import AllocatorContract
 from headway.testing.cluster_contract import ClusterContract
 from headway.testing.estimator_contract import EstimatorContract
 from headway.testing.format_contract import TaskLogFormatContract, WorkflowFormatContract
-from headway.testing.journal_contract import JournalContract
 from headway.testing.order_contract import OrderContract
 from headway.testing.planner_contract import PlannerContract
 from headway.testing.sizer_contract import SizerContract
@@ -21,7 +20,6 @@ __all__ = [
     "AllocatorContract",
     "ClusterContract",
     "EstimatorContract",
-    "JournalContract",
     "OrderContract",
     "PlannerContract",
     "SizerContract",

@@ -1,5 +1,4 @@
 """The contract suite of journals."""
-# ruff: noqa: S101 - these are tests
 
 from __future__ import annotations
 
