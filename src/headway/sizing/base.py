@@ -20,6 +20,7 @@ from headway.model.outcome import Outcome
 from headway.model.records import Figure, Why
 from headway.model.resources import Resources
 from headway.model.task import Task
+from headway.sizing.failure_price import FailurePrice
 
 # Resources that end an attempt which uses more than it was given. Cores are compressible: too few only slow it down.
 KILLS = frozenset({"memory_bytes", "disk_bytes", "walltime_s"})
@@ -78,6 +79,7 @@ class Sizer(ABC):
 
     name: str  # as users write it
     siblings: Mapping[str, Sizer] = {}  # the sizers of the same resource, by category; set by the allocator
+    price: FailurePrice | None = None  # of failures by this resource; set by the allocator; None: any number may fail
 
     def __init__(self, resource: str) -> None:
         self.resource = resource
@@ -108,6 +110,9 @@ class Allocation(Struct, frozen=True):
 
 class Allocator(ABC):
     """Decides all resources of an attempt at once."""
+
+    def tolerate(self, failures: float | None) -> None:
+        """Let at most this share of attempts fail once a category is known; None: any share. Called before all else."""
 
     @abstractmethod
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from headway.model.outcome import Outcome
 from headway.model.records import Figure, Why
 from headway.model.task import Task
 from headway.sizing.base import CannotFit, Context, Prediction, Sizer
 from headway.sizing.estimators.base import Estimate, Estimator, Query, Start
+from headway.sizing.failure_price import Fine
 from headway.sizing.resource_rules import RULES
 
 
@@ -62,7 +65,12 @@ class EstimatedSizer(Sizer):
             context.uniform,
             self._rules.show,
             self._peers,
+            self._fine,
         )
+
+    @property
+    def _fine(self) -> Fine | None:
+        return self.price.fine if self.price else None
 
     def _peers(self) -> Iterator[Estimator]:
         return (sizer.estimator for sizer in self.siblings.values() if isinstance(sizer, EstimatedSizer))
@@ -94,10 +102,12 @@ class EstimatedSizer(Sizer):
         return Prediction(value, Why(self.name, found.rule, figures, found.text))
 
     def _rounded(self, value: float, given: float, context: Context) -> float:
+        if self.price is not None and not self.estimator.step:
+            value = self._rules.coarse(value, context)
         return self._rules.rounded(value, given, self.estimator.step, context)
 
     def observe(self, task: Task, outcome: Outcome) -> None:
-        attempt = self._rules.attempt(task, outcome)
+        attempt = structs.replace(self._rules.attempt(task, outcome), fine=self._fine)
         if attempt.peak is None:
             self.estimator.learn_without_peak(attempt)
         else:
