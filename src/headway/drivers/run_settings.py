@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from headway.model.records import RunStarted
 from headway.ordering import DEFAULT_ORDER
 from headway.sizing import DEFAULT_SIZER
+from headway.sizing.failure_price import DEFAULT_TOLERANCE
 from headway.version import __version__
 
 LOCAL = "local"
@@ -29,6 +30,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     disk_bytes: float | None = None
     sizer: str = DEFAULT_SIZER
     order: str = DEFAULT_ORDER
+    failures: float = DEFAULT_TOLERANCE  # share of attempts that may fail once a category is known; 1: any
     seed: int = 0
     keep_going: bool = False
     again: bool = False
@@ -54,7 +56,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
 
 
 # The settings that a resumed run has to find again.
-_KEPT = ("sizer", "order", "seed", "keep_going", "again", "stated", "fresh", "cluster", "plan", "batch")
+_KEPT = ("sizer", "order", "failures", "seed", "keep_going", "again", "stated", "fresh", "cluster", "plan", "batch")
 
 
 def run_started(

@@ -91,6 +91,10 @@ class Sizer(ABC):
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Learn from an attempt. Ignore peaks that are lower bounds, not finite or not positive."""
 
+    def gives_more_now(self, task: Task, exhausted: float) -> bool:
+        """Whether a first attempt would now get more than what ran out: then that failure is old news."""
+        return False
+
     def state(self) -> dict[str, Any]:
         """Return what was learned, as JSON with a `version`."""
         return {"version": 1}
@@ -111,8 +115,8 @@ class Allocation(Struct, frozen=True):
 class Allocator(ABC):
     """Decides all resources of an attempt at once."""
 
-    def tolerate(self, failures: float | None) -> None:
-        """Let at most this share of attempts fail once a category is known; None: any share. Called before all else."""
+    def tolerate(self, failures: float) -> None:
+        """Let at most this share of attempts fail once a category is known; 1: any share. Called before all else."""
 
     @abstractmethod
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:

@@ -12,7 +12,6 @@ from headway.model.records import Figure, Why
 from headway.model.task import Task
 from headway.sizing.base import CannotFit, Context, Prediction, Sizer
 from headway.sizing.estimators.base import Estimate, Estimator, Query, Start
-from headway.sizing.failure_price import Fine
 from headway.sizing.resource_rules import RULES
 
 
@@ -69,7 +68,7 @@ class EstimatedSizer(Sizer):
         )
 
     @property
-    def _fine(self) -> Fine | None:
+    def _fine(self) -> float | None:
         return self.price.fine if self.price else None
 
     def _peers(self) -> Iterator[Estimator]:
@@ -112,6 +111,10 @@ class EstimatedSizer(Sizer):
             self.estimator.learn_without_peak(attempt)
         else:
             self.estimator.learn(attempt)
+
+    def gives_more_now(self, task: Task, exhausted: float) -> bool:
+        found = self.estimator.estimate(Query(input_bytes=task.input_bytes, fine=self._fine))
+        return found is not None and isinstance(found.value, float | int) and found.value > exhausted
 
     def state(self) -> dict[str, Any]:
         return self.estimator.state()

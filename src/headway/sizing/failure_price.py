@@ -15,13 +15,6 @@ _AIM = 0.8  # of what is tolerated: the price is always a little late
 _LOWEST, _HIGHEST = -5.0, 9.0  # logarithms of the factor: from nearly free to nearly forbidden
 
 
-class Fine(Struct, frozen=True, gc=False):
-    """What each failed attempt costs besides what it held, and how long tasks usually run."""
-
-    amount_s: float  # an amount of the resource, times seconds
-    typical_s: float
-
-
 class FailurePrice:
     """Learns, for one resource, what a failed attempt must cost so that a tolerated share of attempts fails.
 
@@ -33,9 +26,9 @@ class FailurePrice:
 
     >>> price = FailurePrice(0.03)
     >>> price.succeeded(peak=2e9, run_s=10.0)
-    >>> before = price.fine.amount_s
+    >>> before = price.fine
     >>> price.failed()
-    >>> round(price.fine.amount_s / before, 3)
+    >>> round(price.fine / before, 3)
     2.718
     """
 
@@ -46,10 +39,9 @@ class FailurePrice:
         self._learned = _Learned(min(_HIGHEST, -math.log(tolerance)))
 
     @property
-    def fine(self) -> Fine:
-        """The fine now."""
-        learned = self._learned
-        return Fine(math.exp(learned.log_factor) * learned.mean_cost, max(1.0, learned.mean_s))
+    def fine(self) -> float:
+        """What each failed attempt costs now besides what it held: an amount of the resource, times seconds."""
+        return math.exp(self._learned.log_factor) * self._learned.mean_cost
 
     def failed(self) -> None:
         """Take note of a failed attempt at a task of a known category."""
@@ -61,7 +53,6 @@ class FailurePrice:
         seconds = max(1.0, run_s)
         learned.tasks += 1
         learned.mean_cost += (peak * seconds - learned.mean_cost) / learned.tasks
-        learned.mean_s += (seconds - learned.mean_s) / learned.tasks
         learned.log_factor = max(_LOWEST, learned.log_factor - self._fall)
 
     def state(self) -> dict[str, Any]:
@@ -77,4 +68,3 @@ class _Learned(Struct):
     log_factor: float
     tasks: int = 0
     mean_cost: float = 0.0  # peak times run time
-    mean_s: float = 0.0

@@ -31,8 +31,8 @@ class PerResource(Allocator):
         self._successes: dict[str, int] = {}  # by category
         self._prices: dict[str, FailurePrice] = {}  # of a failed attempt, by resource
 
-    def tolerate(self, failures: float | None) -> None:
-        self._prices = {} if failures is None else {resource: FailurePrice(failures) for resource in self._sizers}
+    def tolerate(self, failures: float) -> None:
+        self._prices = {resource: FailurePrice(failures) for resource in self._sizers} if failures < 1 else {}
 
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:
         amounts: dict[str, float | None] = {}
@@ -61,9 +61,9 @@ class PerResource(Allocator):
         return Allocation(Resources.of(amounts), why)
 
     def observe(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
+        self._set_prices(task, outcome)
         for resource in self._sizers:
             self._sizer(task.category, resource).observe(task, outcome)
-        self._set_prices(task.category, outcome)
         if outcome.ending is Ending.SUCCESS:
             self._successes[task.category] = self._successes.get(task.category, 0) + 1
             found = {name: outcome.usage.peak(name) for name in HELD}
@@ -71,13 +71,15 @@ class PerResource(Allocator):
                 name: peak.value for name, peak in found.items() if peak and 0 < peak.value < ABSURD
             }
 
-    def _set_prices(self, category: str, outcome: Outcome) -> None:
+    def _set_prices(self, task: Task, outcome: Outcome) -> None:
         for resource, price in self._prices.items():
             peak = RULES[resource].peak(outcome)
             if peak is not None:
                 price.succeeded(peak, run_s(outcome))
-            elif outcome.ending.exhausted == resource and self._successes.get(category, 0) >= KNOWN:
-                price.failed()
+            elif outcome.ending.exhausted == resource and self._successes.get(task.category, 0) >= KNOWN:
+                used = outcome.usage.peak(resource)
+                if used is None or not self._sizer(task.category, resource).gives_more_now(task, used.value):
+                    price.failed()
 
     def state(self) -> dict[str, Any]:
         return {

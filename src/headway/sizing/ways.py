@@ -30,8 +30,8 @@ class WayOfSizing(Struct, frozen=True):
     sizer: MakeSizer | None = None
     agents: Callable[[int], MalleableAllocator] | None = None  # from a seed
 
-    def allocator(self, seed: int, failures: float | None = None) -> Allocator:
-        """Return the allocator of a run that tolerates a share of failures."""
+    def allocator(self, seed: int, failures: float = 1.0) -> Allocator:
+        """Return the allocator of a run that tolerates a share of failures; 1: any."""
         allocator: Allocator
         if self.agents is not None:
             allocator = self.agents(seed)

@@ -119,7 +119,7 @@ class MalleableAllocator(Allocator):
         """Say whether an agent decides for this task."""
         return True
 
-    def tolerate(self, failures: float | None) -> None:
+    def tolerate(self, failures: float) -> None:
         self._others.tolerate(failures)
 
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:

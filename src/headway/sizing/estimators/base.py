@@ -20,7 +20,6 @@ from typing import Any, ClassVar
 from msgspec import Struct, structs
 
 from headway.model.records import Figure
-from headway.sizing.failure_price import Fine
 
 
 class Start(Enum):
@@ -42,7 +41,7 @@ class Query(Struct, frozen=True, gc=False):
     uniform: Callable[[], float] = lambda: 0.0  # draws a number from [0, 1); the same question draws the same
     show: Callable[[float], str] = "{:g}".format  # an amount as people write it: "1.5 GB memory"
     peers: Callable[[], Iterable[Estimator]] = lambda: ()  # the estimators of the same resource for all categories
-    fine: Fine | None = None  # what a failed attempt costs besides what it held
+    fine: float | None = None  # what a failed attempt costs besides what it held
 
     @property
     def given(self) -> float:
@@ -59,7 +58,7 @@ class Attempt(Struct, frozen=True, gc=False):
     task: str = ""  # its id
     hint: float | None = None  # what the workflow asked for
     exhausted: float | None = None  # the amount that was not enough, if this resource ran out
-    fine: Fine | None = None  # as in `Query`
+    fine: float | None = None  # as in `Query`
 
 
 class Estimate(Struct, frozen=True, gc=False):

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from headway.kernels.ladder import MOST_RUNGS, price, rungs_of
 from headway.model.records import Figure
 from headway.sizing.estimators.base import Attempt, Estimate, Estimator, Query
-from headway.sizing.failure_price import Fine
 
 REMEMBERED = 256  # records; older ones are forgotten
 SHORTEST_S = 1.0  # a task counts for at least a second, since starting it has a price, too
@@ -49,9 +48,9 @@ class Ladder(Estimator):
     is asked. The price of a failure is learned: the share of its run time after which an attempt fails, and a fine that
     keeps failures as rare as the user wants them (`FailurePrice`).
 
-    Before there is a record, the hint is scaled by what the first tasks of other categories used of theirs; without a
-    hint the resource's rules decide. Where too little only slows a task down, the estimate is what nine tenths of the
-    run time needed. This algorithm is Headway's own.
+    Before there is a record, the resource's rules decide: usually the hint counts. Where any number of attempts may
+    fail, the hint is scaled by what the first tasks of other categories used of theirs. Where too little only slows a
+    task down, the estimate is what nine tenths of the run time needed. This algorithm is Headway's own.
 
     `unit`: amounts are learned in multiples of this; it must be well below the peaks. With 1, amounts are whole.
 
@@ -90,7 +89,7 @@ class Ladder(Estimator):
         if query.compressible:
             return self._mostly_enough(query)
         if not self._log_peaks:
-            return self._from_hint(query)
+            return self._from_hint(query) if query.fine is None else None
         best = min(range(len(EXPERTS)), key=self._charged.__getitem__)
         fine = self._fine(query.fine)
         count = self._climb(EXPERTS[best], _log(query.input_bytes), self._lost_besides(query), fine)
@@ -100,7 +99,8 @@ class Ladder(Estimator):
             "failed_share": self._failed_share,
             "fine": fine,
         }
-        because = f"costs least, going by {EXPERTS[best].name} of {len(self._log_peaks)}"
+        priced = ", with failures priced to be rare" if fine else ""
+        because = f"costs least{priced}, going by {EXPERTS[best].name} of {len(self._log_peaks)}"
         return self._next(self._rungs[:count] * self._unit, query, figures, because)
 
     def _next(
@@ -131,8 +131,8 @@ class Ladder(Estimator):
             self._rungs,
         )
 
-    def _fine(self, fine: Fine | None) -> float:
-        return fine.amount_s / self._unit if fine else 0.0
+    def _fine(self, fine: float | None) -> float:
+        return (fine or 0.0) / self._unit
 
     def _lost_besides(self, query: Query) -> float:
         """Return the other resources that a failed attempt holds, converted to this one by their shares of a node."""
@@ -163,9 +163,9 @@ class Ladder(Estimator):
             return None
         amounts = np.array([min(1.0, share) * hint / self._unit for share in shares])
         logs = np.log(np.maximum(amounts, 1.0))
-        same = np.full(len(logs), query.fine.typical_s if query.fine else 1.0)
-        lost, fine = self._lost_besides(query), self._fine(query.fine)
-        count = rungs_of(logs, same, same, 0.0, _NOT_KNOWN, 0.0, self._failed_share, lost, SPREAD, fine, self._rungs)
+        same = np.ones(len(logs))
+        lost = self._lost_besides(query)
+        count = rungs_of(logs, same, same, 0.0, _NOT_KNOWN, 0.0, self._failed_share, lost, SPREAD, 0.0, self._rungs)
         rungs = self._rungs[:count] * self._unit
         rungs = np.append(rungs[rungs < hint], hint)
         figures: dict[str, Figure] = {"hint": hint, "others": len(shares)}
