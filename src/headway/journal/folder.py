@@ -77,7 +77,9 @@ class Project:
         """Give the project its name in the history."""
         uid = secrets.token_hex(6)
         try:
-            (self.path / "project").write_text(uid + "\n", encoding="utf-8")
+            file = self.path / "project"
+            file.touch(mode=0o600)
+            file.write_text(uid + "\n", encoding="utf-8")
         except OSError as error:
             raise SiteError(f"cannot write here: {error.strerror}", where=str(self.path)) from error
         return uid
