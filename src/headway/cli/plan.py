@@ -59,7 +59,7 @@ def command(workflow: str, **options: Any) -> PlanResult:
       headway plan montage.dax --on sacct.txt --json | jq .recommended
       headway plan workflow.yaml --on slurm
     """
-    with progress_bar(workflow, compiles=True) as tell:
+    with progress_bar(workflow) as tell:
         result = plan(progress=tell, **given())
     for text in result.warnings:
         warn(text)

@@ -85,5 +85,5 @@ def command(trace: str, **options: Any) -> SimulateResult | SimulateWorkflowResu
       headway simulate log.swf --starts starts.csv.gz --json | jq .waits.wait_s
       headway simulate log.swf --workflow montage.dax --start 8d --most-jobs 16
     """
-    with progress_bar(trace, compiles=True) as tell:
+    with progress_bar(trace) as tell:
         return simulate(progress=tell, **given())

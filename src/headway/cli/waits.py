@@ -54,5 +54,5 @@ def command(trace: str, **options: Any) -> WaitsResult:
       headway waits sacct.txt --backfill easy --warm-up 7 --html waits.html
       headway waits lublin --machine 256 --jobs 5000 --load 0.9 --seed 7 --json
     """
-    with progress_bar(trace, compiles=True) as tell:
+    with progress_bar(trace) as tell:
         return waits(progress=tell, **given())

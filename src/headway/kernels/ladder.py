@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.kernels.compiled import compiled_when_busy
+from headway.kernels.compiled import compiled_allocating, spliced
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -21,6 +21,7 @@ FEWEST = 1e-200  # the weight of a record far away: not nothing
 TAIL = 7  # values beyond the maximum
 
 
+@spliced
 def weigh(
     log_peaks: Floats, log_inputs: Floats, forget: float, log_input: float, bandwidth: float, weights: Floats
 ) -> float:
@@ -56,6 +57,7 @@ def weigh(
     return min(1.0, max(-0.5, product / (square + 0.1)))  # peaks grow no faster than inputs
 
 
+@spliced
 def move(log_peaks: Floats, log_inputs: Floats, slope: float, log_input: float) -> Floats:
     """Return the peaks as they would be for an input of the task's size."""
     moved = log_peaks.copy()
@@ -67,6 +69,7 @@ def move(log_peaks: Floats, log_inputs: Floats, slope: float, log_input: float) 
     return moved
 
 
+@spliced
 def fill_bins(
     log_peaks: Floats, lowest: int, weights: Floats, run_s: Floats, values: Floats, masses: Floats, counts: Floats
 ) -> tuple[int, float, float]:
@@ -92,6 +95,7 @@ def fill_bins(
     return used, known, mass
 
 
+@spliced
 def add_tail(
     values: Floats, masses: Floats, counts: Floats, used: int, known: float, mass: float, spread: float
 ) -> float:
@@ -123,6 +127,7 @@ def add_tail(
     return mass
 
 
+@spliced
 def climb_cheaply(
     values: Floats, masses: Floats, mass: float, failed_share: float, lost_besides: float, following: Whole
 ) -> None:
@@ -163,7 +168,7 @@ def climb_cheaply(
         following[place - 1] = lines[first]
 
 
-@compiled_when_busy(calls=1000, steps=(weigh, move, fill_bins, add_tail, climb_cheaply))
+@compiled_allocating
 def rungs_of(
     log_peaks: Floats,
     run_s: Floats,
