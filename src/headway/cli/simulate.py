@@ -73,8 +73,8 @@ def command(trace: str, **options: Any) -> SimulateResult | SimulateWorkflowResu
     the answer is its makespan.
 
     Every job is submitted when the log says, runs for as long as it did, and starts when the queue lets it. Bounded
-    slowdown is (wait + run) / run, at least 1, with runs shorter than 10 s counted as 10 s. docs/simulate.md has the
-    details.
+    slowdown is (wait + run) / run, at least 1, with runs shorter than 10 s counted as 10 s. `headway docs simulate` has
+    the details.
 
     \b
     Examples:
