@@ -26,7 +26,8 @@ MOST_LINES = 9
 # Lines of Snakemake that tell of progress, and those that open and close its account of an error.
 ABOUT_PROGRESS = re.compile(
     r"\[\w{3} \w{3}|Select jobs|Execute \d|localrule |    (reason|resources|wildcards|jobid|message: None)"
-    r"|Finished jobid|\d+ of \d+ steps|Complete log|Elapsed time|Removing output|RuleException:|Shutting down|Waiting at most"
+    r"|Finished jobid|\d+ of \d+ steps|Complete log|Elapsed time|Removing output|RuleException:|Shutting down"
+    r"|Waiting at most"
 )
 ABOUT_ERROR = re.compile(r"\w+(Error|Exception)\b|Error in rule|Nothing to be done|\S+: |Traceback")
 OPENING = re.compile(
