@@ -114,6 +114,13 @@ def spliced(function: Callable[Arguments, Result]) -> Callable[Arguments, Result
     return _marked(function, inline="always")
 
 
+def spliced_as(
+    machine_code: Callable[Arguments, Any],
+) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Decorator: where the kernel is compiled, another function takes this one's place, to the same effect."""
+    return lambda function: _marked(function, instead=machine_code, inline="always")
+
+
 def _marked(function: Callable[Arguments, Result], **options: Any) -> Callable[Arguments, Result]:
     _MARKED[function] = options
     return function
@@ -133,7 +140,8 @@ def _compiled(function: Callable[Arguments, Result], **options: Any) -> Callable
 
 @functools.cache
 def _marked_code(function: Callable[..., Any]) -> Callable[..., Any]:
-    return _compiled(function, **_MARKED[function])
+    options = dict(_MARKED[function])
+    return _compiled(options.pop("instead", function), **options)
 
 
 def _calling_machine_code(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
