@@ -72,6 +72,7 @@ READING: dict[str, tuple[list[str], Any]] = {
     "logs": (["logs", "noisy"], lambda: headway.logs("noisy")),
     "logs of a category": (["logs", "make"], lambda: headway.logs("make")),
     "doctor": (["doctor"], headway.doctor),
+    "docs": (["docs", "sizing"], lambda: headway.docs("sizing")),
     "preview": (
         ["run", "-n", "-k", *OPTIONS],
         lambda: headway.preview(settings=headway.RunSettings(keep_going=True, **SETTINGS)),

@@ -15,6 +15,7 @@ FUNCTIONS = {
     "compare": "compare",
     "convert": "convert",
     "detach": "detach",
+    "docs": "docs",
     "doctor": "doctor",
     "explain_agents": "history",
     "export_history": "history",

@@ -46,7 +46,7 @@ def command(workflow: str, **options: Any) -> PlanResult:
 
     What came after T is not used: each plan is simulated in the same few imagined futures, in which jobs arrive as
     they did on days before T, and jobs in the queue run for as large a share of their requests as jobs before T did.
-    WORKFLOW is a recorded one (WfFormat, Pegasus DAX). docs/planning.md has the details.
+    WORKFLOW is a recorded one (WfFormat, Pegasus DAX). `headway docs planning` has the details.
 
     With --on slurm the queue is that of the cluster whose login node this is, now; nothing is submitted. WORKFLOW may
     be any: run times come from earlier runs, or from the `time` of tasks. In the futures no further jobs arrive, and
@@ -59,7 +59,7 @@ def command(workflow: str, **options: Any) -> PlanResult:
       headway plan montage.dax --on sacct.txt --json | jq .recommended
       headway plan workflow.yaml --on slurm
     """
-    with progress_bar(workflow, compiles=True) as tell:
+    with progress_bar(workflow) as tell:
         result = plan(progress=tell, **given())
     for text in result.warnings:
         warn(text)

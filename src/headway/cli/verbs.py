@@ -40,6 +40,7 @@ VERBS = {
     "generate": "Make up a workflow of a known family.",
     "policies": "List the ways of sizing, ordering, planning and predicting waits.",
     "doctor": "Check whether Headway can work here.",
+    "docs": "Show the documentation.",
     "bundle": "Pack what a support request needs, without secrets.",
     "init": "Write a small workflow to start from.",
 }

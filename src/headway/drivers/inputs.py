@@ -100,7 +100,7 @@ def check_sources(workflow: Workflow, directory: Path) -> None:
         others = f" (and {len(missing) - 1} more such inputs)" if len(missing) > 1 else ""
         raise InputError(
             f"input {path!r} of task {task_id!r} does not exist and no task makes it{others}",
-            where=str(directory),
+            where=workflow.places.get(task_id.partition("[")[0], str(directory)),
             todo="add the file or correct the name",
         )
 

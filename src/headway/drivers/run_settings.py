@@ -8,10 +8,10 @@ from msgspec import Struct, field
 
 from headway.model.records import RunStarted
 from headway.ordering import DEFAULT_ORDER
-from headway.sizing import DEFAULT_SIZER
 from headway.version import __version__
 
 LOCAL = "local"
+DEFAULT_SIZER = "ladder"  # a name of `headway.sizing`, whose algorithms take long to import
 
 
 class RunSettings(Struct, frozen=True, kw_only=True):

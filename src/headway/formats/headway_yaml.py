@@ -211,13 +211,16 @@ def _assemble(reader: Reader, name: str, blocks: dict[str, _Block]) -> Workflow:
     ids = {name: block.each.ids(name) for name, block in blocks.items()}
     needs = _Needs(reader, ids)
     tasks = [task for block in blocks.values() for task in _write_out(block, ids[block.name], needs)]
+    places = {name: f"{reader.file}:{block.line}" for name, block in blocks.items()}
     try:
-        return Workflow(name, tasks)
+        workflow = Workflow(name, tasks)
     except WorkflowError as problem:
         culprit = next(iter(problem.tasks), "")
         block = next((block for block in blocks.values() if culprit in ids[block.name]), next(iter(blocks.values())))
-        problem.where = f"{reader.file}:{block.line}"
+        problem.where = places[block.name]
         raise
+    workflow.places = places
+    return workflow
 
 
 def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:

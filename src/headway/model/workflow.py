@@ -41,6 +41,7 @@ class Workflow:
 
     def __init__(self, name: str, tasks: Iterable[Task] = ()) -> None:
         self.name = name
+        self.places: dict[str, str] = {}  # file and line of tasks, by the name before the brackets
         self.tasks: dict[str, Task] = {}
         self.children: dict[str, list[str]] = {}
         self.producer: dict[str, str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Collection
 from pathlib import Path
 
 from rich.console import Console
@@ -12,6 +13,7 @@ from rich.text import Text
 from headway.journal.folder import Project, RunFolder
 from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import SiteError
+from headway.model.records import TasksAdded
 from headway.model.units import format_duration
 from headway.report.run.summary import Failure, RunSummary
 from headway.report.run.usage_table import end_table
@@ -21,6 +23,7 @@ from headway.report.words import count, harmless, share
 _MOST_FAILURES = 5
 _MOST_REASONS = 8
 _MOST_LINES = 6
+_MOST_CHARACTERS = 400
 _TAIL_BYTES = 8192
 
 
@@ -99,14 +102,29 @@ def _print_reasons(console: Console, summary: RunSummary) -> None:
 
 def _print_failures(console: Console, summary: RunSummary, folder: RunFolder) -> None:
     failures = list(summary.failures.values())
+    commands = _commands(folder, {failure.task for failure in failures[:_MOST_FAILURES] if failure.attempt})
     for failure in failures[:_MOST_FAILURES]:
         say(console, failure_title(failure))
+        if failure.task in commands:
+            show(console, f"    $ {commands[failure.task]}", style="dim")
         show(console, *(f"    {line}" for line in last_words(folder, failure)), style="dim")
         verb = "logs" if failure.attempt else "why"
         show(console, f"  → headway {verb}{elsewhere(summary)} {shlex.quote(failure.task)}", style="cyan")
     more = len(failures) - _MOST_FAILURES
     if more > 0:
         show(console, f"… and {count(more, 'more failed task')}: headway status{elsewhere(summary)}")
+
+
+def _commands(folder: RunFolder, tasks: Collection[str]) -> dict[str, str]:
+    """The first line of the commands of some tasks, as they are run."""
+    if not tasks:
+        return {}
+    journal = SqliteJournal(folder.journal, read_only=True)
+    added = [record for record in journal.replay(kinds=["tasks-added"]) if isinstance(record, TasksAdded)]
+    journal.close()
+    found = [task for record in added for task in record.tasks if task.id in tasks and task.command.strip()]
+    lines = {task.id: task.command.strip().splitlines() for task in found}
+    return {task: harmless(first)[:_MOST_CHARACTERS] + " …" * bool(more) for task, (first, *more) in lines.items()}
 
 
 def failure_title(failure: Failure) -> Text:
@@ -134,7 +152,7 @@ def _tail(path: Path) -> list[str]:
             text = file.read().decode(errors="replace")
     except OSError:
         return []
-    lines = [harmless(line.rsplit("\r", 1)[-1]).rstrip()[:400] for line in text.rstrip().split("\n")]
+    lines = [harmless(line.rsplit("\r", 1)[-1]).rstrip()[:_MOST_CHARACTERS] for line in text.rstrip().split("\n")]
     return [line for line in lines if line][-_MOST_LINES:]
 
 
