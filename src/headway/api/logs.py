@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from headway.api.answers import Answer
-from headway.api.finding import find_run, find_tasks, reading
+from headway.api.finding import find_run, find_run_of, find_tasks, reading
 from headway.api.task_list import TaskList, list_tasks
 from headway.journal.folder import RunFolder
 from headway.model.errors import InputError
@@ -84,7 +84,7 @@ def logs(
     attempt: int | None = None,
 ) -> TaskLogs | TaskList:
     """Return the logs of a task's attempt (by default the newest); the name of a category lists its tasks."""
-    asked = find_run(Path(directory), run)
+    asked = find_run_of(task, Path(directory), run)
     with reading(asked) as journal:
         found = find_tasks(task, tasks_of(journal), asked.run)
         if len(found) > 1:

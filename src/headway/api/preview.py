@@ -154,8 +154,8 @@ def _downstream(engine: Engine, state: TaskState, uncertain: set[str], directory
     """Judge a task whose parent runs: it runs if its own recipe or outputs changed, else only if its inputs do."""
     task = state.task
     earlier = engine.known.get(task.id)
-    if engine.settings.again:
-        return RUNS, "everything runs again (--again)"
+    if rerun := engine.settings.rerun(task.id):
+        return RUNS, rerun
     if earlier is None:
         return RUNS, "no earlier result"
     changes = Fingerprint(task.recipe(), earlier.fingerprint.inputs).changes_since(earlier.fingerprint)

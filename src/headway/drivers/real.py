@@ -282,7 +282,8 @@ class Driver(Struct, eq=False, dict=True):
         if job.released:  # it was given back while its node was about to answer
             message.connection.close()
             return
-        self._connections.add(tag, node, message.connection, list(self.engine.workflow.producer))
+        made = [*self.engine.workflow.producer, *self.engine.settings.left_out]
+        self._connections.add(tag, node, message.connection, made)
         known = self.engine.nodes.get(node)
         if known is not None:
             for task_id in sorted(known.running):  # a start message may have been journalled and never sent

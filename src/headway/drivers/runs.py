@@ -99,6 +99,7 @@ def prepare(
 
     `read_only` leaves the history as it is.
     """
+    whole, left_out = workflow.whole, [path for path in workflow.whole.producer if path not in workflow.producer]
     workflow, warnings = declare_named_inputs(workflow, folder.directory)
     for text in warnings:
         warn(text)
@@ -112,12 +113,13 @@ def prepare(
         source=source,
         growing=growing,
         warnings=warnings,
+        left_out=left_out,
     )
     target = target_of(started, folder, options)
     cluster = target.cluster
     limits = records.LimitsRead(started.at, cluster.limits(), cluster.most_jobs(), cluster.lends)
     stated = options.project or options.known_as
-    origin, older = origin_of(workflow, folder.directory, stated, growing=growing, read_only=read_only)
+    origin, older = origin_of(whole, folder.directory, stated, growing=growing, read_only=read_only)
     name = options.known_as or workflow.name
     key = history_key(options.history, name, options.site or cluster.called(), origin)
     started = structs.replace(started, history=key)

@@ -85,8 +85,11 @@ class Board:
         failures = state.errors + sum(map(len, (state.exhausted or {}).values()))
         state.key = (-state.task.priority, *self._order.task_key(state.task, failures, self._arrivals))
 
-    def inputs_read(self, read: InputsRead, *, again: bool) -> None:
-        """Take the state of a task's files: the task fails, its earlier result is reused, or it becomes placeable."""
+    def inputs_read(self, read: InputsRead, rerun: str) -> None:
+        """Take the state of a task's files: the task fails, its earlier result is reused, or it becomes placeable.
+
+        `rerun` says why it runs although nothing changed; empty if it does not.
+        """
         state = self.tasks[read.task]
         if state.phase is not Phase.READING:
             return
@@ -97,8 +100,8 @@ class Board:
             self.condemn(state, _missing_inputs(read.missing_inputs))
             return
         known = self.known.get(state.task.id)
-        if again:
-            state.because = "everything runs again (--again)"
+        if rerun:
+            state.because = rerun
         elif known is None:
             state.because = "no earlier result"
         else:

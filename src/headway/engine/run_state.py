@@ -126,7 +126,7 @@ class RunState(Struct, eq=False, dict=True):
 
     @apply.register
     def _handle_inputs_read(self, record: records.InputsRead) -> None:
-        self._board.inputs_read(record, again=self.settings.again)
+        self._board.inputs_read(record, self.settings.rerun(record.task))
 
     @apply.register
     def _handle_task_ended(self, record: records.TaskEnded) -> None:
@@ -300,7 +300,7 @@ class RunState(Struct, eq=False, dict=True):
 
     def _check_hints(self, state: TaskState) -> None:
         """Condemn a task whose hints exceed the limits, before anything else runs."""
-        may_be_reused = state.task.id in self.known and not self.settings.again
+        may_be_reused = state.task.id in self.known and not self.settings.rerun(state.task.id)
         if not self.limits.cores or may_be_reused:  # without cores the limits have not been read yet
             return
         for resource, hint in state.task.hints.items():

@@ -98,6 +98,21 @@ class RunStarted(Event, frozen=True, tag="run-started"):
     plan: str = ""  # name of the planner; empty: one allocation of the whole machine
     batch: dict[str, str] = field(default_factory=dict)  # options for the batch system besides sizes
     warnings: tuple[str, ...] = ()  # about the workflow, when the run started
+    tasks: tuple[str, ...] = ()  # what the user asked for: only these tasks and what they need; empty: all
+    until: tuple[str, ...] = ()  # nothing that comes after these
+    force: tuple[str, ...] = ()  # ids of tasks that run although nothing changed
+    left_out: tuple[str, ...] = ()  # outputs of tasks that are not part of this run
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run is only of a part of the workflow."""
+        return bool(self.tasks or self.until)
+
+    def rerun(self, task: str) -> str:
+        """Why a task runs although nothing changed; empty if it does not."""
+        if self.again:
+            return "everything runs again (--again)"
+        return "forced by --force" if task in self.force else ""
 
 
 class ResultsKnown(Event, frozen=True, tag="results-known"):

@@ -8,7 +8,7 @@ import re
 import shlex
 from bisect import bisect_left
 from collections import ChainMap, Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from posixpath import normpath
@@ -47,6 +47,7 @@ class Workflow:
         self._ordered_outputs: list[str] = []
         self._makers_inside: dict[str, str] = {}  # a task that makes something inside a directory, by directory
         self._in_order: list[str] | None = None
+        self.whole = self  # the workflow that this one is a part of
         self.add(tasks)
 
     def __len__(self) -> int:
@@ -143,6 +144,23 @@ class Workflow:
             ]
         )
         return added
+
+    def part(self, ids: Collection[str]) -> Workflow:
+        """These tasks alone; the parents of each must be among them."""
+        part = Workflow(self.name, [task for task in self if task.id in ids])
+        part.whole = self.whole
+        return part
+
+    def reach(self, ids: Iterable[str], *, down: bool = False) -> set[str]:
+        """These tasks and all that they need or, downwards, all that depend on them."""
+        reached = set(ids)
+        ahead = list(reached)
+        while ahead:
+            task_id = ahead.pop()
+            more = set(self.children[task_id] if down else self.tasks[task_id].parents) - reached
+            reached |= more
+            ahead += more
+        return reached
 
     def implied_parents(self, task: Task) -> tuple[str, ...]:
         """The producers of the task's inputs: its parents besides those that it names."""
