@@ -24,11 +24,7 @@ def print_status(
     """Print a bar per category, what is running and what failed."""
     say(console, _headline(summary, state, manager, now))
     if summary.settings:
-        only = "".join(f", {verb} {harmless(' '.join(names))}" for verb, names in _part(summary.settings) if names)
-        about = (
-            f"started {moment(summary.settings.at)}{only}, sizes by {summary.settings.sizer}, journal {folder.journal}"
-        )
-        show(console, about, style="dim")
+        show(console, _about(summary.settings, folder), style="dim")
     show(console, "", *bars(list(summary.categories.values()), console.width, 1000))
     say(console, _counts(summary))
     if summary.running:
@@ -45,8 +41,12 @@ def print_status(
         show(console, "", f"→ headway resume{elsewhere(summary)} {folder.run}", style="cyan")
 
 
-def _part(settings: RunStarted) -> list[tuple[str, tuple[str, ...]]]:
-    return [("only", settings.tasks), ("until", settings.until)]
+def _about(settings: RunStarted, folder: RunFolder) -> str:
+    part = {"only": settings.tasks, "until": settings.until}
+    said = [f"{word} {harmless(' '.join(names))}" for word, names in part.items() if names]
+    return ", ".join(
+        [f"started {moment(settings.at)}", *said, f"sizes by {settings.sizer}", f"journal {folder.journal}"]
+    )
 
 
 def _headline(summary: RunSummary, state: str, manager: Manager | None, now: float) -> Text:
