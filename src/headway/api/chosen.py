@@ -27,7 +27,8 @@ def chosen(workflow: Workflow, settings: RunSettings) -> tuple[Workflow, RunSett
         if not ids:
             raise InputError(f"{name!r} is not among the tasks of this run", where="--force", todo="name it as a TASK")
         forced += ids
-    part = workflow if len(kept) == len(workflow) else workflow.part(kept)
+    asked = {task for tasks in named for task in tasks}
+    part = workflow if len(kept) == len(workflow) and not asked else workflow.part(kept, asked)
     return part, structs.replace(settings, force=tuple(dict.fromkeys(forced)))
 
 

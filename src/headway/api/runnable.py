@@ -65,6 +65,7 @@ def runnable(
 def _of_graph(graph: Workflow, where: Path, source: str, settings: RunSettings | None) -> Runnable:
     if not where.is_dir():
         raise InputError("there is no such directory", where=str(where))
+    graph.check_temporary()
     return Runnable(*chosen(graph, checked(settings or settings_for(where), where)), where, source)
 
 

@@ -88,6 +88,7 @@ def run_started(
     growing: bool = False,
     warnings: Sequence[str] = (),
     left_out: Sequence[str] = (),
+    kept: Sequence[str] = (),
 ) -> RunStarted:
     """Return the first record of a run, real or simulated: the only place that makes one."""
     return RunStarted(
@@ -101,5 +102,6 @@ def run_started(
         growing=growing,
         warnings=tuple(warnings),
         left_out=tuple(left_out),
+        kept=tuple(kept),
         **{name: getattr(settings, name) for name in _KEPT},
     )

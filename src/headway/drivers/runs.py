@@ -100,6 +100,7 @@ def prepare(
     `read_only` leaves the history as it is.
     """
     whole, left_out = workflow.whole, [path for path in workflow.whole.producer if path not in workflow.producer]
+    kept = [path for task in workflow for path in task.temp if not set(whole.readers(path)) <= workflow.tasks.keys()]
     workflow, warnings = declare_named_inputs(workflow, folder.directory)
     for text in warnings:
         warn(text)
@@ -114,6 +115,7 @@ def prepare(
         growing=growing,
         warnings=warnings,
         left_out=left_out,
+        kept=kept,
     )
     target = target_of(started, folder, options)
     cluster = target.cluster

@@ -106,17 +106,19 @@ class Workflow:
         software: Mapping[str, str | Sequence[str]] | None = None,
         shell: str | Sequence[str] = (),
         limit: Mapping[str, float | str] | None = None,
+        temp: Sequence[str] = (),
     ) -> Task:
         """Add one task, with the fields of a workflow file.
 
         `resources={"memory": "2 GB", "time": "5m"}` are hints, `limit={"time": "1h"}` is what it must not exceed. The
         category is by default the name up to a bracket (`count[3]` is of category `count`). `malleable` and `notice_s`:
         see `Task`. `software` has the keys `conda`, `pixi`, `uv`, `venv` and `modules`:
-        `software={"uv": "requirements.txt"}`.
+        `software={"uv": "requirements.txt"}`. `temp`: see `Task`.
         """
         where = f"task {name!r}"
         check_priority_and_retries(priority, retries, where=where)
-        for field, value in {"inputs": inputs, "outputs": outputs, "setup": setup, "after": after}.items():
+        lists = {"inputs": inputs, "outputs": outputs, "setup": setup, "after": after, "temp": temp}
+        for field, value in lists.items():
             check_list(field, value, where=where)
         (added,) = self.add(
             [
@@ -140,14 +142,35 @@ class Workflow:
                     shell=tuple(shlex.split(shell) if isinstance(shell, str) else shell),
                     limits=limits(limit or {}),
                     auto_inputs="auto" in inputs,
+                    temp=tuple(temp),
                 )
             ]
         )
         return added
 
-    def part(self, ids: Collection[str]) -> Workflow:
-        """These tasks alone; the parents of each must be among them."""
-        part = Workflow(self.name, [task for task in self if task.id in ids])
+    def readers(self, path: str) -> list[str]:
+        """The tasks that read an output, besides those that only come after its producer."""
+        return [child for child in self.children[self.producer[path]] if reads(self.tasks[child], path)]
+
+    def check_temporary(self) -> None:
+        """Raise WorkflowError for a temporary output that no task reads, or that one reads as part of a directory."""
+        for task in self:
+            for path in task.temp:
+                what, todo = "", ""
+                for child in map(self.tasks.__getitem__, self.children[task.id]):
+                    if above := [each for each in child.inputs if path.startswith(f"{each}/")]:
+                        what = f"task {child.id!r} reads {above[0]!r}, in which {path!r} is temporary"
+                        todo = "name the file, or use a pattern"
+                if not what and not self.readers(path):
+                    what = f"no task reads temporary {path!r} of task {task.id!r}"
+                    todo = "list it under 'outputs', or under 'inputs' of the task that reads it"
+                if what:
+                    raise WorkflowError(what, tasks=[task.id], todo=todo)
+
+    def part(self, ids: Collection[str], kept: Collection[str] = ()) -> Workflow:
+        """These tasks alone; the parents of each must be among them. The `kept` ones keep their temporary outputs."""
+        tasks = (task for task in self if task.id in ids)
+        part = Workflow(self.name, [structs.replace(task, temp=()) if task.id in kept else task for task in tasks])
         part.whole = self.whole
         return part
 
@@ -243,6 +266,9 @@ def _normalised(task: Task) -> Task:
     if task.software:  # what is in an environment decides the result
         inputs = tuple(dict.fromkeys((*task.inputs, *files_of(task.software))))
         task = structs.replace(task, inputs=inputs)
+    if task.temp:  # they are outputs, too, and the last of them
+        others = [path for path in task.outputs if path not in task.temp]
+        task = structs.replace(task, outputs=(*others, *task.temp))
     paths = (*task.inputs, *task.outputs)
     if all(map(_ORDINARY.fullmatch, paths)) and len(set(paths)) == len(paths):
         return task
@@ -261,7 +287,8 @@ def _normalised(task: Task) -> Task:
         todo = "write its absolute path"
     if problem:
         raise WorkflowError(problem, tasks=[task.id], todo=todo)
-    return structs.replace(task, inputs=inputs, outputs=outputs)
+    temp = tuple(dict.fromkeys(map(normpath, task.temp)))
+    return structs.replace(task, inputs=inputs, outputs=outputs, temp=temp)
 
 
 class _Outputs(NamedTuple):
@@ -337,6 +364,14 @@ def matching(pattern: str, ordered: Sequence[str]) -> Iterator[str]:
         parts = zip(segments, hidden, path.split("/"), strict=False)
         if all(segment.match(part) and (dot or not part.startswith(".")) for segment, dot, part in parts):
             yield path
+
+
+def reads(task: Task, path: str) -> bool:
+    """Whether the inputs of a task include an output, or something in it if it is a directory."""
+    return any(
+        path == each or each.startswith(f"{path}/") or (is_pattern(each) and any(matching(each, [path])))
+        for each in task.inputs
+    )
 
 
 def _contains(ordered: Sequence[str], path: str) -> bool:
