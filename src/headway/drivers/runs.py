@@ -30,6 +30,7 @@ from headway.drivers.targets import Target, target_of
 from headway.engine.engine import Engine
 from headway.history.location import history_location
 from headway.journal.folder import Project, RunFolder
+from headway.journal.logs import pack_logs
 from headway.journal.results import known_results
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
@@ -292,7 +293,11 @@ def _drive(
         target.prepare()
         to = (target.cluster, target.connections)
         driver = Driver(engine, journal, *to, folder, inputs, told, feed, grace_s, history.others_waits)
-        return asyncio.run(driver.run())
+        ending = asyncio.run(driver.run())
+        if feed is None:  # the program of a growing run still reads what its calls printed
+            attempts = ((task, state.attempts) for task, state in engine.tasks.items())
+            pack_logs(folder, ((task, number) for task, last in attempts for number in range(1, last + 1)))
+        return ending
     finally:
         history.close()
         digests.save()
