@@ -109,6 +109,9 @@ def _where_it_ran(directory: Path, folder: RunFolder, task: str) -> RunFolder:
         return folder
     with reading(folder) as journal:
         earlier = [record.run for record in journal.replay(task) if isinstance(record, Reuse)]
+    if earlier and not (folder.path.parent / earlier[-1]).exists():
+        todo = f"`headway run --force '{task}'` makes a new one"
+        raise InputError(f"the log of {task!r} was deleted with run {earlier[-1]}", todo=todo)
     return find_run(directory, earlier[-1]) if earlier else folder
 
 
