@@ -59,21 +59,8 @@ class RunSettings(Struct, frozen=True, kw_only=True):
 
 
 # The settings that a resumed run has to find again.
-_KEPT = (
-    "sizer",
-    "order",
-    "seed",
-    "keep_going",
-    "again",
-    "tasks",
-    "until",
-    "force",
-    "stated",
-    "fresh",
-    "cluster",
-    "plan",
-    "batch",
-)
+_KEPT = ("sizer", "order", "seed", "keep_going", "again", "stated", "fresh", "cluster", "plan", "batch")
+_PART = ("tasks", "until", "force")
 
 
 def run_started(
@@ -103,5 +90,5 @@ def run_started(
         warnings=tuple(warnings),
         left_out=tuple(left_out),
         kept=tuple(kept),
-        **{name: getattr(settings, name) for name in _KEPT},
+        **{name: getattr(settings, name) for name in (*_KEPT, *_PART)},
     )
