@@ -7,6 +7,7 @@ import argparse
 from benchmarks import (
     answers,
     crowded,
+    inodes,
     outlier,
     pool,
     pool_messages,
@@ -19,7 +20,20 @@ from benchmarks import (
 )
 from headway.sizing import SIZERS
 
-ALL = ("answers", "throughput", "crowded", "outlier", "scale", "sizing", "queue", "pool", "messages", "slurm", "calls")
+ALL = (
+    "answers",
+    "throughput",
+    "crowded",
+    "inodes",
+    "outlier",
+    "scale",
+    "sizing",
+    "queue",
+    "pool",
+    "messages",
+    "slurm",
+    "calls",
+)
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("which", nargs="*", default=ALL, metavar="NAME", help=", ".join(ALL))
 parser.add_argument("--tasks", type=int, default=10_000)
@@ -33,6 +47,8 @@ if "throughput" in chosen.which:
     throughput.main(chosen.tasks, chosen.concurrency)
 if "crowded" in chosen.which:
     crowded.main()
+if "inodes" in chosen.which:
+    inodes.main()
 if "outlier" in chosen.which:
     outlier.main()
 if "scale" in chosen.which:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # `as` says that a name is offered to users
 
     from headway.api.bundle import bundle as bundle
     from headway.api.cancel import cancel as cancel
+    from headway.api.clean import clean as clean
     from headway.api.compare import compare as compare
     from headway.api.convert import convert as convert
     from headway.api.detach import detach as detach
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # `as` says that a name is offered to users
     from headway.api.preview import preview as preview
     from headway.api.replay import replay as replay
     from headway.api.resume import resume as resume
+    from headway.api.runs import runs as runs
     from headway.api.settings import RunSettings as RunSettings
     from headway.api.show import show as show
     from headway.api.simulate import simulate as simulate

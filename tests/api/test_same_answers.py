@@ -71,6 +71,8 @@ READING: dict[str, tuple[list[str], Any]] = {
     ),
     "logs": (["logs", "noisy"], lambda: headway.logs("noisy")),
     "logs of a category": (["logs", "make"], lambda: headway.logs("make")),
+    "runs": (["runs"], headway.runs),
+    "what could be cleaned": (["clean", "-n"], lambda: headway.clean(dry_run=True)),
     "doctor": (["doctor"], headway.doctor),
     "docs": (["docs", "sizing"], lambda: headway.docs("sizing")),
     "preview": (

@@ -12,6 +12,7 @@ from __future__ import annotations
 FUNCTIONS = {
     "bundle": "bundle",
     "cancel": "cancel",
+    "clean": "clean",
     "compare": "compare",
     "convert": "convert",
     "detach": "detach",
@@ -29,6 +30,7 @@ FUNCTIONS = {
     "prune_history": "history",
     "replay": "replay",
     "resume": "resume",
+    "runs": "runs",
     "show": "show",
     "show_history": "history",
     "simulate": "simulate",

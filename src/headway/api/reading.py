@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headway.formats.read_any import read_instance
+from headway.formats.read_any import has_format, read_instance
 from headway.model.errors import InputError
 from headway.model.instance import Instance
 
 _ENDINGS = (".yaml", ".yml", ".json", ".json.gz", ".dax", ".dax.gz", ".xml", ".xml.gz")
+
+
+def names_file(path: Path, usual: Path = Path("workflow.yaml")) -> bool:
+    """Whether the first argument of `headway run` names a workflow file rather than a task of the `usual` one."""
+    if path.name.lower().endswith(_ENDINGS) or not usual.exists():
+        return True
+    if path.is_dir():
+        return (path / usual.name).is_file()
+    return path.is_file() and has_format(path)
 
 
 def read_instance_file(path: Path) -> Instance:

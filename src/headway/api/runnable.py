@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from headway.api.chosen import chosen
 from headway.api.reading import read_instance_file
 from headway.api.settings import RunSettings, checked, settings_for
 from headway.clusters.machine import machine
@@ -21,12 +22,12 @@ __all__ = ["Runnable", "Scale", "runnable"]
 
 
 class Runnable(NamedTuple):
-    """A workflow, the directory it runs in, the file it came from, its settings, and the files of stand-ins."""
+    """A workflow, its settings, the directory it runs in, the file it came from, and the files of stand-ins."""
 
     workflow: Workflow
+    settings: RunSettings
     directory: Path
     source: str
-    settings: RunSettings
     made: StandIns | None = None
 
     def make_files(self) -> None:
@@ -58,13 +59,14 @@ def runnable(
     made = _stand_ins_for(path, scale, settings.cores)
     known_as = f"{made.workflow.name}, stand-ins at {scale.time:g}/{scale.memory:g}/{scale.size:g}"
     settings = checked(structs.replace(settings, known_as=known_as), where)
-    return Runnable(made.workflow, where, str(path), settings, made)
+    return Runnable(*chosen(made.workflow, settings), where, str(path), made)
 
 
 def _of_graph(graph: Workflow, where: Path, source: str, settings: RunSettings | None) -> Runnable:
     if not where.is_dir():
         raise InputError("there is no such directory", where=str(where))
-    return Runnable(graph, where, source, checked(settings or settings_for(where), where))
+    graph.check_temporary()
+    return Runnable(*chosen(graph, checked(settings or settings_for(where), where)), where, source)
 
 
 def _read_runnable(path: Path, directory: Path) -> Workflow:

@@ -26,6 +26,8 @@ VERBS = {
     "status": "Show how far a run is.",
     "attach": "Follow a run in the background until it ends.",
     "cancel": "Stop a run at once, resumable.",
+    "runs": "List the runs of a directory.",
+    "clean": "Delete old runs, sandboxes and environments that nothing needs.",
     "logs": "Show what a task wrote.",
     "why": "Explain what happened to a task, and why.",
     "usage": "Show what tasks asked for and what they used.",

@@ -22,6 +22,8 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     `batch` is passed to the batch system: `partition`, `account`, `qos`, `constraint`, `flags`, `lines`.
     `log_level` counts in processes of our own: the command line and managers in the background.
     `quiet` is for the command line, which then shows no progress.
+    `tasks`, `until` and `force` name categories, tasks or output files: run only `tasks` and what they need, nothing
+    that comes after `until`, and run `force` although nothing changed.
     """
 
     cores: float | None = None
@@ -32,6 +34,9 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     seed: int = 0
     keep_going: bool = False
     again: bool = False
+    tasks: tuple[str, ...] = ()
+    until: tuple[str, ...] = ()
+    force: tuple[str, ...] = ()
     fresh: bool = False
     history: str = ""
     cluster: str = LOCAL
@@ -55,6 +60,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
 
 # The settings that a resumed run has to find again.
 _KEPT = ("sizer", "order", "seed", "keep_going", "again", "stated", "fresh", "cluster", "plan", "batch")
+_PART = ("tasks", "until", "force")
 
 
 def run_started(
@@ -68,6 +74,8 @@ def run_started(
     source: str = "",
     growing: bool = False,
     warnings: Sequence[str] = (),
+    left_out: Sequence[str] = (),
+    kept: Sequence[str] = (),
 ) -> RunStarted:
     """Return the first record of a run, real or simulated: the only place that makes one."""
     return RunStarted(
@@ -80,5 +88,7 @@ def run_started(
         version=__version__,
         growing=growing,
         warnings=tuple(warnings),
-        **{name: getattr(settings, name) for name in _KEPT},
+        left_out=tuple(left_out),
+        kept=tuple(kept),
+        **{name: getattr(settings, name) for name in (*_KEPT, *_PART)},
     )

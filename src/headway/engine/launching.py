@@ -96,6 +96,7 @@ class Launching(Struct, eq=False):
             overtook=placement.overtook,
             also=tuple(node.name for node in placement.nodes[1:]),
             ceiling=self._ceiling(state.task, allocation.resources),
+            remake=bool(state.remade_for),
         )
 
     def _ceiling(self, task: Task, held: Resources) -> Resources | None:

@@ -53,7 +53,8 @@ _SHARED: dict[str, tuple[str, Callable[[Reader, Entry, str, str], object]]] = {
     "malleable": ("malleable", lambda reader, entry, field, _: reader.flag(entry, field)),
     "notice": ("notice_s", lambda reader, entry, field, _: read_duration(reader, entry, field)),
 }
-TASK_KEYS = ("run", "each", "inputs", "outputs", "needs", "env", "setup", "container", *KINDS, *_SHARED, "category")
+_FILES = ("inputs", "outputs", "temp")
+TASK_KEYS = ("run", "each", *_FILES, "needs", "env", "setup", "container", *KINDS, *_SHARED, "category")
 
 MAX_BYTES = 100_000_000
 # A mistake in `each` must not fill the memory: three lists of 1,000 values make 10^9 tasks.
@@ -102,6 +103,7 @@ class _Block(Struct):
     run: Template
     inputs: list[Template] = field(default_factory=list)
     outputs: list[Template] = field(default_factory=list)
+    temp: list[Template] = field(default_factory=list)
     needs: list[tuple[int, Template]] = field(default_factory=list)  # with their lines
     env: dict[str, Template] = field(default_factory=dict)
     setup: list[Template] = field(default_factory=list)
@@ -117,7 +119,7 @@ class _Block(Struct):
         """All texts that may contain placeholders."""
         single = [self.run, *([self.container] if self.container else [])]
         named = [template for _, template in (*self.needs, *self.software)]
-        return [*single, *self.inputs, *self.outputs, *self.setup, *self.env.values(), *named]
+        return [*single, *self.inputs, *self.outputs, *self.temp, *self.setup, *self.env.values(), *named]
 
 
 # --- reading one task ---
@@ -154,7 +156,7 @@ def _read_block(reader: Reader, name: str, entry: Entry, shared: dict[str, Any],
         category = reader.name(text.text, text.line, f"the category of {owner}")
     block = _Block(name, category, entry.line, each, each.template(command))
     block.inputs = [each.template(text.text) for text in texts("inputs") if text.text != "auto"]
-    block.outputs, block.setup = templates("outputs"), templates("setup")
+    block.outputs, block.temp, block.setup = templates("outputs"), templates("temp"), templates("setup")
     block.needs = [(text.line, each.template(text.text)) for text in texts("needs")]
     block.env = _read_environment(reader, keys, each, owner)
     block.software = read_software(reader, keys, owner, each, software)
@@ -194,7 +196,7 @@ def _check_sizes(reader: Reader, blocks: dict[str, _Block]) -> None:
     for block in blocks.values():
         count = len(block.each)
         tasks += count
-        links += count * (len(block.inputs) + len(block.outputs) + len(block.needs))
+        links += count * (len(block.inputs) + len(block.outputs) + len(block.temp) + len(block.needs))
         filled = [template for template in block.templates() if template.places]
         characters += count * (sum(map(block.each.longest, filled)) + sum(block.each.widths))
         for amount, limit, unit in (
@@ -214,6 +216,7 @@ def _assemble(reader: Reader, name: str, blocks: dict[str, _Block]) -> Workflow:
     places = {name: f"{reader.file}:{block.line}" for name, block in blocks.items()}
     try:
         workflow = Workflow(name, tasks)
+        workflow.check_temporary()
     except WorkflowError as problem:
         culprit = next(iter(problem.tasks), "")
         block = next((block for block in blocks.values() if culprit in ids[block.name]), next(iter(blocks.values())))
@@ -246,7 +249,10 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
         strict=False,  # shared columns are infinite
     )  # in the order of the fields of `Task`
     shared = {"hints": {}, **block.shared}  # one dictionary of hints for all tasks
-    return [Task(*row, **shared) for row in columns]
+    if not block.temp:
+        return [Task(*row, **shared) for row in columns]
+    temps = table(block.temp, rows)
+    return [Task(*row, **(shared | {"temp": temp})) for row, temp in zip(columns, temps, strict=False)]
 
 
 class _Needs:

@@ -66,7 +66,8 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
         yield from block_text("run", task.command)
     inputs = tuple("./auto" if path == "auto" else path for path in task.inputs)
     yield from _listing("inputs", ("auto", *inputs) if task.auto_inputs else inputs)
-    yield from _listing("outputs", task.outputs)
+    yield from _listing("outputs", tuple(path for path in task.outputs if path not in task.temp))
+    yield from _listing("temp", task.temp)
     yield from _listing("needs", _needs(task, workflow))
     if task.environment:
         yield f"{_INDENT}env:"

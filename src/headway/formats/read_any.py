@@ -40,6 +40,12 @@ def read_instance(path: Path) -> Instance:
     raise InputError("the file's name does not tell its format", where=str(path), todo=f"known are {known}")
 
 
+def has_format(path: Path) -> bool:
+    """Whether a plugin reads files with this name."""
+    plugins = WithPlugins[WorkflowFormat]("headway.formats", {})
+    return any(Path(path.name.lower().removesuffix(".gz")).suffix in added.endings for added in plugins.values())
+
+
 def _content(path: Path) -> tuple[bytes, str]:
     from headway.formats.safe_yaml import shown
     from headway.formats.unpacked import read_unpacked

@@ -12,6 +12,7 @@ from headway.integrations.amounts import stated_amounts
 from headway.model.errors import InputError
 
 _AMOUNTS = ("cores", "memory", "disk")
+_TASKS = ("tasks", "until", "force")
 _BATCH = {
     "partition": "partition",
     "account": "account",
@@ -33,6 +34,9 @@ class RunOptions(TypedDict, total=False):
     seed: int | None
     keep_going: bool | None  # after a failure, go on with all tasks that do not depend on it
     again: bool | None  # run all tasks, also those that have not changed
+    tasks: str | Sequence[str] | None  # only these (categories, tasks or output files) and what they need
+    until: str | Sequence[str] | None  # nothing that comes after these
+    force: str | Sequence[str] | None  # run these although nothing changed
     fresh: bool | None  # size tasks as if nothing had ever been run
     project: str | None  # share what is learned with other directories that name this project
     history: str | None
@@ -62,6 +66,9 @@ def settings_of(directory: Path, options: Mapping[str, Any]) -> RunSettings:
         fields["batch"] = batch
     if "again" in given:
         fields["again"] = bool(given.pop("again"))
+    for name in _TASKS:
+        if name in given:
+            fields[name] = (value,) if isinstance(value := given.pop(name), str) else tuple(value)
     for name, value in given.items():
         setting = SETTINGS[name.replace("_", "-")]
         is_seconds = name == "grace" and not isinstance(value, str)

@@ -41,6 +41,7 @@ class RunFolder:
         self.journal = path / "journal.db"
         self.jobs = path / "jobs"
         self.tasks = path / "tasks"
+        self.logs = path / "logs.db"  # what tasks wrote, when the run has ended
         self.stop = path / "stop"  # created to stop a run that is part of another program
 
     @property

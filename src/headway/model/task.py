@@ -26,7 +26,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     is strict bash. `software` has names by kind (`headway.model.software`); `Workflow.add` adds its files to the
     inputs. `input_bytes` is None until the inputs exist and have been read. With `auto_inputs` the files that the
     command names become inputs: `Workflow.add` adds those that tasks make, the start of a run adds those that exist,
-    and clears the mark.
+    and clears the mark. `temp` are outputs that are deleted when all tasks that read them have succeeded.
     """
 
     id: str
@@ -49,6 +49,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     limits: dict[str, float] = field(default_factory=dict)
     input_bytes: int | None = None
     auto_inputs: bool = False
+    temp: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> int:

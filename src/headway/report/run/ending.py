@@ -6,11 +6,13 @@ import os
 import shlex
 from collections.abc import Collection
 from pathlib import Path
+from typing import BinaryIO
 
 from rich.console import Console
 from rich.text import Text
 
 from headway.journal.folder import Project, RunFolder
+from headway.journal.logs import STREAMS, open_log
 from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import SiteError
 from headway.model.records import TasksAdded
@@ -136,22 +138,19 @@ def last_words(folder: RunFolder, failure: Failure) -> list[str]:
     """The last lines of the failed attempt's standard error, or of its standard output if that is empty."""
     if not failure.attempt:
         return []
-    attempt = folder.attempt(failure.task, failure.attempt)
-    for name in ("stderr", "stdout"):
-        lines = _tail(attempt / name)
+    for name in reversed(STREAMS):
+        log = open_log(folder, failure.task, failure.attempt, name)
+        lines = _tail(log) if log else []
         if lines:
             return lines
     return []
 
 
-def _tail(path: Path) -> list[str]:
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _TAIL_BYTES))
-            text = file.read().decode(errors="replace")
-    except OSError:
-        return []
+def _tail(log: BinaryIO) -> list[str]:
+    with log:
+        size = log.seek(0, os.SEEK_END)
+        log.seek(max(0, size - _TAIL_BYTES))
+        text = log.read().decode(errors="replace")
     lines = [harmless(line.rsplit("\r", 1)[-1]).rstrip()[:_MOST_CHARACTERS] for line in text.rstrip().split("\n")]
     return [line for line in lines if line][-_MOST_LINES:]
 
