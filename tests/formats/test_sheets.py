@@ -219,6 +219,15 @@ def test_a_task_must_not_make_what_files_finds(tmp_path: Path) -> None:
         parse_workflow(text, "w.yaml", tmp_path)
 
 
+def test_a_hundred_thousand_rows(tmp_path: Path) -> None:
+    rows = "".join(f"s{number},{number % 7},{number}\n" for number in range(100_000))
+    (tmp_path / "s.csv").write_text(f"sample,kind,size\n{rows}")
+    tasks = flow("{sheet: s.csv, where: {kind: '< 6'}, default: {a: b}}", tmp_path, "x {sample} {a}")
+    assert len(tasks) == 85_715
+    assert tasks.tasks["t[s99999]"].command == "x s99999 b"
+    assert len(flow("{n: 1..20000}", tmp_path, "x {n}")) == 20_000
+
+
 def test_a_sheet_is_read_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from headway.formats import read_each
 

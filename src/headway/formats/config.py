@@ -33,6 +33,8 @@ class Config:
 
     def expanded(self, text: str, hidden: tuple[str, ...]) -> list[str]:
         """One text for each value of a list that is named in `text`; for several lists, one for each combination."""
+        if not self.lists:
+            return [text]
         lists = Each([single(name, values) for name, values in self.lists.items() if name not in hidden])
         template = lists.template(text)
         if not template.places:

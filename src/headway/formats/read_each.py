@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from posixpath import normpath
 
 from headway.formats.config import Config
 from headway.formats.each import Each, Factor, Row, single
@@ -79,9 +80,8 @@ class EachReader:
         options = {key: keywords[key] for key in _OPTIONS if key in keywords}
         if options and not sources:
             key, option = next(iter(options.items()))
-            raise self.reader.error(
-                option.line, f"{key!r} in {self.field} is without a sheet", "add 'sheet' or 'files'"
-            )
+            what = f"{key!r} in {self.field} is without a sheet"
+            raise self.reader.error(option.line, what, "add 'sheet' or 'files', or list its values")
         factors = [
             self.source(key, entry, options) if key in sources else single(key, self.values(key, entry))
             for key, entry in entries.items()
@@ -96,7 +96,9 @@ class EachReader:
 
     def has_values(self, entry: Entry) -> bool:
         value = entry.value
-        return isinstance(value, Listing) or (isinstance(value, Text) and bool(_RANGE.fullmatch(value.text)))
+        if not isinstance(value, Text):
+            return isinstance(value, Listing)
+        return bool(_RANGE.fullmatch(value.text)) or _in_braces(value.text) in self.config.lists
 
     # --- values in the workflow file ---
 
@@ -114,7 +116,7 @@ class EachReader:
                 todo = f"give every row {', '.join(names)} and nothing else"
                 raise self.reader.error(item.line, f"a row of {self.field} has other names than the first", todo)
             cells = (self.reader.text(item.entries[name], f"{short(name)} in {self.field}") for name in names)
-            row = tuple(self.checked_value(cell.text, cell.line, self.field) for cell in cells)
+            row = tuple(self.checked_value(cell, self.field) for cell in cells)
             if row in seen:
                 what = f"{self.field} has the row {short(', '.join(row))} twice"
                 raise self.reader.error(item.line, what, "remove one")
@@ -124,25 +126,26 @@ class EachReader:
     def values(self, name: str, entry: Entry) -> list[str]:
         what = f"{short(self.checked_name(name, entry))} in {self.field}"
         if isinstance(entry.value, Text):
-            return self.checked_values(self.range_or_list(name, entry.value, what), entry.line, what)
-        if not isinstance(entry.value, Listing):
+            texts = [Text(text, entry.line, quoted=False) for text in self.range_or_list(name, entry.value, what)]
+        elif isinstance(entry.value, Listing):
+            texts = self.reader.texts(entry, what)
+        else:
             todo = f"write for example {{{name}: [aa, ab]}}"
             raise self.reader.error(entry.line, f"{what} is {describe(entry.value)}, not a list", todo)
-        if not entry.value.items:
+        if not texts:
             raise self.reader.error(entry.line, f"{what} has no values", "list at least one")
         seen: dict[str, None] = {}
-        for value in self.reader.texts(entry, what):
-            text = self.checked_value(value.text, value.line, what)
-            if text in seen:
-                raise self.reader.error(value.line, f"{what} has the value {short(text)} twice", "remove one")
-            seen[text] = None
+        for text in texts:
+            value = self.checked_value(text, what)
+            if value in seen:
+                raise self.reader.error(text.line, f"{what} has the value {short(value)} twice", "remove one")
+            seen[value] = None
         return list(seen)
 
     def range_or_list(self, name: str, value: Text, what: str) -> list[str]:
         """A range as in bash (1..10, 01..10, 1..10..3), or a list in `config`."""
-        listed = value.text[1:-1] if value.text[:1] + value.text[-1:] == "{}" else ""
-        if listed in self.config.lists:
-            return self.config.lists[listed]
+        if _in_braces(value.text) in self.config.lists:
+            return self.config.lists[_in_braces(value.text)]
         text = self.config.filled(value.text)
         match = _RANGE.fullmatch(text)
         if match is None:
@@ -158,23 +161,16 @@ class EachReader:
         width = max(len(match[1]), len(match[2])) if padded else 0
         return [f"{number:0{width}d}" for number in numbers]
 
-    def checked_values(self, values: list[str], line: int, what: str) -> list[str]:
-        for value in values:
-            self.checked_value(value, line, what)
-            if len(values) != len(set(values)) and values.count(value) > 1:
-                raise self.reader.error(line, f"{what} has the value {short(value)} twice", "remove one")
-        return values
-
     def checked_name(self, name: str, entry: Entry) -> str:
         if not WORD.fullmatch(name):
             todo = "use letters, digits and '_', such as {part: [aa, ab]}"
             raise self.reader.error(entry.line, f"{short(name)} in {self.field} is not a word", todo)
         return name
 
-    def checked_value(self, value: str, line: int, what: str) -> str:
-        text = self.config.filled(value)
+    def checked_value(self, value: Text, what: str) -> str:
+        text = self.config.filled(value.text)
         if has_control_character(text):
-            raise self.reader.error(line, f"{what} has the value {short(text)}", "remove the control character")
+            raise self.reader.error(value.line, f"{what} has the value {short(text)}", "remove the control character")
         return text
 
     # --- values from outside ---
@@ -205,7 +201,7 @@ class EachReader:
 
     def cell(self, name: str, entry: Entry, field: str) -> str:
         text = self.reader.text(entry, f"{short(self.checked_name(name, entry))} in {field}")
-        return self.checked_value(text.text, entry.line, field)
+        return self.checked_value(text, field)
 
     def sheet(self, name: str, line: int) -> Sheet:
         if name not in self.sheets:
@@ -239,8 +235,13 @@ class EachReader:
     def check_outputs(self, workflow: Workflow) -> None:
         """Raise an error if a task makes a file that `files` would find in the next run, as one task more."""
         for pattern, (line, field) in self.patterns.items():
-            fits = name_pattern(pattern)
+            fits = name_pattern(normpath(pattern))
             for path, task_id in workflow.producer.items():
                 if fits.fullmatch(path):
                     what = f"{short(path)}, which task {short(task_id)} makes, fits {short(pattern)} in {field}"
                     raise self.reader.error(line, what, "let the task write to another directory")
+
+
+def _in_braces(text: str) -> str:
+    """The name, if the text is just a name in braces."""
+    return text[1:-1] if text[:1] + text[-1:] == "{}" else ""

@@ -18,7 +18,7 @@ from headway.model.errors import InputError
 
 MAX_BYTES = 100_000_000
 MAX_ROWS = 1_000_000
-WILDCARD = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+WILDCARD = re.compile(r"\{([^\W\d]\w*)\}")
 
 _DELIMITERS = ("\t", ",", ";")
 _CONDITION = re.compile(r"(==|!=|>=|<=|>|<)\s*(.*)")
