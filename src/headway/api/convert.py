@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from headway.api.answers import Answer
 from headway.api.finding import find_run
@@ -29,7 +29,7 @@ class ConvertSettings(Struct, frozen=True, kw_only=True):
     to: Form | None = None  # None: as the target's suffix says
     run: str | None = None  # None: the newest
     force: bool = False  # overwrite the target
-    set: dict[str, Any] = {}  # replaces values of `config` in the workflow file
+    set: dict[str, Any] = field(default_factory=dict)  # replaces values of `config` in the workflow file
 
 
 class ConvertResult(Answer, frozen=True):

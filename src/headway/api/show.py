@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, field, to_builtins
 
 from headway.api.keywords import settled
 from headway.api.reading import config_values, read_instance_file
@@ -31,7 +31,7 @@ class ShowSettings(Struct, frozen=True, kw_only=True):
     format: Form | None = None  # of the file; None: as its suffix says
     output: str | None = None
     force: bool = False  # overwrite the file
-    set: dict[str, Any] = {}  # replaces values of `config` in the workflow file
+    set: dict[str, Any] = field(default_factory=dict)  # replaces values of `config` in the workflow file
 
 
 class ShowResult(Struct, frozen=True):

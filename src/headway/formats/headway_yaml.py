@@ -23,7 +23,7 @@ from headway.formats.read_each import EachReader
 from headway.formats.safe_yaml import Entry, Mapping, Text, parse_yaml, shown
 from headway.formats.software import Entries, read_software, software_column
 from headway.formats.unpacked import read_unpacked
-from headway.formats.varying_amounts import VaryingAmounts
+from headway.formats.varying_amounts import VaryingAmounts, has_braces
 from headway.model.errors import WorkflowError
 from headway.model.software import KINDS
 from headway.model.task import Task, is_shell
@@ -102,8 +102,8 @@ def parse_workflow(
         raise reader.error(top["tasks"].line, "'tasks' is empty", "add at least one task")
     shared = {"shell": _read_shell(reader, top["shell"], "'shell'", "")} if "shell" in top else {}
     values = read_config(reader, top, config or {})
-    software = read_software(reader, top, "the workflow", Each((), values.texts), [])
     eaches = EachReader(reader, values, directory or Path())
+    software = read_software(reader, top, "the workflow", eaches.none, [])
     blocks = {name: _read_block(reader, name, entry, shared, software, eaches) for name, entry in entries.items()}
     _check_sizes(reader, blocks)
     workflow = _assemble(reader, name, blocks)
@@ -161,7 +161,7 @@ def _read_block(
         raise reader.error(keys["each"].line, what, "remove 'category': with 'each' the name is the category")
     if "run" not in keys and not in_full:
         raise reader.error(entry.line, f"{owner} has no command", "add a key 'run'")
-    each = eaches.read(keys["each"], owner) if "each" in keys else Each((), eaches.config.texts)
+    each = eaches.read(keys["each"], owner) if "each" in keys else eaches.none
 
     def texts(key: str) -> list[Text]:
         return reader.texts(keys[key], f"{key!r} of {owner}") if key in keys else []
@@ -199,9 +199,8 @@ def _read_block(
         reader.name(image.text, keys["container"].line, f"the container of {owner}", longest=4096)
         block.container = each.template(image.text)
     for key, (member, read_amounts) in _AMOUNTS.items():
-        varying = VaryingAmounts(reader, keys[key], f"{key!r} of {owner}", each, read_amounts) if key in keys else None
-        if varying:
-            block.varying[member] = varying
+        if key in keys and has_braces(keys[key]):
+            block.varying[member] = VaryingAmounts(reader, keys[key], f"{key!r} of {owner}", each, read_amounts)
         elif key in keys:
             shared[member] = read_amounts(reader, keys[key], owner)
     return block

@@ -20,8 +20,8 @@ class OwnNames:
     """The names that the texts of a command use, and the values of these names for each row."""
 
     def __init__(self, texts: Iterable[str], each: Each, inputs: list[Template], outputs: list[Template]) -> None:
-        hidden = {*each.names, *each.constants}
         found = [match.groups() for text in texts for match in OWN_NAME.finditer(text)]
+        hidden = {*each.names, *each.constants} if found else ()
         self._names = {name: (key, index) for name, key, index in found if name not in hidden}
         self._each = each
         self._files = {"inputs": inputs, "outputs": outputs}
@@ -37,6 +37,8 @@ class OwnNames:
 
     def widened(self) -> Each:
         """`each` with these names."""
+        if not self._names:
+            return self._each
         longest = {key: sum(self._each.longest(file) + 3 for file in files) for key, files in self._files.items()}
         return self._each.widened({name: longest.get(key or "", 200) for name, (key, _) in self._names.items()})
 

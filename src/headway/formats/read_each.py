@@ -39,6 +39,7 @@ class EachReader:
         self.reader = reader
         self.config = config
         self.directory = directory
+        self.none = Each((), config.texts)  # for a task without `each`
         self.field = ""  # describes the `each` that is being read, in errors
         self.sheets: dict[str, Sheet] = {}  # several tasks may read the same sheet
         self.patterns: dict[str, tuple[int, str]] = {}  # of `files`, with line and field

@@ -15,6 +15,12 @@ _Read = Callable[[Reader, Entry, str], dict[str, float]]
 _IN_BRACES = re.compile(r"\{([^{}]*)\}")
 
 
+def has_braces(entry: Entry) -> bool:
+    """Whether one of the amounts has something in braces."""
+    values = [amount.value for amount in entry.value.entries.values()] if isinstance(entry.value, Mapping) else []
+    return any(isinstance(value, Text) and "{" in value.text for value in values)
+
+
 class VaryingAmounts:
     """Amounts with names or arithmetic in braces, such as `{size_mb * 2} MB`: they differ from task to task."""
 
@@ -33,9 +39,6 @@ class VaryingAmounts:
         self._parts = {key: list(self._read_parts(key)) for key in self._texts}
         used = {name for parts in self._parts.values() for part in parts for name in getattr(part, "names", ())}
         self._varying = [(place, name) for place, name in enumerate(each.names) if name in used]
-
-    def __bool__(self) -> bool:
-        return bool(self._texts)
 
     def _read_parts(self, key: str) -> Iterator[str | Arithmetic]:
         """The text around braces, and the names or arithmetic inside them."""
