@@ -54,7 +54,8 @@ def runnable(
     path = Path(workflow)
     where = Path(directory) if directory is not None else path.absolute().parent
     if scale is None:
-        return _of_graph(_read_runnable(path, where), where, str(path), settings)
+        config = settings.config if settings else {}
+        return _of_graph(_read_runnable(path, where, config), where, str(path), settings)
     settings = settings or settings_for(where)
     made = _stand_ins_for(path, scale, settings.cores)
     known_as = f"{made.workflow.name}, stand-ins at {scale.time:g}/{scale.memory:g}/{scale.size:g}"
@@ -69,9 +70,9 @@ def _of_graph(graph: Workflow, where: Path, source: str, settings: RunSettings |
     return Runnable(*chosen(graph, checked(settings or settings_for(where), where)), where, source)
 
 
-def _read_runnable(path: Path, directory: Path) -> Workflow:
+def _read_runnable(path: Path, directory: Path, config: dict[str, str | list[str]]) -> Workflow:
     """Read a workflow whose tasks have commands; for a recorded execution, the error suggests stand-ins."""
-    instance = read_instance_file(path)
+    instance = read_instance_file(path, config)
     workflow = instance.workflow
     todo = "--synthetic runs stand-ins that take what was recorded"
     silent = [task.id for task in workflow if not task.command]

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from headway.api.plan import PlanResult, PlanSettings, plan
 from headway.cli.batch_options import QUEUE_OPTIONS, given, settings_options
-from headway.cli.options import SPAN, answers, option
+from headway.cli.options import SPAN, answers, option, set_option
 from headway.cli.output import warn
 from headway.cli.queue_progress import progress_bar
 from headway.report.saying import say, show
@@ -38,6 +38,7 @@ def _print(console: Console, result: PlanResult) -> None:
 @click.argument("workflow", metavar="WORKFLOW", type=click.Path(dir_okay=False))
 @option("--on TRACE", "The queue: a log, or lublin, as for simulate; or slurm.", required=True)
 @settings_options(PlanSettings, _OPTIONS, start=SPAN)
+@set_option()
 @option("--history PLACE", "slurm: where earlier runs are recorded.", default="", envvar="HEADWAY_HISTORY")
 @settings_options(PlanSettings, QUEUE_OPTIONS)
 @answers(_print)

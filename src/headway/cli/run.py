@@ -47,6 +47,7 @@ def command(
       headway run --force align            align again, and what depends on it if its outputs change
       headway run --cores 4 --memory 8GB   leave the rest of the machine alone
       headway run -k nightly.yaml          do as much as can be done
+      headway run --set genome=hg19        another value of `config` in the file
       headway run --on slurm               in jobs of the cluster whose login node this is
       headway run --on slurm --detach      and log out meanwhile; `headway attach` follows it
       headway run montage.json --synthetic --scale 0.01

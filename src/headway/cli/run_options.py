@@ -12,7 +12,7 @@ import click
 
 from headway.api.choices import DEFAULT_PLAN, METHODS
 from headway.cli.completion import complete_sizer
-from headway.cli.options import CORES, SIZE, SPAN, Function, option
+from headway.cli.options import CORES, SIZE, SPAN, Function, option, set_option
 from headway.log_setup import LEVEL_VARIABLE, LEVELS, set_up_logging
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def _file_or_task(ctx: click.Context, _: click.Parameter, tasks: tuple[str, ...]
 # Parameters are named for the fields of `RunSettings`. The defaults are only shown: only options that were given count,
 # and `headway.api.settings` adds the environment and the settings files.
 _POLICIES: Sequence[Option[Any]] = (
+    set_option("config"),
     option("--cores", "Use at most this many cores of this machine.", type=CORES),
     option("--memory memory_bytes", "Use at most this much memory, such as 8GB.", type=SIZE),
     option("--disk disk_bytes", "Use at most this much disk, such as 200GB.", type=SIZE),

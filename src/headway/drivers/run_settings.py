@@ -49,6 +49,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     quiet: bool = False
     site: str = ""  # this machine's name in the history; by default the name of the cluster or the host
     project: str = ""  # directories that name the same project share what they learn; empty: this directory's own
+    config: dict[str, str | list[str]] = field(default_factory=dict)  # replaces values of `config` in the workflow file
     known_as: str = ""  # the workflow's name in the history, if its own name would mix different kinds of work
 
     @property

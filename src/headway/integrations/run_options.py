@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from headway.api.nearest import nearest
+from headway.api.reading import config_values
 from headway.api.settings import SETTINGS, RunSettings, settings_for
 from headway.integrations.amounts import stated_amounts
 from headway.model.errors import InputError
@@ -26,6 +27,7 @@ _BATCH = {
 class RunOptions(TypedDict, total=False):
     """The settings of a run; what is not given comes from the environment and from settings files."""
 
+    set: Mapping[str, Any] | None  # replaces values of `config` in the workflow file
     cores: float | None  # use at most this much of this machine
     memory: float | str | None
     disk: float | str | None
@@ -64,6 +66,8 @@ def settings_of(directory: Path, options: Mapping[str, Any]) -> RunSettings:
     batch = {_BATCH[name]: _flags(given.pop(name)) for name in _BATCH if name in given}
     if batch:
         fields["batch"] = batch
+    if "set" in given:
+        fields["config"] = config_values(given.pop("set"))
     if "again" in given:
         fields["again"] = bool(given.pop("again"))
     for name in _TASKS:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec import Struct, field
+
+_SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
 
 
 def digest(parts: Iterable[str]) -> str:
@@ -107,6 +109,11 @@ class Fingerprint(Struct, frozen=True):
             if earlier.inputs.get(path, digest) != digest
         ]
         return changes
+
+
+def is_shell(program: Sequence[str]) -> bool:
+    """Whether this program, with its flags, is a shell, as without any, and not another interpreter."""
+    return not program or program[0].rpartition("/")[2] in _SHELLS
 
 
 def is_pattern(path: str) -> bool:

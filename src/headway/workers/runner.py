@@ -26,7 +26,7 @@ from headway.workers.environments import activation, described_environment
 from headway.workers.notice import Notice
 from headway.workers.protocol import Start, SupervisorSettings
 from headway.workers.sandbox import missing_outputs, prepare_directory, publish, stamps, undeclared
-from headway.workers.shells import command_line
+from headway.workers.shells import command_line, with_amounts
 from headway.workers.sources import Sources
 from headway.workers.spanning import cancel_steps, node_variables
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
@@ -137,9 +137,10 @@ class Runner:
 
     async def _command(self, start: Start, folder: AttemptFolder, work: Path) -> Contained:
         """Return the command line with its environment; if the task has a container, those of its runtime."""
-        argv = command_line(start.task, folder.script)
+        argv = command_line(start.task, folder.script, start.limits)
+        own = {name: with_amounts(value, start.limits) for name, value in start.task.environment.items()}
         software = await self._activation(start.task.software) if start.task.software else {}
-        environment = software | self._variables(start, folder) | start.task.environment
+        environment = software | self._variables(start, folder) | own
         if not start.task.container:
             return Contained(argv, environment)
         return await asyncio.to_thread(
