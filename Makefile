@@ -17,9 +17,7 @@ run: $(VENV)/.run
 test: $(VENV)/.dev lint
 	@tests/packages.sh
 	@# Compile the kernels once, not in every worker at the same time.
-	@$(BIN)/headway generate montage --tasks 60 --output $(VENV)/montage.json --force --json >/dev/null
-	@$(BIN)/headway simulate lublin --jobs 10 --machine 8 >/dev/null
-	@$(BIN)/headway simulate lublin --jobs 10 --machine 8 --workflow $(VENV)/montage.json --plan headway >/dev/null
+	@$(BIN)/python -m tests.compile_kernels
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=25
 
 lint: $(VENV)/.dev
@@ -42,7 +40,7 @@ clean:
 $(VENV)/.run: pyproject.toml papers/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Headway needs Python 3.11 or newer: make PYTHON=python3.12 …" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --editable papers
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[simulate]' --editable papers
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run

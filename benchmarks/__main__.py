@@ -7,6 +7,8 @@ import argparse
 from benchmarks import (
     answers,
     crowded,
+    inodes,
+    outlier,
     pool,
     pool_messages,
     queue,
@@ -18,7 +20,20 @@ from benchmarks import (
 )
 from headway.sizing import SIZERS
 
-ALL = ("answers", "throughput", "crowded", "scale", "sizing", "queue", "pool", "messages", "slurm", "calls")
+ALL = (
+    "answers",
+    "throughput",
+    "crowded",
+    "inodes",
+    "outlier",
+    "scale",
+    "sizing",
+    "queue",
+    "pool",
+    "messages",
+    "slurm",
+    "calls",
+)
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("which", nargs="*", default=ALL, metavar="NAME", help=", ".join(ALL))
 parser.add_argument("--tasks", type=int, default=10_000)
@@ -32,6 +47,10 @@ if "throughput" in chosen.which:
     throughput.main(chosen.tasks, chosen.concurrency)
 if "crowded" in chosen.which:
     crowded.main()
+if "inodes" in chosen.which:
+    inodes.main()
+if "outlier" in chosen.which:
+    outlier.main()
 if "scale" in chosen.which:
     scale.main()
 if "sizing" in chosen.which:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -19,6 +20,9 @@ settings.load_profile("patient")
 # Runs that fixtures make for many tests read no history and write none.
 os.environ["HEADWAY_HISTORY"] = "none"
 mark_environment("fixtures of many tests")
+
+# `make test &` ignores this signal, and so would every process that a test interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FAILED = pytest.StashKey[bool]()
 

@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from msgspec import structs
 
 from headway.drivers.assemble import allocator_of
+from headway.drivers.run_settings import DEFAULT_SIZER
 from headway.model.errors import InputError
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.records import Launch, TaskEnded
 from headway.model.resources import Resources
-from headway.sizing import DEFAULT_SIZER
 from headway.sizing.agents.ladder_malleable import LadderMalleable
 from headway.studies.paired import Interval
 from headway_papers.cli.rl import command

@@ -1,6 +1,6 @@
 """Headway: gets a scientific workflow through a batch-scheduled cluster fast and without waste.
 
-The Python API, explained in docs/python.md:
+The Python API, explained in `headway docs python`:
 
 - `run(workflow)` runs a workflow file, or a `Workflow` of `Task`s built in code;
 - `Executor` runs Python functions behind the interface of `concurrent.futures`;
@@ -18,9 +18,11 @@ if TYPE_CHECKING:  # `as` says that a name is offered to users
 
     from headway.api.bundle import bundle as bundle
     from headway.api.cancel import cancel as cancel
+    from headway.api.clean import clean as clean
     from headway.api.compare import compare as compare
     from headway.api.convert import convert as convert
     from headway.api.detach import detach as detach
+    from headway.api.docs import docs as docs
     from headway.api.doctor import doctor as doctor
     from headway.api.follow import follow as follow
     from headway.api.generate import generate as generate
@@ -35,6 +37,7 @@ if TYPE_CHECKING:  # `as` says that a name is offered to users
     from headway.api.preview import preview as preview
     from headway.api.replay import replay as replay
     from headway.api.resume import resume as resume
+    from headway.api.runs import runs as runs
     from headway.api.settings import RunSettings as RunSettings
     from headway.api.show import show as show
     from headway.api.simulate import simulate as simulate

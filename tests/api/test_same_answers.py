@@ -71,7 +71,10 @@ READING: dict[str, tuple[list[str], Any]] = {
     ),
     "logs": (["logs", "noisy"], lambda: headway.logs("noisy")),
     "logs of a category": (["logs", "make"], lambda: headway.logs("make")),
+    "runs": (["runs"], headway.runs),
+    "what could be cleaned": (["clean", "-n"], lambda: headway.clean(dry_run=True)),
     "doctor": (["doctor"], headway.doctor),
+    "docs": (["docs", "sizing"], lambda: headway.docs("sizing")),
     "preview": (
         ["run", "-n", "-k", *OPTIONS],
         lambda: headway.preview(settings=headway.RunSettings(keep_going=True, **SETTINGS)),

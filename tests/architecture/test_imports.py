@@ -145,7 +145,7 @@ def test_there_are_no_circles() -> None:
         visit(name, ())
 
 
-@pytest.mark.parametrize("module", ["headway.cli.main", "headway.cli.status"])
+@pytest.mark.parametrize("module", ["headway.cli.main", "headway.cli.status", "headway.integrations.executor"])
 def test_heavy_modules_are_not_loaded_for_a_quick_answer(module: str) -> None:
     code = (
         f"import {module}, sys; print(*sorted({{'numpy', 'numba', 'plotly', 'yaml', 'asyncio'}} & sys.modules.keys()))"

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from headway.api.queues import scheduler_is_compiled
 from tests.cli.bench import Bench
 
 
@@ -50,9 +49,21 @@ class Terminal:
         return re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", self.seen).decode()
 
 
+HARD = (
+    "simulate",
+    "lublin",
+    "--jobs",
+    "20000",
+    "--backfill",
+    "conservative",
+    "--load",
+    "0.99",
+)  # minutes in plain Python
+
+
 def test_it_says_that_it_compiles_and_ctrl_c_ends_it(bench: Bench, tmp_path: Path) -> None:
-    terminal = Terminal(bench, "simulate", "lublin", NUMBA_CACHE_DIR=str(tmp_path / "empty"))
-    terminal.read_until("compiling the scheduler, once")
+    terminal = Terminal(bench, *HARD, NUMBA_CACHE_DIR=str(tmp_path / "empty"))
+    terminal.read_until("compiling, once on this machine")
     terminal.process.send_signal(signal.SIGINT)
     text = terminal.end()
     assert terminal.process.wait(60) == 130
@@ -60,14 +71,29 @@ def test_it_says_that_it_compiles_and_ctrl_c_ends_it(bench: Bench, tmp_path: Pat
     assert terminal.seen.rindex(b"\x1b[?25h") > terminal.seen.rindex(b"\x1b[?25l"), "the cursor is back"
 
 
-def test_it_does_not_say_so_when_it_is_compiled_already(bench: Bench) -> None:
-    bench.succeeds("simulate", "lublin", "--jobs", "10")
-    assert scheduler_is_compiled()
-    terminal = Terminal(bench, "simulate", "lublin", "--jobs", "10")
+def test_a_short_simulation_is_not_compiled(bench: Bench, tmp_path: Path) -> None:
+    terminal = Terminal(bench, "simulate", "lublin", "--jobs", "1000", NUMBA_CACHE_DIR=str(tmp_path / "empty"))
     text = terminal.end()
     assert terminal.process.wait(60) == 0
     assert "lublin-combined" in text
     assert "compiling" not in text
+    assert not (tmp_path / "empty").exists()
+
+
+def test_a_long_simulation_without_numba_says_what_is_missing(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "numba.py").write_text("raise ModuleNotFoundError('numba')")
+    with subprocess.Popen(
+        [sys.executable, "-m", "headway", *HARD],
+        cwd=bench.directory,
+        env=bench.environment | {"PYTHONPATH": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        process.kill()
+    assert said == "without numba this takes long; `pip install 'headway[simulate]'` installs it\n"
 
 
 def test_it_says_which_plan_it_is(bench: Bench) -> None:

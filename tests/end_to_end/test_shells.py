@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.workers.shells import command_line
 from tests.end_to_end.project import Flow
+
+GIVEN = Resources(cores=1, memory_bytes=10**9)
 
 
 def flow(directory: Path, tasks: str, before: str = "") -> Flow:
@@ -84,19 +87,19 @@ def test_a_broken_pipe_is_explained(tmp_path: Path) -> None:
 )
 def test_command_lines(shell: tuple[str, ...], expected: list[str], tmp_path: Path) -> None:
     script = tmp_path / "script"
-    found = command_line(Task("t", "t", "go", setup=("ulimit -n 9",), shell=shell), script)
+    found = command_line(Task("t", "t", "go", setup=("ulimit -n 9",), shell=shell), script, GIVEN)
     assert found == (expected if not script.exists() else [*expected, str(script)])
 
 
 def test_without_bash_the_command_runs_under_sh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert shutil.which("bash") is None
-    assert command_line(Task("t", "t", "go"), tmp_path / "script") == ["/bin/sh", "-e", "-c", "go"]
+    assert command_line(Task("t", "t", "go"), tmp_path / "script", GIVEN) == ["/bin/sh", "-e", "-c", "go"]
 
 
 def test_an_image_without_bash_uses_its_sh(tmp_path: Path) -> None:
     """The image's own /bin/sh looks for bash, since this machine cannot know what an image has."""
-    program, flag, choose, *_, text = command_line(Task("t", "t", "go", container="alpine"), tmp_path / "script")
+    program, flag, choose, *_, text = command_line(Task("t", "t", "go", container="alpine"), tmp_path / "script", GIVEN)
     assert (program, flag, text) == ("/bin/sh", "-c", "set -u\ngo")
     assert "exec bash -eo pipefail" in choose
     assert "exec sh -e" in choose

@@ -50,13 +50,15 @@ def workflows(draw: st.DrawFn) -> Workflow:
         outputs = [f"d{number}/{name}" for name in draw(st.lists(PLAIN_NAMES, max_size=2, unique=True))]
         inputs = draw(st.lists(st.sampled_from(made), max_size=4))
         container = draw(st.none() | NAMES)
+        command, setup = draw(COMMANDS), tuple(draw(st.lists(TEXTS, max_size=2)))
+        names_patterns = any(set("*?[") & set(text) for text in (command, *setup))  # which may match later outputs
         tasks.append(
             Task(
                 id=task_id,
                 category=draw(NAMES | st.just(task_id)),
-                command=draw(COMMANDS),
+                command=command,
                 environment=draw(st.dictionaries(st.sampled_from(["A", "_b1"]), TEXTS, max_size=2)),
-                setup=tuple(draw(st.lists(TEXTS, max_size=2))),
+                setup=setup,
                 container=container,
                 software=draw(SOFTWARE) if container is None else {},
                 inputs=tuple(path for path in inputs if path != "d*/[ab]?" or number == len(ids) - 1),
@@ -70,7 +72,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
                 notice_s=draw(st.integers(0, 10**6)),
                 shell=draw(st.sampled_from([(), ("sh",), ("Rscript", "--vanilla", "a b: 'c'")])),
                 limits=draw(LIMITS),
-                auto_inputs=draw(st.booleans()),
+                auto_inputs=not names_patterns and draw(st.booleans()),
             )
         )
         made += [*outputs, f"d{number}", f"d{number}/*"]

@@ -9,17 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.formats.each import Each, table
+from headway.formats.each import Each, single, table
 from headway.formats.headway_yaml import parse_workflow
 from headway.model.errors import InputError
 
 NAMES = st.sampled_from(["a", "b", "ab", "a_b", "B"])
 VALUES = st.lists(st.text("ab{}$%,[] ", max_size=4), min_size=1, max_size=4, unique=True)
-EACH = st.dictionaries(NAMES, VALUES, max_size=3).map(Each)
 PIECES = st.sampled_from(
     ["a", "ab", "{", "}", "$", "%", "%s", "{a}", "{b}", "{ab}", "${a}", "{{a}}", " ", "\\", "{print}"]
 )
 TEXTS = st.lists(PIECES, max_size=12).map("".join)
+
+
+def crossed(values: dict[str, list[str]]) -> Each:
+    return Each([single(name, column) for name, column in values.items()])
+
+
+EACH = st.dictionaries(NAMES, VALUES, max_size=3).map(crossed)
 
 
 def by_hand(text: str, values: dict[str, str]) -> str:
@@ -42,25 +48,26 @@ def by_hand(text: str, values: dict[str, str]) -> str:
 def test_each_row_is_filled_in_as_by_hand(each: Each, text: str) -> None:
     rows = each.rows()
     filled = list(each.template(text).column(rows))
-    assert filled == [by_hand(text, dict(zip(each.values, row, strict=True))) for row in rows]
+    assert filled == [by_hand(text, dict(zip(each.names, row, strict=True))) for row in rows]
 
 
 @given(EACH)
 def test_every_combination_has_a_row_and_an_id(each: Each) -> None:
     rows = each.rows()
-    assert len(rows) == len(each) == math.prod(len(values) for values in each.values.values())
-    assert set(rows) == set(product(*each.values.values()))
+    values = [factor.labels for factor in each.factors]
+    assert len(rows) == len(each) == math.prod(map(len, values))
+    assert set(rows) == set(product(*values))
     assert len(each.ids("t")) == len(rows)
 
 
 @given(st.dictionaries(NAMES, st.lists(st.text("ab01", max_size=3), min_size=1, max_size=4, unique=True), max_size=3))
 def test_ids_differ_if_no_value_holds_a_comma(values: dict[str, list[str]]) -> None:
-    ids = Each(values).ids("t")
+    ids = crossed(values).ids("t")
     assert len(set(ids)) == len(ids)
 
 
 def test_a_task_without_each_has_its_category_as_id() -> None:
-    assert Each({}).ids("t") == ["t"]
+    assert Each().ids("t") == ["t"]
 
 
 @given(EACH, TEXTS)

@@ -18,20 +18,22 @@ from headway.model.workflow import Workflow
 
 SEED = b"""\
 name: words
+config: {c: [1, 2], d: "x{c}"}
 tasks:
   split: {run: split words.txt, inputs: &in [words.txt, "a*"], outputs: [part_aa, part_ab]}
   count:
-    each: {part: [aa, 01], q: [x]}
+    each: {part: [aa, 01], q: [x], r: 1..1, s: "{c}"}
     run: |
-      wc -w < part_{part} > count_{part}
+      wc -w < {inputs} > {outputs[0]}; echo {task} {cores} ${outputs}
     inputs: ["part_{part}"]
-    outputs: ["count_{part}"]
+    outputs: ["count_{part}_{s}"]
     env: {A: "{part}", B: 5}
     setup: module load {part}
-    container: image:{q}
+    container: image:{q}{d}
+    limit: {memory: "{r * 2 + 1} MB"}
     needs: ["split"]
   total:
-    needs: [count, "count[01,x]"]
+    needs: [count, "count[01,x,1,1]"]
     run: cat count_* > total
     inputs: *in
     resources: {cores: 0.5, memory: 200 MB, disk: 1 GB, time: 5m, gpus: 0, nodes: 1, licence: 2}

@@ -13,6 +13,7 @@ from headway.formats.headway_yaml import parse_workflow, read_workflow
 from headway.formats.headway_yaml_out import headway_yaml
 from headway.model.task import Task
 from headway.model.workflow import Workflow
+from tests.formats.samples import put_documented_samples
 
 REPOSITORY = Path(__file__).parents[2]
 WORDS = """\
@@ -173,9 +174,9 @@ def test_each_combination_is_a_task() -> None:
     assert {task.id: task.command for task in tasks} == {"t[1,a]": "1a", "t[1,b]": "1b", "t[2,a]": "2a", "t[2,b]": "2b"}
 
 
-def test_resources_are_not_filled_in() -> None:
-    with pytest.raises(Exception, match=r"workflow.yaml:3: resource 'memory' of task 't' is '\{p\} GB'"):
-        flow("  t: {each: {p: [1]}, run: x, resources: {memory: '{p} GB'}}\n")
+def test_resources_are_filled_in() -> None:
+    tasks = flow("  t: {each: {p: [1, 2]}, run: x, resources: {memory: '{p} GB'}}\n")
+    assert [task.hints for task in tasks] == [{"memory_bytes": 10**9}, {"memory_bytes": 2 * 10**9}]
 
 
 @pytest.mark.parametrize(
@@ -250,9 +251,10 @@ def documented() -> list[str]:
 
 
 @pytest.mark.parametrize("example", documented())
-def test_the_examples_in_the_documentation_are_read(example: str) -> None:
+def test_the_examples_in_the_documentation_are_read(example: str, tmp_path: Path) -> None:
+    put_documented_samples(tmp_path)
     whole = example if "tasks:" in example else "name: example\ntasks:\n" + example
-    assert len(parse_workflow(whole.encode())) >= 1
+    assert len(parse_workflow(whole.encode(), directory=tmp_path)) >= 1
 
 
 def test_auto_among_the_inputs_is_no_path() -> None:

@@ -86,6 +86,11 @@ def test_there_are_examples_for_every_key() -> None:
         {"run": "x", "each": {}},
         {"run": "x", "each": {"p": "a"}},
         {"run": "x", "each": {"p": []}},
+        {"run": "x", "each": "samples"},
+        {"run": "x", "each": {"p": "1.."}},
+        {"run": "x", "each": {"sheet": "a.csv", "files": "{b}"}},
+        {"run": "x", "each": {"sheet": "a.csv", "where": "b"}},
+        {"run": "x", "resources": {"cores": "four"}},
         {"run": "x", "each": {"p": ["a", "a"]}},
         {"run": "x", "each": {"a-b": ["a"]}},
         {"run": "x", "env": ["A=b"]},
@@ -126,6 +131,14 @@ def test_both_refuse(keys: dict[str, Any]) -> None:
         parse_workflow(yaml.safe_dump(document).encode())
 
 
+@pytest.mark.parametrize("config", [[], {"a": {}}, {"a": []}, {"a-b": 1}, {"a": None}])
+def test_both_refuse_the_config(config: Any) -> None:
+    document = {"name": "w", "config": config, "tasks": {"t": {"run": "x"}}}
+    assert not VALIDATOR.is_valid(document)
+    with pytest.raises(HeadwayError):
+        parse_workflow(yaml.safe_dump(document).encode())
+
+
 @pytest.mark.parametrize("name", ["-t", "a[b", "a]", "", " ", "a\tb", "a\u2028b", "n" * 201])
 def test_both_refuse_the_name(name: str) -> None:
     document = {"name": "w", "tasks": {name: {"run": "x"}}}
@@ -136,10 +149,13 @@ def test_both_refuse_the_name(name: str) -> None:
 
 TEXT = st.text("abc019 {}", min_size=1, max_size=6).filter(str.strip)
 WORD = st.from_regex(r"[a-z]{1,6}", fullmatch=True)
+RANGE = st.sampled_from(["1..3", "01..10..4", "{words}"])
 TASK = st.fixed_dictionaries(
     {"run": TEXT},
     optional={
-        "each": st.dictionaries(WORD, st.lists(WORD, min_size=1, max_size=3, unique=True), min_size=1, max_size=2),
+        "each": st.dictionaries(
+            WORD, st.lists(WORD, min_size=1, max_size=3, unique=True) | RANGE, min_size=1, max_size=2
+        ),
         "inputs": TEXT | st.lists(TEXT),
         "env": st.dictionaries(WORD, TEXT | st.integers(0, 99) | st.booleans() | st.none()),
         "setup": TEXT | st.lists(TEXT),
@@ -154,8 +170,8 @@ TASK = st.fixed_dictionaries(
         "resources": st.fixed_dictionaries(
             {},
             optional={
-                "cores": st.integers(1, 64) | st.floats(0.1, 64),
-                "memory": st.sampled_from(["1 B", "200 MB", "1.5GiB", "3k", "1e3 kib"]),
+                "cores": st.integers(1, 64) | st.floats(0.1, 64) | st.just("{number}"),
+                "memory": st.sampled_from(["{number * 2} MB", "1 B", "200 MB", "1.5GiB", "3k", "1e3 kib"]),
                 "disk": st.sampled_from(["2 TB", "7 pib"]),
                 "time": st.sampled_from(["45s", "90m", "1h 30min", "1-02:00:00", "05:00", "2 days"]),
                 "gpus": st.integers(0, 8),
@@ -169,6 +185,6 @@ TASK = st.fixed_dictionaries(
 
 @given(st.dictionaries(WORD, TASK, min_size=1, max_size=4))
 def test_both_accept(tasks: dict[str, Any]) -> None:
-    document = {"name": "w", "tasks": tasks}
+    document = {"name": "w", "config": {"number": 2, "words": ["x", "y"]}, "tasks": tasks}
     assert not [error.message for error in VALIDATOR.iter_errors(document)]
     assert {task.category for task in parse_workflow(yaml.safe_dump(document).encode())} == set(tasks)

@@ -24,7 +24,7 @@ tasks:
     run: "true"
   slow:
     needs: [quick]
-    run: touch begun; while [ ! -e go ]; do sleep 0.05; done
+    run: touch begun; while [ ! -e "${PWD}/go" ]; do sleep 0.05; done
 """
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numba
 import pytest
 
-from headway.kernels.compiled import compiled, compiled_when_busy, inlined, inner
+from headway.kernels import compiled as module
+from headway.kernels.compiled import Kernel, compiled, compiled_allocating
 
 OUTER = """
 from headway.kernels.compiled import compiled
@@ -31,8 +33,11 @@ def twice(number):
 CALL = """
 import numba
 from small.outside import outer
+outer.compile_now()
 assert numba.config.CACHE_DIR == {stated!r}, numba.config.CACHE_DIR
-print(outer(10), sum(outer.stats.cache_hits.values()), outer.stats.cache_path)
+result = outer(10)
+stats = outer.compile_now().stats
+print(result, sum(stats.cache_hits.values()), stats.cache_path)
 """
 
 
@@ -105,22 +110,57 @@ def test_numba_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     def plus(number: int) -> int:
         return number + 1
 
-    for decorator in (compiled, inner, inlined):
-        decorator(plus)
+    for decorator in (compiled, compiled_allocating):
+        decorator(plus).compile_now()
         assert str(tmp_path) == config.CACHE_DIR
-        with pytest.raises(TypeError, match="jit decorator"):
-            decorator(numba.njit(plus))  # a mistake
+        with pytest.raises(TypeError, match="not a function"):
+            Kernel(plus, {"signature_or_function": 3}).compile_now()  # a mistake
         assert str(tmp_path) == config.CACHE_DIR
 
 
-def test_compiled_after_a_number_of_calls() -> None:
-    @compiled_when_busy(calls=3)
-    def half(number: float) -> float:
-        return number / 2
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[bool]]:
+    """What listeners are told, while no kernel is given time in plain Python and nothing was compiled before."""
+    told: list[bool] = []
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(module, "PATIENCE_IF_KEPT_S", 0.0)
+    monkeypatch.setattr(module, "listeners", [told.append])
+    yield told
 
-    plain = half.plain
-    assert half(3.0) == 1.5
-    assert half._current is plain
-    assert [half(3.0), half(3.0)] == [1.5, 1.5]
-    assert half._current is not plain
-    assert half.compile_now() is half._current
+
+def half(number: float) -> float:
+    return number / 2
+
+
+def test_a_kernel_that_is_not_busy_stays_plain() -> None:
+    kernel = compiled(half)
+    assert [kernel(3.0) for _ in range(1000)] == [1.5] * 1000
+    assert kernel._machine_code is None
+
+
+def test_a_busy_kernel_is_compiled_and_somebody_told(slow: list[bool]) -> None:
+    kernel = compiled(half)
+    assert kernel(3.0) == 1.5
+    assert slow == [True]
+    assert kernel._machine_code is not None
+    assert kernel(3.0) == 1.5
+    assert kernel.compile_now() is kernel._machine_code
+
+
+def test_a_call_that_will_take_long_is_compiled_before() -> None:
+    kernel = compiled(half)
+    kernel.expect(100)
+    assert kernel._machine_code is None
+    kernel.expect(1_000_000_000)
+    assert kernel._machine_code is not None
+
+
+def test_without_numba_a_kernel_stays_plain_and_somebody_is_told_once(
+    slow: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_numba", lambda: None)
+    kernel = compiled(half)
+    assert [kernel(3.0) for _ in range(10)] == [1.5] * 10
+    assert slow == [False]
+    assert kernel.compile_now() is half

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from headway.drivers.assemble import allocator_of
+from headway.drivers.run_settings import DEFAULT_SIZER
 from headway.model.errors import InputError
-from headway.sizing import DEFAULT_SIZER, SIZERS
+from headway.sizing import SIZERS
 from headway.sizing.agents.ladder_malleable import Ladders
 from headway.sizing.agents.q_learning import QLearning
 from headway.sizing.base import Allocator

@@ -106,4 +106,4 @@ tasks:
 def test_a_task_that_needs_more_nodes_than_the_cluster_has_fails(slurm: SlurmLab, tmp_path: Path) -> None:
     flow = SlurmFlow(slurm, tmp_path, "name: wide\ntasks: {wide: {run: echo, resources: {nodes: 100}}}\n")
     flow.await_end(flow.begin(), code=1)
-    assert "it needs 100 nodes, and one task can have 8 nodes here" in flow.output()
+    assert "it asks for 100 nodes, and one task can have 8 nodes here" in flow.output()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from headway.api.answers import Answer
 from headway.api.finding import find_run
 from headway.api.keywords import settled
-from headway.api.reading import read_instance_file
+from headway.api.reading import config_values, read_instance_file
 from headway.api.run_instance import instance_of
 from headway.api.whole_files import check_target, write_whole
 from headway.model.errors import InputError
@@ -29,6 +29,7 @@ class ConvertSettings(Struct, frozen=True, kw_only=True):
     to: Form | None = None  # None: as the target's suffix says
     run: str | None = None  # None: the newest
     force: bool = False  # overwrite the target
+    set: dict[str, Any] = field(default_factory=dict)  # replaces values of `config` in the workflow file
 
 
 class ConvertResult(Answer, frozen=True):
@@ -73,7 +74,7 @@ def convert(
         if form == "yaml" and str(target).lower().endswith(".gz"):
             raise InputError("a workflow file is not packed", where=str(target), todo="drop .gz from its name")
         check_target(Path(target), force=asked.force)
-    instance = _read(Path(source), asked.run)
+    instance = _read(Path(source), asked.run, asked.set)
     result = _result(instance, str(source), None if target is None else str(target), form)
     if target is not None:
         write_whole(Path(target), [result.content()])
@@ -87,12 +88,14 @@ def _form_of(target: str) -> Form:
     return found
 
 
-def _read(source: Path, run: str | None) -> Instance:
+def _read(source: Path, run: str | None, replaced: dict[str, Any]) -> Instance:
     if source.is_dir():
+        if replaced:
+            raise InputError("the values of a run are fixed", where="--set", todo="name a workflow file")
         return instance_of(find_run(source, run))
     if run is not None:
         raise InputError("a file has no runs", where=str(source), todo="name the directory in which it was run")
-    return read_instance_file(source)
+    return read_instance_file(source, config_values(replaced))
 
 
 def _result(instance: Instance, source: str, target: str | None, form: Form) -> ConvertResult:

@@ -12,7 +12,7 @@ from headway.journal.folder import Manager, Project, RunFolder
 from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import InputError
 from headway.model.task import Task
-from headway.report.run.story import tasks_of
+from headway.report.run.story import settings_of, tasks_of
 from headway.report.run.summary import RunSummary
 
 
@@ -24,6 +24,18 @@ def find_run(directory: Path, run: str | None) -> RunFolder:
         return Project(directory).run(run)
     except PermissionError as error:
         raise InputError("this directory cannot be read", where=str(error.filename or directory)) from error
+
+
+def find_run_of(task: str, directory: Path, run: str | None) -> RunFolder:
+    """Return the run as `find_run` does; if that is a run of other tasks only, the newest one before it with `task`."""
+    asked = find_run(directory, run)
+    for folder in [asked] if run else Project(directory).runs()[::-1]:
+        with reading(folder) as journal:
+            if any(task in (each.id, each.category) for each in tasks_of(journal).values()):
+                return folder
+            if not settings_of(journal).partial:
+                break
+    return asked
 
 
 @contextmanager

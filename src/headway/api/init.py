@@ -13,7 +13,7 @@ from headway.model.errors import InputError, SiteError
 _FILE = "workflow.yaml"
 _EXAMPLE = """\
 # A workflow: commands, and the files they read and write. Run it with `headway run`.
-# docs/workflow-file.md explains all settings of a task.
+# `headway docs workflow-file` explains every key.
 name: hello
 
 tasks:

@@ -5,29 +5,32 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from headway.api.answers import Answer
-from headway.api.finding import find_run, find_tasks, reading
+from headway.api.finding import find_run, find_run_of, find_tasks, reading
 from headway.api.task_list import TaskList, list_tasks
 from headway.journal.folder import RunFolder
+from headway.journal.logs import RESULT, STREAMS, open_log
 from headway.model.errors import InputError
-from headway.model.records import Reuse
+from headway.model.records import Launch, Reuse
 from headway.report.run.story import tasks_of
 
-STREAMS = ("stdout", "stderr")
+__all__ = ["STREAMS", "TaskLogs", "logs"]
+
 _LOOK_EVERY_S = 0.2
 _BLOCK_BYTES = 1 << 16
 
 
 class TaskLogs(Answer, frozen=True):
-    """The logs of one attempt, which lie in `directory`.
+    """The logs of one attempt, which lie in `directory` until the run has ended.
 
     `run` is the run that executed the task: an earlier one than `asked_run` if its result was reused.
     """
 
-    unsaid = ("asked_run",)
+    unsaid = ("asked_run", "folder")
 
     run: str
     asked_run: str
@@ -35,13 +38,15 @@ class TaskLogs(Answer, frozen=True):
     attempt: int
     attempts: list[int]
     directory: Path
+    folder: RunFolder
+
+    def _open(self, name: str) -> BinaryIO | None:
+        return open_log(self.folder, self.task, self.attempt, name)
 
     def size_bytes(self, stream: str) -> int:
         """Return how much was written to `stdout` or `stderr`; an empty log may have been removed."""
-        try:
-            return (self.directory / stream).stat().st_size
-        except OSError:
-            return 0
+        with self._open(stream) or BytesIO() as log:
+            return log.seek(0, os.SEEK_END)
 
     def text(self, stream: str) -> str:
         """Return all that was written to `stdout` or `stderr`."""
@@ -49,21 +54,18 @@ class TaskLogs(Answer, frozen=True):
 
     def blocks(self, stream: str) -> Iterator[bytes]:
         """Read a log block by block: it may be larger than memory."""
-        try:
-            with (self.directory / stream).open("rb") as log:
-                while block := log.read(_BLOCK_BYTES):
-                    yield block
-        except FileNotFoundError:
-            return
+        with self._open(stream) or BytesIO() as log:
+            while block := log.read(_BLOCK_BYTES):
+                yield block
 
     def follow(self, streams: Sequence[str] = STREAMS) -> Iterator[tuple[str, bytes]]:
         """Yield a stream and what was written to it, from the start, until the attempt has ended."""
         logs: dict[str, BinaryIO] = {}
         while True:
-            over = (self.directory / "result.json").exists()
+            over = self.size_bytes(RESULT) > 0
             for name in streams:
-                if name not in logs and (self.directory / name).exists():
-                    logs[name] = (self.directory / name).open("rb")
+                if name not in logs and (log := self._open(name)):
+                    logs[name] = log
                 block = logs[name].read() if name in logs else b""
                 if block:
                     yield name, block
@@ -84,7 +86,7 @@ def logs(
     attempt: int | None = None,
 ) -> TaskLogs | TaskList:
     """Return the logs of a task's attempt (by default the newest); the name of a category lists its tasks."""
-    asked = find_run(Path(directory), run)
+    asked = find_run_of(task, Path(directory), run)
     with reading(asked) as journal:
         found = find_tasks(task, tasks_of(journal), asked.run)
         if len(found) > 1:
@@ -98,7 +100,7 @@ def logs(
     if number not in attempts:
         todo = f"it has {', '.join(map(str, attempts))}"
         raise InputError(f"task {name!r} has no attempt {number} in run {folder.run}", todo=todo)
-    return TaskLogs(folder.run, asked.run, name, number, attempts, folder.attempt(name, number))
+    return TaskLogs(folder.run, asked.run, name, number, attempts, folder.attempt(name, number), folder)
 
 
 def _where_it_ran(directory: Path, folder: RunFolder, task: str) -> RunFolder:
@@ -107,13 +109,13 @@ def _where_it_ran(directory: Path, folder: RunFolder, task: str) -> RunFolder:
         return folder
     with reading(folder) as journal:
         earlier = [record.run for record in journal.replay(task) if isinstance(record, Reuse)]
+    if earlier and not (folder.path.parent / earlier[-1]).exists():
+        todo = f"`headway run --force '{task}'` makes a new one"
+        raise InputError(f"the log of {task!r} was deleted with run {earlier[-1]}", todo=todo)
     return find_run(directory, earlier[-1]) if earlier else folder
 
 
 def _attempts(folder: RunFolder, task: str) -> list[int]:
     """Return the numbers of the task's attempts, oldest first."""
-    try:
-        entries = folder.attempt(task, 1).parent.iterdir()
-        return sorted(int(entry.name) for entry in entries if entry.name.isdigit())
-    except FileNotFoundError:
-        return []
+    with reading(folder) as journal:
+        return [record.attempt for record in journal.replay(task) if isinstance(record, Launch)]

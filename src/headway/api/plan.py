@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["PlanResult", "PlanSettings", "plan"]
 
 SLURM = "slurm"
-_ONLY_SLURM = ("partition", "account", "qos", "constraint")
+_ONLY_SLURM = ("partition", "account", "qos", "constraint", "set")
 _PREFER = {"fast": 0.0, "cheap": 1.0}
 
 

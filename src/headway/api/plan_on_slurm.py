@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headway.api.reading import config_values
 from headway.api.settings import settings_for
 from headway.api.workflow_in_queue import PlanSettings, QueueAt
 from headway.clusters.slurm.options import SlurmOptions
@@ -29,7 +30,7 @@ def queue_on_slurm(path: Path, asked: PlanSettings, usual_most_jobs: int) -> Que
     now = queue_now(
         SlurmOptions(partition=asked.partition, account=asked.account, qos=asked.qos, constraint=asked.constraint)
     )
-    instance = expected_instance(path, asked.history, now.cluster, warnings.append)
+    instance = expected_instance(path, asked.history, now.cluster, warnings.append, config_values(asked.set))
     most_jobs = min((limit for limit in (asked.most_jobs, now.most_jobs) if limit), default=usual_most_jobs)
     source = {
         "partition": now.partition,
@@ -52,9 +53,11 @@ def queue_on_slurm(path: Path, asked: PlanSettings, usual_most_jobs: int) -> Que
     )
 
 
-def expected_instance(path: Path, history: str, site: str, warn: Warn) -> Instance:
+def expected_instance(
+    path: Path, history: str, site: str, warn: Warn, config: dict[str, str | list[str]] | None = None
+) -> Instance:
     """The workflow with an expected run time for each task: recorded, seen in earlier runs, or stated by the user."""
-    instance = read_instance(path)
+    instance = read_instance(path, config)
     run_times, seen = _learned(instance.workflow, path.absolute().parent, history, site, warn)
     unknown = 0
     for task in instance.workflow:

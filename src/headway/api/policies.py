@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from headway.drivers.assemble import orders, plans, sizing_policies, wait_models
+from headway.drivers.run_settings import DEFAULT_SIZER
 from headway.ordering import DEFAULT_ORDER
-from headway.sizing import DEFAULT_SIZER
 
 
 class PolicyKind(Struct, frozen=True):

@@ -108,8 +108,8 @@ def _read_inputs(engine: Engine, inputs: InputReader) -> None:
         ready = [state for state in engine.tasks.values() if state.phase is Phase.READY]
         for state in ready:
             engine.apply(records.ReadInputs(now, state.task.id))
-            engine.apply(inputs.read(state.task, now))
-        settled = [d for d in engine.decide(now) if isinstance(d, records.Reuse | records.GiveUp)]
+            engine.apply(inputs.read(state.task, now, engine.temporary(state.task)))
+        settled = [d for d in engine.decide(now) if isinstance(d, records.Reuse | records.GiveUp | records.Remake)]
         for decision in settled:
             engine.apply(decision)
             if isinstance(decision, records.GiveUp):
@@ -144,6 +144,8 @@ def _verdict(engine: Engine, state: TaskState, uncertain: set[str], directory: P
         case Phase.CUT_OFF:
             failed = [parent for parent in state.task.parents if engine.tasks[parent].phase >= Phase.FAILED]
             return FAILS, f"depends on {failed[0]}, which would fail"
+        case Phase.WAITING if state.because:  # for a temporary file that is gone
+            return RUNS, state.because
         case Phase.WAITING:
             return _downstream(engine, state, uncertain, directory)
         case _:
@@ -154,12 +156,13 @@ def _downstream(engine: Engine, state: TaskState, uncertain: set[str], directory
     """Judge a task whose parent runs: it runs if its own recipe or outputs changed, else only if its inputs do."""
     task = state.task
     earlier = engine.known.get(task.id)
-    if engine.settings.again:
-        return RUNS, "everything runs again (--again)"
+    if rerun := engine.settings.rerun(task.id):
+        return RUNS, rerun
     if earlier is None:
         return RUNS, "no earlier result"
     changes = Fingerprint(task.recipe(), earlier.fingerprint.inputs).changes_since(earlier.fingerprint)
-    changes += [f"output {path} is missing" for path in task.outputs if not (directory / path).exists()]
+    lasting = [path for path in task.outputs if path not in task.temp]
+    changes += [f"output {path} is missing" for path in lasting if not (directory / path).exists()]
     if changes:
         return RUNS, ", ".join(changes)
     above = [parent for parent in task.parents if parent in uncertain]

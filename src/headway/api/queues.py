@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from headway.kernels.batch.queue import Scheduling
     from headway.model.batch_log import BatchJobs
 
-# The same words as in `kernels.batch.queue` and `simulation.batch_jobs`, which import numba.
+# The same words as in `kernels.batch.queue` and `simulation.batch_jobs`, which import numpy.
 Backfill = Literal["fcfs", "easy", "conservative"]
 Nodes = Literal["counts", "ids", "contiguous"]
 Rules = Literal["pyss", "batsched"]
@@ -125,10 +126,13 @@ def jobs_from(trace: str, settings: QueueSettings) -> QueueJobs:
     return QueueJobs(jobs_of(log, choices, trace), log.header, {"choices": to_builtins(choices)})
 
 
-def scheduler_is_compiled() -> bool:
-    """Whether numba has compiled the scheduler on this machine before: it keeps an index beside the machine code."""
-    from headway.kernels.batch import events
+@contextmanager
+def when_slow(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Meanwhile, tell when number work takes long: whether it is being compiled; otherwise numba is missing."""
+    from headway.kernels.compiled import listeners
 
-    advance: Any = events.advance
-    kept: str | None = advance.stats.cache_path
-    return bool(advance.signatures) or (kept is not None and any(Path(kept).glob("events.advance-*.nbi")))
+    listeners.append(tell)
+    try:
+        yield
+    finally:
+        listeners.remove(tell)

@@ -56,6 +56,8 @@ class RunFold:
             case records.InputsRead():
                 self._read[record.task] = (list(record.digests), record.input_bytes)
                 self._made_bytes |= {path: stamp.size_bytes for path, stamp in record.outputs.items()}
+            case records.Remake():
+                del self.reused[record.task]
             case records.Reuse():
                 self.reused[record.task] = record.run
             case records.Launch():

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from headway.api.chosen import chosen
 from headway.api.reading import read_instance_file
 from headway.api.settings import RunSettings, checked, settings_for
 from headway.clusters.machine import machine
@@ -21,12 +22,12 @@ __all__ = ["Runnable", "Scale", "runnable"]
 
 
 class Runnable(NamedTuple):
-    """A workflow, the directory it runs in, the file it came from, its settings, and the files of stand-ins."""
+    """A workflow, its settings, the directory it runs in, the file it came from, and the files of stand-ins."""
 
     workflow: Workflow
+    settings: RunSettings
     directory: Path
     source: str
-    settings: RunSettings
     made: StandIns | None = None
 
     def make_files(self) -> None:
@@ -53,23 +54,25 @@ def runnable(
     path = Path(workflow)
     where = Path(directory) if directory is not None else path.absolute().parent
     if scale is None:
-        return _of_graph(_read_runnable(path, where), where, str(path), settings)
+        config = settings.config if settings else {}
+        return _of_graph(_read_runnable(path, where, config), where, str(path), settings)
     settings = settings or settings_for(where)
     made = _stand_ins_for(path, scale, settings.cores)
     known_as = f"{made.workflow.name}, stand-ins at {scale.time:g}/{scale.memory:g}/{scale.size:g}"
     settings = checked(structs.replace(settings, known_as=known_as), where)
-    return Runnable(made.workflow, where, str(path), settings, made)
+    return Runnable(*chosen(made.workflow, settings), where, str(path), made)
 
 
 def _of_graph(graph: Workflow, where: Path, source: str, settings: RunSettings | None) -> Runnable:
     if not where.is_dir():
         raise InputError("there is no such directory", where=str(where))
-    return Runnable(graph, where, source, checked(settings or settings_for(where), where))
+    graph.check_temporary()
+    return Runnable(*chosen(graph, checked(settings or settings_for(where), where)), where, source)
 
 
-def _read_runnable(path: Path, directory: Path) -> Workflow:
+def _read_runnable(path: Path, directory: Path, config: dict[str, str | list[str]]) -> Workflow:
     """Read a workflow whose tasks have commands; for a recorded execution, the error suggests stand-ins."""
-    instance = read_instance_file(path)
+    instance = read_instance_file(path, config)
     workflow = instance.workflow
     todo = "--synthetic runs stand-ins that take what was recorded"
     silent = [task.id for task in workflow if not task.command]

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, field, to_builtins
 
 from headway.api.keywords import settled
-from headway.api.reading import read_instance_file
+from headway.api.reading import config_values, read_instance_file
 from headway.api.whole_files import check_target, write_whole
 from headway.model.errors import InputError
 from headway.model.instance import Instance, Recorded
@@ -31,6 +31,7 @@ class ShowSettings(Struct, frozen=True, kw_only=True):
     format: Form | None = None  # of the file; None: as its suffix says
     output: str | None = None
     force: bool = False  # overwrite the file
+    set: dict[str, Any] = field(default_factory=dict)  # replaces values of `config` in the workflow file
 
 
 class ShowResult(Struct, frozen=True):
@@ -90,7 +91,7 @@ def show(workflow: str | Path = "workflow.yaml", settings: ShowSettings | None =
     if target is not None:
         check_target(target, force=asked.force, folder=False)
     inside = Path(workflow) / "workflow.yaml"
-    instance = read_instance_file(inside if inside.is_file() else Path(workflow))
+    instance = read_instance_file(inside if inside.is_file() else Path(workflow), config_values(asked.set))
     result = ShowResult(asked, instance, shape_of(instance), [] if asked.output is None else [asked.output])
     if target is not None:
         write_whole(target, (f"{line}\n" for line in result.lines(form)))

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from headway.api.finding import find_run, find_tasks, reading
+from headway.api.finding import find_run_of, find_tasks, reading
 from headway.api.task_list import TaskList, list_tasks
 from headway.model.outcome import Measured, Usage
 from headway.report.run.story import Attempt, Story, story_of, tasks_of
@@ -42,7 +42,7 @@ class Explanation(Struct, frozen=True):
 
 def why(task: str, run: str | None = None, directory: str | os.PathLike[str] = ".") -> Explanation | TaskList:
     """Explain a task of a run (by default the newest); the name of a category with several tasks lists them."""
-    folder = find_run(Path(directory), run)
+    folder = find_run_of(task, Path(directory), run)
     with reading(folder) as journal:
         tasks = tasks_of(journal)
         found = find_tasks(task, tasks, folder.run)

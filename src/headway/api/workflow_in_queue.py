@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from headway.api.keywords import chosen_names
 from headway.api.queues import AtLeastOne, Backfill, QueueSettings
@@ -41,6 +41,7 @@ class PlanSettings(QueueSettings, frozen=True, kw_only=True):
     qos: str | None = None
     constraint: str | None = None
     history: str = ""  # slurm: the history's location; empty: the user's own
+    set: dict[str, Any] = field(default_factory=dict)  # slurm: replaces values of `config` in the workflow file
 
 
 class QueueAt(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ from rich.console import Console
 from headway.api.compare import CompareResult, CompareSettings, compare
 from headway.cli.batch_options import given, settings_options
 from headway.cli.options import SPAN, answers, option
+from headway.cli.queue_progress import ask_for_numba
 from headway.cli.study_progress import study_progress
 from headway.report.saying import say, show
 
@@ -91,5 +93,7 @@ def command(**options: Any) -> CompareResult:
       headway compare --traces *.swf.gz --workflows montage.json --plans headway one-job --starts 100 --out study
       headway compare --traces log.swf --workflows w.dax --every 12h --most-jobs 16 --out study --json | jq .overall
     """
+    if find_spec("numba") is None:
+        ask_for_numba()
     with study_progress(kept=True) as tell:
         return compare(progress=tell, **given())

@@ -8,7 +8,7 @@ import click
 
 from headway.api.convert import FORMATS, WHICH, ConvertResult, convert
 from headway.cli.completion import complete_run
-from headway.cli.options import json_option, option
+from headway.cli.options import json_option, option, set_option
 from headway.cli.output import console_for, print_json
 from headway.model.errors import InputError
 from headway.report.saying import say
@@ -25,9 +25,17 @@ _STANDARD_OUTPUT = "-"
 @option("--to", "The format, where TARGET's name does not say it.", type=click.Choice(FORMATS))
 @option("--run RUN", "The run of a directory; by default the newest.", shell_complete=complete_run)
 @option("-f --force", "Overwrite TARGET.", is_flag=True)
+@set_option()
 @json_option
 def command(
-    source: str, target: str | None, output: str | None, to: str | None, run: str | None, force: bool, as_json: bool
+    source: str,
+    target: str | None,
+    output: str | None,
+    to: str | None,
+    run: str | None,
+    force: bool,
+    set: dict[str, str],
+    as_json: bool,
 ) -> int:
     """Write SOURCE in another format to TARGET.
 
@@ -52,7 +60,7 @@ def command(
         raise InputError("standard output has no name", todo=WHICH)
     if to_screen and as_json:
         raise InputError("the answer in JSON and the workflow would mix on standard output", todo="name a file")
-    result = convert(source, None if to_screen else target, to=to, run=run, force=force)
+    result = convert(source, None if to_screen else target, to=to, run=run, force=force, set=set)
     if to_screen:
         sys.stdout.buffer.write(result.content())
         sys.stdout.buffer.flush()

@@ -30,7 +30,7 @@ def _print(console: Console, view: AgentsView) -> None:
 def command(category: str, workflow: str | None, sizer: str | None, history: str) -> AgentsView:
     """Draw each agent that chose cores or memory for tasks of CATEGORY: its actions over time, the allocations that
     they led to, its rewards, and their sum. Sizers such as gradient-bandit and q-learning have agents; see
-    docs/learning-allocators.md.
+    `headway docs learning-allocators`.
 
     \b
     Examples:

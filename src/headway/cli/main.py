@@ -22,6 +22,7 @@ Exit codes:
 \b
 Settings: options > environment (HEADWAY_CORES, …) > headway.toml beside the
 workflow > ~/.config/headway/config.toml
+Documentation: headway docs
 Completion: eval "$(_HEADWAY_COMPLETE=bash_source headway)"  (also zsh, fish)
 """
 

@@ -61,6 +61,20 @@ def option(flags: str, words: str, **more: Any) -> Callable[[Function], Function
     return click.option(*(part for part in parts if part != metavar), help=words, **(usual | more))
 
 
+def _set_values(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    for text in given:
+        if not text.partition("=")[0].strip() or "=" not in text:
+            todo = "write for example --set genome=hg38"
+            raise InputError(f"{text!r} is not a name with a value", where="--set", todo=todo)
+    return {name.strip(): value for name, _, value in (text.partition("=") for text in given)}
+
+
+def set_option(name: str = "set") -> Callable[[Function], Function]:
+    """Return the option `--set`, whose parameter is called `name`: values by name."""
+    words = "Use this value instead of that under `config` in the workflow file; may be repeated."
+    return option(f"--set {name} KEY=VALUE", words, multiple=True, callback=_set_values)
+
+
 def or_before(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Take the value of an option that stands before a subverb, if it does not stand after it."""
     return value or (ctx.parent.params.get(str(parameter.name), value) if ctx.parent else value)

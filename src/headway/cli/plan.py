@@ -9,7 +9,7 @@ from rich.console import Console
 
 from headway.api.plan import PlanResult, PlanSettings, plan
 from headway.cli.batch_options import QUEUE_OPTIONS, given, settings_options
-from headway.cli.options import SPAN, answers, option
+from headway.cli.options import SPAN, answers, option, set_option
 from headway.cli.output import warn
 from headway.cli.queue_progress import progress_bar
 from headway.report.saying import say, show
@@ -38,6 +38,7 @@ def _print(console: Console, result: PlanResult) -> None:
 @click.argument("workflow", metavar="WORKFLOW", type=click.Path(dir_okay=False))
 @option("--on TRACE", "The queue: a log, or lublin, as for simulate; or slurm.", required=True)
 @settings_options(PlanSettings, _OPTIONS, start=SPAN)
+@set_option()
 @option("--history PLACE", "slurm: where earlier runs are recorded.", default="", envvar="HEADWAY_HISTORY")
 @settings_options(PlanSettings, QUEUE_OPTIONS)
 @answers(_print)
@@ -46,7 +47,7 @@ def command(workflow: str, **options: Any) -> PlanResult:
 
     What came after T is not used: each plan is simulated in the same few imagined futures, in which jobs arrive as
     they did on days before T, and jobs in the queue run for as large a share of their requests as jobs before T did.
-    WORKFLOW is a recorded one (WfFormat, Pegasus DAX). docs/planning.md has the details.
+    WORKFLOW is a recorded one (WfFormat, Pegasus DAX). `headway docs planning` has the details.
 
     With --on slurm the queue is that of the cluster whose login node this is, now; nothing is submitted. WORKFLOW may
     be any: run times come from earlier runs, or from the `time` of tasks. In the futures no further jobs arrive, and
@@ -59,7 +60,7 @@ def command(workflow: str, **options: Any) -> PlanResult:
       headway plan montage.dax --on sacct.txt --json | jq .recommended
       headway plan workflow.yaml --on slurm
     """
-    with progress_bar(workflow, compiles=True) as tell:
+    with progress_bar(workflow) as tell:
         result = plan(progress=tell, **given())
     for text in result.warnings:
         warn(text)

@@ -78,7 +78,7 @@ def command(logs: tuple[str, ...], **options: Any) -> ReplayResult:
     failed counts the attempts that ran out of the resource. The line `asked` is what the log's own requests wasted.
 
     LOG is a Nextflow trace (raw or formatted), a Work Queue transaction log or its attempts as CSV, k-Segments'
-    tasks.csv, or records of the CCL; any of them also with .gz. docs/replay.md has the details.
+    tasks.csv, or records of the CCL; any of them also with .gz. `headway docs replay` has the details.
 
     \b
     Examples:

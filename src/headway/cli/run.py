@@ -10,7 +10,7 @@ import click
 from headway.cli.detached import detach_option, print_detached
 from headway.cli.options import json_option, option
 from headway.cli.output import warn
-from headway.cli.run_options import log_as_set, run_options
+from headway.cli.run_options import DEFAULT_FILE, log_as_set, run_options
 from headway.cli.stand_in_options import stand_in_options
 from headway.model.errors import InputError
 
@@ -18,12 +18,11 @@ if TYPE_CHECKING:
     from headway.api.runnable import Scale
     from headway.api.settings import RunSettings
 
-DEFAULT_FILE = "workflow.yaml"
-
 
 @click.command("run", short_help="Run a workflow: what is new or has changed.")
 @click.argument(
     "workflow",
+    metavar="[WORKFLOW]",
     type=click.Path(path_type=Path, readable=False),  # the reader's own error says more
     default=DEFAULT_FILE,
 )
@@ -35,17 +34,20 @@ DEFAULT_FILE = "workflow.yaml"
 def command(
     workflow: Path, dry_run: bool, detach: bool, stand_ins: Scale | None, settings: RunSettings, as_json: bool
 ) -> int:
-    """Run WORKFLOW (by default workflow.yaml) in the directory it lies in.
+    """Run WORKFLOW (by default workflow.yaml) in the directory it lies in, or only each TASK and what it needs.
 
     Only what is new or has changed runs: a task whose command, settings and input files are those of an
-    earlier success, and whose outputs are there, is not run again.
+    earlier success, and whose outputs are there, is not run again. A TASK is a category, a task or an output file.
 
     \b
     Examples:
       headway run                          workflow.yaml, right here
       headway run -n                       what would run, and why?
+      headway run align 'sort[s1]' a.bam   only these and what they need
+      headway run --force align            align again, and what depends on it if its outputs change
       headway run --cores 4 --memory 8GB   leave the rest of the machine alone
       headway run -k nightly.yaml          do as much as can be done
+      headway run --set genome=hg19        another value of `config` in the file
       headway run --on slurm               in jobs of the cluster whose login node this is
       headway run --on slurm --detach      and log out meanwhile; `headway attach` follows it
       headway run montage.json --synthetic --scale 0.01

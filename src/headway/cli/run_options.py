@@ -12,18 +12,32 @@ import click
 
 from headway.api.choices import DEFAULT_PLAN, METHODS
 from headway.cli.completion import complete_sizer
-from headway.cli.options import CORES, SHARE, SIZE, SPAN, Function, option
+from headway.cli.options import CORES, SHARE, SIZE, SPAN, Function, option, set_option
 from headway.log_setup import LEVEL_VARIABLE, LEVELS, set_up_logging
 
 if TYPE_CHECKING:
     from headway.api.settings import RunSettings
 
 Option = Callable[[Function], Function]
+DEFAULT_FILE = "workflow.yaml"
 _BATCH = ("partition", "account", "qos", "constraint", "lines")
+
+
+def _file_or_task(ctx: click.Context, _: click.Parameter, tasks: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the tasks: all arguments but the first, or all if the first does not name a workflow file."""
+    from headway.api.reading import names_file
+
+    first = ctx.params["workflow"]
+    if names_file(first):
+        return tasks
+    ctx.params["workflow"] = Path(DEFAULT_FILE)
+    return (str(first), *tasks)
+
 
 # Parameters are named for the fields of `RunSettings`. The defaults are only shown: only options that were given count,
 # and `headway.api.settings` adds the environment and the settings files.
 _POLICIES: Sequence[Option[Any]] = (
+    set_option("config"),
     option("--cores", "Use at most this many cores of this machine.", type=CORES),
     option("--memory memory_bytes", "Use at most this much memory, such as 8GB.", type=SIZE),
     option("--disk disk_bytes", "Use at most this much disk, such as 200GB.", type=SIZE),
@@ -38,6 +52,9 @@ _POLICIES: Sequence[Option[Any]] = (
     option("--seed", "Seed of policies that draw at random.", type=int, default=0),
     option("-k/-K --keep-going/--no-keep-going", "After a failure, go on with all tasks that do not depend on it."),
     option("--again", "Run all tasks, also those that have not changed.", is_flag=True),
+    option("--force TASK", "Run this task although nothing changed; repeatable.", multiple=True),
+    option("--until TASK", "Run nothing that comes after this task; repeatable.", multiple=True),
+    click.argument("tasks", nargs=-1, metavar="[TASK]...", callback=_file_or_task),
     option("--fresh", "Size tasks as if nothing had ever been run.", is_flag=True),
     option("--project NAME", "Share what is learned with other directories that name this project."),
     option(
@@ -91,7 +108,7 @@ def _with_settings(
 
         source, typed = click.get_current_context().get_parameter_source, click.core.ParameterSource.COMMANDLINE
         chosen = {name: values.pop(name) for name in added}
-        given = {name: value for name, value in chosen.items() if source(name) is typed}
+        given = {name: value for name, value in chosen.items() if source(name) is typed or name == "tasks"}
         flags = {"flags": " ".join(given.pop("flags"))} if "flags" in given else {}
         batch = {name: given.pop(name) for name in _BATCH if name in given} | flags
         return function(settings=settings_for(directory(values), given | ({"batch": batch} if batch else {})), **values)

@@ -8,7 +8,7 @@ from typing import get_args
 import click
 
 from headway.api.show import Form, show
-from headway.cli.options import json_option, option
+from headway.cli.options import json_option, option, set_option
 from headway.cli.output import console_for
 from headway.model.errors import InputError
 from headway.report.graph.terminal import print_tree
@@ -21,9 +21,17 @@ from headway.report.graph.terminal import print_tree
 @option("--tasks", "Short for --by task.", is_flag=True)
 @option("-o --output FILE", "Write the graph there.", type=click.Path())
 @option("--force", "Overwrite FILE.", is_flag=True)
+@set_option()
 @json_option
 def command(
-    workflow: str, form: Form | None, by: str | None, tasks: bool, output: str | None, force: bool, as_json: bool
+    workflow: str,
+    form: Form | None,
+    by: str | None,
+    tasks: bool,
+    output: str | None,
+    force: bool,
+    set: dict[str, str],
+    as_json: bool,
 ) -> int:
     """Show the graph of WORKFLOW (by default workflow.yaml): a file, or a directory with a workflow.yaml in it.
 
@@ -43,7 +51,7 @@ def command(
     if as_json and form not in (None, "json"):
         raise InputError(f"--json and --format {form} contradict each other", todo="leave one out")
     form = "json" if as_json else form
-    result = show(workflow, by="task" if tasks else by, format=form, output=output, force=force)
+    result = show(workflow, by="task" if tasks else by, format=form, output=output, force=force, set=set)
     for file in result.files:
         click.echo(f"wrote {file}", err=True)
     if output is None and form in (None, "tree"):

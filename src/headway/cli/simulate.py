@@ -73,8 +73,8 @@ def command(trace: str, **options: Any) -> SimulateResult | SimulateWorkflowResu
     the answer is its makespan.
 
     Every job is submitted when the log says, runs for as long as it did, and starts when the queue lets it. Bounded
-    slowdown is (wait + run) / run, at least 1, with runs shorter than 10 s counted as 10 s. docs/simulate.md has the
-    details.
+    slowdown is (wait + run) / run, at least 1, with runs shorter than 10 s counted as 10 s. `headway docs simulate` has
+    the details.
 
     \b
     Examples:
@@ -85,5 +85,5 @@ def command(trace: str, **options: Any) -> SimulateResult | SimulateWorkflowResu
       headway simulate log.swf --starts starts.csv.gz --json | jq .waits.wait_s
       headway simulate log.swf --workflow montage.dax --start 8d --most-jobs 16
     """
-    with progress_bar(trace, compiles=True) as tell:
+    with progress_bar(trace) as tell:
         return simulate(progress=tell, **given())

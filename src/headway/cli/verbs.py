@@ -26,6 +26,8 @@ VERBS = {
     "status": "Show how far a run is.",
     "attach": "Follow a run in the background until it ends.",
     "cancel": "Stop a run at once, resumable.",
+    "runs": "List the runs of a directory.",
+    "clean": "Delete old runs, sandboxes and environments that nothing needs.",
     "logs": "Show what a task wrote.",
     "why": "Explain what happened to a task, and why.",
     "usage": "Show what tasks asked for and what they used.",
@@ -40,6 +42,7 @@ VERBS = {
     "generate": "Make up a workflow of a known family.",
     "policies": "List the ways of sizing, ordering, planning and predicting waits.",
     "doctor": "Check whether Headway can work here.",
+    "docs": "Show the documentation.",
     "bundle": "Pack what a support request needs, without secrets.",
     "init": "Write a small workflow to start from.",
 }

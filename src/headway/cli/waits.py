@@ -43,7 +43,7 @@ def command(trace: str, **options: Any) -> WaitsResult:
 
     TRACE is as for `headway simulate`: a log in the Standard Workload Format or of Slurm's `sacct -P`, or the word
     lublin. Models: corrected-estimate, scheduler-estimate (the scheduler's own plan), quantile-bound, asa, asa-default,
-    asa-greedy. They learn as they go: a wait becomes known when the job starts. docs/waits.md has the details.
+    asa-greedy. They learn as they go: a wait becomes known when the job starts. `headway docs waits` has the details.
 
     Errors and coverage are computed over the jobs that had to wait by the scheduler's plan.
 
@@ -54,5 +54,5 @@ def command(trace: str, **options: Any) -> WaitsResult:
       headway waits sacct.txt --backfill easy --warm-up 7 --html waits.html
       headway waits lublin --machine 256 --jobs 5000 --load 0.9 --seed 7 --json
     """
-    with progress_bar(trace, compiles=True) as tell:
+    with progress_bar(trace) as tell:
         return waits(progress=tell, **given())

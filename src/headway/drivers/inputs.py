@@ -14,6 +14,7 @@ from headway.model.outcome import Stamp
 from headway.model.records import InputsRead
 from headway.model.task import Task, is_pattern
 from headway.model.workflow import Workflow
+from headway.model.workflow import matching as reached
 from headway.workers.sandbox import matching, stamp, stamps
 
 # Up to this much is read in the driver's own thread, more in another one.
@@ -26,15 +27,23 @@ class InputReader(NamedTuple):
     directory: Path
     digests: Digests
 
-    def read(self, task: Task, at: float) -> InputsRead:
-        """Read what a run has to know of a task's files before the task starts."""
+    def read(self, task: Task, at: float, temporary: Mapping[str, str] = {}) -> InputsRead:
+        """Read what a run has to know of a task's files before the task starts.
+
+        `temporary` are the digests of temporary files that may be gone; empty where that is not known.
+        """
         digests: dict[str, str] = {}
         seen: dict[str, Stamp] = {}
         missing: list[str] = []
+        deleted: list[str] = []
         total_bytes = 0
         for path in task.inputs:
             found = self._resolve(path, task)
-            if not found:
+            gone = [name for name in temporary if name not in found and _names(path, name)]
+            gone = [name for name in gone if not (self.directory / name).exists()]
+            deleted += gone
+            digests |= {name: temporary[name] for name in gone if name == path or name.count("/") == path.count("/")}
+            if not found and not gone:
                 missing.append(path)
             for name in found:
                 try:
@@ -45,9 +54,10 @@ class InputReader(NamedTuple):
                     missing.append(ascii(name) if not name.isprintable() else name)
                 else:
                     total_bytes += size_bytes
+                    digests[name] = temporary.get(name) or digests[name]
         made = stamps(self.directory, task)
         not_made = [path for path in task.outputs if path not in made]
-        return InputsRead(at, task.id, total_bytes, digests, missing, not_made, made, seen)
+        return InputsRead(at, task.id, total_bytes, digests, missing, not_made, made, seen, deleted)
 
     def is_quick(self, task: Task) -> bool:
         """Whether `read` takes only a moment."""
@@ -69,6 +79,11 @@ class InputReader(NamedTuple):
         if is_pattern(path):
             return matching(path, task, self.directory)
         return [path] if (self.directory / path).exists() else []
+
+
+def _names(path: str, name: str) -> bool:
+    """Whether an input is a temporary file, matches it, or lies in it."""
+    return path == name or path.startswith(f"{name}/") or (is_pattern(path) and any(reached(path, [name])))
 
 
 def check_sources(workflow: Workflow, directory: Path) -> None:
@@ -100,7 +115,7 @@ def check_sources(workflow: Workflow, directory: Path) -> None:
         others = f" (and {len(missing) - 1} more such inputs)" if len(missing) > 1 else ""
         raise InputError(
             f"input {path!r} of task {task_id!r} does not exist and no task makes it{others}",
-            where=str(directory),
+            where=workflow.places.get(task_id.partition("[")[0], str(directory)),
             todo="add the file or correct the name",
         )
 

@@ -64,7 +64,7 @@ class _Files:
 
     def _holds(self, path: str) -> bool:
         folder, _, name = path.rpartition("/")
-        made = self._workflow.producer
+        made = self._workflow.whole.producer
         return name in self._names(folder) and not any(each in made for each in (path, *folders_above(path)))
 
     def _list(self, folder: str) -> frozenset[str]:

@@ -37,6 +37,7 @@ from headway.model.records import Decision, Event
 from headway.model.task import Task
 from headway.planning.base import JobStatus
 from headway.workers import protocol
+from headway.workers.attempt import remove
 from headway.workers.connection import Connections
 
 Observer = Callable[[Sequence[Event | Decision]], None]
@@ -224,10 +225,11 @@ class Driver(Struct, eq=False, dict=True):
     def _read_inputs(self, task_id: str) -> None:
         """Look at a task's files. This is no act: what was seen before a crash is simply looked at again."""
         task = self.engine.tasks[task_id].task
+        temporary = self.engine.temporary(task)
         if self.inputs.is_quick(task):
-            self._note(self.inputs.read(task, time.time()))
+            self._note(self.inputs.read(task, time.time(), temporary))
         else:
-            self._background.in_thread(lambda: [self.inputs.read(task, time.time())])
+            self._background.in_thread(lambda: [self.inputs.read(task, time.time(), temporary)])
 
     # --- from messages to events ---
 
@@ -282,7 +284,8 @@ class Driver(Struct, eq=False, dict=True):
         if job.released:  # it was given back while its node was about to answer
             message.connection.close()
             return
-        self._connections.add(tag, node, message.connection, list(self.engine.workflow.producer))
+        made = [*self.engine.workflow.producer, *self.engine.settings.left_out]
+        self._connections.add(tag, node, message.connection, made)
         known = self.engine.nodes.get(node)
         if known is not None:
             for task_id in sorted(known.running):  # a start message may have been journalled and never sent
@@ -341,6 +344,8 @@ class Driver(Struct, eq=False, dict=True):
                 await asyncio.to_thread(self.cluster.submit, decision.request, decision.tag, decision.after)
                 crash_point("submitted")
                 self._monitor.follow(decision.tag)
+            case records.Discard():
+                self._background.in_thread(partial(self._discard, decision))
             case records.AskQueue():
                 self._background.in_thread(self._read_queue)
             case records.Launch():
@@ -365,6 +370,14 @@ class Driver(Struct, eq=False, dict=True):
                     await self._release(decision.tag)
                 crash_point("released")
 
+    def _discard(self, decision: records.Discard) -> Sequence[Event]:
+        """Delete a temporary output; one that cannot be deleted stays."""
+        try:
+            remove(self.folder.directory / decision.path)
+        except OSError as error:
+            _log.warning("cannot delete %s: %s", decision.path, error)
+        return [records.Discarded(time.time(), decision.task, decision.path)]
+
     def _start(self, task_id: str) -> None:
         """Send a task's start message; without a connection it is sent when the node is connected."""
         state = self.engine.tasks[task_id]
@@ -377,7 +390,7 @@ class Driver(Struct, eq=False, dict=True):
         elif state.task.software and task_id not in self._preparing:
             self._preparing[task_id] = self._background.start(self._start_prepared(task_id))
         elif not state.task.software:
-            self._connections.send(running.node, self._start_message(state.task, running))
+            self._connections.send(running.node, self._start_message(state.attempted, running))
 
     async def _start_prepared(self, task_id: str) -> None:
         """Start a task when its environment exists. Meanwhile its node may have been lost, and another be chosen."""
@@ -394,7 +407,7 @@ class Driver(Struct, eq=False, dict=True):
             outcome = Outcome(task_id, state.running.attempt, Ending.LAUNCH_FAILED, now, now, message=problem)
             self._inbox.put(records.TaskEnded(now, outcome))
         elif state.running is not None:
-            self._connections.send(state.running.node, self._start_message(state.task, state.running))
+            self._connections.send(state.running.node, self._start_message(state.attempted, state.running))
 
     def _start_message(self, task: Task, running: Running) -> protocol.Start:
         directory = str(self.folder.attempt(task.id, running.attempt))

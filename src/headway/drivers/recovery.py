@@ -20,7 +20,7 @@ def settle(running: Iterable[TaskState], folder: RunFolder, now: float) -> list[
     """The ends of those attempts that left a result; outputs that are not in place yet are put there."""
     ended = []
     for state in running:
-        task = state.task
+        task = state.attempted
         attempt = AttemptFolder(folder.attempt(task.id, state.attempts))
         outcome = attempt.result()
         if outcome is None:

@@ -8,11 +8,11 @@ from msgspec import Struct, field
 
 from headway.model.records import RunStarted
 from headway.ordering import DEFAULT_ORDER
-from headway.sizing import DEFAULT_SIZER
-from headway.sizing.failure_price import DEFAULT_TOLERANCE
 from headway.version import __version__
 
 LOCAL = "local"
+DEFAULT_SIZER = "ladder"  # a name of `headway.sizing`, whose algorithms take long to import
+DEFAULT_FAILURES = 0.03
 
 
 class RunSettings(Struct, frozen=True, kw_only=True):
@@ -23,6 +23,8 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     `batch` is passed to the batch system: `partition`, `account`, `qos`, `constraint`, `flags`, `lines`.
     `log_level` counts in processes of our own: the command line and managers in the background.
     `quiet` is for the command line, which then shows no progress.
+    `tasks`, `until` and `force` name categories, tasks or output files: run only `tasks` and what they need, nothing
+    that comes after `until`, and run `force` although nothing changed.
     """
 
     cores: float | None = None
@@ -30,10 +32,13 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     disk_bytes: float | None = None
     sizer: str = DEFAULT_SIZER
     order: str = DEFAULT_ORDER
-    failures: float = DEFAULT_TOLERANCE  # share of attempts that may fail once a category is known; 1: any
+    failures: float = DEFAULT_FAILURES  # share of attempts that may fail once a category is known; 1: any
     seed: int = 0
     keep_going: bool = False
     again: bool = False
+    tasks: tuple[str, ...] = ()
+    until: tuple[str, ...] = ()
+    force: tuple[str, ...] = ()
     fresh: bool = False
     history: str = ""
     cluster: str = LOCAL
@@ -46,6 +51,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     quiet: bool = False
     site: str = ""  # this machine's name in the history; by default the name of the cluster or the host
     project: str = ""  # directories that name the same project share what they learn; empty: this directory's own
+    config: dict[str, str | list[str]] = field(default_factory=dict)  # replaces values of `config` in the workflow file
     known_as: str = ""  # the workflow's name in the history, if its own name would mix different kinds of work
 
     @property
@@ -57,6 +63,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
 
 # The settings that a resumed run has to find again.
 _KEPT = ("sizer", "order", "failures", "seed", "keep_going", "again", "stated", "fresh", "cluster", "plan", "batch")
+_PART = ("tasks", "until", "force")
 
 
 def run_started(
@@ -70,6 +77,8 @@ def run_started(
     source: str = "",
     growing: bool = False,
     warnings: Sequence[str] = (),
+    left_out: Sequence[str] = (),
+    kept: Sequence[str] = (),
 ) -> RunStarted:
     """Return the first record of a run, real or simulated: the only place that makes one."""
     return RunStarted(
@@ -82,5 +91,7 @@ def run_started(
         version=__version__,
         growing=growing,
         warnings=tuple(warnings),
-        **{name: getattr(settings, name) for name in _KEPT},
+        left_out=tuple(left_out),
+        kept=tuple(kept),
+        **{name: getattr(settings, name) for name in (*_KEPT, *_PART)},
     )

@@ -30,6 +30,7 @@ from headway.drivers.targets import Target, target_of
 from headway.engine.engine import Engine
 from headway.history.location import history_location
 from headway.journal.folder import Project, RunFolder
+from headway.journal.logs import pack_logs
 from headway.journal.results import known_results
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
@@ -99,6 +100,8 @@ def prepare(
 
     `read_only` leaves the history as it is.
     """
+    whole, left_out = workflow.whole, [path for path in workflow.whole.producer if path not in workflow.producer]
+    kept = [path for task in workflow for path in task.temp if not set(whole.readers(path)) <= workflow.tasks.keys()]
     workflow, warnings = declare_named_inputs(workflow, folder.directory)
     for text in warnings:
         warn(text)
@@ -112,12 +115,14 @@ def prepare(
         source=source,
         growing=growing,
         warnings=warnings,
+        left_out=left_out,
+        kept=kept,
     )
     target = target_of(started, folder, options)
     cluster = target.cluster
     limits = records.LimitsRead(started.at, cluster.limits(), cluster.most_jobs(), cluster.lends)
     stated = options.project or options.known_as
-    origin, older = origin_of(workflow, folder.directory, stated, growing=growing, read_only=read_only)
+    origin, older = origin_of(whole, folder.directory, stated, growing=growing, read_only=read_only)
     name = options.known_as or workflow.name
     key = history_key(options.history, name, options.site or cluster.called(), origin)
     started = structs.replace(started, history=key)
@@ -288,7 +293,11 @@ def _drive(
         target.prepare()
         to = (target.cluster, target.connections)
         driver = Driver(engine, journal, *to, folder, inputs, told, feed, grace_s, history.others_waits)
-        return asyncio.run(driver.run())
+        ending = asyncio.run(driver.run())
+        if feed is None:  # the program of a growing run still reads what its calls printed
+            attempts = ((task, state.attempts) for task, state in engine.tasks.items())
+            pack_logs(folder, ((task, number) for task, last in attempts for number in range(1, last + 1)))
+        return ending
     finally:
         history.close()
         digests.save()

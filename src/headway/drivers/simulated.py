@@ -141,6 +141,8 @@ class _Simulation:
                 cluster.submit(decision.request, decision.tag, decision.after)
             case records.Release():
                 cluster.cancel([decision.tag])
+            case records.Discard():
+                self._note(run, records.Discarded(now, decision.task, decision.path))
             case records.AskQueue():
                 self._note(run, cluster.snapshot())
             case records.Launch():

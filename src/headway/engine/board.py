@@ -13,7 +13,7 @@ from headway.engine.state import Phase, TaskState
 from headway.model.outcome import Ending
 from headway.model.records import InputsRead, Known, Why
 from headway.model.task import Fingerprint, Task
-from headway.model.workflow import Workflow
+from headway.model.workflow import Workflow, folders_above, reads
 from headway.ordering.base import Order
 
 _MOST_REASONS = 3
@@ -23,7 +23,7 @@ _LOOKED_AT = (Phase.READING, Phase.PLACEABLE)
 class Board:
     """All tasks with their phases, the queues of ready tasks, and the tasks to give up or to reuse."""
 
-    def __init__(self, name: str, order: Order) -> None:
+    def __init__(self, name: str, order: Order, kept: Iterable[str] = ()) -> None:
         self.workflow = Workflow(name)
         self.tasks: dict[str, TaskState] = {}
         self.counts = dict.fromkeys(Phase, 0)
@@ -34,6 +34,11 @@ class Board:
         self.placeable = ReadyQueue(partial(self._is_in, Phase.PLACEABLE), order.category_key)
         self.verdicts: dict[str, Why] = {}  # tasks to give up, and the explanation
         self.reusable: dict[str, str] = {}  # tasks with a valid result of an earlier run, and that run
+        self.remakes: dict[str, str] = {}  # tasks to run for a temporary output, and the task that reads it
+        self.discards: dict[str, str] = {}  # temporary outputs to delete, and the tasks that made them
+        self.discarding: dict[str, str] = {}  # those that are being deleted
+        self._kept = frozenset(kept)
+        self._readers: dict[str, set[str]] = {}  # tasks that read a temporary output and have not succeeded
         self._order = order
         self._arrivals = 0
 
@@ -66,12 +71,20 @@ class Board:
             self.counts[Phase.WAITING] += 1
             phases = [self.tasks[parent].phase for parent in task.parents]
             state.unfinished_parents = sum(phase is not Phase.SUCCEEDED for phase in phases)
+            self._note_reader(task)
             if any(phase in (Phase.FAILED, Phase.CUT_OFF) for phase in phases):
                 self.enter(state, Phase.CUT_OFF)
             elif not state.unfinished_parents:
                 self.make_ready(state)
             added.append(state)
         return added
+
+    def _note_reader(self, task: Task) -> None:
+        """Keep the temporary outputs that a task reads until it has succeeded; of a task it names, all of them."""
+        for above in (self.tasks[parent].task for parent in task.parents):
+            for path in above.temp:
+                if reads(task, path) or not any(reads(task, other) for other in above.outputs):
+                    self._readers.setdefault(path, set()).add(task.id)
 
     def make_ready(self, state: TaskState) -> None:
         """Mark a task as ready: its parents are done, its files have not been read."""
@@ -85,8 +98,11 @@ class Board:
         failures = state.errors + sum(map(len, (state.exhausted or {}).values()))
         state.key = (-state.task.priority, *self._order.task_key(state.task, failures, self._arrivals))
 
-    def inputs_read(self, read: InputsRead, *, again: bool) -> None:
-        """Take the state of a task's files: the task fails, its earlier result is reused, or it becomes placeable."""
+    def inputs_read(self, read: InputsRead, rerun: str) -> None:
+        """Take the state of a task's files: the task fails, its earlier result is reused, or it becomes placeable.
+
+        `rerun` says why it runs although nothing changed; empty if it does not.
+        """
         state = self.tasks[read.task]
         if state.phase is not Phase.READING:
             return
@@ -97,24 +113,57 @@ class Board:
             self.condemn(state, _missing_inputs(read.missing_inputs))
             return
         known = self.known.get(state.task.id)
-        if again:
-            state.because = "everything runs again (--again)"
+        state.gone = frozenset(path for path in read.missing_outputs if path in state.task.temp)
+        if rerun:
+            state.because = rerun
         elif known is None:
             state.because = "no earlier result"
         else:
             changes = Fingerprint(state.task.recipe(), read.digests).changes_since(known.fingerprint)
-            changes += [f"output {path} is missing" for path in read.missing_outputs]
+            changes += [f"output {path} is missing" for path in read.missing_outputs if path not in state.gone]
             changes += [
                 f"output {path} was changed by another program"
                 for path, stamp in known.outputs.items()
                 if read.outputs.get(path, stamp) != stamp
             ]
-            if not changes:
+            if not changes and state.remade_for and state.gone:
+                changes = [f"its temporary output {min(state.gone)} is needed by {state.remade_for}"]
+            elif not changes:
                 self.reusable[state.task.id] = known.run
                 return
+            else:
+                state.remade_for = ""
             more = f" and {len(changes) - _MOST_REASONS} more" if len(changes) > _MOST_REASONS else ""
             state.because = ", ".join(changes[:_MOST_REASONS]) + more
-        self._queue(state)
+        if read.deleted:
+            self._want_again(state, read.deleted)
+        else:
+            self._queue(state)
+
+    def _want_again(self, state: TaskState, paths: Iterable[str]) -> None:
+        """Let a task that has to run wait for temporary files that are gone, or read its files again."""
+        producer = self.workflow.producer
+        makers = {producer[each] for path in paths for each in (path, *folders_above(path)) if each in producer}
+        idle = {maker for maker in makers if self.tasks[maker].phase is Phase.SUCCEEDED}
+        made = {maker for maker in idle if self.tasks[maker].attempts}
+        if made == makers and state.reread:
+            self.condemn(state, _missing_inputs(list(paths)))
+        elif made == makers:  # while this task's files were read
+            state.reread = True
+            self.make_ready(state)
+        else:
+            self.enter(state, Phase.WAITING)
+            self.remakes |= dict.fromkeys(sorted(idle - made), state.task.id)
+
+    def remake(self, task_id: str, reader: str) -> None:
+        """Make a task ready whose result stands; tasks that depend on it wait for it again."""
+        self.remakes.pop(task_id, None)
+        state = self.tasks[task_id]
+        state.remade_for = reader
+        self._note_reader(state.task)
+        for child in self.workflow.children[task_id]:
+            self.tasks[child].unfinished_parents += 1
+        self.make_ready(state)
 
     def requeue(self, state: TaskState, *, failed: bool = False) -> None:
         """Make the task placeable again. A failed task gets a new sort key; a task that was only lost keeps its own."""
@@ -133,11 +182,25 @@ class Board:
     def succeed(self, state: TaskState) -> None:
         """Mark the task as done; children without other unfinished parents become ready."""
         self.enter(state, Phase.SUCCEEDED)
+        self._drop_temporary(state)
         for child in self.workflow.children[state.task.id]:
             below = self.tasks[child]
             below.unfinished_parents -= 1
             if not below.unfinished_parents and below.phase is Phase.WAITING:
                 self.make_ready(below)
+
+    def _drop_temporary(self, state: TaskState) -> None:
+        """Note which temporary outputs no task has to read any more, now that this one has succeeded."""
+        unread = [(path, state) for path in state.task.temp if self._readers.get(path) == set()]  # if it was made again
+        for above in map(self.tasks.__getitem__, state.task.parents):
+            for path in above.task.temp:
+                readers = self._readers.get(path, set())
+                if state.task.id in readers:
+                    readers.remove(state.task.id)
+                    unread += [(path, above)] * (not readers)
+        for path, maker in unread:
+            if path not in self._kept and path not in maker.gone:
+                self.discards[path] = maker.task.id
 
     def condemn(self, state: TaskState, verdict: Why) -> None:
         """Note that a task cannot succeed any more; `Engine.decide` then gives it up."""
@@ -155,7 +218,7 @@ class Board:
         below = deque(task_ids)
         while below:
             state = self.tasks[below.popleft()]
-            if state.phase not in (Phase.FAILED, Phase.CUT_OFF):
+            if state.phase not in (Phase.FAILED, Phase.CUT_OFF, Phase.SUCCEEDED) and state.running is None:
                 self.verdicts.pop(state.task.id, None)
                 self.reusable.pop(state.task.id, None)
                 self.enter(state, Phase.CUT_OFF)

@@ -8,6 +8,7 @@ from headway.engine.run_state import RunState
 from headway.engine.state import Phase
 from headway.model import records
 from headway.model.records import Decision, Why
+from headway.model.task import Task
 from headway.planning.base import JobStatus, View
 from headway.sizing.base import Allocation, CannotFit
 
@@ -27,6 +28,17 @@ class Engine(RunState, eq=False, dict=True):
         """Return what the task's next attempt would be given; a dry run asks this."""
         return self._launching.allocate(task_id)
 
+    def temporary(self, task: Task) -> dict[str, str]:
+        """Digests of the temporary files that a task reads and whose makers' results stand; empty if not known.
+
+        The files may be gone, or made again: they count as what they were.
+        """
+        found: dict[str, str] = {}
+        for state in map(self.tasks.__getitem__, task.parents):
+            if state.task.temp and (state.remade_for or not state.attempts):
+                found |= dict.fromkeys(state.task.temp, "") | self.known[state.task.id].temp
+        return found
+
     def decide(self, now: float) -> list[Decision]:
         """What should happen now. Call it again after its decisions were applied, until it returns none."""
         if self.finished:
@@ -34,6 +46,8 @@ class Engine(RunState, eq=False, dict=True):
         board = self._board
         decisions: list[Decision] = [records.GiveUp(now, task, verdict) for task, verdict in board.verdicts.items()]
         decisions += [records.Reuse(now, task, run) for task, run in board.reusable.items()]
+        decisions += [records.Remake(now, task, reader) for task, reader in board.remakes.items()]
+        decisions += [records.Discard(now, task, path) for path, task in board.discards.items()]
         decisions += self._kills(now)
         if decisions:  # they change which tasks are ready, so the rest is decided after them
             return decisions
@@ -47,7 +61,7 @@ class Engine(RunState, eq=False, dict=True):
         unfinished = 0 if over else board.unfinished() + self._growing
         wanting = 0 if over else board.counts[Phase.PLACEABLE] + board.counts[Phase.RUNNING]
         decisions += self._too_narrow(now) or self._plan(unfinished, wanting, now)
-        if not unfinished and not decisions:
+        if not unfinished and not decisions and not board.discarding:
             decisions.append(records.Finish(now, self._status()))
         return decisions
 

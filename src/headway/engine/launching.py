@@ -96,6 +96,7 @@ class Launching(Struct, eq=False):
             overtook=placement.overtook,
             also=tuple(node.name for node in placement.nodes[1:]),
             ceiling=self._ceiling(state.task, allocation.resources),
+            remake=bool(state.remade_for),
         )
 
     def _ceiling(self, task: Task, held: Resources) -> Resources | None:
@@ -162,5 +163,8 @@ def does_not_fit(answer: CannotFit) -> Why:
     figures: dict[str, Figure] = {"resource": answer.resource, "needed": answer.needed, "available": answer.available}
     if answer.needed <= answer.available:  # how much it needs is not known: all there is was not enough
         return Why(answer.why.policy, "cannot-fit", figures, answer.why.text)
+    if answer.why.rule == "hint":
+        text = f"it asks for {needs}, and one task can have {has} here; ask for less, or run it where there is more"
+        return Why(answer.why.policy, "cannot-fit", figures, text)
     lead = f"{answer.why.text}: " if answer.why.text else ""
     return Why(answer.why.policy, "cannot-fit", figures, f"{lead}it needs {needs}, and one task can have {has} here")

@@ -42,7 +42,7 @@ class RunState(Struct, eq=False, dict=True):
         self._growing = self.settings.growing
         self._unwanted: set[str] = set()  # running tasks that were withdrawn
         self._overtaken: dict[str, int] = {}  # how often other tasks were started before a task that did not fit
-        self._board = Board(self.settings.name, self.order)
+        self._board = Board(self.settings.name, self.order, self.settings.kept)
         self.tasks = self._board.tasks
         self.workflow = self._board.workflow
         self.known = self._board.known  # results of earlier runs, by task
@@ -126,7 +126,7 @@ class RunState(Struct, eq=False, dict=True):
 
     @apply.register
     def _handle_inputs_read(self, record: records.InputsRead) -> None:
-        self._board.inputs_read(record, again=self.settings.again)
+        self._board.inputs_read(record, self.settings.rerun(record.task))
 
     @apply.register
     def _handle_task_ended(self, record: records.TaskEnded) -> None:
@@ -143,6 +143,7 @@ class RunState(Struct, eq=False, dict=True):
             self._give_back(running)
         self._learn(state.task, running.ticket, outcome)
         if outcome.ending is Ending.SUCCESS:
+            state.gone = frozenset()
             self._board.succeed(state)
         else:
             self._failed_attempt(state, running, outcome)
@@ -200,6 +201,8 @@ class RunState(Struct, eq=False, dict=True):
             if state.running is not None and state.running.waits:  # no record would tell when it goes on
                 state.running.waits = False
                 self._hold(state.running)
+        self._board.discards |= self._board.discarding  # as long as nothing tells that it was done
+        self._board.discarding = {}
         for state in self.tasks.values():
             if state.phase is Phase.READING:  # the manager that read its files is gone
                 self._board.make_ready(state)
@@ -234,6 +237,18 @@ class RunState(Struct, eq=False, dict=True):
     def _handle_reuse(self, record: records.Reuse) -> None:
         del self._board.reusable[record.task]
         self._board.succeed(self.tasks[record.task])
+
+    @apply.register
+    def _handle_remake(self, record: records.Remake) -> None:
+        self._board.remake(record.task, record.reader)
+
+    @apply.register
+    def _handle_discard(self, record: records.Discard) -> None:
+        self._board.discarding[record.path] = self._board.discards.pop(record.path)
+
+    @apply.register
+    def _handle_discarded(self, record: records.Discarded) -> None:
+        self._board.discarding.pop(record.path, None)
 
     @apply.register
     def _handle_launch(self, record: records.Launch) -> None:
@@ -300,7 +315,7 @@ class RunState(Struct, eq=False, dict=True):
 
     def _check_hints(self, state: TaskState) -> None:
         """Condemn a task whose hints exceed the limits, before anything else runs."""
-        may_be_reused = state.task.id in self.known and not self.settings.again
+        may_be_reused = state.task.id in self.known and not self.settings.rerun(state.task.id)
         if not self.limits.cores or may_be_reused:  # without cores the limits have not been read yet
             return
         for resource, hint in state.task.hints.items():

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.model.outcome import Stamp
 from headway.model.records import Figure
@@ -45,6 +45,16 @@ class TaskState(Struct, eq=False):
     inputs: Mapping[str, Stamp] = {}  # size and time of its inputs when they were read
     because: str = ""  # why the task has to run at all
     withdrawn: bool = False  # its result is no longer wanted
+    gone: frozenset[str] = frozenset()  # its temporary outputs that do not exist
+    reread: bool = False  # its files were read again, since a temporary one was made meanwhile
+    remade_for: str = ""  # the task that reads them and has to run, although this one's result stands
+
+    @property
+    def attempted(self) -> Task:
+        """The task as it is run: only what is gone is made, so that no other reader finds its files replaced."""
+        if not self.remade_for or not self.task.isolated:
+            return self.task
+        return structs.replace(self.task, outputs=tuple(path for path in self.task.outputs if path in self.gone))
 
 
 class Running(Struct, eq=False):

@@ -1,70 +1,108 @@
-"""The key `each`: one entry of a workflow file that stands for many tasks, one for each combination or row of values.
+"""`Each`: names and values for which one entry of a workflow file stands for many tasks, and texts filled with them.
 
-Only `{name}` with a name in the task's own `each` is a placeholder. All other braces belong to the command: awk's
-`{print}`, the shell's `${part}` and `{a,b}`, another tool's `{{part}}`.
+Only `{name}` with a name that is known here is a placeholder. All other braces belong to the command: awk's `{print}`,
+the shell's `${part}` and `{a,b}`, another tool's `{{part}}`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import product, repeat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, product, repeat
 from math import prod
 from operator import itemgetter
 
 from msgspec import Struct
 
-from headway.formats.fields import WORD, Reader, describe, has_control_character, short
-from headway.formats.safe_yaml import Entry, Listing, Mapping, Text
-
 Row = tuple[str, ...]
 
-_EXAMPLE = "write for example {part: [aa, ab]} or [{left: a, right: b}]"
+
+class Factor(Struct, frozen=True):
+    """Names that take their values together, such as the columns of a sheet; `labels` tell the rows apart."""
+
+    names: tuple[str, ...]
+    rows: list[Row]
+    labels: list[str]
+
+
+def single(name: str, values: list[str]) -> Factor:
+    """One name with its values."""
+    return Factor((name,), [(value,) for value in values], values)
 
 
 class Each:
-    """Names with their values. Without names there is one empty combination, for a single task.
+    """All combinations of the rows of some factors. Without factors there is one empty combination, for a single task.
 
-    >>> each = Each({"a": ["1", "2"], "b": ["x", "y"]})
+    `constants` are names with one value for all tasks; a factor's name hides a constant.
+
+    >>> each = Each([single("a", ["1", "2"]), single("b", ["x", "y"])], {"c": "z"})
     >>> each.ids("diff")
     ['diff[1,x]', 'diff[1,y]', 'diff[2,x]', 'diff[2,y]']
-    >>> list(each.template("cp ${a} {a}.{b}").column(each.rows()))[1]
-    'cp ${a} 1.y'
+    >>> list(each.template("cp ${a} {a}.{b}.{c}").column(each.rows()))[1]
+    'cp ${a} 1.y.z'
     """
 
-    def __init__(self, values: dict[str, list[str]], rows: list[Row] | None = None) -> None:
-        self.values = values
-        self._rows = rows  # explicit rows instead of all combinations
-        self.widths = [max(map(len, column), default=0) for column in values.values()]
-        names = "|".join(map(re.escape, values))
-        # The first two alternatives consume `${name}` and `{{name}}`, so that the third does not match inside them.
-        self._place = re.compile(rf"\$\{{(?:{names})\}}|\{{\{{(?:{names})\}}\}}|\{{({names})\}}") if values else None
+    def __init__(self, factors: Sequence[Factor] = (), constants: Mapping[str, str] | None = None) -> None:
+        self.factors = factors
+        self.constants = constants or {}
+        self.names = tuple(name for factor in factors for name in factor.names)
+        self.widths = [max(map(len, column)) for factor in factors for column in zip(*factor.rows, strict=True)]
+        self._place = _placeholder({*self.names, *self.constants})
 
     def __len__(self) -> int:
-        return prod(map(len, self.values.values())) if self._rows is None else len(self._rows)
+        return prod(len(factor.rows) for factor in self.factors)
 
     def rows(self) -> list[Row]:
-        """All combinations, with the last name varying fastest, or the explicit rows."""
-        return list(product(*self.values.values())) if self._rows is None else self._rows
+        """All combinations, with the last name varying fastest."""
+        if len(self.factors) == 1:
+            return self.factors[0].rows
+        return [tuple(chain.from_iterable(rows)) for rows in product(*(factor.rows for factor in self.factors))]
 
     def ids(self, category: str) -> list[str]:
         """The task ids in the order of `rows`."""
-        return [f"{category}[{','.join(row)}]" for row in self.rows()] if self.values else [category]
+        if not self.factors:
+            return [category]
+        return [f"{category}[{','.join(labels)}]" for labels in product(*(factor.labels for factor in self.factors))]
+
+    def longest_id(self) -> int:
+        """The length of the longest id, without the category."""
+        return sum(max(map(len, factor.labels)) + 1 for factor in self.factors)
+
+    def widened(self, widths: Mapping[str, int]) -> Each:
+        """The same with names whose values the caller appends to each row, given the widths of these values."""
+        wider = Each((), self.constants)
+        wider.names, wider.widths = (*self.names, *widths), [*self.widths, *widths.values()]
+        wider._place = _placeholder({*wider.names, *self.constants})
+        return wider
 
     def template(self, text: str) -> Template:
-        """Parse the placeholders of `text`."""
-        columns = {name: index for index, name in enumerate(self.values)}
-        pieces, places, end = [], [], 0
+        """Parse the placeholders of `text`; constants are filled in at once."""
+        pieces: list[str] = []
+        places: list[int] = []
+        piece, end = "", 0
         for match in self._place.finditer(text) if self._place else ():
-            if match[1] is not None:
-                pieces.append(text[end : match.start()])
-                places.append(columns[match[1]])
-                end = match.end()
-        return Template(text, (*pieces, text[end:]), tuple(places))
+            if match[1] is None:
+                continue
+            piece += text[end : match.start()]
+            end = match.end()
+            if match[1] in self.names:
+                pieces.append(piece)
+                places.append(self.names.index(match[1]))
+                piece = ""
+            else:
+                piece += self.constants[match[1]]
+        pieces.append(piece + text[end:])
+        return Template(text if places else pieces[0], tuple(pieces), tuple(places))
 
     def longest(self, template: Template) -> int:
         """An upper bound on the length of texts made from `template`."""
         return sum(map(len, template.pieces)) + sum(self.widths[place] for place in template.places)
+
+
+def _placeholder(names: Iterable[str]) -> re.Pattern[str] | None:
+    known = "|".join(map(re.escape, names))
+    # The first two alternatives consume `${name}` and `{{name}}`, so that the third does not match inside them.
+    return re.compile(rf"\$\{{(?:{known})\}}|\{{\{{(?:{known})\}}\}}|\{{({known})\}}") if known else None
 
 
 class Template(Struct, frozen=True):
@@ -87,67 +125,3 @@ def table(templates: Sequence[Template], rows: Sequence[Row]) -> Iterator[Row]:
     if any(template.places for template in templates):
         return zip(*(template.column(rows) for template in templates), strict=True)
     return repeat(tuple(template.text for template in templates), len(rows))
-
-
-# --- reading it ---
-
-
-def read_each(reader: Reader, entry: Entry, owner: str) -> Each:
-    """`{left: [a, b], right: [c]}` gives all combinations, `[{left: a, right: c}]` only the listed rows."""
-    field = f"'each' of {owner}"
-    if isinstance(entry.value, Listing):
-        return _read_rows(reader, entry.value, field)
-    if not isinstance(entry.value, Mapping):
-        raise reader.error(entry.line, f"{field} is {describe(entry.value)}, not a mapping", _EXAMPLE)
-    if not entry.value.entries:
-        raise reader.error(entry.line, f"{field} is empty", _EXAMPLE)
-    return Each({name: _read_values(reader, name, values, field) for name, values in entry.value.entries.items()})
-
-
-def _read_rows(reader: Reader, listing: Listing, field: str) -> Each:
-    if not listing.items:
-        raise reader.error(listing.line, f"{field} is empty", _EXAMPLE)
-    names: list[str] = []
-    seen: dict[Row, None] = {}
-    for item in listing.items:
-        if not isinstance(item, Mapping) or not item.entries:
-            raise reader.error(item.line, f"a row of {field} is {describe(item)}, not names with values", _EXAMPLE)
-        names = names or [_checked_name(reader, name, value, field) for name, value in item.entries.items()]
-        if item.entries.keys() != set(names):
-            todo = f"give every row {', '.join(names)} and nothing else"
-            raise reader.error(item.line, f"a row of {field} has other names than the first", todo)
-        cells = (reader.text(item.entries[name], f"{short(name)} in {field}") for name in names)
-        row = tuple(_checked_value(reader, cell, field) for cell in cells)
-        if row in seen:
-            raise reader.error(item.line, f"{field} has the row {short(', '.join(row))} twice", "remove one")
-        seen[row] = None
-    columns = list(zip(*seen, strict=True))
-    return Each({name: list(columns[index]) for index, name in enumerate(names)}, rows=list(seen))
-
-
-def _read_values(reader: Reader, name: str, entry: Entry, field: str) -> list[str]:
-    what = f"{short(_checked_name(reader, name, entry, field))} in {field}"
-    if not isinstance(entry.value, Listing):
-        todo = f"write for example {{{name}: [aa, ab]}}"
-        raise reader.error(entry.line, f"{what} is {describe(entry.value)}, not a list", todo)
-    if not entry.value.items:
-        raise reader.error(entry.line, f"{what} has no values", "list at least one")
-    seen: dict[str, None] = {}
-    for value in reader.texts(entry, what):
-        if _checked_value(reader, value, what) in seen:
-            raise reader.error(value.line, f"{what} has the value {short(value.text)} twice", "remove one")
-        seen[value.text] = None
-    return list(seen)
-
-
-def _checked_name(reader: Reader, name: str, entry: Entry, field: str) -> str:
-    if not WORD.fullmatch(name):
-        todo = "use letters, digits and '_', such as {part: [aa, ab]}"
-        raise reader.error(entry.line, f"{short(name)} in {field} is not a word", todo)
-    return name
-
-
-def _checked_value(reader: Reader, value: Text, field: str) -> str:
-    if has_control_character(value.text):
-        raise reader.error(value.line, f"{field} has the value {short(value.text)}", "remove the control character")
-    return value.text

@@ -6,25 +6,30 @@ Every mistake in a file is reported in one sentence that says where it is and wh
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from collections.abc import Mapping as Given
 from itertools import repeat
 from pathlib import Path
 from typing import Any, NoReturn
 
 from msgspec import Struct, field
 
-from headway.formats.each import Each, Row, Template, read_each, table
+from headway.formats.config import Value, read_config
+from headway.formats.each import Each, Row, Template, table
 from headway.formats.fields import WORD, Reader, did_you_mean, short
 from headway.formats.hints import RESOURCE_KEYS, read_duration, read_hints, read_limits
+from headway.formats.own_names import OwnNames
+from headway.formats.read_each import EachReader
 from headway.formats.safe_yaml import Entry, Mapping, Text, parse_yaml, shown
 from headway.formats.software import Entries, read_software, software_column
 from headway.formats.unpacked import read_unpacked
+from headway.formats.varying_amounts import VaryingAmounts, has_braces
 from headway.model.errors import WorkflowError
 from headway.model.software import KINDS
-from headway.model.task import Task
+from headway.model.task import Task, is_shell
 from headway.model.workflow import Workflow
 
-WORKFLOW_KEYS = ("name", "tasks", "shell", *KINDS)
+WORKFLOW_KEYS = ("name", "config", "tasks", "shell", *KINDS)
 _REQUIRED_KEYS = ("name", "tasks")
 
 
@@ -45,15 +50,16 @@ def _read_shell(reader: Reader, entry: Entry, field: str, _: str) -> tuple[str, 
 # Keys whose values are the same for all tasks of an entry: the field of `Task`, and how it is read.
 _SHARED: dict[str, tuple[str, Callable[[Reader, Entry, str, str], object]]] = {
     "shell": ("shell", _read_shell),
-    "resources": ("hints", lambda reader, entry, _, owner: read_hints(reader, entry, owner)),
-    "limit": ("limits", lambda reader, entry, _, owner: read_limits(reader, entry, owner)),
     "priority": ("priority", lambda reader, entry, field, _: reader.number(entry, field)),
     "retries": ("retries", lambda reader, entry, field, _: int(reader.number(entry, field, least=0, whole=True))),
     "sandbox": ("sandbox", lambda reader, entry, field, _: reader.flag(entry, field)),
     "malleable": ("malleable", lambda reader, entry, field, _: reader.flag(entry, field)),
     "notice": ("notice_s", lambda reader, entry, field, _: read_duration(reader, entry, field)),
 }
-TASK_KEYS = ("run", "each", "inputs", "outputs", "needs", "env", "setup", "container", *KINDS, *_SHARED, "category")
+# Keys whose amounts may differ between the tasks of an entry.
+_AMOUNTS = {"resources": ("hints", read_hints), "limit": ("limits", read_limits)}
+_TEXTS = ("inputs", "outputs", "temp", "needs", "env", "setup", "container")
+TASK_KEYS = ("run", "each", *_TEXTS, *KINDS, *_AMOUNTS, *_SHARED, "category")
 
 MAX_BYTES = 100_000_000
 # A mistake in `each` must not fill the memory: three lists of 1,000 values make 10^9 tasks.
@@ -62,13 +68,22 @@ MAX_LINKS = 10_000_000  # paths and needs, counted once per task
 MAX_CHARACTERS = 1_000_000_000  # of all texts that `each` fills in
 
 
-def read_workflow(path: Path) -> Workflow:
-    """The workflow in the file at `path`; an InputError with file and line if there is none."""
-    return parse_workflow(read_unpacked(path, MAX_BYTES, "generate the tasks with 'each'"), shown(path))
+def read_workflow(path: Path, config: Given[str, Value] | None = None) -> Workflow:
+    """The workflow in the file at `path`; an InputError with file and line if there is none.
+
+    `config` has values that replace those of the key `config`.
+    """
+    data = read_unpacked(path, MAX_BYTES, "generate the tasks with 'each'")
+    return parse_workflow(data, shown(path), path.parent, config)
 
 
-def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
-    """Parse a workflow file; `file` is its name in errors.
+def parse_workflow(
+    data: bytes,
+    file: str = "workflow.yaml",
+    directory: Path | None = None,
+    config: Given[str, Value] | None = None,
+) -> Workflow:
+    """Parse a workflow file; `file` is its name in errors, sample sheets are looked up in `directory`.
 
     >>> flow = parse_workflow(b"name: w\\ntasks: {hello: {run: echo hello}}")
     >>> flow.tasks["hello"].command
@@ -86,10 +101,14 @@ def parse_workflow(data: bytes, file: str = "workflow.yaml") -> Workflow:
     if not entries:
         raise reader.error(top["tasks"].line, "'tasks' is empty", "add at least one task")
     shared = {"shell": _read_shell(reader, top["shell"], "'shell'", "")} if "shell" in top else {}
-    software = read_software(reader, top, "the workflow", Each({}), [])
-    blocks = {name: _read_block(reader, name, entry, shared, software) for name, entry in entries.items()}
+    values = read_config(reader, top, config or {})
+    eaches = EachReader(reader, values, directory or Path())
+    software = read_software(reader, top, "the workflow", eaches.none, [])
+    blocks = {name: _read_block(reader, name, entry, shared, software, eaches) for name, entry in entries.items()}
     _check_sizes(reader, blocks)
-    return _assemble(reader, name, blocks)
+    workflow = _assemble(reader, name, blocks)
+    eaches.check_outputs(workflow)
+    return workflow
 
 
 class _Block(Struct):
@@ -99,14 +118,18 @@ class _Block(Struct):
     category: str
     line: int
     each: Each
+    inputs: list[Template]
+    outputs: list[Template]
     run: Template
-    inputs: list[Template] = field(default_factory=list)
-    outputs: list[Template] = field(default_factory=list)
+    setup: list[Template]
+    own: OwnNames  # that `run` and `setup` use
+    wide: Each  # `each` with these names
+    temp: list[Template] = field(default_factory=list)
     needs: list[tuple[int, Template]] = field(default_factory=list)  # with their lines
     env: dict[str, Template] = field(default_factory=dict)
-    setup: list[Template] = field(default_factory=list)
     container: Template | None = None
     software: Entries = field(default_factory=list)
+    varying: dict[str, VaryingAmounts] = field(default_factory=dict)  # by field of the tasks
     shared: dict[str, Any] = field(default_factory=dict)  # fields of the tasks that do not depend on `each`
 
     @property
@@ -117,13 +140,15 @@ class _Block(Struct):
         """All texts that may contain placeholders."""
         single = [self.run, *([self.container] if self.container else [])]
         named = [template for _, template in (*self.needs, *self.software)]
-        return [*single, *self.inputs, *self.outputs, *self.setup, *self.env.values(), *named]
+        return [*single, *self.inputs, *self.outputs, *self.temp, *self.setup, *self.env.values(), *named]
 
 
 # --- reading one task ---
 
 
-def _read_block(reader: Reader, name: str, entry: Entry, shared: dict[str, Any], software: Entries) -> _Block:
+def _read_block(
+    reader: Reader, name: str, entry: Entry, shared: dict[str, Any], software: Entries, eaches: EachReader
+) -> _Block:
     reader.name(name, entry.line, "the task name")
     owner = f"task {short(name)}"
     in_full = isinstance(entry.value, Mapping) and "category" in entry.value.entries  # the name is that of one task
@@ -137,35 +162,48 @@ def _read_block(reader: Reader, name: str, entry: Entry, shared: dict[str, Any],
         raise reader.error(keys["each"].line, what, "remove 'category': with 'each' the name is the category")
     if "run" not in keys and not in_full:
         raise reader.error(entry.line, f"{owner} has no command", "add a key 'run'")
-    each = read_each(reader, keys["each"], owner) if "each" in keys else Each({})
+    each = eaches.read(keys["each"], owner) if "each" in keys else eaches.none
 
     def texts(key: str) -> list[Text]:
         return reader.texts(keys[key], f"{key!r} of {owner}") if key in keys else []
 
-    def templates(key: str) -> list[Template]:
-        return [each.template(text.text) for text in texts(key)]
+    def listed(key: str) -> list[tuple[int, Template]]:
+        """The items of a list with their lines; a name of a list in `config` stands for all its values."""
+        items = [text for text in texts(key) if key != "inputs" or text.text != "auto"]
+        return [(item.line, each.template(text)) for item in items for text in eaches.expanded(item, each)]
 
-    command = reader.text(keys["run"], f"'run' of {owner}").text if "run" in keys else ""
-    if "run" in keys and not command.strip():
-        raise reader.error(keys["run"].line, f"'run' of {owner} is empty", "write the command")
     category = name
     if in_full:
         text = reader.value(keys["category"], f"'category' of {owner}")
         category = reader.name(text.text, text.line, f"the category of {owner}")
-    block = _Block(name, category, entry.line, each, each.template(command))
-    block.inputs = [each.template(text.text) for text in texts("inputs") if text.text != "auto"]
-    block.outputs, block.setup = templates("outputs"), templates("setup")
-    block.needs = [(text.line, each.template(text.text)) for text in texts("needs")]
+    shared = shared | {"auto_inputs": any(text.text == "auto" for text in texts("inputs"))}
+    for key, (member, read) in _SHARED.items():
+        if key in keys:
+            shared[member] = read(reader, keys[key], f"{key!r} of {owner}", owner)
+    inputs, outputs, temp = ([template for _, template in listed(key)] for key in ("inputs", "outputs", "temp"))
+    command = reader.text(keys["run"], f"'run' of {owner}").text if "run" in keys else ""
+    if "run" in keys and not command.strip():
+        raise reader.error(keys["run"].line, f"'run' of {owner} is empty", "write the command")
+    # The setup always runs in a shell; the program of another interpreter has braces of its own.
+    in_shell = is_shell(shared.get("shell", ()))
+    setup = [text.text for text in texts("setup")]
+    own = OwnNames([] if in_full else [*setup, *([command] if in_shell else [])], each, inputs, [*outputs, *temp])
+    own.check(reader, entry.line, owner)
+    wide = own.widened()
+    run, setups = (wide if in_shell else each).template(command), list(map(wide.template, setup))
+    block = _Block(name, category, entry.line, each, inputs, outputs, run, setups, own, wide, temp, shared=shared)
+    block.needs = listed("needs")
     block.env = _read_environment(reader, keys, each, owner)
     block.software = read_software(reader, keys, owner, each, software)
     if "container" in keys:
         image = reader.value(keys["container"], f"'container' of {owner}")
         reader.name(image.text, keys["container"].line, f"the container of {owner}", longest=4096)
         block.container = each.template(image.text)
-    block.shared = shared | {"auto_inputs": any(text.text == "auto" for text in texts("inputs"))}
-    for key, (member, read) in _SHARED.items():
-        if key in keys:
-            block.shared[member] = read(reader, keys[key], f"{key!r} of {owner}", owner)
+    for key, (member, read_amounts) in _AMOUNTS.items():
+        if key in keys and has_braces(keys[key]):
+            block.varying[member] = VaryingAmounts(reader, keys[key], f"{key!r} of {owner}", each, read_amounts)
+        elif key in keys:
+            shared[member] = read_amounts(reader, keys[key], owner)
     return block
 
 
@@ -194,9 +232,9 @@ def _check_sizes(reader: Reader, blocks: dict[str, _Block]) -> None:
     for block in blocks.values():
         count = len(block.each)
         tasks += count
-        links += count * (len(block.inputs) + len(block.outputs) + len(block.needs))
+        links += count * (len(block.inputs) + len(block.outputs) + len(block.temp) + len(block.needs))
         filled = [template for template in block.templates() if template.places]
-        characters += count * (sum(map(block.each.longest, filled)) + sum(block.each.widths))
+        characters += count * (sum(map(block.wide.longest, filled)) + block.each.longest_id())
         for amount, limit, unit in (
             (tasks, MAX_TASKS, "tasks"),
             (links, MAX_LINKS, "paths and needs of tasks"),
@@ -211,18 +249,23 @@ def _assemble(reader: Reader, name: str, blocks: dict[str, _Block]) -> Workflow:
     ids = {name: block.each.ids(name) for name, block in blocks.items()}
     needs = _Needs(reader, ids)
     tasks = [task for block in blocks.values() for task in _write_out(block, ids[block.name], needs)]
+    places = {name: f"{reader.file}:{block.line}" for name, block in blocks.items()}
     try:
-        return Workflow(name, tasks)
+        workflow = Workflow(name, tasks)
+        workflow.check_temporary()
     except WorkflowError as problem:
         culprit = next(iter(problem.tasks), "")
         block = next((block for block in blocks.values() if culprit in ids[block.name]), next(iter(blocks.values())))
-        problem.where = f"{reader.file}:{block.line}"
+        problem.where = places[block.name]
         raise
+    workflow.places = places
+    return workflow
 
 
 def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
     """The tasks of a block; values that are equal for all of them are shared."""
     rows = block.each.rows()
+    command_rows = block.own.added_to(rows, ids)
     environments = (
         (dict(zip(block.env, row, strict=True)) for row in table(list(block.env.values()), rows))
         if any(template.places for template in block.env.values())
@@ -232,9 +275,9 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
     columns = zip(
         ids,
         repeat(block.category),
-        block.run.column(rows),
+        block.run.column(command_rows),
         environments,
-        table(block.setup, rows),
+        table(block.setup, command_rows),
         containers,
         software_column(block.software, rows),
         table(block.inputs, rows),
@@ -243,7 +286,13 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
         strict=False,  # shared columns are infinite
     )  # in the order of the fields of `Task`
     shared = {"hints": {}, **block.shared}  # one dictionary of hints for all tasks
-    return [Task(*row, **shared) for row in columns]
+    varying: dict[str, Iterable[Any]] = {name: amounts.column(rows, ids) for name, amounts in block.varying.items()}
+    if block.temp:
+        varying["temp"] = table(block.temp, rows)
+    if not varying:
+        return [Task(*row, **shared) for row in columns]
+    own = (dict(zip(varying, each, strict=True)) for each in zip(*varying.values(), strict=True))
+    return [Task(*row, **(shared | each)) for row, each in zip(columns, own, strict=False)]
 
 
 class _Needs:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from headway.formats.fields import WORD, Reader, short
 from headway.formats.hints import read_hints
+from headway.formats.own_names import OWN_NAME
 from headway.formats.safe_yaml import Entry, Mapping, Text
 from headway.model.errors import InputError
 from headway.model.task import Task
@@ -59,14 +60,16 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
     owner = f"task {short(task.id)}"
     _READER.name(task.id, 0, "the task name")
     yield from key_text(task.id)
-    if task.category != task.id or not task.command.strip() or "[" in task.id or "]" in task.id:
+    literal = any(map(OWN_NAME.search, (task.command, *task.setup)))  # with `category` it is not filled in
+    if task.category != task.id or not task.command.strip() or "[" in task.id or "]" in task.id or literal:
         _READER.name(task.category, 0, f"the category of {owner}")
         yield f"{_INDENT}category: {inline(task.category)}"
     if task.command.strip():
         yield from block_text("run", task.command)
     inputs = tuple("./auto" if path == "auto" else path for path in task.inputs)
     yield from _listing("inputs", ("auto", *inputs) if task.auto_inputs else inputs)
-    yield from _listing("outputs", task.outputs)
+    yield from _listing("outputs", tuple(path for path in task.outputs if path not in task.temp))
+    yield from _listing("temp", task.temp)
     yield from _listing("needs", _needs(task, workflow))
     if task.environment:
         yield f"{_INDENT}env:"

@@ -1,4 +1,4 @@
-"""The key `resources` of a task: the user's estimates, with units."""
+"""The keys `resources` and `limit` of a task: the user's estimates and limits, with units."""
 
 from __future__ import annotations
 

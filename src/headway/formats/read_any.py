@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,15 +15,21 @@ from headway.registry import WithPlugins
 KNOWN = ".yaml or .yml (Headway), .json (WfFormat), .dax or .xml (Pegasus); the last three also with .gz"
 
 
-def read_instance(path: Path) -> Instance:
-    """The workflow in the file at `path`, with recorded figures of an execution if there are any."""
+def read_instance(path: Path, config: Mapping[str, str | list[str]] | None = None) -> Instance:
+    """The workflow in the file at `path`, with recorded figures of an execution if there are any.
+
+    `config` replaces values of the key `config`, which only Headway's own files have.
+    """
     name = path.name.lower()
     ending = Path(name.removesuffix(".gz")).suffix
+    if config and ending not in (".yaml", ".yml"):
+        todo = "leave it out: only Headway's workflow files have 'config'"
+        raise InputError(f"there is no {next(iter(config))!r} in {path}", where="--set", todo=todo)
     with _collecting_later():
         if ending in (".yaml", ".yml") and not name.endswith(".gz"):
             from headway.formats.headway_yaml import read_workflow
 
-            return Instance(read_workflow(path))
+            return Instance(read_workflow(path, config))
         if ending == ".json":
             from headway.formats.wfformat import parse_wfformat
 
@@ -38,6 +44,12 @@ def read_instance(path: Path) -> Instance:
                 return added.read(*_content(path))
     known = "; ".join([KNOWN, *(added.words for added in plugins.values())])
     raise InputError("the file's name does not tell its format", where=str(path), todo=f"known are {known}")
+
+
+def has_format(path: Path) -> bool:
+    """Whether a plugin reads files with this name."""
+    plugins = WithPlugins[WorkflowFormat]("headway.formats", {})
+    return any(Path(path.name.lower().removesuffix(".gz")).suffix in added.endings for added in plugins.values())
 
 
 def _content(path: Path) -> tuple[bytes, str]:

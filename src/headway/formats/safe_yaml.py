@@ -29,6 +29,7 @@ _PLAIN_TAGS = (None, "!", "tag:yaml.org,2002:str")
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAG_DIRECTIVE = re.compile("(?:^|[\n\r\x85\u2028\u2029])%TAG")  # a million of these would stall libyaml
 _IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")  # characters that only escape codes can produce
+_MOST_SHOWN = 60  # characters of a line that is wrong
 _INDENT_OR_QUOTE = "check the indentation and the quotes here and just above"
 _ADVICE = (  # part of the parser's message, and what usually helps
     ("mapping values are not allowed", "put text that holds ': ' in quotes or on lines of its own after '|'"),
@@ -135,7 +136,9 @@ def _syntax_error(problem: yaml.MarkedYAMLError, text: str, file: str) -> InputE
         what, todo = "found a tab", "indent with spaces instead of tabs"
     line = mark.line + 1 if mark else 1
     context = f" {problem.context}" if problem.context else ""
-    return InputError(f"this is not YAML:{context} {what}", where=f"{file}:{line}", todo=todo)
+    near = (text + line * "\n").split("\n")[line - 1].strip()[:_MOST_SHOWN]
+    at = f" in {near!r}" if near else ""
+    return InputError(f"this is not YAML:{context} {what}{at}", where=f"{file}:{line}", todo=todo)
 
 
 class _Open(Struct):

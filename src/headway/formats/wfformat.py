@@ -54,6 +54,7 @@ SAME = (
     "shell",
     "limits",
     "auto_inputs",
+    "temp",
 )  # as in a `Task`
 _NOTHING_MORE = {name: getattr(_NO_EXTRAS, name) for name in SAME}
 _LOGGED_TIME = "%m-%d-%yT%H:%M:%S%z"  # the time format of some published instances

@@ -43,6 +43,7 @@ class Extras(Struct, gc=False, omit_defaults=True):
     shell: tuple[str, ...] = ()
     limits: dict[str, int | float] = {}
     auto_inputs: bool = False
+    temp: tuple[str, ...] = ()
     recorded: Recorded | None = None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from headway.kernels.list_schedule import list_makespans
 from headway.model.task import Task
 
 
@@ -13,8 +14,6 @@ def makespans(
     tasks: Sequence[Task], estimate: Callable[[Task], float], nodes: Sequence[int], tasks_per_node: int = 1
 ) -> list[float]:
     """The makespan of a list schedule on each of these numbers of nodes; earlier tasks in the list go first."""
-    from headway.kernels.list_schedule import list_makespans  # imports numba: half a second that most runs do not need
-
     number = {task.id: index for index, task in enumerate(tasks)}
     children: list[list[int]] = [[] for _ in tasks]
     parents = np.zeros(len(tasks), np.int64)
@@ -26,6 +25,7 @@ def makespans(
     first_child = np.zeros(len(tasks) + 1, np.int64)
     first_child[1:] = np.cumsum([len(below) for below in children])
     lengths = np.zeros(len(nodes))
+    list_makespans.expect(10 * len(tasks) * len(nodes))
     list_makespans(
         np.array([estimate(task) for task in tasks], np.float64),
         np.array([places(task, tasks_per_node) for task in tasks], np.int64),

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from headway.model.origin import Identity
-from headway.model.task import Task, digest
+from headway.model.task import Task, digest, is_shell
 
 _MOST_TASKS = 50  # of a category that are compared, evenly spread
 _MOST_BYTES = 1_000_000  # of a script
-_SHELLS = {"bash", "dash", "ksh", "sh", "zsh"}
 _SCRIPTS = {".awk", ".bash", ".ipynb", ".jl", ".js", ".lua", ".m", ".pl", ".py", ".r", ".rb", ".sh", ".sql", ".ts"}
 
 _WORD = re.compile(r"[\w./~@%+-]+")
@@ -65,9 +64,8 @@ def _text(task: Task) -> str:
 
 def _programs(task: Task) -> set[str]:
     """Return the names of the programs that a command starts, also those in the middle of a pipeline."""
-    interpreter = Path(task.shell[0]).name if task.shell else "bash"
-    if interpreter not in _SHELLS:
-        return {interpreter}
+    if not is_shell(task.shell):
+        return {Path(task.shell[0]).name}
     return {name.rsplit("/", 1)[-1] for name in _PROGRAM.findall(_lines(_NO_PROGRAMS.sub(" ", task.command)))}
 
 

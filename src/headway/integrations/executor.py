@@ -16,7 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from headway.api.growing import GrowingRun
 from headway.api.settings import RunSettings
 from headway.integrations.amounts import stated_amounts
 from headway.integrations.call import pickled
@@ -105,6 +104,8 @@ class Executor(Submitter):
         self._futures: weakref.WeakSet[TaskFuture[Any]] = weakref.WeakSet()
         self._error: BaseException | None = None
         try:
+            from headway.api.growing import GrowingRun  # half a second that a program need not pay to import `Executor`
+
             self._run = GrowingRun(self._directory, settings, self._may_start)
         except BaseException:
             self._tidy_up()

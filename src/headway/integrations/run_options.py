@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from headway.api.nearest import nearest
+from headway.api.reading import config_values
 from headway.api.settings import SETTINGS, RunSettings, settings_for
 from headway.integrations.amounts import stated_amounts
 from headway.model.errors import InputError
 
 _AMOUNTS = ("cores", "memory", "disk")
+_TASKS = ("tasks", "until", "force")
 _BATCH = {
     "partition": "partition",
     "account": "account",
@@ -25,6 +27,7 @@ _BATCH = {
 class RunOptions(TypedDict, total=False):
     """The settings of a run; what is not given comes from the environment and from settings files."""
 
+    set: Mapping[str, Any] | None  # replaces values of `config` in the workflow file
     cores: float | None  # use at most this much of this machine
     memory: float | str | None
     disk: float | str | None
@@ -33,6 +36,9 @@ class RunOptions(TypedDict, total=False):
     seed: int | None
     keep_going: bool | None  # after a failure, go on with all tasks that do not depend on it
     again: bool | None  # run all tasks, also those that have not changed
+    tasks: str | Sequence[str] | None  # only these (categories, tasks or output files) and what they need
+    until: str | Sequence[str] | None  # nothing that comes after these
+    force: str | Sequence[str] | None  # run these although nothing changed
     fresh: bool | None  # size tasks as if nothing had ever been run
     project: str | None  # share what is learned with other directories that name this project
     history: str | None
@@ -60,8 +66,13 @@ def settings_of(directory: Path, options: Mapping[str, Any]) -> RunSettings:
     batch = {_BATCH[name]: _flags(given.pop(name)) for name in _BATCH if name in given}
     if batch:
         fields["batch"] = batch
+    if "set" in given:
+        fields["config"] = config_values(given.pop("set"))
     if "again" in given:
         fields["again"] = bool(given.pop("again"))
+    for name in _TASKS:
+        if name in given:
+            fields[name] = (value,) if isinstance(value := given.pop(name), str) else tuple(value)
     for name, value in given.items():
         setting = SETTINGS[name.replace("_", "-")]
         is_seconds = name == "grace" and not isinstance(value, str)

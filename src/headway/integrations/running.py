@@ -22,7 +22,7 @@ from headway.integrations.run_options import RunOptions, settings_of
 from headway.integrations.usage import Usage, plain_usage
 from headway.model.errors import HeadwayError, InputError
 from headway.model.outcome import Ending, Outcome
-from headway.model.records import Decision, Event, GiveUp, Reuse, TaskEnded
+from headway.model.records import Decision, Event, GiveUp, Remake, Reuse, TaskEnded
 from headway.model.workflow import Workflow
 from headway.report.run.progress import Progress
 from headway.report.run.summary import RunSummary
@@ -47,6 +47,8 @@ class Run(Struct):
     def _observe(self, batch: Sequence[Event | Decision]) -> None:
         for record in batch:
             match record:
+                case Remake():
+                    self.reused.pop(record.task, None)
                 case TaskEnded():
                     self.outcomes[record.outcome.task] = record.outcome
                 case GiveUp():

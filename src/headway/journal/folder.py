@@ -41,6 +41,7 @@ class RunFolder:
         self.journal = path / "journal.db"
         self.jobs = path / "jobs"
         self.tasks = path / "tasks"
+        self.logs = path / "logs.db"  # what tasks wrote, when the run has ended
         self.stop = path / "stop"  # created to stop a run that is part of another program
 
     @property
@@ -77,7 +78,9 @@ class Project:
         """Give the project its name in the history."""
         uid = secrets.token_hex(6)
         try:
-            (self.path / "project").write_text(uid + "\n", encoding="utf-8")
+            file = self.path / "project"
+            file.touch(mode=0o600)
+            file.write_text(uid + "\n", encoding="utf-8")
         except OSError as error:
             raise SiteError(f"cannot write here: {error.strerror}", where=str(self.path)) from error
         return uid

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import structs
+
 from headway.model import records
 from headway.model.outcome import Ending
 from headway.model.records import Decision, Event, Known
 from headway.model.task import Fingerprint, Task
+from headway.model.workflow import folders_above
 
 
 def known_results(journal: Iterable[Event | Decision]) -> dict[str, Known]:
@@ -15,8 +18,10 @@ def known_results(journal: Iterable[Event | Decision]) -> dict[str, Known]:
     known: dict[str, Known] = {}
     tasks: dict[str, Task] = {}
     digests: dict[str, dict[str, str]] = {}
+    temporary = _Temporary()
     run = ""
     for record in journal:
+        temporary.apply(record)
         match record:
             case records.RunStarted():
                 run = record.run
@@ -26,13 +31,39 @@ def known_results(journal: Iterable[Event | Decision]) -> dict[str, Known]:
                 tasks |= {task.id: task for task in record.tasks}
             case records.InputsRead():
                 digests[record.task] = record.digests
-            case records.Launch() if not tasks[record.task].isolated:
+            case records.Launch() if not tasks[record.task].isolated and not record.remake:
                 known.pop(record.task, None)  # it writes in place: its old outputs may now be half overwritten
             case records.TaskEnded() if record.outcome.ending is Ending.SUCCESS and record.inputs_moved:
                 known.pop(record.outcome.task, None)
             case records.TaskEnded() if record.outcome.ending is Ending.SUCCESS:
-                task = record.outcome.task
-                known[task] = Known(
-                    task, Fingerprint(tasks[task].recipe(), digests.get(task, {})), run, record.outcome.outputs
-                )
-    return known
+                task, outputs = record.outcome.task, record.outcome.outputs
+                if task in temporary.remakes and task in known:  # only what was gone is new
+                    outputs = known[task].outputs | outputs
+                known[task] = Known(task, Fingerprint(tasks[task].recipe(), digests.get(task, {})), run, outputs)
+    return {task: structs.replace(known[task], temp=temporary.digests.get(task, {})) for task in known}
+
+
+class _Temporary:
+    """What was read of the temporary outputs of each task: their digests. Made again, they count as what they were."""
+
+    def __init__(self) -> None:
+        self.digests: dict[str, dict[str, str]] = {}
+        self.remakes: set[str] = set()
+        self._makers: dict[str, str] = {}
+
+    def apply(self, record: Event | Decision) -> None:
+        match record:
+            case records.ResultsKnown():
+                self.digests |= {result.task: dict(result.temp) for result in record.results if result.temp}
+            case records.TasksAdded():
+                self._makers |= {path: task.id for task in record.tasks for path in task.temp}
+            case records.InputsRead() if self._makers:
+                for path, digest in record.digests.items():
+                    for above in (path, *folders_above(path)):
+                        if digest and above in self._makers:
+                            self.digests.setdefault(self._makers[above], {})[path] = digest
+            case records.Launch() if record.remake:
+                self.remakes.add(record.task)
+            case records.TaskEnded() if record.outcome.ending is Ending.SUCCESS:
+                if record.outcome.task not in self.remakes:
+                    self.digests.pop(record.outcome.task, None)

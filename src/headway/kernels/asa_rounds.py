@@ -7,12 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.kernels.compiled import compiled_when_busy
+from headway.kernels.compiled import compiled
 
 Floats = NDArray[np.float64]
 
 
-@compiled_when_busy(calls=50)
+@compiled
 def charge(chances: Floats, charged: Floats, losses: Floats, first: int, draws: Floats, over: int) -> int:
     """Charge action `first` (unless negative), then one sampled for each of `draws`; return how many rounds are over.
 

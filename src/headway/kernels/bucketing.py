@@ -22,13 +22,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.kernels.compiled import compiled_when_busy
+from headway.kernels.compiled import compiled
 
 Values = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-# A plain call takes a tenth of a millisecond or more, compiling a second: it pays after some hundred calls.
-MANY_CALLS = 500
 # Up to this many records plain Python takes milliseconds; with more, the kernel is compiled at once.
 MANY_RECORDS = 1_000
 
@@ -64,7 +62,7 @@ def _room(count: int) -> Whole:
 # own would double the time to compile them.
 
 
-@compiled_when_busy(MANY_CALLS)
+@compiled
 def greedy_cuts(values: Values, upto: Whole, ends: Whole, waiting: Whole) -> int:
     """Fill `ends` with the buckets' last indices; return how many. `waiting` is scratch space.
 
@@ -98,7 +96,7 @@ def greedy_cuts(values: Values, upto: Whole, ends: Whole, waiting: Whole) -> int
     return buckets
 
 
-@compiled_when_busy(MANY_CALLS)
+@compiled
 def exhaustive_cuts(values: Values, upto: Whole, most: int, best: Whole, ends: Whole) -> int:
     """Fill `best` with the buckets' last indices; return how many. `ends` is scratch space.
 

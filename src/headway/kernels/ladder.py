@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.kernels.compiled import compiled_when_busy
+from headway.kernels.compiled import compiled_allocating, spliced, spliced_as
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -21,6 +22,25 @@ FEWEST = 1e-200  # the weight of a record far away: not nothing
 TAIL = 7  # values beyond the maximum
 
 
+@spliced_as(lambda numbers: numbers)
+def plain(numbers: Floats) -> Any:
+    """Return the numbers as plain Python handles them fastest: as a list."""
+    return numbers.tolist()
+
+
+@spliced_as(lambda count: np.zeros(count, np.float64))
+def zeros(count: int) -> Any:
+    """Return so many zeros."""
+    return [0.0] * count
+
+
+@spliced_as(lambda count: np.zeros(count, np.int64))
+def whole_zeros(count: int) -> Any:
+    """Return so many zeros that are whole numbers."""
+    return [0] * count
+
+
+@spliced
 def weigh(
     log_peaks: Floats, log_inputs: Floats, forget: float, log_input: float, bandwidth: float, weights: Floats
 ) -> float:
@@ -56,6 +76,7 @@ def weigh(
     return min(1.0, max(-0.5, product / (square + 0.1)))  # peaks grow no faster than inputs
 
 
+@spliced
 def move(log_peaks: Floats, log_inputs: Floats, slope: float, log_input: float) -> Floats:
     """Return the peaks as they would be for an input of the task's size."""
     moved = log_peaks.copy()
@@ -67,6 +88,7 @@ def move(log_peaks: Floats, log_inputs: Floats, slope: float, log_input: float) 
     return moved
 
 
+@spliced
 def fill_bins(
     log_peaks: Floats, lowest: int, weights: Floats, run_s: Floats, values: Floats, masses: Floats, counts: Floats
 ) -> tuple[int, float, float]:
@@ -92,6 +114,7 @@ def fill_bins(
     return used, known, mass
 
 
+@spliced
 def add_tail(
     values: Floats, masses: Floats, counts: Floats, used: int, known: float, mass: float, spread: float
 ) -> float:
@@ -123,6 +146,7 @@ def add_tail(
     return mass
 
 
+@spliced
 def climb_cheaply(
     values: Floats,
     masses: Floats,
@@ -141,14 +165,14 @@ def climb_cheaply(
     and whose arguments rise as i falls, so that a queue of lines answers in O(n).
     """
     used = len(values)
-    left = np.empty(used + 1)  # the mass above each value; left[0]: all of it
+    left = zeros(used + 1)  # the mass above each value; left[0]: all of it
     left[0] = mass
     for place in range(used):
         left[place + 1] = max(0.0, left[place] - masses[place])
     left[used] = 0.0
-    slopes = np.empty(used + 1)
-    offsets = np.empty(used + 1)
-    lines = np.empty(used + 1, dtype=np.int64)
+    slopes = zeros(used + 1)
+    offsets = zeros(used + 1)
+    lines = whole_zeros(used + 1)
     cost = fined = 0.0
     first = last = 0
     for place in range(used, 0, -1):  # the line of value `place`, then the answer for `place - 1`
@@ -173,7 +197,7 @@ def climb_cheaply(
         following[place - 1] = lines[first]
 
 
-@compiled_when_busy(calls=1000, steps=(weigh, move, fill_bins, add_tail, climb_cheaply))
+@compiled_allocating
 def rungs_of(
     log_peaks: Floats,
     run_s: Floats,
@@ -196,16 +220,20 @@ def rungs_of(
     run time times (its allocation + `lost_besides`), and a `fine` in amount times seconds. `spread` says how far the
     next maximum may lie above the last.
     """
-    weights = np.empty(len(log_peaks))
+    log_peaks, run_s, log_inputs = plain(log_peaks), plain(run_s), plain(log_inputs)
+    weights = zeros(len(log_peaks))
     slope = weigh(log_peaks, log_inputs, forget, log_input, bandwidth, weights)
     moved = move(log_peaks, log_inputs, slope, log_input)
-    lowest = int(moved.min() / BIN)
-    bins = int(moved.max() / BIN) - lowest + 1
-    values, masses, counts = np.zeros(bins + TAIL), np.zeros(bins + TAIL), np.zeros(bins + TAIL)
+    least = greatest = moved[0]
+    for log_peak in moved:
+        least, greatest = min(least, log_peak), max(greatest, log_peak)
+    lowest = int(least / BIN)
+    bins = int(greatest / BIN) - lowest + 1
+    values, masses, counts = zeros(bins + TAIL), zeros(bins + TAIL), zeros(bins + TAIL)
     used, known, mass = fill_bins(moved, lowest, weights, run_s, values, masses, counts)
     mass = add_tail(values, masses, counts, used, known, mass, spread)
     used += TAIL
-    following = np.empty(used + 1, dtype=np.int64)
+    following = whole_zeros(used + 1)
     climb_cheaply(values[:used], masses[:used], counts[:used], mass, failed_share, lost_besides, fine, following)
     count = place = 0
     while place < used and count < len(rungs):

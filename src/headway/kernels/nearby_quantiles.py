@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.kernels.compiled import compiled_when_busy
+from headway.kernels.compiled import compiled
 
 Floats = NDArray[np.float64]
 
 SURE = 1e-9  # tolerance for rounding errors in shares
 
 
-@compiled_when_busy(calls=50)
+@compiled
 def nearby_quantiles(
     values: Floats,
     known: Floats,

@@ -51,6 +51,7 @@ class Known(Struct, frozen=True, gc=False):
     fingerprint: Fingerprint
     run: str
     outputs: dict[str, Stamp] = {}
+    temp: dict[str, str] = {}  # digests of what other tasks read of its temporary outputs
 
 
 class HistoryKey(Struct, frozen=True):
@@ -99,6 +100,22 @@ class RunStarted(Event, frozen=True, tag="run-started"):
     batch: dict[str, str] = field(default_factory=dict)  # options for the batch system besides sizes
     warnings: tuple[str, ...] = ()  # about the workflow, when the run started
     failures: float = 1.0  # share of attempts that may fail once a category is known; 1: any
+    tasks: tuple[str, ...] = ()  # what the user asked for: only these tasks and what they need; empty: all
+    until: tuple[str, ...] = ()  # nothing that comes after these
+    force: tuple[str, ...] = ()  # ids of tasks that run although nothing changed
+    left_out: tuple[str, ...] = ()  # outputs of tasks that are not part of this run
+    kept: tuple[str, ...] = ()  # temporary outputs that tasks read which are not part of this run
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run is only of a part of the workflow."""
+        return bool(self.tasks or self.until)
+
+    def rerun(self, task: str) -> str:
+        """Why a task runs although nothing changed; empty if it does not."""
+        if self.again:
+            return "everything runs again (--again)"
+        return "forced by --force" if task in self.force else ""
 
 
 class ResultsKnown(Event, frozen=True, tag="results-known"):
@@ -242,6 +259,7 @@ class InputsRead(Event, frozen=True, tag="inputs-read"):
     missing_outputs: list[str] = field(default_factory=list)
     outputs: dict[str, Stamp] = field(default_factory=dict)  # size and time of the outputs that exist
     inputs: dict[str, Stamp] = field(default_factory=dict)  # size and time of the inputs when they were read
+    deleted: list[str] = field(default_factory=list)  # inputs that were temporary: their makers' results stand
 
 
 class TaskEnded(Event, frozen=True, tag="task-ended"):
@@ -249,6 +267,13 @@ class TaskEnded(Event, frozen=True, tag="task-ended"):
 
     outcome: Outcome
     inputs_moved: bool = False  # an input changed after it was read: the result must not be reused
+
+
+class Discarded(Event, frozen=True, tag="discarded"):
+    """A temporary output was deleted."""
+
+    task: str
+    path: str
 
 
 class UserCancel(Event, frozen=True, tag="user-cancel"):
@@ -313,6 +338,20 @@ class Reuse(Decision, frozen=True, tag="reuse"):
     run: str
 
 
+class Remake(Decision, frozen=True, tag="remake"):
+    """Run a task whose result stands: a task has to run that reads one of its temporary outputs, which are gone."""
+
+    task: str
+    reader: str
+
+
+class Discard(Decision, frozen=True, tag="discard"):
+    """Delete a temporary output: all tasks that read it have succeeded. `Discarded` answers."""
+
+    task: str
+    path: str
+
+
 class Launch(Decision, frozen=True, tag="launch"):
     """Start an attempt on a node, which holds these resources for it."""
 
@@ -327,6 +366,7 @@ class Launch(Decision, frozen=True, tag="launch"):
     overtook: str | None = None  # the ready task ahead of it that did not fit
     also: tuple[str, ...] = ()  # further nodes of the same job, each with these resources
     ceiling: Resources | None = None  # what it may use, if that is more than what is held for it
+    remake: bool = False  # only temporary outputs that are gone are made; they count as what they were
 
 
 class Kill(Decision, frozen=True, tag="kill"):

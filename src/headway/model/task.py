@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec import Struct, field
+
+_SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
 
 
 def digest(parts: Iterable[str]) -> str:
@@ -26,7 +28,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     is strict bash. `software` has names by kind (`headway.model.software`); `Workflow.add` adds its files to the
     inputs. `input_bytes` is None until the inputs exist and have been read. With `auto_inputs` the files that the
     command names become inputs: `Workflow.add` adds those that tasks make, the start of a run adds those that exist,
-    and clears the mark.
+    and clears the mark. `temp` are outputs that are deleted when all tasks that read them have succeeded.
     """
 
     id: str
@@ -49,6 +51,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     limits: dict[str, float] = field(default_factory=dict)
     input_bytes: int | None = None
     auto_inputs: bool = False
+    temp: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> int:
@@ -106,6 +109,11 @@ class Fingerprint(Struct, frozen=True):
             if earlier.inputs.get(path, digest) != digest
         ]
         return changes
+
+
+def is_shell(program: Sequence[str]) -> bool:
+    """Whether this program, with its flags, is a shell, as without any, and not another interpreter."""
+    return not program or program[0].rpartition("/")[2] in _SHELLS
 
 
 def is_pattern(path: str) -> bool:

@@ -8,7 +8,7 @@ import re
 import shlex
 from bisect import bisect_left
 from collections import ChainMap, Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from posixpath import normpath
@@ -41,12 +41,14 @@ class Workflow:
 
     def __init__(self, name: str, tasks: Iterable[Task] = ()) -> None:
         self.name = name
+        self.places: dict[str, str] = {}  # file and line of tasks, by the name before the brackets
         self.tasks: dict[str, Task] = {}
         self.children: dict[str, list[str]] = {}
         self.producer: dict[str, str] = {}
         self._ordered_outputs: list[str] = []
         self._makers_inside: dict[str, str] = {}  # a task that makes something inside a directory, by directory
         self._in_order: list[str] | None = None
+        self.whole = self  # the workflow that this one is a part of
         self.add(tasks)
 
     def __len__(self) -> int:
@@ -105,17 +107,19 @@ class Workflow:
         software: Mapping[str, str | Sequence[str]] | None = None,
         shell: str | Sequence[str] = (),
         limit: Mapping[str, float | str] | None = None,
+        temp: Sequence[str] = (),
     ) -> Task:
         """Add one task, with the fields of a workflow file.
 
         `resources={"memory": "2 GB", "time": "5m"}` are hints, `limit={"time": "1h"}` is what it must not exceed. The
         category is by default the name up to a bracket (`count[3]` is of category `count`). `malleable` and `notice_s`:
         see `Task`. `software` has the keys `conda`, `pixi`, `uv`, `venv` and `modules`:
-        `software={"uv": "requirements.txt"}`.
+        `software={"uv": "requirements.txt"}`. `temp`: see `Task`.
         """
         where = f"task {name!r}"
         check_priority_and_retries(priority, retries, where=where)
-        for field, value in {"inputs": inputs, "outputs": outputs, "setup": setup, "after": after}.items():
+        lists = {"inputs": inputs, "outputs": outputs, "setup": setup, "after": after, "temp": temp}
+        for field, value in lists.items():
             check_list(field, value, where=where)
         (added,) = self.add(
             [
@@ -139,10 +143,48 @@ class Workflow:
                     shell=tuple(shlex.split(shell) if isinstance(shell, str) else shell),
                     limits=limits(limit or {}),
                     auto_inputs="auto" in inputs,
+                    temp=tuple(temp),
                 )
             ]
         )
         return added
+
+    def readers(self, path: str) -> list[str]:
+        """The tasks that read an output, besides those that only come after its producer."""
+        return [child for child in self.children[self.producer[path]] if reads(self.tasks[child], path)]
+
+    def check_temporary(self) -> None:
+        """Raise WorkflowError for a temporary output that no task reads, or that one reads as part of a directory."""
+        for task in self:
+            for path in task.temp:
+                what, todo = "", ""
+                for child in map(self.tasks.__getitem__, self.children[task.id]):
+                    if above := [each for each in child.inputs if path.startswith(f"{each}/")]:
+                        what = f"task {child.id!r} reads {above[0]!r}, in which {path!r} is temporary"
+                        todo = "name the file, or use a pattern"
+                if not what and not self.readers(path):
+                    what = f"no task reads temporary {path!r} of task {task.id!r}"
+                    todo = "list it under 'outputs', or under 'inputs' of the task that reads it"
+                if what:
+                    raise WorkflowError(what, tasks=[task.id], todo=todo)
+
+    def part(self, ids: Collection[str], kept: Collection[str] = ()) -> Workflow:
+        """These tasks alone; the parents of each must be among them. The `kept` ones keep their temporary outputs."""
+        tasks = (task for task in self if task.id in ids)
+        part = Workflow(self.name, [structs.replace(task, temp=()) if task.id in kept else task for task in tasks])
+        part.whole = self.whole
+        return part
+
+    def reach(self, ids: Iterable[str], *, down: bool = False) -> set[str]:
+        """These tasks and all that they need or, downwards, all that depend on them."""
+        reached = set(ids)
+        ahead = list(reached)
+        while ahead:
+            task_id = ahead.pop()
+            more = set(self.children[task_id] if down else self.tasks[task_id].parents) - reached
+            reached |= more
+            ahead += more
+        return reached
 
     def implied_parents(self, task: Task) -> tuple[str, ...]:
         """The producers of the task's inputs: its parents besides those that it names."""
@@ -225,6 +267,9 @@ def _normalised(task: Task) -> Task:
     if task.software:  # what is in an environment decides the result
         inputs = tuple(dict.fromkeys((*task.inputs, *files_of(task.software))))
         task = structs.replace(task, inputs=inputs)
+    if task.temp:  # they are outputs, too, and the last of them
+        others = [path for path in task.outputs if path not in task.temp]
+        task = structs.replace(task, outputs=(*others, *task.temp))
     paths = (*task.inputs, *task.outputs)
     if all(map(_ORDINARY.fullmatch, paths)) and len(set(paths)) == len(paths):
         return task
@@ -243,7 +288,8 @@ def _normalised(task: Task) -> Task:
         todo = "write its absolute path"
     if problem:
         raise WorkflowError(problem, tasks=[task.id], todo=todo)
-    return structs.replace(task, inputs=inputs, outputs=outputs)
+    temp = tuple(dict.fromkeys(map(normpath, task.temp)))
+    return structs.replace(task, inputs=inputs, outputs=outputs, temp=temp)
 
 
 class _Outputs(NamedTuple):
@@ -319,6 +365,14 @@ def matching(pattern: str, ordered: Sequence[str]) -> Iterator[str]:
         parts = zip(segments, hidden, path.split("/"), strict=False)
         if all(segment.match(part) and (dot or not part.startswith(".")) for segment, dot, part in parts):
             yield path
+
+
+def reads(task: Task, path: str) -> bool:
+    """Whether the inputs of a task include an output, or something in it if it is a directory."""
+    return any(
+        path == each or each.startswith(f"{path}/") or (is_pattern(each) and any(matching(each, [path])))
+        for each in task.inputs
+    )
 
 
 def _contains(ordered: Sequence[str], path: str) -> bool:

@@ -62,4 +62,3 @@ SIZERS: dict[str, WayOfSizing] = {
         chosen_by(FeedbackLoop),
     )
 }
-DEFAULT_SIZER = Ladders.name

@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec import Struct, convert, structs
 
-DEFAULT_TOLERANCE = 0.03  # of attempts
 KNOWN = 5  # successes after which a category is known, and its failures count
 _LEAST_TOLERANCE = 1e-4  # none at all would have an infinite price
 _AIM = 0.8  # of what is tolerated: the price is always a little late

@@ -58,6 +58,14 @@ class AttemptFolder:
                         remove_tree(directory)
 
 
+def remove(path: Path) -> None:
+    """Delete a file or a directory, if it exists."""
+    if path.is_dir() and not path.is_symlink():
+        remove_tree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def remove_tree(path: str | Path) -> None:
     """Delete a directory, including subdirectories that their owner has no permission to read."""
     os.chmod(path, 0o700)

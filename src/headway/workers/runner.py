@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 import time
+from itertools import islice
 from pathlib import Path
 
 from msgspec import structs
@@ -24,8 +25,8 @@ from headway.workers.containers import Contained, in_container, remove
 from headway.workers.environments import activation, described_environment
 from headway.workers.notice import Notice
 from headway.workers.protocol import Start, SupervisorSettings
-from headway.workers.sandbox import missing_outputs, prepare_directory, publish, stamps
-from headway.workers.shells import command_line
+from headway.workers.sandbox import missing_outputs, prepare_directory, publish, stamps, undeclared
+from headway.workers.shells import command_line, with_amounts
 from headway.workers.sources import Sources
 from headway.workers.spanning import cancel_steps, node_variables
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
@@ -33,6 +34,7 @@ from headway.workers.unseen import unseen_file
 
 _SIGNAL_WITHIN_S = 1.0  # a batch system signals the processes of a job one after the other
 _KILLED = 128 + signal.SIGKILL
+_SAID_BY_SHELLS = {126: "a file that it names is not executable", 127: "a command that it names was not found"}
 _SITE_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE)
 
 
@@ -135,9 +137,10 @@ class Runner:
 
     async def _command(self, start: Start, folder: AttemptFolder, work: Path) -> Contained:
         """Return the command line with its environment; if the task has a container, those of its runtime."""
-        argv = command_line(start.task, folder.script)
+        argv = command_line(start.task, folder.script, start.limits)
+        own = {name: with_amounts(value, start.limits) for name, value in start.task.environment.items()}
         software = await self._activation(start.task.software) if start.task.software else {}
-        environment = software | self._variables(start, folder) | start.task.environment
+        environment = software | self._variables(start, folder) | own
         if not start.task.container:
             return Contained(argv, environment)
         return await asyncio.to_thread(
@@ -270,14 +273,18 @@ def _ending(start: Start, end: CommandEnd, work: Path) -> tuple[Ending, str]:
         return Ending.EXIT_CODE, f"its command exited with code {end.exit_code}{_meaning_in_shell(end.exit_code)}"
     missing = missing_outputs(work, start.task)
     if missing:
-        return Ending.MISSING_OUTPUT, f"its command succeeded but did not make {', '.join(missing[:3])}"
+        others = list(islice(undeclared(work, start.task), 3))
+        instead = f"; it made {', '.join(others)}, which 'outputs' does not name" if others else ""
+        return Ending.MISSING_OUTPUT, f"its command succeeded but did not make {', '.join(missing[:3])}{instead}"
     return Ending.SUCCESS, ""
 
 
 def _meaning_in_shell(exit_code: int) -> str:
-    """Describe an exit code above 128: a shell reports so that its command was ended by a signal."""
+    """Describe an exit code by which shells report; one above 128 says that a command was ended by a signal."""
     if exit_code == 128 + signal.SIGPIPE:
         return ": a program in a pipe wrote more than the next one read; if that is fine, use `shell: bash -e`"
+    if exit_code in _SAID_BY_SHELLS:
+        return f": {_SAID_BY_SHELLS[exit_code]}"
     name = signal.strsignal(exit_code - 128) if 128 < exit_code < 128 + signal.NSIG else None
     return f": signal {exit_code - 128} ({name})" if name else ""
 

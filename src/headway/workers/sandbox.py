@@ -79,6 +79,15 @@ def missing_outputs(work: Path, task: Task) -> list[str]:
     return missing
 
 
+def undeclared(work: Path, task: Task) -> Iterator[str]:
+    """Yield the files that a command made in its own directory and that are not among the task's outputs."""
+    for folder, _, names in os.walk(work) if task.isolated else ():
+        for name in names:
+            path = os.path.relpath(os.path.join(folder, name), work)
+            if not os.path.islink(os.path.join(folder, name)) and path not in task.outputs:
+                yield path
+
+
 def _points_into(path: Path, folder: str) -> bool:
     """Whether `path` is a symbolic link with an absolute target inside `folder`."""
     return path.is_symlink() and os.path.normpath(os.readlink(path)).startswith(folder)

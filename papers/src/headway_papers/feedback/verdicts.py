@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from headway.drivers.run_settings import DEFAULT_SIZER
 from headway.ordering import DEFAULT_ORDER
-from headway.sizing import DEFAULT_SIZER
 from headway_papers.feedback.entrants import EXACT, LFF, OUR_EXACT, OUR_SIZER, Pair, is_published, said
 from headway_papers.feedback.figures import Case, Group, days, difference, dominators, group_means, maq
 from headway_papers.frame.report import Verdict, bracketed

@@ -18,7 +18,10 @@ def bits_of(word: np.uint64) -> int:
     word = word - ((word >> _ONE) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    word = word + (word >> np.uint64(8))  # no product, which would overflow: in plain Python numpy warns of that
+    word = word + (word >> np.uint64(16))
+    word = word + (word >> np.uint64(32))
+    return int(word & np.uint64(0x7F))
 
 
 @inner

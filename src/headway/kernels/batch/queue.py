@@ -23,7 +23,8 @@ Dependency = Literal["slurm", "reserved"]
 
 _SELECTIONS = {"counts": at.BY_COUNT, "ids": at.LOWEST, "contiguous": at.CONTIGUOUS}
 _WORDS = {at.PENDING: "pending", at.STARTED: "running", at.ENDED: "ended", at.WITHDRAWN: "withdrawn"}
-_EFFORT_A_CALL = 200_000  # so that Ctrl-C takes effect within a second, however long the queue
+# So that Ctrl-C takes effect within a second, however long the queue, and plain Python gives way to machine code soon.
+_EFFORT_A_CALL = 20_000
 
 
 class Scheduling(NamedTuple):
@@ -159,7 +160,8 @@ class BatchQueue:
         if self._unreported:
             until = self.now
         while True:
-            reason = events.advance(self._state, self._trace, until, _EFFORT_A_CALL)
+            events.advance.expect(self._steps)
+            reason = events.advance(self._state, self._trace, float(until), _EFFORT_A_CALL)
             if reason == events.CROWDED:
                 self._state = with_more_slots(self._state)
             elif reason != events.PAUSED:
@@ -169,11 +171,17 @@ class BatchQueue:
     def run(self, progress: Callable[[int], None] | None = None) -> None:
         """Run to the end; `progress` is called now and then with the number of jobs that have arrived."""
         while (reason := events.advance(self._state, self._trace, np.inf, _EFFORT_A_CALL)) != events.ARRIVED:
+            events.advance.expect(self._steps)
             if reason == events.CROWDED:
                 self._state = with_more_slots(self._state)
             self._news()
             if progress:
                 progress(int(self._state.counts[at.NEXT]))
+
+    @property
+    def _steps(self) -> int:
+        """The steps that one event takes at most: each waiting job may look through the whole plan."""
+        return int(self._state.counts[at.N_WAITING] * self._state.counts[at.N_POINTS])
 
     def _news(self) -> list[int]:
         count = self._state.counts
@@ -274,7 +282,10 @@ class BatchQueue:
 
     def _plan(self) -> float:
         """Reserve nodes for all waiting jobs; return the earliest start of a further job."""
-        return self.now if self.scheduling.backfill == "conservative" else float(plan_all(self._state))
+        if self.scheduling.backfill == "conservative":
+            return self.now
+        plan_all.expect(self._steps)
+        return float(plan_all(self._state))
 
     def _unplan(self) -> None:
         if self.scheduling.backfill != "conservative":

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headway.kernels.batch import state as at
+from headway.kernels.batch.profile import starts_in_plan
 from headway.kernels.batch.state import Floats, State, new_state
 
 _WORD_BYTES = 8
@@ -37,9 +38,8 @@ def twin_of(times: Sequence[float], free: Sequence[float], nodes: Sequence[str],
 
 def twin_waits(twin: State, nodes: Floats, req: Floats, not_before: float = 0.0) -> Floats:
     """Predicted wait in seconds for each (nodes, req) shape; no start before `not_before` seconds from now."""
-    from headway.kernels.batch.profile import starts_in_plan  # imports numba: half a second that most runs do not need
-
     starts = np.empty(len(nodes))
     now = float(twin.clock[at.NOW])
+    starts_in_plan.expect(len(nodes) * int(twin.counts[at.N_POINTS]))
     starts_in_plan(twin, nodes, req, now + not_before, starts)
     return np.asarray(starts - now)

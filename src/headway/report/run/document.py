@@ -25,6 +25,8 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
         "journal": str(folder.journal),
         "sizer": settings.sizer if settings else "",
         "order": settings.order if settings else "",
+        "only": list(settings.tasks) if settings else [],
+        "until": list(settings.until) if settings else [],
         "seed": settings.seed if settings else 0,
         "started_at": settings.at if settings else None,
         "ended_at": summary.last_at if summary.finished else None,

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Collection
 from pathlib import Path
+from typing import BinaryIO
 
 from rich.console import Console
 from rich.text import Text
 
 from headway.journal.folder import Project, RunFolder
+from headway.journal.logs import STREAMS, open_log
 from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import SiteError
+from headway.model.records import TasksAdded
 from headway.model.units import format_duration
 from headway.report.run.summary import Failure, RunSummary
 from headway.report.run.usage_table import end_table
@@ -21,6 +25,7 @@ from headway.report.words import count, harmless, share
 _MOST_FAILURES = 5
 _MOST_REASONS = 8
 _MOST_LINES = 6
+_MOST_CHARACTERS = 400
 _TAIL_BYTES = 8192
 
 
@@ -99,14 +104,29 @@ def _print_reasons(console: Console, summary: RunSummary) -> None:
 
 def _print_failures(console: Console, summary: RunSummary, folder: RunFolder) -> None:
     failures = list(summary.failures.values())
+    commands = _commands(folder, {failure.task for failure in failures[:_MOST_FAILURES] if failure.attempt})
     for failure in failures[:_MOST_FAILURES]:
         say(console, failure_title(failure))
+        if failure.task in commands:
+            show(console, f"    $ {commands[failure.task]}", style="dim")
         show(console, *(f"    {line}" for line in last_words(folder, failure)), style="dim")
         verb = "logs" if failure.attempt else "why"
         show(console, f"  → headway {verb}{elsewhere(summary)} {shlex.quote(failure.task)}", style="cyan")
     more = len(failures) - _MOST_FAILURES
     if more > 0:
         show(console, f"… and {count(more, 'more failed task')}: headway status{elsewhere(summary)}")
+
+
+def _commands(folder: RunFolder, tasks: Collection[str]) -> dict[str, str]:
+    """The first line of the commands of some tasks, as they are run."""
+    if not tasks:
+        return {}
+    journal = SqliteJournal(folder.journal, read_only=True)
+    added = [record for record in journal.replay(kinds=["tasks-added"]) if isinstance(record, TasksAdded)]
+    journal.close()
+    found = [task for record in added for task in record.tasks if task.id in tasks and task.command.strip()]
+    lines = {task.id: task.command.strip().splitlines() for task in found}
+    return {task: harmless(first)[:_MOST_CHARACTERS] + " …" * bool(more) for task, (first, *more) in lines.items()}
 
 
 def failure_title(failure: Failure) -> Text:
@@ -118,23 +138,20 @@ def last_words(folder: RunFolder, failure: Failure) -> list[str]:
     """The last lines of the failed attempt's standard error, or of its standard output if that is empty."""
     if not failure.attempt:
         return []
-    attempt = folder.attempt(failure.task, failure.attempt)
-    for name in ("stderr", "stdout"):
-        lines = _tail(attempt / name)
+    for name in reversed(STREAMS):
+        log = open_log(folder, failure.task, failure.attempt, name)
+        lines = _tail(log) if log else []
         if lines:
             return lines
     return []
 
 
-def _tail(path: Path) -> list[str]:
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _TAIL_BYTES))
-            text = file.read().decode(errors="replace")
-    except OSError:
-        return []
-    lines = [harmless(line.rsplit("\r", 1)[-1]).rstrip()[:400] for line in text.rstrip().split("\n")]
+def _tail(log: BinaryIO) -> list[str]:
+    with log:
+        size = log.seek(0, os.SEEK_END)
+        log.seek(max(0, size - _TAIL_BYTES))
+        text = log.read().decode(errors="replace")
+    lines = [harmless(line.rsplit("\r", 1)[-1]).rstrip()[:_MOST_CHARACTERS] for line in text.rstrip().split("\n")]
     return [line for line in lines if line][-_MOST_LINES:]
 
 

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from headway.journal.folder import Manager, RunFolder
+from headway.model.records import RunStarted
 from headway.model.units import format_duration
 from headway.report.bars import bars, fitted
 from headway.report.run.ending import elsewhere, failure_title, last_words
@@ -23,8 +24,7 @@ def print_status(
     """Print a bar per category, what is running and what failed."""
     say(console, _headline(summary, state, manager, now))
     if summary.settings:
-        about = f"started {moment(summary.settings.at)}, sizes by {summary.settings.sizer}, journal {folder.journal}"
-        show(console, about, style="dim")
+        show(console, _about(summary.settings, folder), style="dim")
     show(console, "", *bars(list(summary.categories.values()), console.width, 1000))
     say(console, _counts(summary))
     if summary.running:
@@ -39,6 +39,14 @@ def print_status(
             console.print(f"… and {count(len(summary.failures) - _MOST, 'more failed task')} (--json lists them all)")
     if state in ("interrupted", "stopped"):
         show(console, "", f"→ headway resume{elsewhere(summary)} {folder.run}", style="cyan")
+
+
+def _about(settings: RunStarted, folder: RunFolder) -> str:
+    part = {"only": settings.tasks, "until": settings.until}
+    said = [f"{word} {harmless(' '.join(names))}" for word, names in part.items() if names]
+    return ", ".join(
+        [f"started {moment(settings.at)}", *said, f"sizes by {settings.sizer}", f"journal {folder.journal}"]
+    )
 
 
 def _headline(summary: RunSummary, state: str, manager: Manager | None, now: float) -> Text:

@@ -73,6 +73,8 @@ def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
                 attempts[-1] = Attempt(attempts[-1].launch, record.outcome)
             case records.Reuse():
                 story.reused_from = record.run
+            case records.Remake():
+                story.reused_from = None
             case records.GiveUp():
                 story.given_up = record.why
             case records.TaskWithdrawn():

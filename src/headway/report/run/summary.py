@@ -51,6 +51,7 @@ class RunSummary:
         self._category_of: dict[str, Figures] = {}
         self._children: defaultdict[str, list[str]] = defaultdict(list)
         self._cut_off: set[str] = set()
+        self._done: set[str] = set()
         self._withdrawn: set[str] = set()  # tasks that the user cancelled
         self._session_from = 0.0
         self._earlier_sessions_s = 0.0
@@ -165,12 +166,19 @@ class RunSummary:
         figures = self._category_of[outcome.task]
         figures.running -= 1
         figures.ended(launch.resources, outcome)
-        if outcome.ending is not Ending.SUCCESS:
+        if outcome.ending is Ending.SUCCESS:
+            self._done.add(outcome.task)
+        else:
             self.troubles[outcome.task] = outcome
             self._cut_if_withdrawn(outcome.task)
 
     def _reuse(self, record: records.Reuse) -> None:
         self._category_of[record.task].reused += 1
+        self._done.add(record.task)
+
+    def _remake(self, record: records.Remake) -> None:
+        self._category_of[record.task].reused -= 1
+        self._done.discard(record.task)
 
     def _give_up(self, record: records.GiveUp) -> None:
         figures = self._category_of[record.task]
@@ -204,7 +212,7 @@ class RunSummary:
 
     def _cut(self, task: str) -> bool:
         """Count a task as cut off; return False if it was already counted."""
-        if task in self._cut_off or task in self.failures:
+        if task in self._cut_off or task in self.failures or task in self._done:
             return False
         self._cut_off.add(task)
         self._category_of[task].cut_off += 1

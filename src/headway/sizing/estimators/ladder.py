@@ -204,10 +204,13 @@ class Ladder(Estimator):
 
     def _charge(self, log_input: float, units: float, seconds: float, fine: float) -> None:
         """Charge each expert what its ladder would have cost this task."""
+        costs: dict[tuple[float, float], float] = {}  # experts that weigh alike cost the same
         for index, expert in enumerate(EXPERTS):
-            count = self._climb(expert, log_input, 0.0, fine)
-            cost = seconds * price(self._rungs, count, units, self._failed_share, 0.0, fine / seconds)
-            self._charged[index] = FORGIVING * self._charged[index] + cost
+            key = (expert.forget, expert.bandwidth if self._inputs_known and not math.isnan(log_input) else 0.0)
+            if key not in costs:
+                count = self._climb(expert, log_input, 0.0, fine)
+                costs[key] = seconds * price(self._rungs, count, units, self._failed_share, 0.0, fine / seconds)
+            self._charged[index] = FORGIVING * self._charged[index] + costs[key]
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)

@@ -1,0 +1,71 @@
+"""What attempts wrote: a file for each stream while the run goes on, one database for all when it has ended.
+
+Clusters count files, and a file for each task is already many. Large logs stay files.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
+from typing import BinaryIO
+
+from headway.journal.folder import RunFolder
+
+STREAMS = ("stdout", "stderr")
+RESULT = "result.json"
+LARGEST_BYTES = 1_000_000  # of a log in the database
+_TOGETHER_BYTES = 16_000_000  # that are held in memory
+
+_CREATE = "CREATE TABLE IF NOT EXISTS logs (folder TEXT, name TEXT, body BLOB, PRIMARY KEY (folder, name))"
+
+
+def open_log(folder: RunFolder, task: str, attempt: int, name: str) -> BinaryIO | None:
+    """Open what an attempt wrote to a stream, or its result; None if there is nothing."""
+    path = folder.attempt(task, attempt)
+    with suppress(OSError):
+        return (path / name).open("rb")
+    if not folder.logs.exists():
+        return None
+    with suppress(sqlite3.Error), closing(sqlite3.connect(folder.logs)) as database:
+        key = (str(path.relative_to(folder.tasks)), name)
+        for (body,) in database.execute("SELECT body FROM logs WHERE folder = ? AND name = ?", key):
+            return io.BytesIO(body)
+    return None
+
+
+def pack_logs(folder: RunFolder, attempts: Iterable[tuple[str, int]]) -> None:
+    """Move what attempts wrote into the database of the run; what cannot be moved stays where it is."""
+    with suppress(OSError, sqlite3.Error), closing(sqlite3.connect(folder.logs, isolation_level=None)) as database:
+        folder.logs.chmod(0o600)
+        database.execute(_CREATE)
+        for rows in _batches(folder, attempts):
+            database.execute("BEGIN")
+            database.executemany("INSERT OR REPLACE INTO logs VALUES (?, ?, ?)", rows)
+            database.execute("COMMIT")
+            for place, name, _ in rows:
+                os.unlink(folder.tasks / place / name)
+            for place in dict.fromkeys(place for place, _, _ in rows):
+                with suppress(OSError):  # a sandbox or a large log is in it
+                    os.removedirs(folder.tasks / place)
+            folder.tasks.mkdir(mode=0o700, exist_ok=True)
+
+
+def _batches(folder: RunFolder, attempts: Iterable[tuple[str, int]]) -> Iterator[list[tuple[str, str, bytes]]]:
+    rows: list[tuple[str, str, bytes]] = []
+    held_bytes = 0
+    for task, attempt in attempts:
+        path = folder.attempt(task, attempt)
+        place = str(path.relative_to(folder.tasks))
+        for name in (*STREAMS, RESULT):
+            with suppress(FileNotFoundError):
+                if (path / name).stat().st_size <= LARGEST_BYTES:
+                    rows.append((place, name, (path / name).read_bytes()))
+                    held_bytes += len(rows[-1][2])
+        if held_bytes > _TOGETHER_BYTES:
+            yield rows
+            rows, held_bytes = [], 0
+    if rows:
+        yield rows
