@@ -1,0 +1,238 @@
+"""What to ask for the tasks of each category, learned from a log, and tried on the same log walk-forward.
+
+The advice is a configuration for other workflow tools: a few amounts per category that hold until somebody changes them.
+Input sizes are not used, since such a configuration does not know them. Memory is `ladder`'s answer at the tolerated share
+of failures, time is a high quantile of the runtime model with a margin, and cores are those that were busy.
+
+How it would have done is found as in a replay: tasks come in the order in which they started, each gets what the advice from
+the tasks before it says, and the first ones of a category get what they had asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+
+from headway.model.advice import QUANTILES, Advice, CategoryAdvice, LeftAlone
+from headway.model.outcome import Ending, Outcome
+from headway.model.task import Task
+from headway.model.task_log import LoggedTask, TaskLog
+from headway.sizing.estimators.base import Attempt, Query
+from headway.sizing.estimators.ladder import Ladder
+from headway.sizing.failure_price import KNOWN, FailurePrice
+from headway.sizing.runtime_model import FACTOR, MORE_S, QUANTILE, RuntimeModel
+
+MEMORY, TIME, CORES = "memory_bytes", "walltime_s", "cores"
+_GB_H = 3600e9
+_BUSY_FOR = 0.9  # of the run time: what the cores must be enough for
+_NOISE = 0.1  # of a core: 2.1 busy cores are two and a noisy clock
+_SHORTEST_S = 0.5  # a shorter run does not tell how many cores were busy
+_REFIT = 1.05  # run times are fitted anew when there are this many times as many records
+_TIME_STEPS_S = (300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400)
+_PROGRESS_EVERY = 256  # tasks
+
+
+class Terms(Struct, frozen=True):
+    """What advice is asked for. `megabyte` is what the tool that gets the advice calls a MB: 1e6 or 2**20 bytes."""
+
+    failures: float = 0.03  # share of attempts that may fail once a category is known; 1: any
+    attempts: int = 3
+    fewest: int = KNOWN  # records of a category
+    megabyte: float = 1e6
+
+
+def advice_from(log: TaskLog, terms: Terms, progress: Callable[[int], None] | None = None) -> Advice:
+    """Return the advice for all categories of a log; `progress` is called with the number of tasks done."""
+    price = FailurePrice(terms.failures) if terms.failures < 1 else None
+    learners: dict[str, _Learner] = {}
+    for number, logged in enumerate(log.tasks):
+        if progress and number % _PROGRESS_EVERY == 0:
+            progress(number)
+        learner = learners.get(logged.category)
+        if learner is None:
+            learner = learners[logged.category] = _Learner(log, terms, price)
+        if learner.records >= terms.fewest:
+            learner.try_out(logged)
+        learner.learn(logged)
+    known = [each.advice(name) for name, each in learners.items() if each.records >= terms.fewest]
+    few = [LeftAlone(name, each.records) for name, each in learners.items() if each.records < terms.fewest]
+    known.sort(key=lambda each: (-(each.saved_gb_h or 0.0), -each.used_gb_h, each.category))
+    few.sort(key=lambda each: (-each.records, each.category))
+    return Advice(known, few, terms.failures, terms.fewest, terms.attempts)
+
+
+class _Learner:
+    """Learns what the tasks of one category need, and counts what its advice would have done."""
+
+    def __init__(self, log: TaskLog, terms: Terms, price: FailurePrice | None) -> None:
+        self._terms = terms
+        self._price = price
+        self._most_memory = float(log.machine.memory_bytes or math.inf)
+        self._cores_kill = CORES in log.kills
+        self._ladder, self._times = Ladder(), RuntimeModel()
+        self._used: dict[str, list[float]] = {MEMORY: [], TIME: [], CORES: []}
+        self._most_used = {MEMORY: 0.0, TIME: 0.0, CORES: 0.0}
+        self._busy_s: list[float] = []  # run times, for the cores
+        self._asked: dict[str, tuple[float, float]] = {}  # by resource: the least and the most
+        self._time: tuple[float, ...] = ()
+        self._fitted = 0  # records when `_time` was found
+        self._counts = dict.fromkeys(("sized", "attempts", "out_of_memory", "out_of_time", "unfinished"), 0)
+        self._held = self._of_requests = self._of_peaks = 0.0  # bytes times seconds
+
+    @property
+    def records(self) -> int:
+        return len(self._used[MEMORY])
+
+    # --- what would have happened ---
+
+    def try_out(self, logged: LoggedTask) -> None:
+        """Count how a task would have fared with the advice from the tasks before it."""
+        counts, peak, run_s = self._counts, logged.used[MEMORY], logged.run_s
+        times, amounts = self._times_to_ask(), self._memory_to_ask()
+        held = amount = 0.0
+        counts["sized"] += 1
+        for attempt in range(self._terms.attempts):
+            amount = next(amounts, amount)
+            limit_s = times[min(attempt, len(times) - 1)] if times else math.inf
+            counts["attempts"] += 1
+            held += amount * min(run_s, limit_s)
+            if peak <= amount and run_s <= limit_s:
+                break
+            reason = "out_of_time" if run_s > limit_s else "out_of_memory"
+            counts[reason] += 1
+            if self._price and peak > amount:
+                self._price.failed()
+        else:
+            counts["unfinished"] += 1
+        if MEMORY in logged.asked:
+            self._held += held
+            self._of_requests += logged.asked[MEMORY] * run_s
+            self._of_peaks += peak * run_s
+
+    def learn(self, logged: LoggedTask) -> None:
+        """Learn from a task."""
+        peak, run_s, cores = logged.used[MEMORY], logged.run_s, logged.used.get(CORES)
+        fine = self._price.fine if self._price else None
+        self._ladder.learn(Attempt(peak, run_s, hint=logged.asked.get(MEMORY), fine=fine))
+        self._times.observe(Task("", "", ""), Outcome("", 1, Ending.SUCCESS, 0.0, run_s))
+        if self._price:
+            self._price.succeeded(peak, run_s)
+        self._note(MEMORY, peak)
+        self._note(TIME, run_s)
+        if cores is not None and run_s >= _SHORTEST_S:
+            self._note(CORES, cores)
+            self._busy_s.append(run_s)
+        for resource, amount in logged.asked.items():
+            least, most = self._asked.get(resource, (amount, amount))
+            self._asked[resource] = min(least, amount), max(most, amount)
+
+    def _note(self, resource: str, used: float) -> None:
+        self._used[resource].append(used)
+        self._most_used[resource] = max(self._most_used[resource], used)
+
+    # --- what to ask ---
+
+    def advice(self, category: str) -> CategoryAdvice:
+        """Return the advice from everything learned."""
+        self._fitted = 0
+        return CategoryAdvice(
+            category,
+            self.records,
+            tuple(self._memory_to_ask()),
+            self._times_to_ask(),
+            self._cpus(),
+            *(self._asked[resource][1] if resource in self._asked else None for resource in (MEMORY, TIME, CORES)),
+            *(_at_quantiles(self._used[resource]) for resource in (MEMORY, TIME)),
+            sorted(self._used[CORES])[len(self._used[CORES]) // 2] if self._used[CORES] else None,
+            **self._counts,
+            held_gb_h=self._held / _GB_H,
+            asked_gb_h=self._of_requests / _GB_H,
+            used_gb_h=self._of_peaks / _GB_H,
+        )
+
+    def _memory_to_ask(self) -> Iterator[float]:
+        """Yield the amount of each attempt.
+
+        The first attempt gets no more than what was asked, if that was always enough. The last one gets at least what
+        was asked, and twice the one before: nothing that ran with the old request fails for good.
+        """
+        given: list[float] = []
+        fine = self._price.fine if self._price else None
+        least, most = self._asked.get(MEMORY, (math.inf, 0.0))
+        for attempt in range(1, self._terms.attempts + 1):
+            found = self._ladder.estimate(Query(given, limit=self._most_memory, fine=fine))
+            amount = float(found.value) if found and isinstance(found.value, int | float) else 2 * given[-1]
+            if 1 < attempt == self._terms.attempts:
+                amount = max(most, 2 * given[-1])
+            amount = min(round_memory(amount, self._terms.megabyte), self._most_memory)
+            if attempt == 1 and least >= self._most_used[MEMORY]:
+                amount = min(amount, least)
+            if given and amount <= given[-1]:
+                return
+            given.append(amount)
+            yield amount
+
+    def _times_to_ask(self) -> tuple[float, ...]:
+        """Return the time of each attempt: a high quantile and a margin, then twice that; none where nothing ran."""
+        if self.records < self._fitted * _REFIT:
+            return self._time
+        self._fitted = self.records
+        quantile_s = self._times.quantile(Task("", "", ""), QUANTILE)
+        self._time = ()
+        if quantile_s is not None:
+            least, most = self._asked.get(TIME, (math.inf, 0.0))
+            first = round_time((FACTOR * quantile_s + MORE_S) * self._slower())
+            first = min(first, least) if self._most_used[TIME] * self._slower() <= least else first
+            times = [first * 2**attempt for attempt in range(self._terms.attempts)]
+            self._time = (*times[:-1], max(times[-1], most))
+        return self._time
+
+    def _cpus(self) -> int | None:
+        """Return how many cores were enough for most of the run time; None if that was not measured."""
+        used = self._used[CORES]
+        if len(used) < self._terms.fewest:
+            return None
+        if self._cores_kill:
+            return max(1, math.ceil(self._most_used[CORES]))
+        left = sum(self._busy_s) * _BUSY_FOR
+        for cores, seconds in sorted(zip(used, self._busy_s, strict=True)):
+            left -= seconds
+            if left <= 0:
+                break
+        return max(1, math.ceil(cores - _NOISE))
+
+    def _slower(self) -> float:
+        """Return how much longer a task takes with the advised cores, if it used all its cores at once and then one."""
+        cpus, asked = self._cpus(), self._asked.get(CORES, (0.0, 0.0))[1]
+        if cpus is None or not 1 <= cpus < asked:
+            return 1.0
+        at_once = min(1.0, max(0.0, (min(cpus, self._most_used[CORES]) - 1) / (asked - 1)))  # share of the run time
+        return at_once * asked / cpus + 1 - at_once
+
+
+def round_memory(amount: float, megabyte: float = 1e6) -> float:
+    """Round up to what people write: whole hundreds of MB, and for large amounts steps of a tenth at most.
+
+    >>> [round_memory(amount) / 1e9 for amount in (3e6, 1.23e9, 5.1e9, 23.4e9)]
+    [0.1, 1.3, 5.5, 24.0]
+    """
+    gigabyte = 1000 if megabyte == 1e6 else 1024
+    steps = [100, 200, 500, *(gigabyte * step * 10**power for power in range(6) for step in (1, 2, 5))]
+    return _up(amount / megabyte, steps) * megabyte
+
+
+def round_time(seconds: float) -> float:
+    """Round up to what people write: whole five minutes, and for long times steps of a tenth at most."""
+    return _up(seconds, _TIME_STEPS_S)
+
+
+def _up(amount: float, steps: Sequence[float]) -> float:
+    step = max((step for step in steps if 10 * step <= amount), default=steps[0])
+    return step * max(1, math.ceil(amount / step - 1e-9))
+
+
+def _at_quantiles(values: Sequence[float]) -> tuple[float, ...]:
+    ordered = sorted(values)
+    return tuple(ordered[round(quantile * (len(ordered) - 1))] for quantile in QUANTILES)
