@@ -119,6 +119,7 @@ def test_nextflow_raw(tmp_path: Path) -> None:
         Resources(cores=32, memory_bytes=128_000_000_000),
         ("memory_bytes",),
         left_out=3,
+        format="nextflow",
     )
     assert all(task.input_bytes is None for task in log.tasks), "what a task read is known too late"
 
@@ -177,6 +178,7 @@ def test_work_queue_log(tmp_path: Path) -> None:
         ("memory_bytes", "disk_bytes", "cores"),
         {"memory_bytes": 3.0},
         left_out=1,
+        format="work-queue-log",
     )
 
 
@@ -212,6 +214,7 @@ def test_ksegments(tmp_path: Path) -> None:
         Resources(cores=32, memory_bytes=128_000_000_000),
         ("memory_bytes",),
         left_out=2,
+        format="k-segments",
     )
 
 

@@ -26,9 +26,11 @@ class TaskLogFormat(Struct, frozen=True):
     """A format of logs of what tasks used, recognised by the first line of a file.
 
     `read` gets the lines (the first one included), the file's name for error messages, and the log's own name. Tasks
-    are in the order in which they started; tasks without a peak of memory are left out and counted.
+    are in the order in which they started; tasks without a peak of memory are left out and counted. `sign` completes
+    "it was read as ..., since": by what such a file is recognised.
     """
 
     words: str  # for the sentence that lists what is known
-    recognises: Callable[[str], bool]
+    recognises: Callable[[str], bool]  # gets the first line that is not blank
     read: Callable[[Iterable[str], str, str], TaskLog]
+    sign: str = "its first line looks like one"

@@ -12,6 +12,8 @@ from headway.formats.log_table import LogTable
 from headway.formats.work_queue_log import KILLS, MACHINE, MB, RESOURCES
 from headway.model.task_log import LoggedTask, TaskLog
 
+SIGN = "its first line names the columns category, cores, memory, disk and wall_time"
+
 _CSV = {"category", "cores", "memory", "disk", "wall_time"}
 _MARK = " -- "
 _TEXT = ("task_id", "core", "memory", "virtual_memory", "disk", "time", "average_cores", "tag")
@@ -35,27 +37,26 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     else:
         table = LogTable(chain([first], ours), where)
         category, cores, run_s = "category", "cores", "wall_time"
-    tasks: list[LoggedTask] = []
-    rows = 0
-    for row in table:
-        rows += 1
+
+    def task_of(row: list[str]) -> LoggedTask | None:
         used = {
             "cores": table.number(row, cores) or 0.0,
             "memory_bytes": (table.number(row, "memory") or 0.0) * MB,
             "disk_bytes": (table.number(row, "disk") or 0.0) * MB,
         }
         seconds = table.number(row, run_s)
-        if used["memory_bytes"] <= 0 or seconds is None or seconds < 0:
-            continue
-        tasks.append(
-            LoggedTask(
-                id=table.cell(row, "task_id") or str(rows),
-                category=table.cell(row, category),
-                run_s=seconds,
-                used={resource: amount for resource, amount in used.items() if amount > 0},
-            )
+        if used["memory_bytes"] <= 0 or seconds is None or seconds < 0:  # -1: not measured
+            return None
+        return LoggedTask(
+            id=table.cell(row, "task_id") or str(table.rows),
+            category=table.cell(row, category),
+            run_s=seconds,
+            used={resource: amount for resource, amount in used.items() if amount > 0},
         )
-    return TaskLog(name, tasks, RESOURCES, MACHINE, KILLS, left_out=rows - len(tasks))
+
+    tasks = [task for task in table.parsed(task_of) if task is not None]
+    left_out, bad, first_bad = table.rows - len(tasks), table.bad.count, table.bad.said()
+    return TaskLog(name, tasks, RESOURCES, MACHINE, KILLS, {}, left_out, bad, first_bad)
 
 
 def _with_tabs(lines: Iterator[str]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from headway.model.errors import InputError
 from headway.model.task_log import LoggedTask, TaskLog
 
 SERIES = ("memory_series64.jsonl", "memory_series64.jsonl.gz")  # in the same directory as the table
+SIGN = "its first line names the columns workflow, process, task_id, input_bytes and peak_mb"
 
 _COLUMNS = {"workflow", "process", "task_id", "input_bytes", "max_mem_bytes", "duration_s", "peak_mb"}
 _MB = 2.0**20
@@ -53,27 +54,31 @@ def read(lines: Iterable[str], where: str, series: dict[Key, list[float]] | None
     """
     table = LogTable(lines, where)
     tasks: dict[Key, LoggedTask] = {}
-    rows = 0
-    for row in table:
-        rows += 1
+
+    def note(row: list[str]) -> None:
         key = table.cell(row, "workflow"), table.cell(row, "task_id")
-        peak_mb, run_s = table.number(row, "peak_mb") or 0.0, table.number(row, "duration_s")
-        if key in tasks or peak_mb <= 0 or run_s is None or run_s < 0:
-            continue
-        asked, inputs = table.number(row, "max_mem_bytes") or 0.0, table.number(row, "input_bytes")
+        peak_mb, run_s = table.amount(row, "peak_mb"), table.amount(row, "duration_s")
+        if key in tasks or not peak_mb or run_s is None:
+            return
+        asked, inputs = table.amount(row, "max_mem_bytes"), table.amount(row, "input_bytes")
         tasks[key] = LoggedTask(
             id="/".join(key),
             category=f"{key[0]}/{table.cell(row, 'process')}",
             run_s=run_s,
             used={"memory_bytes": peak_mb * _MB},
-            asked={"memory_bytes": asked} if asked > 0 else {},
+            asked={"memory_bytes": asked} if asked else {},
             input_bytes=None if inputs is None else int(inputs),
             started_at=table.number(row, "first_sample") or 0.0,
             profile=_profile(peak_mb, series.get(key, ()) if series else ()),
         )
+
+    for _ in table.parsed(note):
+        pass
     started = sorted(tasks.values(), key=lambda task: task.started_at)
     kills = ("memory_bytes",)
-    return TaskLog("k-segments", started, kills, machine_of(started), kills, left_out=rows - len(started))
+    left_out = table.rows - len(started)
+    bad, first_bad = table.bad.count, table.bad.said()
+    return TaskLog("k-segments", started, kills, machine_of(started), kills, {}, left_out, bad, first_bad)
 
 
 def _profile(peak_mb: float, mb: Iterable[float]) -> tuple[float, ...]:

@@ -1,34 +1,88 @@
-"""`LogTable`: a log as a table with a header line; errors name file and line."""
+"""`LogTable`: a log as a table with a header line; errors name file and line, and few bad rows are left out."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
+from headway.formats.log_amounts import bytes_of, moment_of, number_of, seconds_of
 from headway.model.errors import InputError
 
 MISSING = ("", "-")
-_MOST = 2.0**62
+_SEPARATOR = "\x1f"  # stands for a delimiter of several characters, which the csv module does not know
+_TOLERATED = 0.05  # share of rows that may be bad; a log with more of them is damaged, or not what it is taken for
+_LONGEST_FAST = 15  # digits that are surely no absurd amount
+
+Item = TypeVar("Item")
+
+
+class BadRows:
+    """The rows of a log that cannot be used as they are."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: InputError | None = None
+
+    def note(self, problem: InputError) -> None:
+        """Note a bad row."""
+        self.count += 1
+        self.first = self.first or problem
+
+    def complain(self, rows: int) -> None:
+        """Raise the error about the first bad row if they are many; `rows` are all rows of the log."""
+        if self.first and self.count > rows * _TOLERATED:
+            raise self.first
+
+    def said(self) -> str:
+        """The sentence about the first bad row; empty if there is none."""
+        return str(self.first or "")
 
 
 class LogTable:
-    """The rows of a delimited table whose first line names the columns."""
+    """The rows of a delimited table whose first line names the columns.
+
+    `rows` counts them, without blank lines and repeated headers (several logs in one file).
+    """
 
     def __init__(self, lines: Iterable[str], where: str, delimiter: str = ",") -> None:
         self._where = where
+        if len(delimiter) > 1:
+            lines, delimiter = (line.replace(delimiter, _SEPARATOR) for line in lines), _SEPARATOR
         self._reader = csv.reader(lines, delimiter=delimiter)
-        header = next(self._rows(), [])
-        self.columns = {name.strip(): place for place, name in enumerate(header)}
-        self._width = len(header)
+        self._header = next(self._raw(), [])
+        self.columns = {name.strip(): place for place, name in enumerate(self._header)}
+        self._units: dict[str, tuple[bool, str]] = {}  # by column: whether its amounts have one, and an example
+        self.bad = BadRows()
+        self.rows = 0
 
     def __iter__(self) -> Iterator[list[str]]:
-        """The rows, without blank lines."""
-        for row in self._rows():
-            if len(row) != self._width:
-                raise self.wrong(f"this line has {len(row)} fields, but the header has {self._width}")
-            yield row
+        """The rows; an InputError for one of another width."""
+        for row in self._raw():
+            if row != self._header:
+                self.rows += 1
+                yield self._checked(row)
 
-    def _rows(self) -> Iterator[list[str]]:
+    def parsed(self, parse: Callable[[list[str]], Item]) -> Iterator[Item]:
+        """What `parse` makes of each row. Few rows for which it raises an InputError are left out."""
+        for row in self._raw():
+            if row == self._header:
+                continue
+            self.rows += 1
+            try:
+                item = parse(self._checked(row))
+            except InputError as problem:
+                self.bad.note(problem)
+                continue
+            yield item
+        self.bad.complain(self.rows)
+
+    def _checked(self, row: list[str]) -> list[str]:
+        if len(row) != len(self._header):
+            raise self.wrong(f"this line has {len(row)} fields, but the header has {len(self._header)}")
+        return row
+
+    def _raw(self) -> Iterator[list[str]]:
         try:
             yield from filter(None, self._reader)
         except csv.Error as problem:
@@ -39,9 +93,11 @@ class LogTable:
         """File and line of the row read last."""
         return f"{self._where}:{self._reader.line_num}"
 
-    def wrong(self, what: str) -> InputError:
+    def wrong(
+        self, what: str, todo: str = "check that the file is complete and no field contains the separator"
+    ) -> InputError:
         """An error about the row read last."""
-        return InputError(what, where=self.where, todo="check that the file is complete and the log of a single run")
+        return InputError(what, where=self.where, todo=todo)
 
     def cell(self, row: list[str], column: str) -> str:
         """The text of a cell; empty if it is missing."""
@@ -52,15 +108,48 @@ class LogTable:
     def number(self, row: list[str], column: str) -> float | None:
         """The number in a cell; None if it is missing."""
         text = self.cell(row, column)
-        return as_number(text, column, self.where) if text else None
+        return number_of(text, column, self.where) if text else None
 
+    def amount(self, row: list[str], column: str) -> float | None:
+        """The number in a cell, which must not be negative; None if it is missing."""
+        amount = self.number(row, column)
+        if amount is not None and amount < 0:
+            raise self.wrong(f"{column} is {amount:g}, which is negative", todo="")
+        return amount
 
-def as_number(text: str, name: str, where: str) -> float:
-    """Parse a number; an InputError names the column and the place."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = _MOST
-    if not -_MOST < number < _MOST:  # also true for NaN
-        raise InputError(f"{name} is {text[:100]!r}, not a number", where=where)
-    return number
+    def bytes(self, row: list[str], column: str, unit: float = 1.0) -> float | None:
+        """An amount of memory; a number without a unit counts in units of `unit`."""
+        text = self.cell(row, column)
+        if not text:
+            return None
+        self._check_unit(text, column)
+        if text.isdecimal() and len(text) < _LONGEST_FAST:
+            return float(text) * unit
+        return bytes_of(text, column, self.where, unit)
+
+    def seconds(self, row: list[str], column: str, unit: float = 1.0) -> float | None:
+        """A duration; a number without a unit counts in units of `unit`."""
+        text = self.cell(row, column)
+        if not text:
+            return None
+        self._check_unit(text, column)
+        return seconds_of(text, column, self.where, unit)
+
+    def moment(self, row: list[str], column: str, unit: float = 1.0) -> float | None:
+        """Seconds since the epoch; a number without a date counts in units of `unit`."""
+        text = self.cell(row, column)
+        if text.isdecimal() and len(text) < _LONGEST_FAST:
+            return float(text) * unit
+        return moment_of(text, column, self.where, unit) if text else None
+
+    def _check_unit(self, text: str, column: str) -> None:
+        """A column has numbers or amounts with a unit, not both: which unit a number has would be a guess."""
+        if text == "0":
+            return
+        has_unit = not text.isdecimal() and not text.replace(".", "", 1).isdecimal()
+        known = self._units.setdefault(column, (has_unit, text))
+        if known[0] != has_unit:
+            raise self.wrong(
+                f"{column} is {text!r} here and {known[1]!r} above: one has a unit, the other has none",
+                todo="write all amounts of a column the same way",
+            )

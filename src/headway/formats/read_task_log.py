@@ -2,43 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from statistics import median
 
-from headway.formats import ccl_records, ksegments, nextflow_trace, work_queue_csv, work_queue_log
+from msgspec import structs
+
+from headway.formats import (
+    ccl_records,
+    ksegments,
+    nextflow_trace,
+    work_queue_csv,
+    work_queue_log,
+)
 from headway.formats.base import TaskLogFormat
 from headway.formats.safe_yaml import shown
 from headway.formats.unpacked import stem, unpacked_lines
 from headway.model.errors import InputError
-from headway.model.task_log import TaskLog
+from headway.model.task_log import LoggedTask, TaskLog
 from headway.registry import WithPlugins
 
+STANDARD_INPUT = Path("-")
 FORMATS = {
-    "work-queue-log": TaskLogFormat("Work Queue's transaction log", work_queue_log.recognises, work_queue_log.read),
-    "work-queue-csv": TaskLogFormat("or its attempts as CSV", work_queue_csv.recognises, work_queue_csv.read),
-    "nextflow": TaskLogFormat("Nextflow's trace", nextflow_trace.recognises, nextflow_trace.read),
-    "ccl": TaskLogFormat("CCL's records", ccl_records.recognises, ccl_records.read),
+    "work-queue-log": TaskLogFormat(
+        "Work Queue's transaction log", work_queue_log.recognises, work_queue_log.read, work_queue_log.SIGN
+    ),
+    "work-queue-csv": TaskLogFormat(
+        "or its attempts as CSV", work_queue_csv.recognises, work_queue_csv.read, work_queue_csv.SIGN
+    ),
+    "ccl": TaskLogFormat("CCL's records", ccl_records.recognises, ccl_records.read, ccl_records.SIGN),
+    "nextflow": TaskLogFormat("Nextflow's trace", nextflow_trace.recognises, nextflow_trace.read, nextflow_trace.SIGN),
 }
 
+_ENDINGS = (".gz", ".csv", ".tsv", ".txt", ".log", ".txn", ".json", ".jsonl")
+_BLANK_LINES = 100  # that may come before the first one
 
-def read_task_log(path: Path) -> TaskLog:
-    """The tasks of the log at `path` that succeeded and were measured, in the order of their start."""
-    where = shown(path)
-    first, lines = _begun(path)
-    if ksegments.recognises(first):
-        log = ksegments.read(lines, where, _series_beside(path))
-    else:
-        formats = WithPlugins("headway.task_logs", FORMATS)
-        found = next((each for each in formats.values() if each.recognises(first)), None)
-        if found is None:
-            known = ", ".join([*(each.words for each in formats.values()), "k-Segments' tasks.csv"])
-            raise InputError("this is not a task log in a known format", where=where, todo=f"known are {known}")
-        log = found.read(lines, where, stem(path, ".gz", ".csv", ".tsv", ".txt", ".log", ".txn"))
-    if not log.tasks:
-        raise InputError("no task in this log succeeded and has a memory measurement", where=where)
+
+def read_task_log(path: Path, category_from: re.Pattern[str] | None = None) -> TaskLog:
+    """The tasks of the log at `path` that succeeded and were measured, in the order of their start.
+
+    `-` is standard input. The category of a task whose name matches `category_from` is what the pattern's groups match,
+    or the whole match if the pattern has no group.
+    """
+    where = "standard input" if path == STANDARD_INPUT else shown(path)
+    first, lines = _begun(path, where)
+    formats = WithPlugins("headway.task_logs", FORMATS)
+    found = _ksegments(path) if ksegments.recognises(first) else None
+    name = "k-segments" if found else next((name for name, each in formats.items() if each.recognises(first)), "")
+    found = found or (formats[name] if name else None)
+    if found is None:
+        known = ", ".join([*(each.words for each in formats.values()), "k-Segments' tasks.csv"])
+        raise InputError("this is not a task log in a known format", where=where, todo=f"known are {known}")
+    try:
+        log = found.read(lines, where, stem(path, *_ENDINGS))
+        _check_tasks(log, where)
+    except InputError as problem:
+        took = f"it was read as {found.words.removeprefix('or ')}, since {found.sign}"
+        todo = f"{problem.todo}; {took}" if problem.todo else took
+        raise InputError(problem.what, where=problem.where, todo=todo) from None
+    log.format = name
+    if category_from:
+        log.tasks = [_categorised(task, category_from) for task in log.tasks]
     return log
+
+
+def _check_tasks(log: TaskLog, where: str) -> None:
+    """Raise an InputError if there is no task, about the first bad row if there is one."""
+    if log.tasks:
+        return
+    if log.first_bad:
+        raise InputError(log.first_bad)
+    raise InputError("no task in this log succeeded and has a memory measurement", where=where)
+
+
+def read_task_logs(paths: Sequence[Path], category_from: re.Pattern[str] | None = None) -> TaskLog:
+    """The tasks of several logs as one log: runs of one pipeline, in the order of `paths`."""
+    return joined([read_task_log(path, category_from) for path in paths])
+
+
+def joined(logs: Sequence[TaskLog]) -> TaskLog:
+    """One log with the tasks of `logs`, log after log; the machine is the largest one."""
+    first, *others = logs
+    if not others:
+        return first
+    names = ("cores", "memory_bytes", "disk_bytes")
+    bad = next((log.first_bad for log in logs if log.first_bad), "")
+    return TaskLog(
+        f"{first.name} and {len(others)} more",
+        [task for log in logs for task in log.tasks],
+        tuple(name for name in first.resources if all(name in log.resources for log in others)),
+        first.machine.replace(**{name: max(log.machine[name] or 0 for log in logs) for name in names}),
+        tuple(name for name in first.kills if all(name in log.kills for log in others)),
+        {resource: after_s for log in reversed(logs) for resource, after_s in log.failed_after_s.items()},
+        sum(log.left_out for log in logs),
+        sum(log.bad_rows for log in logs),
+        bad,
+        first.format if all(log.format == first.format for log in others) else "",
+    )
+
+
+def _categorised(task: LoggedTask, pattern: re.Pattern[str]) -> LoggedTask:
+    found = pattern.search(task.name or task.category)
+    if not found:
+        return task
+    groups = [group for group in found.groups() if group]
+    return structs.replace(task, category=" ".join(groups) or found[0] or task.category)
 
 
 def failures_beside(path: Path) -> dict[str, float]:
@@ -54,20 +124,31 @@ def failures_beside(path: Path) -> dict[str, float]:
         other_workflow, _, other_ending = other.name.rpartition("_")
         if other_workflow != workflow or other_ending[other_ending.find(".") :] != suffix or not other.is_file():
             continue
-        first, lines = _begun(other)
+        first, lines = _begun(other, shown(other))
         if work_queue_csv.recognises(first):
             for resource, seconds in work_queue_csv.times_to_failure(lines, shown(other)).items():
                 failed.setdefault(resource, []).extend(seconds)
     return {resource: median(seconds) for resource, seconds in failed.items()}
 
 
-def _begun(path: Path) -> tuple[str, Iterator[str]]:
-    """The first line, and an iterator over all lines."""
-    lines = unpacked_lines(path)
-    first = next(lines, "")
-    if not first:
-        raise InputError("this file is empty", where=shown(path))
-    return first, chain([first], lines)
+def _begun(path: Path, where: str) -> tuple[str, Iterator[str]]:
+    """The first line that is not blank, and an iterator over all lines."""
+    lines = unpacked_lines(path, where)
+    begun: list[str] = []
+    for line in lines:
+        begun.append(line)
+        if not line.isspace() or len(begun) > _BLANK_LINES:
+            break
+    if not "".join(begun).strip():
+        raise InputError("this file is empty", where=where)
+    return begun[-1], chain(begun, lines)
+
+
+def _ksegments(path: Path) -> TaskLogFormat:
+    def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
+        return ksegments.read(lines, where, _series_beside(path))
+
+    return TaskLogFormat("k-Segments' tasks.csv", ksegments.recognises, read, ksegments.SIGN)
 
 
 def _series_beside(path: Path) -> dict[ksegments.Key, list[float]]:

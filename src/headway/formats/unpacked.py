@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -50,13 +52,15 @@ def _unpacked_bytes(file: BinaryIO, most: int) -> int:
     return total
 
 
-def unpacked_lines(path: Path) -> Iterator[str]:
-    """The lines with their line ends; an InputError if the file is unreadable, not UTF-8, or too large."""
-    where = shown(path)
+def unpacked_lines(path: Path, where: str = "") -> Iterator[str]:
+    """The lines with their line ends; an InputError if the file is unreadable, not UTF-8, or too large.
+
+    `-` is standard input. `where` names the file in errors.
+    """
+    where = where or shown(path)
     total = number = 0
     with readable(path, where) as file:
-        packed = file.read(2) == GZIP or path.suffix.lower() == ".gz"
-        file.seek(0)
+        packed = cast(BufferedReader, file).peek(2)[:2] == GZIP or path.suffix.lower() == ".gz"
         with closing(cast(BinaryIO, gzip.open(file)) if packed else file) as stream:
             while line := stream.readline(MAX_LINE_BYTES + 1):
                 number += 1
@@ -64,10 +68,15 @@ def unpacked_lines(path: Path) -> Iterator[str]:
                 yield _text(line, number, total, where)
 
 
+def _standard_input() -> BinaryIO:
+    return os.fdopen(os.dup(0), "rb")
+
+
 def _text(line: bytes, number: int, total: int, where: str) -> str:
     place = f"{where}:{number}"
     if len(line) > MAX_LINE_BYTES:
-        raise InputError(f"this line is longer than {format_bytes(MAX_LINE_BYTES)}", where=place)
+        todo = "check that it is a log; `jq .` breaks the lines of JSON"
+        raise InputError(f"this line is longer than {format_bytes(MAX_LINE_BYTES)}", where=place, todo=todo)
     if total > MAX_BYTES:
         raise _too_large(MAX_BYTES, where, "split the log")
     try:
@@ -92,7 +101,7 @@ def stem(path: Path, *endings: str) -> str:
 def readable(path: Path, where: str) -> Iterator[BinaryIO]:
     """Open a file for reading; errors in the `with` block become InputErrors that name `where`."""
     try:
-        with path.open("rb") as file:
+        with path.open("rb") if path != Path("-") else _standard_input() as file:
             yield file
     except FileNotFoundError:
         raise InputError("this file does not exist", where=where, todo="check the name and the directory") from None

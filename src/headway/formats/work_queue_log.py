@@ -14,7 +14,7 @@ from statistics import median
 import msgspec
 from msgspec import Struct
 
-from headway.formats.log_table import as_number
+from headway.formats.log_amounts import number_of
 from headway.model.errors import InputError
 from headway.model.resources import Resources
 from headway.model.task_log import LoggedTask, TaskLog
@@ -25,6 +25,8 @@ RESOURCES = ("cores", "memory_bytes", "disk_bytes")
 MACHINE = Resources(cores=16, memory_bytes=64_000_000_000, disk_bytes=64_000_000_000)
 # Work Queue's monitor kills attempts that exceed any of these.
 KILLS = ("memory_bytes", "disk_bytes", "cores")
+
+SIGN = "its first line is one of Work Queue's events"
 
 _LINE = re.compile(r"\d+ +\S+ +(MANAGER|WORKER|CATEGORY|TASK|TRANSFER) ")
 _OURS = {"cores": "cores", "memory": "memory_bytes", "disk": "disk_bytes"}
@@ -68,7 +70,7 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
             case [time, _, "TASK", task, "RUNNING", rest]:
                 record = records.setdefault(task, Record())
                 if record.given is None:
-                    record.started_at = as_number(time, "the time", place) / 1e6
+                    record.started_at = number_of(time, "the time", place) / 1e6
                     record.given = _of_ours(_read_amounts(rest, place)[-1], place)
             case [_, _, "TASK", task, "RETRIEVED", rest]:
                 _retrieved(records.setdefault(task, Record()), rest, failed, place)

@@ -13,7 +13,7 @@ class LoggedTask(Struct, frozen=True, omit_defaults=True, gc=False):
     """A successful task: its peaks and its requests by resource name.
 
     `input_bytes` is the input size if it was known before the task ran. `profile` is its memory over time: the maximum
-    in each of equally long parts of its run time.
+    in each of equally long parts of its run time. `name` is what the log calls it, if the category is only a part of that.
     """
 
     id: str
@@ -24,6 +24,7 @@ class LoggedTask(Struct, frozen=True, omit_defaults=True, gc=False):
     input_bytes: int | None = None
     started_at: float = 0.0
     profile: Sequence[float] = ()
+    name: str = ""
 
 
 class TaskLog(Struct):
@@ -35,4 +36,7 @@ class TaskLog(Struct):
     machine: Resources  # on which such tasks ran, or commonly run
     kills: tuple[str, ...]  # resources that ended an attempt which used more than it was given
     failed_after_s: dict[str, float] = field(default_factory=dict)  # as observed, by the resource that ran out
-    left_out: int = 0  # rows that were skipped: no task, or no measurements
+    left_out: int = 0  # rows that were skipped: no task, no measurements, or not readable
+    bad_rows: int = 0  # those that were not readable
+    first_bad: str = ""  # what was wrong with the first of these, as a sentence with its place
+    format: str = ""  # the name of its format, such as nextflow; empty if the log is not from a file
