@@ -16,6 +16,7 @@ TYPE_CHECKING = False  # `typing` would take 5 ms of each of a thousand calls
 if TYPE_CHECKING:  # `as` says that a name is offered to users
     from typing import Any
 
+    from headway.api.advise import advise as advise
     from headway.api.bundle import bundle as bundle
     from headway.api.cancel import cancel as cancel
     from headway.api.clean import clean as clean

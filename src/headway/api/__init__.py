@@ -10,6 +10,7 @@ from __future__ import annotations
 
 # The public functions and the modules of this package that hold them.
 FUNCTIONS = {
+    "advise": "advise",
     "bundle": "bundle",
     "cancel": "cancel",
     "clean": "clean",

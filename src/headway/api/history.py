@@ -118,6 +118,18 @@ def show_history(
         return HistoryView(location, True, figures, newest)
 
 
+def attempts_in(directory: str | os.PathLike[str], history: str = "") -> tuple[str, list[Kept]]:
+    """Return all attempts that runs in a directory have left in a history, and the history's location."""
+    todo = "name the LOG of another tool, or `headway run` something here first"
+    with _opened(history) as (location, opened):
+        path = Path(directory).resolve()
+        known = opened.figures() if opened else []
+        projects = list(dict.fromkeys(each.project for each in known if each.project and each.directory == str(path)))
+        if opened is None or not projects:
+            raise InputError("nothing has been learned in this directory yet", where=str(path), todo=todo)
+        return location, list(opened.all(projects=projects))
+
+
 def export_history(
     output: str | os.PathLike[str] | IO[str],
     workflow: str | None = None,

@@ -1,21 +1,23 @@
 """What to ask for the tasks of each category, learned from a log, and tried on the same log walk-forward.
 
-The advice is a configuration for other workflow tools: a few amounts per category that hold until somebody changes them.
-Input sizes are not used, since such a configuration does not know them. Memory is `ladder`'s answer at the tolerated share
-of failures, time is a high quantile of the runtime model with a margin, and cores are those that were busy.
+The advice is configuration for workflow tools: a few amounts per category that hold until somebody changes them. Input
+sizes are not used, since such a configuration does not know them. Memory is what `ladder` answers at the tolerated
+share of failures, time is a high quantile of the runtime model with a margin, and cores are those that were busy.
 
-How it would have done is found as in a replay: tasks come in the order in which they started, each gets what the advice from
-the tasks before it says, and the first ones of a category get what they had asked for.
+What it would have done is found as in a replay: tasks come in the order in which they started, and each gets what the
+advice from the tasks before it says. The first tasks of a category keep what they had asked for.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 
 from msgspec import Struct
 
-from headway.model.advice import QUANTILES, Advice, CategoryAdvice, LeftAlone
+from headway.model.advice import QUANTILES, Advice, CategoryAdvice, LeftAlone, Trial
 from headway.model.outcome import Ending, Outcome
 from headway.model.task import Task
 from headway.model.task_log import LoggedTask, TaskLog
@@ -58,7 +60,7 @@ def advice_from(log: TaskLog, terms: Terms, progress: Callable[[int], None] | No
         learner.learn(logged)
     known = [each.advice(name) for name, each in learners.items() if each.records >= terms.fewest]
     few = [LeftAlone(name, each.records) for name, each in learners.items() if each.records < terms.fewest]
-    known.sort(key=lambda each: (-(each.saved_gb_h or 0.0), -each.used_gb_h, each.category))
+    known.sort(key=lambda each: (-(each.trial.saved_gb_h or 0.0), -each.records, each.category))
     few.sort(key=lambda each: (-each.records, each.category))
     return Advice(known, few, terms.failures, terms.fewest, terms.attempts)
 
@@ -78,8 +80,8 @@ class _Learner:
         self._asked: dict[str, tuple[float, float]] = {}  # by resource: the least and the most
         self._time: tuple[float, ...] = ()
         self._fitted = 0  # records when `_time` was found
-        self._counts = dict.fromkeys(("sized", "attempts", "out_of_memory", "out_of_time", "unfinished"), 0)
-        self._held = self._of_requests = self._of_peaks = 0.0  # bytes times seconds
+        self._trial = Trial()
+        self._dearer = 0.0  # GB·h that the advice has cost beyond what was asked, failures charged
 
     @property
     def records(self) -> int:
@@ -89,27 +91,38 @@ class _Learner:
 
     def try_out(self, logged: LoggedTask) -> None:
         """Count how a task would have fared with the advice from the tasks before it."""
-        counts, peak, run_s = self._counts, logged.used[MEMORY], logged.run_s
-        times, amounts = self._times_to_ask(), self._memory_to_ask()
-        held = amount = 0.0
-        counts["sized"] += 1
+        asked, run_s = logged.asked.get(MEMORY), logged.run_s
+        keep, fine = self._keep, self._price.fine if self._price else 0.0
+        advised = self._attempts(logged, self._memory_to_ask())
+        kept = self._attempts(logged, iter((math.inf,)))
+        if asked is not None:
+            kept.held_gb_h = asked * run_s / _GB_H
+            self._dearer += advised.held_gb_h - kept.held_gb_h + advised.out_of_memory * fine / _GB_H
+            for trial in (kept, advised):
+                trial.asked_gb_h, trial.used_gb_h = asked * run_s / _GB_H, logged.used[MEMORY] * run_s / _GB_H
+        else:
+            advised.held_gb_h = 0.0
+        if self._price and not keep:
+            for _ in range(advised.out_of_memory):
+                self._price.failed()
+        self._trial = Trial.sum((self._trial, kept if keep else advised))
+
+    def _attempts(self, logged: LoggedTask, amounts: Iterator[float]) -> Trial:
+        """Return what happens to a task with this memory, attempt by attempt."""
+        trial, times, amount = Trial(1), self._times_to_ask(), 0.0
         for attempt in range(self._terms.attempts):
             amount = next(amounts, amount)
             limit_s = times[min(attempt, len(times) - 1)] if times else math.inf
-            counts["attempts"] += 1
-            held += amount * min(run_s, limit_s)
-            if peak <= amount and run_s <= limit_s:
-                break
-            reason = "out_of_time" if run_s > limit_s else "out_of_memory"
-            counts[reason] += 1
-            if self._price and peak > amount:
-                self._price.failed()
-        else:
-            counts["unfinished"] += 1
-        if MEMORY in logged.asked:
-            self._held += held
-            self._of_requests += logged.asked[MEMORY] * run_s
-            self._of_peaks += peak * run_s
+            trial.attempts += 1
+            trial.held_gb_h += amount * min(logged.run_s, limit_s) / _GB_H
+            if logged.run_s > limit_s:
+                trial.out_of_time += 1
+            elif logged.used[MEMORY] > amount:
+                trial.out_of_memory += 1
+            else:
+                return trial
+        trial.unfinished = 1
+        return trial
 
     def learn(self, logged: LoggedTask) -> None:
         """Learn from a task."""
@@ -137,20 +150,27 @@ class _Learner:
     def advice(self, category: str) -> CategoryAdvice:
         """Return the advice from everything learned."""
         self._fitted = 0
+        asked = {resource: most for resource, (_, most) in self._asked.items()}
+        cores = sorted(self._used[CORES])
         return CategoryAdvice(
             category,
             self.records,
-            tuple(self._memory_to_ask()),
+            self._trial,
+            () if self._keep else tuple(self._memory_to_ask()),
             self._times_to_ask(),
             self._cpus(),
-            *(self._asked[resource][1] if resource in self._asked else None for resource in (MEMORY, TIME, CORES)),
-            *(_at_quantiles(self._used[resource]) for resource in (MEMORY, TIME)),
-            sorted(self._used[CORES])[len(self._used[CORES]) // 2] if self._used[CORES] else None,
-            **self._counts,
-            held_gb_h=self._held / _GB_H,
-            asked_gb_h=self._of_requests / _GB_H,
-            used_gb_h=self._of_peaks / _GB_H,
+            asked.get(MEMORY),
+            asked.get(TIME),
+            asked.get(CORES),
+            _at_quantiles(self._used[MEMORY]),
+            _at_quantiles(self._used[TIME]),
+            cores[len(cores) // 2] if cores else None,
         )
+
+    @property
+    def _keep(self) -> bool:
+        """Whether the request has been cheaper than the advice so far, so that it should stay."""
+        return self._dearer > 0
 
     def _memory_to_ask(self) -> Iterator[float]:
         """Yield the amount of each attempt.
@@ -196,12 +216,10 @@ class _Learner:
             return None
         if self._cores_kill:
             return max(1, math.ceil(self._most_used[CORES]))
-        left = sum(self._busy_s) * _BUSY_FOR
-        for cores, seconds in sorted(zip(used, self._busy_s, strict=True)):
-            left -= seconds
-            if left <= 0:
-                break
-        return max(1, math.ceil(cores - _NOISE))
+        by_use = sorted(zip(used, self._busy_s, strict=True))
+        passed = list(accumulate(seconds for _, seconds in by_use))
+        enough, _ = by_use[bisect_left(passed, _BUSY_FOR * passed[-1])]
+        return max(1, math.ceil(enough - _NOISE))
 
     def _slower(self) -> float:
         """Return how much longer a task takes with the advised cores, if it used all its cores at once and then one."""

@@ -35,7 +35,7 @@ def memory_chart(categories: Sequence[CategoryAdvice]) -> str:
 
 def savings_chart(categories: Sequence[CategoryAdvice]) -> str:
     """Draw two bars per category: GB·h of the requests, and of the advice with its failed attempts."""
-    most = max(max(each.asked_gb_h, each.held_gb_h) for each in categories)
+    most = max(max(each.trial.asked_gb_h, each.trial.held_gb_h) for each in categories)
 
     def x(value: float) -> float:
         return _LEFT + value / marks[-1][0] * (_WIDTH - _LEFT - _RIGHT)
@@ -78,18 +78,19 @@ def _memory_row(each: CategoryAdvice, x: Callable[[float], float], y: float) -> 
 
 
 def _saving_row(each: CategoryAdvice, x: Callable[[float], float], y: float) -> Iterator[str]:
+    trial = each.trial
     yield _name(each, y)
     for value, top, colour, words in (
-        (each.asked_gb_h, y - 9, ASKED, "asked"),
-        (each.held_gb_h, y + 1, ADVISED, "advised"),
+        (trial.asked_gb_h, y - 9, ASKED, "asked"),
+        (trial.held_gb_h, y + 1, ADVISED, "advised"),
     ):
         bar = f'<rect x="{_LEFT:g}" y="{top:g}" width="{max(1.0, x(value) - _LEFT):.1f}" height="8" fill="{colour}">'
         yield f"{bar}<title>{words}: {number(value)} GB·h</title></rect>"
-    used = x(each.used_gb_h)
+    used = x(trial.used_gb_h)
     tick = f'<path d="M{used:.1f} {y - 11:g}V{y + 11:g}" stroke="currentColor" stroke-width="2">'
-    yield f"{tick}<title>used: {number(each.used_gb_h)} GB·h</title></path>"
-    saved = each.saved_gb_h or 0.0
-    words = f"{'−' if saved >= 0 else '+'}{number(abs(saved))} ({share(abs(saved) / each.asked_gb_h)})"
+    yield f"{tick}<title>used: {number(trial.used_gb_h)} GB·h</title></path>"
+    saved = trial.saved_gb_h or 0.0
+    words = f"{'-' if saved >= 0 else '+'}{number(abs(saved))} ({share(abs(saved) / trial.asked_gb_h)})"
     yield label(_WIDTH - _RIGHT + 12, y + 4, words, anchor="start", size=12)
 
 

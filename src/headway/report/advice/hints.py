@@ -17,7 +17,9 @@ def config(advice: Advice, logs: Sequence[str]) -> str:
 
 def _lines(advice: Advice, logs: Sequence[str]) -> Iterator[str]:
     yield from comment("#", *preface(advice, logs))
-    yield from comment("#", "Copy each `resources` to the task of that name. Headway learns more as it runs, and retries by itself.")
+    yield from comment(
+        "#", "Copy each `resources` to the task of that name. Headway learns more as it runs, and retries by itself."
+    )
     yield "tasks:" if advice.categories else "tasks: {}"
     for each in advice.categories:
         yield from comment("#", remark(each), indent="  ")

@@ -27,7 +27,7 @@ def page(advice: Advice, logs: Sequence[str], target: str, config: str) -> str:
 
 def _body(advice: Advice, logs: Sequence[str], target: str, config: str) -> Iterator[str]:
     begins, *others = preface(advice, logs)
-    total = advice.total()
+    total = advice.total().trial
     yield "<h1>What to ask for</h1>"
     if total.saved_gb_h is not None:
         words = saving(total)
@@ -49,7 +49,7 @@ def _pictures(advice: Advice) -> Iterator[str]:
     )
     yield legend((("used", USED), ("asked", ASKED), ("advised", ADVISED)))
     yield memory_chart(advice.categories)
-    asked = [each for each in advice.categories if each.saved_gb_h is not None]
+    asked = [each for each in advice.categories if each.trial.saved_gb_h is not None]
     if not asked:
         return
     yield "<h2>Memory held, in GB·h</h2>"
@@ -69,11 +69,11 @@ def _figures(advice: Advice) -> Iterator[str]:
     risky = risks(advice)
     if risky:
         yield "<h2>The riskiest lines</h2>"
-        rows = [(escape(one_line(each.category)), escape(why)) for each, why in risky]
-        yield words_table(("category", "why"), rows)
+        reasons = [(escape(one_line(each.category)), escape(why)) for each, why in risky]
+        yield words_table(("category", "why"), reasons)
     yield "<h2>All figures</h2>"
-    names = [*(one_line(each.category) for each in advice.categories), "all"]
-    yield fields_table("category", names, [*advice.categories, advice.total()], advice_fields(advice))
+    rows = [*advice.categories, advice.total()]
+    yield fields_table("category", [one_line(each.category) for each in rows], rows, advice_fields(advice))
     yield quiet_paragraph(
         "Used: the most of any task. First and retry: the amounts to ask for. Failed: attempts that would have run out "
         "of memory or time, of all attempts. Saved: against what was asked for."

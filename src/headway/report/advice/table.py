@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from rich.text import Text
 
 from headway.model.advice import Advice, CategoryAdvice
+from headway.report.advice.words import preface
 from headway.report.columns import Field, table_lines
 from headway.report.replay_table import number
 from headway.report.words import NOTHING, amount, share
+
+_WIDTH = 150
+
+
+def config(advice: Advice, logs: Sequence[str]) -> str:
+    """The table as text, below the sentences about it."""
+    lines = [line.plain.rstrip() for line in advice_table(advice, _WIDTH)] if advice.categories else []
+    return "\n".join([*preface(advice, logs), "", *lines]) + "\n"
 
 
 def advice_fields(advice: Advice) -> list[Field]:
@@ -16,11 +28,11 @@ def advice_fields(advice: Advice) -> list[Field]:
         Field("", "records", lambda row: f"{row.records:,}", 60),
         Field("memory", "asked", lambda row: amount("memory_bytes", row.asked_memory_bytes), 70),
         Field("memory", "used", lambda row: _last("memory_bytes", row.used_memory_bytes), 65),
-        Field("memory", "first", lambda row: _nth("memory_bytes", row.memory_bytes, 0), 90),
+        Field("memory", "first", _first_memory, 90),
     ]
     for retry in range(1, advice.attempts):
         title = "retry" if retry == 1 else f"retry {retry}"
-        fields.append(Field("memory", title, lambda row, n=retry: _nth("memory_bytes", row.memory_bytes, n), 50 - retry))
+        fields.append(Field("memory", title, partial(_memory_of_attempt, place=retry), 50 - retry))
     fields += [
         Field("time", "used", lambda row: _last("time_s", row.used_time_s), 20),
         Field("time", "first", lambda row: _nth("time_s", row.time_s, 0), 55),
@@ -29,9 +41,15 @@ def advice_fields(advice: Advice) -> list[Field]:
         fields.append(Field("cpus", "asked", lambda row: amount("cpus", row.asked_cpus), 30))
         fields.append(Field("cpus", "now", lambda row: amount("cpus", row.cpus), 52))
     fields += [
-        Field("", "failed", lambda row: f"{row.failed:,}/{row.attempts:,}", 80, lambda row: "red" if row.failed else ""),
-        Field("", "saved GB·h", lambda row: NOTHING if row.saved_gb_h is None else _signed(row.saved_gb_h), 85),
-        Field("", "", lambda row: _saved_share(row), 58),
+        Field(
+            "",
+            "failed",
+            lambda row: f"{row.trial.failed:,}/{row.trial.attempts:,}",
+            80,
+            lambda row: "red" if row.trial.failed else "",
+        ),
+        Field("saved", "GB·h", _saved, 85),
+        Field("saved", "share", _saved_share, 58),
     ]
     return fields
 
@@ -39,16 +57,26 @@ def advice_fields(advice: Advice) -> list[Field]:
 def advice_table(advice: Advice, width: int) -> list[Text]:
     """One line per category, the greatest saving first, and their sum; at most `width` cells wide."""
     rows = [*advice.categories, advice.total()]
-    names = [*(each.category for each in advice.categories), "all"]
-    return table_lines("category", names, rows, advice_fields(advice), width, total=True)
+    return table_lines("category", [each.category for each in rows], rows, advice_fields(advice), width, total=True)
 
 
-def _signed(value: float) -> str:
-    return number(value) if value >= 0 else f"-{number(-value)}"
+def _saved(row: CategoryAdvice) -> str:
+    saved = row.trial.saved_gb_h
+    return NOTHING if saved is None else f"{'-' if saved < 0 else ''}{number(abs(saved))}"
 
 
 def _saved_share(row: CategoryAdvice) -> str:
-    return NOTHING if row.saved_gb_h is None else share(row.saved_gb_h / row.asked_gb_h)
+    saved = row.trial.saved_gb_h
+    return NOTHING if saved is None else f"{'-' if saved < 0 else ''}{share(abs(saved) / row.trial.asked_gb_h)}"
+
+
+def _first_memory(row: CategoryAdvice) -> str:
+    kept = row.asked_memory_bytes is not None and not row.memory_bytes
+    return "as asked" if kept else _nth("memory_bytes", row.memory_bytes, 0)
+
+
+def _memory_of_attempt(row: CategoryAdvice, place: int) -> str:
+    return _nth("memory_bytes", row.memory_bytes, place)
 
 
 def _nth(resource: str, amounts: tuple[float, ...], place: int) -> str:
