@@ -83,6 +83,7 @@ class Advice(Struct, frozen=True):
     failures: float  # the share of attempts that may fail once a category is known
     fewest: int  # records that a category needs
     attempts: int  # of a task, at most
+    megabyte: float = 1e6  # what the tool that gets the advice calls a MB: 1e6 or 2**20 bytes
 
     def total(self) -> CategoryAdvice:
         """What was counted over all categories that have advice."""

@@ -62,7 +62,7 @@ def advice_from(log: TaskLog, terms: Terms, progress: Callable[[int], None] | No
     few = [LeftAlone(name, each.records) for name, each in learners.items() if each.records < terms.fewest]
     known.sort(key=lambda each: (-(each.trial.saved_gb_h or 0.0), -each.records, each.category))
     few.sort(key=lambda each: (-each.records, each.category))
-    return Advice(known, few, terms.failures, terms.fewest, terms.attempts)
+    return Advice(known, few, terms.failures, terms.fewest, terms.attempts, terms.megabyte)
 
 
 class _Learner:

@@ -24,7 +24,7 @@ def _lines(advice: Advice, logs: Sequence[str], workflow: str) -> Iterator[str]:
         yield from comment("#", "Steps: a tool that has its own ResourceRequirement under requirements keeps it.")
     yield "cwltool:overrides:" if advice.categories else "cwltool:overrides: {}"
     for each in advice.categories:
-        yield from comment("#", remark(each), indent="  ")
+        yield from comment("#", remark(each, advice), indent="  ")
         yield f"  {yaml_name(target(each.category, workflow))}:"
         yield "    requirements:"
         yield "      ResourceRequirement:"

@@ -22,7 +22,7 @@ def _lines(advice: Advice, logs: Sequence[str]) -> Iterator[str]:
     )
     yield "tasks:" if advice.categories else "tasks: {}"
     for each in advice.categories:
-        yield from comment("#", remark(each), indent="  ")
+        yield from comment("#", remark(each, advice), indent="  ")
         yield f"  {yaml_name(each.category)}:"
         yield f"    resources: {{{', '.join(_amounts(each))}}}"
 

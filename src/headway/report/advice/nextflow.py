@@ -28,7 +28,7 @@ def _lines(advice: Advice, logs: Sequence[str]) -> Iterator[str]:
         yield f"    maxRetries = {advice.attempts - 1}"
     for each in advice.categories:
         yield ""
-        yield from comment("//", remark(each), indent="    ")
+        yield from comment("//", remark(each, advice), indent="    ")
         yield f"    withName: {selector(each.category)} {{"
         yield from _directives(each)
         yield "    }"

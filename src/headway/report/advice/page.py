@@ -8,7 +8,7 @@ from html import escape
 from headway.model.advice import Advice
 from headway.report.advice.charts import ADVISED, ASKED, USED, memory_chart, savings_chart
 from headway.report.advice.table import advice_fields
-from headway.report.advice.words import preface, risks, saving
+from headway.report.advice.words import risks, sentences, source
 from headway.report.columns import one_line
 from headway.report.page_style import fields_table, legend, page_of, quiet_paragraph, words_table
 
@@ -26,16 +26,13 @@ def page(advice: Advice, logs: Sequence[str], target: str, config: str) -> str:
 
 
 def _body(advice: Advice, logs: Sequence[str], target: str, config: str) -> Iterator[str]:
-    begins, *others = preface(advice, logs)
-    total = advice.total().trial
-    yield "<h1>What to ask for</h1>"
-    if total.saved_gb_h is not None:
-        words = saving(total)
-        yield f'<p class="lead">{escape(words[:1].upper() + words[1:])}.</p>'
-    yield from (quiet_paragraph(words) for words in (begins, *others))
+    told = [*sentences(advice), ""]
+    yield f'<h1>What to ask for</h1><p class="lead">{escape(told[0])}</p>'
+    yield quiet_paragraph(source(advice, logs))
     if advice.categories:
         yield from _pictures(advice)
         yield from _figures(advice)
+    yield from (quiet_paragraph(words) for words in told[1:-1])
     if config:
         yield f"<h2>For {escape(target)}</h2><details open><summary>configuration</summary>"
         yield f"<pre>{escape(config)}</pre></details>"
@@ -48,7 +45,7 @@ def _pictures(advice: Advice) -> Iterator[str]:
         "of them, the dark tick is their median. Faint triangles are the amounts of retries. The axis is logarithmic."
     )
     yield legend((("used", USED), ("asked", ASKED), ("advised", ADVISED)))
-    yield memory_chart(advice.categories)
+    yield memory_chart(advice.categories, advice.megabyte)
     asked = [each for each in advice.categories if each.trial.saved_gb_h is not None]
     if not asked:
         return

@@ -25,7 +25,7 @@ def _lines(advice: Advice, logs: Sequence[str]) -> Iterator[str]:
     for each in advice.categories:
         yield ""
         yield f"# --- {one_line(each.category)}"
-        yield from comment("#", remark(each))
+        yield from comment("#", remark(each, advice))
         yield from _directives(each)
 
 

@@ -31,7 +31,7 @@ def _lines(advice: Advice, logs: Sequence[str]) -> Iterator[str]:
     if rules:
         yield "set-resources:"
     for each in rules:
-        yield from comment("#", remark(each), indent="  ")
+        yield from comment("#", remark(each, advice), indent="  ")
         yield f"  {each.category}:"
         yield from _resources(each)
 

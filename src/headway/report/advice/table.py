@@ -8,7 +8,8 @@ from functools import partial
 from rich.text import Text
 
 from headway.model.advice import Advice, CategoryAdvice
-from headway.report.advice.words import preface
+from headway.model.units import format_duration
+from headway.report.advice.words import memory, preface
 from headway.report.columns import Field, table_lines
 from headway.report.replay_table import number
 from headway.report.words import NOTHING, amount, share
@@ -24,18 +25,24 @@ def config(advice: Advice, logs: Sequence[str]) -> str:
 
 def advice_fields(advice: Advice) -> list[Field]:
     """The columns: what was asked and used, what to ask now, and what that would have done."""
+    megabyte = advice.megabyte
     fields = [
         Field("", "records", lambda row: f"{row.records:,}", 60),
-        Field("memory", "asked", lambda row: amount("memory_bytes", row.asked_memory_bytes), 70),
-        Field("memory", "used", lambda row: _last("memory_bytes", row.used_memory_bytes), 65),
-        Field("memory", "first", _first_memory, 90),
+        Field("memory", "asked", lambda row: memory(row.asked_memory_bytes, megabyte), 70),
+        Field(
+            "memory",
+            "used",
+            lambda row: memory(row.used_memory_bytes[-1], megabyte) if row.used_memory_bytes else NOTHING,
+            65,
+        ),
+        Field("memory", "first", partial(_memory_of_attempt, place=0, megabyte=megabyte), 90),
     ]
     for retry in range(1, advice.attempts):
         title = "retry" if retry == 1 else f"retry {retry}"
-        fields.append(Field("memory", title, partial(_memory_of_attempt, place=retry), 50 - retry))
+        fields.append(Field("memory", title, partial(_memory_of_attempt, place=retry, megabyte=megabyte), 50 - retry))
     fields += [
-        Field("time", "used", lambda row: _last("time_s", row.used_time_s), 20),
-        Field("time", "first", lambda row: _nth("time_s", row.time_s, 0), 55),
+        Field("time", "used", lambda row: _time(row.used_time_s, -1), 20),
+        Field("time", "first", lambda row: _time(row.time_s, 0), 55),
     ]
     if any(each.cpus is not None for each in advice.categories):
         fields.append(Field("cpus", "asked", lambda row: amount("cpus", row.asked_cpus), 30))
@@ -70,18 +77,11 @@ def _saved_share(row: CategoryAdvice) -> str:
     return NOTHING if saved is None else f"{'-' if saved < 0 else ''}{share(abs(saved) / row.trial.asked_gb_h)}"
 
 
-def _first_memory(row: CategoryAdvice) -> str:
-    kept = row.asked_memory_bytes is not None and not row.memory_bytes
-    return "as asked" if kept else _nth("memory_bytes", row.memory_bytes, 0)
+def _memory_of_attempt(row: CategoryAdvice, place: int, megabyte: float) -> str:
+    if place == 0 and row.asked_memory_bytes is not None and not row.memory_bytes:
+        return "as asked"
+    return memory(row.memory_bytes[place], megabyte) if place < len(row.memory_bytes) else NOTHING
 
 
-def _memory_of_attempt(row: CategoryAdvice, place: int) -> str:
-    return _nth("memory_bytes", row.memory_bytes, place)
-
-
-def _nth(resource: str, amounts: tuple[float, ...], place: int) -> str:
-    return amount(resource, amounts[place]) if place < len(amounts) else NOTHING
-
-
-def _last(resource: str, amounts: tuple[float, ...]) -> str:
-    return amount(resource, amounts[-1]) if amounts else NOTHING
+def _time(amounts: tuple[float, ...], place: int) -> str:
+    return format_duration(amounts[place]) if amounts else NOTHING

@@ -6,23 +6,26 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from headway.model.advice import Advice, CategoryAdvice, Trial
-from headway.model.units import format_bytes, format_duration
+from headway.model.units import format_duration
 from headway.report.columns import one_line
 from headway.report.replay_table import number
-from headway.report.words import count, share
+from headway.report.words import NOTHING, count, share
 
 _WIDTH = 110
 _MOST_NAMED = 50  # categories without advice
 
 
-def preface(advice: Advice, logs: Sequence[str]) -> list[str]:
-    """What a configuration begins with: where it comes from, what it would have done, and what it leaves out."""
+def source(advice: Advice, logs: Sequence[str]) -> str:
+    """Where the advice comes from."""
     categories = len(advice.categories) + len(advice.left_alone)
     tasks = advice.total().records + sum(each.records for each in advice.left_alone)
-    source = ", ".join(map(one_line, logs))
     kinds = f"{categories:,} categories" if categories != 1 else "one category"
-    begins = f"Advice of `headway advise` from {source}: {count(tasks, 'task')} of {kinds}."
-    return [begins, *sentences(advice)]
+    return f"Advice of `headway advise` from {', '.join(map(one_line, logs))}: {count(tasks, 'task')} of {kinds}."
+
+
+def preface(advice: Advice, logs: Sequence[str]) -> list[str]:
+    """What a configuration begins with: where it comes from, what it would have done, and what it leaves out."""
+    return [source(advice, logs), *sentences(advice)]
 
 
 def sentences(advice: Advice) -> Iterator[str]:
@@ -63,10 +66,26 @@ def saving(each: Trial) -> str:
     return f"{number(abs(each.saved_gb_h))} of {number(each.asked_gb_h)} GB·h of memory ({part}) {verb}"
 
 
-def remark(each: CategoryAdvice) -> str:
+def memory(amount: float | None, megabyte: float = 1e6) -> str:
+    """An amount of memory in the units of the tool that gets the advice.
+
+    >>> memory(2.5e9), memory(100 * 2**20, 2**20), memory(60 * 2**30, 2**20), memory(None)
+    ('2.5 GB', '100 MB', '60 GB', '-')
+    """
+    if amount is None:
+        return NOTHING
+    thousand = 1000 if megabyte == 1e6 else 1024
+    amount, unit = amount / megabyte, "MB"
+    if amount >= 0.9995 * thousand:
+        amount, unit = amount / thousand, "GB"
+    return f"{amount:.3g} {unit}" if amount < 999.5 else f"{amount:.0f} {unit}"
+
+
+def remark(each: CategoryAdvice, advice: Advice) -> str:
     """One line about a category: how many records, what it asked and used, failures and saving."""
-    used = f"used up to {format_bytes(each.used_memory_bytes[-1])} and {format_duration(each.used_time_s[-1])}"
-    asked = "" if each.asked_memory_bytes is None else f"asked for {format_bytes(each.asked_memory_bytes)}, "
+    most = memory(each.used_memory_bytes[-1], advice.megabyte)
+    used = f"used up to {most} and {format_duration(each.used_time_s[-1])}"
+    asked = "" if each.asked_memory_bytes is None else f"asked for {memory(each.asked_memory_bytes, advice.megabyte)}, "
     keep = "" if each.memory_bytes else "; to ask for less would have cost more, so keep the memory as it is"
     return f"{count(each.records, 'record')}: {asked}{used}; {outcome(each.trial)}{keep}"
 
@@ -94,8 +113,8 @@ def _risk(each: CategoryAdvice, advice: Advice) -> str:
         reasons.append(f"{trial.failed:,} of {count(trial.attempts, 'attempt')} would have failed")
     if each.records < 4 * advice.fewest:
         reasons.append(f"only {count(each.records, 'record')}")
-    if middle and most > 3 * middle:
+    if middle and most > 3 * middle and each.memory_bytes and 2 * most > each.memory_bytes[0]:
         reasons.append(f"the greatest peak is {most / middle:.1f} times the median")
     if each.asked_memory_bytes is not None and most > each.asked_memory_bytes:
-        reasons.append(f"tasks used up to {format_bytes(most)}, more than they asked for")
+        reasons.append(f"tasks used up to {memory(most, advice.megabyte)}, more than they asked for")
     return "; ".join(reasons)
