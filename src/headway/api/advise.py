@@ -102,6 +102,7 @@ def advise(
         1 + (asked.retries if tool.retries else 0),
         asked.fewest,
         tool.megabyte,
+        tool.time_kills,
     )
     if asked.most_memory is not None:
         log.machine = log.machine.replace(memory_bytes=_size(asked.most_memory))
@@ -119,7 +120,8 @@ def _write(answer: AdviceGiven, asked: AdviseSettings) -> None:
     if asked.html:
         from headway.report.advice.page import page
 
-        write_whole(Path(asked.html), [page(answer.advice, answer.logs, answer.target, answer.config)])
+        config = "" if answer.target == "table" else answer.config  # the page has a table of its own
+        write_whole(Path(asked.html), [page(answer.advice, answer.logs, answer.target, config)])
 
 
 def _size(stated: float | str) -> float:

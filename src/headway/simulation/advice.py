@@ -43,6 +43,7 @@ class Terms(Struct, frozen=True):
     attempts: int = 3
     fewest: int = KNOWN  # records of a category
     megabyte: float = 1e6
+    time_kills: bool = True  # whether the tool ends a task that takes longer than the time it asked for
 
 
 def advice_from(log: TaskLog, terms: Terms, progress: Callable[[int], None] | None = None) -> Advice:
@@ -112,7 +113,7 @@ class _Learner:
         trial, times, amount = Trial(1), self._times_to_ask(), 0.0
         for attempt in range(self._terms.attempts):
             amount = next(amounts, amount)
-            limit_s = times[min(attempt, len(times) - 1)] if times else math.inf
+            limit_s = times[min(attempt, len(times) - 1)] if times and self._terms.time_kills else math.inf
             trial.attempts += 1
             trial.held_gb_h += amount * min(logged.run_s, limit_s) / _GB_H
             if logged.run_s > limit_s:
@@ -184,11 +185,13 @@ class _Learner:
         for attempt in range(1, self._terms.attempts + 1):
             found = self._ladder.estimate(Query(given, limit=self._most_memory, fine=fine))
             amount = float(found.value) if found and isinstance(found.value, int | float) else 2 * given[-1]
-            if 1 < attempt == self._terms.attempts:
-                amount = max(most, 2 * given[-1])
-            amount = min(round_memory(amount, self._terms.megabyte), self._most_memory)
-            if attempt == 1 and least >= self._most_used[MEMORY]:
+            last = 1 < attempt == self._terms.attempts
+            amount = round_memory(2 * given[-1] if last else amount, self._terms.megabyte)
+            if last:
+                amount = max(amount, most)
+            elif attempt == 1 and least >= self._most_used[MEMORY]:
                 amount = min(amount, least)
+            amount = min(amount, self._most_memory)
             if given and amount <= given[-1]:
                 return
             given.append(amount)

@@ -7,7 +7,7 @@ from html import escape
 from math import log10
 
 from headway.model.advice import CategoryAdvice
-from headway.report.advice.words import memory
+from headway.report.advice.words import memory, short_names
 from headway.report.charts import Mark, label, number_marks, svg
 from headway.report.columns import one_line
 from headway.report.replay_table import number
@@ -22,7 +22,7 @@ _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 def memory_chart(categories: Sequence[CategoryAdvice], megabyte: float) -> str:
     """Draw a line per category on a logarithmic axis: the peaks as a box, the request, and the advised amounts."""
-    names = _short([each.category for each in categories])
+    names = short_names([each.category for each in categories], _LETTERS)
     amounts = [amount for each in categories for amount in (*each.used_memory_bytes, *each.memory_bytes) if amount > 0]
     amounts += [each.asked_memory_bytes for each in categories if each.asked_memory_bytes]
     low, high = log10(max(1e5, min(amounts)) / 1.2), log10(max(amounts) * 1.2)
@@ -41,7 +41,7 @@ def memory_chart(categories: Sequence[CategoryAdvice], megabyte: float) -> str:
 
 def savings_chart(categories: Sequence[CategoryAdvice]) -> str:
     """Draw two bars per category: GB·h of the requests, and of the advice with its failed attempts."""
-    names = _short([each.category for each in categories])
+    names = short_names([each.category for each in categories], _LETTERS)
     most = max(max(each.trial.asked_gb_h, each.trial.held_gb_h) for each in categories)
 
     def x(value: float) -> float:
@@ -110,14 +110,6 @@ def _saving_row(each: CategoryAdvice, x: Callable[[float], float], y: float, nam
 def _name(each: CategoryAdvice, y: float, short: str) -> str:
     name = escape(one_line(each.category))
     return f"<g><title>{name}</title>{label(_LEFT - 12, y + 4, short, anchor='end', size=12)}</g>"
-
-
-def _short(names: Sequence[str]) -> list[str]:
-    """The names without the parts that all begin with, such as a pipeline's; the end of a long name says most."""
-    lines = [one_line(name) for name in names]
-    while len({line.partition(":")[0] for line in lines}) == 1 and all(":" in line for line in lines):
-        lines = [line.partition(":")[2] for line in lines]
-    return [line if len(line) <= _LETTERS else f"…{line[1 - _LETTERS :]}" for line in lines]
 
 
 def _decades(low: float, high: float, megabyte: float) -> list[Mark]:

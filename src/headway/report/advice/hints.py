@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from headway.model.advice import Advice, CategoryAdvice
-from headway.report.advice.words import comment, preface, remark
+from headway.report.advice.words import comment, memory, preface, remark
 from headway.report.advice.yaml_text import yaml_name
 
 
@@ -31,6 +31,7 @@ def _amounts(each: CategoryAdvice) -> Iterator[str]:
     if each.cpus is not None:
         yield f"cores: {each.cpus}"
     if each.memory_bytes:
-        yield f"memory: {math.ceil(each.memory_bytes[0] / 1e6)} MB"
+        yield f"memory: {memory(each.memory_bytes[0])}"
     if each.time_s:
-        yield f"time: {math.ceil(each.time_s[0] / 60)}m"
+        hours, minutes = each.time_s[0] / 3600, math.ceil(each.time_s[0] / 60)
+        yield f"time: {hours:.0f}h" if hours == int(hours) else f"time: {minutes}m"

@@ -23,7 +23,7 @@ def _lines(advice: Advice, logs: Sequence[str]) -> Iterator[str]:
     yield from comment("//", *preface(advice, logs))
     yield from comment("//", "Use it with: nextflow run … -c FILE. A process that sets its own errorStrategy keeps it.")
     yield "process {"
-    if advice.attempts > 1:
+    if advice.attempts > 1 and advice.categories:
         yield f"    errorStrategy = {{ task.exitStatus in {_KILLED} ? 'retry' : 'finish' }}"
         yield f"    maxRetries = {advice.attempts - 1}"
     for each in advice.categories:

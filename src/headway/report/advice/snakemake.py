@@ -22,7 +22,7 @@ def _lines(advice: Advice, logs: Sequence[str]) -> Iterator[str]:
     if others:
         names = ", ".join(repr(each.category) for each in others)
         yield from comment("#", f"Left out, since no rule can have such a name: {names}.")
-    if advice.attempts > 1:
+    if advice.attempts > 1 and rules:
         yield f"restart-times: {advice.attempts - 1}"
     threads = [each for each in rules if each.cpus is not None]
     if threads:

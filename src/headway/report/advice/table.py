@@ -9,12 +9,13 @@ from rich.text import Text
 
 from headway.model.advice import Advice, CategoryAdvice
 from headway.model.units import format_duration
-from headway.report.advice.words import memory, preface
+from headway.report.advice.words import memory, preface, short_names
 from headway.report.columns import Field, table_lines
 from headway.report.replay_table import number
 from headway.report.words import NOTHING, amount, share
 
 _WIDTH = 150
+_LETTERS = 32
 
 
 def config(advice: Advice, logs: Sequence[str]) -> str:
@@ -64,7 +65,8 @@ def advice_fields(advice: Advice) -> list[Field]:
 def advice_table(advice: Advice, width: int) -> list[Text]:
     """One line per category, the greatest saving first, and their sum; at most `width` cells wide."""
     rows = [*advice.categories, advice.total()]
-    return table_lines("category", [each.category for each in rows], rows, advice_fields(advice), width, total=True)
+    names = [*short_names([each.category for each in advice.categories], _LETTERS), advice.total().category]
+    return table_lines("category", names, rows, advice_fields(advice), width, total=True)
 
 
 def _saved(row: CategoryAdvice) -> str:

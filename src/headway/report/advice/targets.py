@@ -18,6 +18,7 @@ class Target(Struct, frozen=True):
     write: Callable[..., str]  # from the advice, and the names of the logs
     megabyte: float = MB  # what the tool calls a MB
     retries: bool = True  # whether a task that failed is tried again with more
+    time_kills: bool = True  # whether a task that takes longer than was asked for is ended
     formats: Sequence[str] = ()  # beginnings of the names of its logs' formats
 
 
@@ -25,8 +26,8 @@ TARGETS = {
     "nextflow": Target("a Nextflow configuration", nextflow.config, MIB, formats=("nextflow",)),
     "snakemake": Target("a Snakemake profile", snakemake.config, formats=("snakemake",)),
     "slurm": Target("#SBATCH lines", slurm.config, MIB, formats=("sacct", "seff", "slurm")),
-    "cwl": Target("overrides for cwltool", cwl.config, MIB, retries=False, formats=("cwl",)),
-    "headway": Target("resources of a workflow file", hints.config, formats=("headway",)),
+    "cwl": Target("overrides for cwltool", cwl.config, MIB, retries=False, time_kills=False, formats=("cwl",)),
+    "headway": Target("resources of a workflow file", hints.config, time_kills=False, formats=("headway",)),
     "table": Target("a table", table.config),
 }
 

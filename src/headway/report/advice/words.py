@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
@@ -34,7 +35,7 @@ def sentences(advice: Advice) -> Iterator[str]:
     if advice.categories:
         yield f"Each task of the log sized from the tasks before it: {outcome(total)}."
     if total.unfinished:
-        yield f"{count(total.unfinished, 'task')} would have failed for good: allow more attempts, or ask for more."
+        yield f"{count(total.unfinished, 'task')} would have failed for good."
     if advice.left_alone:
         named = ", ".join(f"{one_line(each.category)} ({each.records})" for each in advice.left_alone[:_MOST_NAMED])
         more = len(advice.left_alone) - _MOST_NAMED
@@ -88,6 +89,24 @@ def remark(each: CategoryAdvice, advice: Advice) -> str:
     asked = "" if each.asked_memory_bytes is None else f"asked for {memory(each.asked_memory_bytes, advice.megabyte)}, "
     keep = "" if each.memory_bytes else "; to ask for less would have cost more, so keep the memory as it is"
     return f"{count(each.records, 'record')}: {asked}{used}; {outcome(each.trial)}{keep}"
+
+
+def short_names(names: Sequence[str], letters: int) -> list[str]:
+    """As many of each name's last parts as tell it from the others; of a long part the end.
+
+    >>> short_names(["RNASEQ:FASTQC", "RNASEQ:RAW:STATS", "RNASEQ:TRIMMED:STATS"], 40)
+    ['FASTQC', 'RAW:STATS', 'TRIMMED:STATS']
+    """
+    lines = [one_line(name) for name in names]
+    ends = Counter(end for line in set(lines) for end in _ends(line))
+    found = [next((end for end in _ends(line) if ends[end] == 1), line) for line in lines]
+    return [line if len(line) <= letters else f"…{line[1 - letters :]}" for line in found]
+
+
+def _ends(name: str) -> Iterator[str]:
+    """The last part of a name, its last two, and so on."""
+    parts = name.split(":")
+    return (":".join(parts[place:]) for place in range(len(parts) - 1, -1, -1))
 
 
 def comment(mark: str, *lines: str, indent: str = "") -> list[str]:
