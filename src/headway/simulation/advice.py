@@ -11,18 +11,20 @@ advice from the tasks before it says. The first tasks of a category keep what th
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
+import numpy as np
 from msgspec import Struct
 
+from headway.kernels.ladder import MOST_RUNGS, rungs_of
 from headway.model.advice import QUANTILES, Advice, CategoryAdvice, LeftAlone, Trial
 from headway.model.outcome import Ending, Outcome
 from headway.model.task import Task
 from headway.model.task_log import LoggedTask, TaskLog
-from headway.sizing.estimators.base import Attempt, Query
-from headway.sizing.estimators.ladder import Ladder
+from headway.sizing.estimators.ladder import SHORTEST_S, SPREAD
 from headway.sizing.failure_price import KNOWN, FailurePrice
 from headway.sizing.runtime_model import FACTOR, MORE_S, QUANTILE, RuntimeModel
 
@@ -30,8 +32,9 @@ MEMORY, TIME, CORES = "memory_bytes", "walltime_s", "cores"
 _GB_H = 3600e9
 _BUSY_FOR = 0.9  # of the run time: what the cores must be enough for
 _NOISE = 0.1  # of a core: 2.1 busy cores are two and a noisy clock
-_SHORTEST_S = 0.5  # a shorter run does not tell how many cores were busy
-_REFIT = 1.05  # run times are fitted anew when there are this many times as many records
+_MEASURED_S = 0.5  # a shorter run does not tell how many cores were busy
+_REFIT = 1.02  # advice is found anew when there are this many times as many records
+_KEPT = 10_000  # records of a category, the newest
 _TIME_STEPS_S = (300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400)
 _PROGRESS_EVERY = 256  # tasks
 
@@ -74,7 +77,10 @@ class _Learner:
         self._price = price
         self._most_memory = float(log.machine.memory_bytes or math.inf)
         self._cores_kill = CORES in log.kills
-        self._ladder, self._times = Ladder(), RuntimeModel()
+        self._log_peaks, self._seconds = array("d"), array("d")
+        self._times = RuntimeModel()
+        self._rungs: Sequence[float] = ()
+        self._climbed = 0  # records when `_rungs` were found
         self._used: dict[str, list[float]] = {MEMORY: [], TIME: [], CORES: []}
         self._most_used = {MEMORY: 0.0, TIME: 0.0, CORES: 0.0}
         self._busy_s: list[float] = []  # run times, for the cores
@@ -128,14 +134,16 @@ class _Learner:
     def learn(self, logged: LoggedTask) -> None:
         """Learn from a task."""
         peak, run_s, cores = logged.used[MEMORY], logged.run_s, logged.used.get(CORES)
-        fine = self._price.fine if self._price else None
-        self._ladder.learn(Attempt(peak, run_s, hint=logged.asked.get(MEMORY), fine=fine))
+        self._log_peaks.append(math.log(max(1.0, peak)))
+        self._seconds.append(max(SHORTEST_S, run_s))
+        if self._rungs and peak > self._rungs[0]:
+            self._climbed = 0
         self._times.observe(Task("", "", ""), Outcome("", 1, Ending.SUCCESS, 0.0, run_s))
         if self._price:
             self._price.succeeded(peak, run_s)
         self._note(MEMORY, peak)
         self._note(TIME, run_s)
-        if cores is not None and run_s >= _SHORTEST_S:
+        if cores is not None and run_s >= _MEASURED_S:
             self._note(CORES, cores)
             self._busy_s.append(run_s)
         for resource, amount in logged.asked.items():
@@ -150,7 +158,7 @@ class _Learner:
 
     def advice(self, category: str) -> CategoryAdvice:
         """Return the advice from everything learned."""
-        self._fitted = 0
+        self._fitted = self._climbed = 0
         asked = {resource: most for resource, (_, most) in self._asked.items()}
         cores = sorted(self._used[CORES])
         return CategoryAdvice(
@@ -180,13 +188,12 @@ class _Learner:
         was asked, and twice the one before: nothing that ran with the old request fails for good.
         """
         given: list[float] = []
-        fine = self._price.fine if self._price else None
+        rungs = self._ladder()
         least, most = self._asked.get(MEMORY, (math.inf, 0.0))
         for attempt in range(1, self._terms.attempts + 1):
-            found = self._ladder.estimate(Query(given, limit=self._most_memory, fine=fine))
-            amount = float(found.value) if found and isinstance(found.value, int | float) else 2 * given[-1]
             last = 1 < attempt == self._terms.attempts
-            amount = round_memory(2 * given[-1] if last else amount, self._terms.megabyte)
+            higher = (rung for rung in rungs if not last and (not given or rung > given[-1]))
+            amount = round_memory(next(higher, 2 * (given or [0.0])[-1]), self._terms.megabyte)
             if last:
                 amount = max(amount, most)
             elif attempt == 1 and least >= self._most_used[MEMORY]:
@@ -196,6 +203,17 @@ class _Learner:
                 return
             given.append(amount)
             yield amount
+
+    def _ladder(self) -> Sequence[float]:
+        """Return the cheapest amounts to try one after the other, failures charged; all records count the same."""
+        if self.records >= self._climbed * _REFIT:
+            self._climbed = self.records
+            fine, rungs = self._price.fine if self._price else 0.0, np.zeros(MOST_RUNGS)
+            peaks, seconds = np.frombuffer(self._log_peaks[-_KEPT:]), np.frombuffer(self._seconds[-_KEPT:])
+            no_inputs = np.full(len(peaks), math.nan)
+            count = rungs_of(peaks, seconds, no_inputs, 0.0, math.nan, 0.0, 1.0, 0.0, SPREAD, fine, rungs)
+            self._rungs = rungs[:count].tolist()
+        return self._rungs
 
     def _times_to_ask(self) -> tuple[float, ...]:
         """Return the time of each attempt: a high quantile and a margin, then twice that; none where nothing ran."""
