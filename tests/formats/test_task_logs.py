@@ -423,7 +423,9 @@ def test_real_logs(name: str, tasks: int, left_out: int, categories: int) -> Non
 )
 def test_a_raw_log_agrees_with_its_table(table: str, raw: str) -> None:
     folder = Path(DATA or "", "ipdps2024-bucketing")
-    assert read_task_log(folder / "raw" / f"{raw}.gz") == read_task_log(folder / f"{table}.csv.gz")
+    from_table, from_log = read_task_log(folder / f"{table}.csv.gz"), read_task_log(folder / "raw" / f"{raw}.gz")
+    from_log.format = from_table.format
+    assert from_log == from_table
 
 
 @real

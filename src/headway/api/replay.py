@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,13 +13,14 @@ from msgspec import Meta, Struct, to_builtins
 from headway.api.amounts import parse_cores, parse_share, parse_size
 from headway.api.keywords import Tell, chosen_names, settled
 from headway.api.nearest import nearest
+from headway.api.task_logs import read_logs
 from headway.model.errors import InputError
 from headway.report.replay_table import ASKED, ResourceCost, SizerCost, best_first
 
 if TYPE_CHECKING:
     from headway.model.task_log import TaskLog
     from headway.simulation.replay import Replay, TimeToFailure, World
-    from headway.sizing.ways import MakeSizer
+    from headway.sizing.per_resource import PerResource
 
 __all__ = ["LogReplay", "ReplayResult", "ReplaySettings", "World", "replay"]
 
@@ -39,7 +40,9 @@ class ReplaySettings(Struct, frozen=True, kw_only=True):
     machine: str | None = None  # the most that a task can get: '16 cores, 64 GB, 64 GB'; None: as the log says
     lag: Annotated[int, Meta(ge=0)] = 0  # tasks that are sized before the outcome of one is known
     ttf: float | str = "end"  # when an attempt with too little fails: end, observed, or a fraction of its run time
+    together: bool = False  # the logs are runs of one pipeline, in this order: what one taught is known in the next
     category: tuple[str, ...] = ()  # patterns such as eager/*; none: all categories
+    category_from: str = ""  # a regular expression: what it matches in a task's name is its category
     failures: float | str = "3%"  # share of attempts that may fail once a category is known; any: as cheap as possible
     seed: int = 0
 
@@ -60,6 +63,9 @@ class LogReplay(Struct, frozen=True):
             "log": self.path,
             "tasks": len(self.log.tasks),
             "left_out": self.log.left_out,
+            "bad_rows": self.log.bad_rows,
+            "first_bad_row": self.log.first_bad,
+            "format": self.log.format,
             "machine": {name: self.world.machine[name] for name in ("cores", "memory_bytes", "disk_bytes")},
             "lag": self.world.lag,
             "ttf": self.world.ttf,
@@ -72,9 +78,10 @@ class LogReplay(Struct, frozen=True):
 
 
 class ReplayResult(Struct, frozen=True):
-    """What the sizers would have cost on each log."""
+    """What the sizers would have cost on each log; `together` if they were runs of one pipeline."""
 
     logs: list[LogReplay]
+    together: bool = False
 
     def document(self) -> dict[str, Any] | list[dict[str, Any]]:
         """The answer of `headway replay --json`: an object for one log, a list for several."""
@@ -91,10 +98,12 @@ def replay(
 ) -> ReplayResult:
     """Size the tasks of a log (or of several) anew with each sizer, in the order of their starts, and add up the cost.
 
+    A log is a file, `-` for standard input, a directory with runs of Headway, or one with benchmark files of Snakemake.
     Keywords are the fields of `ReplaySettings`: `replay("trace.csv", sizers=["ladder", "user"], lag=20)`.
     """
     from headway.drivers.assemble import sizers as all_sizers
     from headway.simulation.replay import World
+    from headway.sizing.per_resource import PerResource
 
     asked, _ = settled(ReplaySettings, settings, named)
     table = all_sizers()
@@ -104,12 +113,21 @@ def replay(
     failures = _share(asked.failures)
     ttf, amounts = _time_to_failure(asked.ttf), _amounts(asked.machine)
     paths = [Path(logs)] if isinstance(logs, str | Path) else [Path(log) for log in logs]
-    read = [(path, _read(path, asked.category, observed=ttf == "observed")) for path in paths]
-    answers = []
+    read = read_logs(paths, asked.category_from)
+    for path, log in read:
+        _choose(path, log, asked.category, observed=ttf == "observed")
+    if asked.together:
+        _make_alike([log for _, log in read])
+    answers: list[LogReplay] = []
+    allocators: dict[str, PerResource] = {}
     for path, log in read:
         world = World(log.machine.replace(**amounts), asked.lag, ttf, asked.seed, failures=failures)
-        answers.append(_replayed(path, log, {name: table[name] for name in names}, world, progress))
-    return ReplayResult(answers)
+        if not (asked.together and answers):
+            allocators = {name: PerResource(table[name], asked.seed, log.resources) for name in names}
+            for allocator in allocators.values():
+                allocator.tolerate(failures)
+        answers.append(_replayed(path, log, allocators, world, progress))
+    return ReplayResult(answers, asked.together)
 
 
 def _share(failures: float | str) -> float:
@@ -153,10 +171,10 @@ def _amounts(machine: str | None) -> dict[str, float | None]:
     return amounts
 
 
-def _read(path: Path, patterns: tuple[str, ...], *, observed: bool) -> TaskLog:
-    from headway.formats.read_task_log import failures_beside, read_task_log
+def _choose(path: Path, log: TaskLog, patterns: tuple[str, ...], *, observed: bool) -> None:
+    """Keep the tasks of some categories, and find out when attempts failed if that is asked for."""
+    from headway.formats.read_task_log import failures_beside
 
-    log = read_task_log(path)
     if patterns:
         categories = list(dict.fromkeys(task.category for task in log.tasks))
         wanted = {name for name in categories if any(fnmatchcase(name, pattern) for pattern in patterns)}
@@ -166,23 +184,30 @@ def _read(path: Path, patterns: tuple[str, ...], *, observed: bool) -> TaskLog:
             raise InputError(f"no category is called {patterns[0]!r}", where=str(path), todo=todo)
     if observed and not log.failed_after_s and not any(task.profile for task in log.tasks):
         log.failed_after_s = failures_beside(path)
-    return log
 
 
-def _replayed(path: Path, log: TaskLog, sizers: dict[str, MakeSizer], world: World, progress: Tell | None) -> LogReplay:
+def _make_alike(logs: Sequence[TaskLog]) -> None:
+    """Give runs of one pipeline the same machine, the largest, and the resources that all of them have."""
+    from headway.formats.read_task_log import joined
+
+    whole = joined(logs)
+    for log in logs:
+        log.machine, log.resources, log.kills = whole.machine, whole.resources, whole.kills
+
+
+def _replayed(
+    path: Path, log: TaskLog, allocators: Mapping[str, PerResource], world: World, progress: Tell | None
+) -> LogReplay:
     from headway.simulation.replay import as_asked
     from headway.simulation.replay import replay as replay_log
-    from headway.sizing.per_resource import PerResource
 
     costs = []
-    for name, sizer in sizers.items():
+    for name, allocator in allocators.items():
 
         def tell(done: int, name: str = name) -> None:
             if progress:
                 progress(f"{log.name}: {name}", done, len(log.tasks))
 
-        allocator = PerResource(sizer, world.seed, log.resources)
-        allocator.tolerate(world.failures)
         costs.append(_cost(name, replay_log(log, allocator, world, tell)))
     asked = as_asked(log)
     return LogReplay(str(path), log, world, costs, _cost(ASKED, asked) if asked else None)

@@ -13,7 +13,7 @@ from headway.cli.batch_options import given, settings_options
 from headway.cli.options import answers
 from headway.cli.queue_progress import progress_bar
 from headway.model.units import format_duration
-from headway.report.replay_table import replay_table, summary_table, verdict
+from headway.report.replay_table import replay_table, runs_table, summary_table, verdict
 from headway.report.saying import say, show
 from headway.report.words import count, harmless
 
@@ -25,12 +25,29 @@ _OPTIONS = {
     "--ttf end|observed|FRACTION": "When an attempt with too little fails: at its end, as was observed, or after a "
     "fraction of its run time.",
     "--failures SHARE": "How many attempts `ladder` may let fail once a category is known: a share, 0 or any.",
+    "--together": "The LOGs are runs of one pipeline, the oldest first: what one taught is known in the next.",
     "--category PATTERN": "Only categories that match: 'eager/*'.",
+    "--category-from REGEX": "Take the category from a task's name: '^nf-([A-Z_]+)', 'benchmarks/([^/.]+)'.",
     "--seed": "For sizers that draw at random.",
 }
 
 
 def _print(console: Console, result: ReplayResult) -> None:
+    for each in result.logs:
+        if each.log.bad_rows:
+            rows = count(each.log.bad_rows, "row")
+            say(console, f"{rows} that cannot be read left out; the first: {each.log.first_bad}", style="yellow")
+    if result.together:
+        for each in result.logs:
+            say(console, _title(each))
+        names = [harmless(each.log.name) for each in result.logs]
+        show(console, "", *runs_table(names, [each.costs for each in result.logs], console.width), "")
+        say(
+            console,
+            "failed: attempts that ran out of a resource; a run knows what the runs before it taught",
+            style="dim",
+        )
+        return
     for each in result.logs:
         tasks, asked = len(each.log.tasks), each.asked
         say(console, _title(each), "")
@@ -77,13 +94,17 @@ def command(logs: tuple[str, ...], **options: Any) -> ReplayResult:
     amount that successful attempts used over the amount allocated, both weighted by run time; waste is the rest;
     failed counts the attempts that ran out of the resource. The line `asked` is what the log's own requests wasted.
 
-    LOG is a Nextflow trace (raw or formatted), a Work Queue transaction log or its attempts as CSV, k-Segments'
-    tasks.csv, or records of the CCL; any of them also with .gz. `headway docs replay` has the details.
+    LOG is a trace of Nextflow, benchmark files of Snakemake (or their directory), what Slurm's sacct -P, sacct --json
+    or seff prints, the efficiency report of Snakemake's Slurm plugin, a directory with runs of Headway, or a log of
+    Work Queue, the CCL or k-Segments; any file also with .gz, and - is standard input. `headway docs replay` has the
+    details.
 
     \b
     Examples:
       headway replay trace.txt
       headway replay trace.txt --sizers ladder,user --machine '32 cores, 256 GB'
+      headway replay trace_1.txt trace_2.txt trace_3.txt --together
+      sacct --json -S 2026-01-01 | headway replay - --sizers ladder
       headway replay *_whole.csv.gz --lag 20 --ttf observed
       headway replay trace.txt --json | jq '.sizers[].memory.waste'
     """

@@ -45,16 +45,17 @@ class LogTable:
     `rows` counts them, without blank lines and repeated headers (several logs in one file).
     """
 
-    def __init__(self, lines: Iterable[str], where: str, delimiter: str = ",") -> None:
+    def __init__(self, lines: Iterable[str], where: str, delimiter: str = ",", *, quoted: bool = True) -> None:
         self._where = where
         if len(delimiter) > 1:
             lines, delimiter = (line.replace(delimiter, _SEPARATOR) for line in lines), _SEPARATOR
-        self._reader = csv.reader(lines, delimiter=delimiter)
+        self._reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
         self._header = next(self._raw(), [])
         self.columns = {name.strip(): place for place, name in enumerate(self._header)}
         self._units: dict[str, tuple[bool, str]] = {}  # by column: whether its amounts have one, and an example
         self.bad = BadRows()
         self.rows = 0
+        self.mend: Callable[[list[str]], list[str]] | None = None  # tried on rows of another width
 
     def __iter__(self) -> Iterator[list[str]]:
         """The rows; an InputError for one of another width."""
@@ -78,8 +79,11 @@ class LogTable:
         self.bad.complain(self.rows)
 
     def _checked(self, row: list[str]) -> list[str]:
-        if len(row) != len(self._header):
-            raise self.wrong(f"this line has {len(row)} fields, but the header has {len(self._header)}")
+        width = len(self._header)
+        if self.mend and len(row) != width:
+            row = self.mend(row)
+        if len(row) != width:
+            raise self.wrong(f"this line has {len(row)} fields, but the header has {width}")
         return row
 
     def _raw(self) -> Iterator[list[str]]:

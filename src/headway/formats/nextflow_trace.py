@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable
-from itertools import chain
+from collections.abc import Iterable, Mapping
+from itertools import chain, islice
 
 import numpy as np
 from msgspec import structs
 
+from headway.formats.log_amounts import number_of
 from headway.formats.log_table import LogTable
 from headway.model.errors import InputError
 from headway.model.resources import Resources
@@ -40,8 +41,8 @@ _FIELDS = {
     "duration",
 }
 _SETTING = (
-    "set in nextflow.config: trace.fields = 'task_id,process,tag,name,status,cpus,memory,submit,start,complete,"
-    "realtime,peak_rss,wchar'"
+    "set in nextflow.config: trace.fields = 'task_id,process,tag,name,status,cpus,time,memory,submit,start,complete,"
+    "realtime,%cpu,peak_rss,wchar'"
 )
 _FIRST_TWO = re.compile(r"""\s*(["']?)%?[a-z_]+\1([^\w%"']{1,5}?)["']?%?[a-z]""")
 _SUCCEEDED = ("COMPLETED", "CACHED", "")  # a cached task has the figures of the run that made its result
@@ -81,19 +82,23 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     """The tasks that completed and have measurements, in the order of their start."""
     ours = iter(lines)
     first = next(ours, "")
-    table = LogTable(chain([first], ours), where, _separator(first))
+    separator = _separator(first)
+    table = LogTable(chain([first], ours), where, separator)
+    table.mend = lambda row: _mended(row, table.columns, separator)
     _check_columns(table)
     tags: dict[str, int] = {}
     tag_of = array("l")  # of each task
     written = _Written()
     categories: dict[str, str] = {}  # one text for all tasks of a category
-    wishes: dict[float | None, dict[str, float]] = {None: {}, 0.0: {}}  # shared by all tasks with the same request
+    wishes: dict[tuple[float | None, ...], dict[str, float]] = {}  # shared by all tasks with the same request
 
     def task_of(row: list[str]) -> LoggedTask | None:
         peak, run_s = table.bytes(row, "peak_rss"), _run_s(table, row)
         if table.cell(row, "status") not in _SUCCEEDED or not peak or run_s is None:
             return None
-        wish = table.bytes(row, "memory")
+        wish = table.bytes(row, "memory"), table.amount(row, "cpus"), table.seconds(row, "time", _MS)
+        busy = table.cell(row, "%cpu").removesuffix("%")
+        cores = number_of(busy, "%cpu", table.where) / 100 if busy else 0.0
         ended_at, bytes_written = table.moment(row, "complete", _MS), table.bytes(row, "wchar")
         category = table.cell(row, "process") or _TAG.sub("", table.cell(row, "name"))
         started_at = table.moment(row, "start", _MS) or table.moment(row, "submit", _MS) or 0.0
@@ -106,8 +111,8 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
             id=table.cell(row, "task_id") or str(table.rows),
             category=categories.setdefault(category, category),
             run_s=run_s,
-            used={"memory_bytes": peak},
-            asked=wishes.setdefault(wish, {"memory_bytes": wish or 0.0}),
+            used={"memory_bytes": peak, "cores": cores} if cores > 0 else {"memory_bytes": peak},
+            asked=wishes.get(wish) or wishes.setdefault(wish, _amounts(wish)),
             started_at=started_at,
         )
 
@@ -123,6 +128,12 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
         bad_rows=table.bad.count,
         first_bad=table.bad.said(),
     )
+
+
+def _amounts(wish: Iterable[float | None]) -> dict[str, float]:
+    """The requests by resource, without those that were not made."""
+    found = zip(("memory_bytes", "cores", "walltime_s"), wish, strict=True)
+    return {resource: amount for resource, amount in found if amount}
 
 
 def _check_columns(table: LogTable) -> None:
@@ -150,6 +161,24 @@ def _in_start_order(tasks: list[LoggedTask], tag_of: array[int], written: _Writt
         if tag_of[place] in so_far:
             structs.force_setattr(task, "input_bytes", so_far[tag_of[place]])
     return [tasks[place] for place in order]
+
+
+def _mended(row: list[str], columns: Mapping[str, int], separator: str) -> list[str]:
+    """A row whose tag contains the separator, as it was meant: Nextflow quotes nothing.
+
+    The tag stands in `tag` and at the end of `name`.
+    """
+    places = [columns[column] for column in ("tag", "name") if column in columns]
+    more = len(row) - len(columns)
+    if more <= 0 or not places or more % len(places):
+        return row
+    cells = []
+    rest = iter(row)
+    for place in range(len(columns)):
+        taken = islice(rest, 1 + (more // len(places) if place in places else 0))
+        cells.append(separator.join(taken))
+    tags = {cells[columns["tag"]], _tag_in(cells[columns["name"]])} if len(places) == 2 else {""}
+    return cells if len(tags) == 1 else row
 
 
 def _tag_in(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from statistics import median
 
@@ -14,6 +14,11 @@ from headway.formats import (
     ccl_records,
     ksegments,
     nextflow_trace,
+    sacct_json,
+    sacct_tasks,
+    seff,
+    slurm_report,
+    snakemake_benchmark,
     work_queue_csv,
     work_queue_log,
 )
@@ -25,27 +30,34 @@ from headway.model.task_log import LoggedTask, TaskLog
 from headway.registry import WithPlugins
 
 STANDARD_INPUT = Path("-")
+_BUILT_IN = {
+    "work-queue-log": ("Work Queue's transaction log", work_queue_log),
+    "work-queue-csv": ("or its attempts as CSV", work_queue_csv),
+    "ccl": ("CCL's records", ccl_records),
+    "nextflow": ("Nextflow's trace", nextflow_trace),
+    "snakemake-benchmark": ("Snakemake's benchmark files", snakemake_benchmark),
+    "snakemake-slurm": ("the efficiency report of Snakemake's Slurm plugin", slurm_report),
+    "sacct": ("what Slurm's sacct -P prints", sacct_tasks),
+    "sacct-json": ("or sacct --json", sacct_json),
+    "seff": ("or seff", seff),
+}
 FORMATS = {
-    "work-queue-log": TaskLogFormat(
-        "Work Queue's transaction log", work_queue_log.recognises, work_queue_log.read, work_queue_log.SIGN
-    ),
-    "work-queue-csv": TaskLogFormat(
-        "or its attempts as CSV", work_queue_csv.recognises, work_queue_csv.read, work_queue_csv.SIGN
-    ),
-    "ccl": TaskLogFormat("CCL's records", ccl_records.recognises, ccl_records.read, ccl_records.SIGN),
-    "nextflow": TaskLogFormat("Nextflow's trace", nextflow_trace.recognises, nextflow_trace.read, nextflow_trace.SIGN),
+    name: TaskLogFormat(words, reader.recognises, reader.read, reader.SIGN)
+    for name, (words, reader) in _BUILT_IN.items()
 }
 
 _ENDINGS = (".gz", ".csv", ".tsv", ".txt", ".log", ".txn", ".json", ".jsonl")
 _BLANK_LINES = 100  # that may come before the first one
+_JSON_LINES = 100  # of a document of many lines, which are looked at as one
 
 
-def read_task_log(path: Path, category_from: re.Pattern[str] | None = None) -> TaskLog:
+def read_task_log(path: Path) -> TaskLog:
     """The tasks of the log at `path` that succeeded and were measured, in the order of their start.
 
-    `-` is standard input. The category of a task whose name matches `category_from` is what the pattern's groups match,
-    or the whole match if the pattern has no group.
+    `-` is standard input; a directory is one with benchmark files of Snakemake, which hold one task each.
     """
+    if path.is_dir():
+        return _read_benchmarks(path)
     where = "standard input" if path == STANDARD_INPUT else shown(path)
     first, lines = _begun(path, where)
     formats = WithPlugins("headway.task_logs", FORMATS)
@@ -63,8 +75,6 @@ def read_task_log(path: Path, category_from: re.Pattern[str] | None = None) -> T
         todo = f"{problem.todo}; {took}" if problem.todo else took
         raise InputError(problem.what, where=problem.where, todo=todo) from None
     log.format = name
-    if category_from:
-        log.tasks = [_categorised(task, category_from) for task in log.tasks]
     return log
 
 
@@ -77,9 +87,29 @@ def _check_tasks(log: TaskLog, where: str) -> None:
     raise InputError("no task in this log succeeded and has a memory measurement", where=where)
 
 
-def read_task_logs(paths: Sequence[Path], category_from: re.Pattern[str] | None = None) -> TaskLog:
+def read_task_logs(paths: Sequence[Path]) -> TaskLog:
     """The tasks of several logs as one log: runs of one pipeline, in the order of `paths`."""
-    return joined([read_task_log(path, category_from) for path in paths])
+    return joined([read_task_log(path) for path in paths])
+
+
+def _read_benchmarks(directory: Path) -> TaskLog:
+    """The tasks of all benchmark files below a directory, in the order of their paths."""
+    logs = [read_task_log(path) for path in sorted(directory.rglob("*")) if _is_benchmark(path)]
+    if not logs:
+        todo = "name a log, or a directory with runs of Headway or with benchmark files of Snakemake"
+        raise InputError("there is no log in this directory", where=shown(directory), todo=todo)
+    log = joined(logs)
+    log.name = directory.resolve().name
+    return log
+
+
+def _is_benchmark(path: Path) -> bool:
+    if not path.is_file() or any(part.startswith(".") for part in path.parts[-2:]):
+        return False
+    try:
+        return snakemake_benchmark.recognises(_begun(path, shown(path))[0])
+    except InputError:  # some other file
+        return False
 
 
 def joined(logs: Sequence[TaskLog]) -> TaskLog:
@@ -103,12 +133,20 @@ def joined(logs: Sequence[TaskLog]) -> TaskLog:
     )
 
 
-def _categorised(task: LoggedTask, pattern: re.Pattern[str]) -> LoggedTask:
-    found = pattern.search(task.name or task.category)
+def categorise(log: TaskLog, pattern: re.Pattern[str] | None) -> None:
+    """Give the tasks whose name matches the pattern the category that it finds: its groups, or the whole match."""
+    categories: dict[str, str] = {}  # by name
+    for task in log.tasks if pattern else ():
+        name = task.name or task.category
+        category = categories.get(name) or categories.setdefault(name, _category(name, task, pattern))
+        structs.force_setattr(task, "category", category)
+
+
+def _category(name: str, task: LoggedTask, pattern: re.Pattern[str] | None) -> str:
+    found = pattern.search(name) if pattern else None
     if not found:
-        return task
-    groups = [group for group in found.groups() if group]
-    return structs.replace(task, category=" ".join(groups) or found[0] or task.category)
+        return task.category
+    return " ".join(group for group in found.groups() if group) or found[0] or task.category
 
 
 def failures_beside(path: Path) -> dict[str, float]:
@@ -141,7 +179,11 @@ def _begun(path: Path, where: str) -> tuple[str, Iterator[str]]:
             break
     if not "".join(begun).strip():
         raise InputError("this file is empty", where=where)
-    return begun[-1], chain(begun, lines)
+    first = begun[-1]
+    if first.strip() in ("{", "["):
+        begun += islice(lines, _JSON_LINES)
+        first = " ".join(line.strip() for line in begun)
+    return first, chain(begun, lines)
 
 
 def _ksegments(path: Path) -> TaskLogFormat:

@@ -10,10 +10,12 @@ from headway.model.resources import Resources
 
 
 class LoggedTask(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A successful task: its peaks and its requests by resource name.
+    """A successful task: what it used and asked for by resource name.
 
+    Of memory and disk it used its peak, of cores its peak or, where a log has no more, those that were busy on average.
     `input_bytes` is the input size if it was known before the task ran. `profile` is its memory over time: the maximum
-    in each of equally long parts of its run time. `name` is what the log calls it, if the category is only a part of that.
+    in each of equally long parts of its run time. `name` is what the log calls it, where the category is
+    only a part of that.
     """
 
     id: str

@@ -114,6 +114,25 @@ def summary_table(logs: Sequence[Sequence[SizerCost]], width: int) -> list[Text]
     return table_lines("sizer", names, names, fields, width, total=False)
 
 
+def runs_table(runs: Sequence[str], logs: Sequence[Sequence[SizerCost]], width: int) -> list[Text]:
+    """One line per sizer, the best in the last run first; by run, its failed attempts and its waste of memory."""
+    names = [cost.name for cost in best_first(logs[-1])]
+    by_name = {name: [next(cost for cost in costs if cost.name == name) for costs in logs] for name in names}
+    rows = [by_name[name] for name in names]
+    fields = []
+    for place, run in enumerate(runs):
+        dear = 100 - (0 if place in (0, len(runs) - 1) else 1 + place)  # the first and the last run are kept longest
+        fields += [
+            Field(run, "failed", _of_run(place, lambda cost: f"{cost.attempts - cost.tasks:,}"), dear),
+            Field(run, "waste GB·h", _of_run(place, lambda cost: number(cost.waste())), dear),
+        ]
+    return table_lines("sizer", names, rows, fields, width, total=False)
+
+
+def _of_run(place: int, say: Callable[[SizerCost], str]) -> Callable[[Sequence[SizerCost]], str]:
+    return lambda row: say(row[place])
+
+
 def _total_fields(resource: str, costs: Mapping[str, Sequence[SizerCost]]) -> list[Field]:
     """The mean AWE over logs, with equal weights, and the attempts that exceeded the resource."""
     found = {

@@ -82,26 +82,35 @@ def replay(log: TaskLog, allocator: Allocator, world: World, progress: Callable[
     """Size the tasks of a log in their order; the allocator learns the outcome of a task after sizing it.
 
     When an attempt runs out of one resource, its allocation of all resources is wasted. With a lag, the allocator
-    learns the outcomes of a task only when `lag` later tasks have been sized. `progress` is called with the number of
-    tasks done.
+    learns the outcomes of a task only when `lag` later tasks have been sized, or the log has ended. `progress` is
+    called with the number of tasks done.
     """
     if world.ttf == "observed" and not (log.failed_after_s or any(task.profile for task in log.tasks)):
         raise InputError(
             "this log does not say when attempts fail", where=log.name, todo="use --ttf end, or a fraction such as 0.5"
         )
     result = Replay.over(log.resources)
+    replayed = frozenset(log.resources)
     in_flight: deque[tuple[Task, list[Outcome]]] = deque()
     for number, logged in enumerate(log.tasks):
         if progress and number % _PROGRESS_EVERY == 0:
             progress(number)
-        task = Task(logged.id, logged.category, "-", outputs=("-",), hints=logged.asked, input_bytes=logged.input_bytes)
+        hints = logged.asked
+        if not hints.keys() <= replayed:  # the log tells more, such as times
+            hints = {name: hints[name] for name in log.resources if name in hints}
+        task = Task(logged.id, logged.category, "-", outputs=("-",), hints=hints, input_bytes=logged.input_bytes)
         in_flight.append((task, _run(logged, task, log, allocator, world, result)))
         if len(in_flight) > world.lag:
-            learn_from, happened = in_flight.popleft()
-            for outcome in happened:
-                allocator.observe(learn_from, {}, outcome)
+            _learn(allocator, *in_flight.popleft())
+    for learn_from, happened in in_flight:  # for the next run, if there is one
+        _learn(allocator, learn_from, happened)
     result.tasks = len(log.tasks)
     return result
+
+
+def _learn(allocator: Allocator, task: Task, happened: Sequence[Outcome]) -> None:
+    for outcome in happened:
+        allocator.observe(task, {}, outcome)
 
 
 def as_asked(log: TaskLog) -> Replay | None:
@@ -140,7 +149,8 @@ def _run(
         if not exceeded:
             for resource, cost in result.costs.items():
                 cost.succeeded(logged.used.get(resource, 0.0), given[resource], logged.run_s)
-            outcomes.append(_outcome(logged, attempt, Ending.SUCCESS, Quality.EXACT, logged.run_s, logged.used))
+            used = {name: logged.used[name] for name in log.resources if name in logged.used}
+            outcomes.append(_outcome(logged, attempt, Ending.SUCCESS, Quality.EXACT, logged.run_s, used))
             return outcomes
         first, lasted_s = _first_to_run_out(logged, exceeded, given, log, world.ttf)
         for resource, cost in result.costs.items():
