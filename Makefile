@@ -16,6 +16,7 @@ run: $(VENV)/.run
 
 test: $(VENV)/.dev lint
 	@tests/packages.sh
+	@$(BIN)/python -m tests.nextflow
 	@# Compile the kernels once, not in every worker at the same time.
 	@$(BIN)/python -m tests.compile_kernels
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=25

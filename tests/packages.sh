@@ -5,6 +5,7 @@ PATH="$PATH:/usr/sbin:/sbin"
 missing=""
 for pair in bc:bc make:make dot:graphviz \
     sbatch:slurm-wlm slurmctld:slurm-wlm slurmd:slurm-wlm munged:munge faketime:faketime \
+    java:default-jre-headless mvn:maven \
     slurmdbd:slurmdbd mariadbd:mariadb-server \
     podman:podman runc:runc catatonit:catatonit busybox:busybox-static envml:environment-modules; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"

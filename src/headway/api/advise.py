@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct, structs, to_builtins
 
 from headway.api.amounts import parse_share, parse_size
+from headway.api.history import attempts_in
 from headway.api.keywords import Tell, chosen_names, refuse, settled
+from headway.api.settings import settings_for
+from headway.api.task_logs import read_logs
 from headway.api.whole_files import check_distinct, check_target, write_whole
 from headway.model.advice import Advice, Trial
 from headway.model.errors import InputError
+from headway.model.observation import Observation
+from headway.model.outcome import Ending, Quality
+from headway.model.task_log import LoggedTask, TaskLog
 from headway.report.advice.targets import TARGETS, target_of
-
-if TYPE_CHECKING:
-    from headway.model.task_log import TaskLog
 
 
 class AdviseSettings(Struct, frozen=True, kw_only=True):
@@ -26,6 +29,7 @@ class AdviseSettings(Struct, frozen=True, kw_only=True):
     target: str | None = None  # nextflow, snakemake, slurm, cwl, headway, table; None: where the log comes from
     failures: float | str | None = None  # share of attempts that may fail; None: 3%, or 0 where nothing is retried
     retries: Annotated[int, Meta(ge=0, le=10)] = 2  # of a task that ran out of memory or time
+    category_from: str = ""  # a regular expression: what it matches in a task's name is its category
     fewest: Annotated[int, Meta(ge=2)] = 5  # records that a category needs
     most_memory: float | str | None = None  # the most that a task can get; None: as the log says
     workflow: str = ""  # for cwl: the file whose steps are the categories
@@ -91,7 +95,7 @@ def advise(
     check_distinct(outputs, paths)
     for output in outputs:
         check_target(output, force=asked.force)
-    log, names = _logged(paths, Path(directory), history)
+    log, names = _logged(paths, Path(directory), history, asked.category_from)
     target = asked.target or target_of(log.format)
     tool = TARGETS[target]
     if target != "cwl":
@@ -131,37 +135,36 @@ def _size(stated: float | str) -> float:
         raise InputError(error.what, where="--most-memory", todo=error.todo) from None
 
 
-def _logged(paths: Sequence[Path], directory: Path, history: str) -> tuple[TaskLog, list[str]]:
-    """Read the logs, or the history of a directory if there are none; also return their names."""
-    from headway.formats.read_task_log import read_task_logs
-
+def _logged(paths: Sequence[Path], directory: Path, history: str, category_from: str) -> tuple[TaskLog, list[str]]:
+    """Read the logs as one, or the history of a directory if there are none; also return their names."""
     if paths:
-        return read_task_logs(paths), [str(path) for path in paths]
-    from headway.api.history import attempts_in
-    from headway.api.settings import settings_for
+        from headway.formats.read_task_log import joined
 
+        log = joined([log for _, log in read_logs(paths, category_from)])
+        return log, ["standard input" if str(path) == "-" else str(path) for path in paths]
     location, kept = attempts_in(directory, history or settings_for(directory).history)
-    return _as_log(kept), [f"the history of {directory.resolve()} in {location}"]
+    return _as_log([each.observation for each in kept]), [f"the history of {directory.resolve()} in {location}"]
 
 
-def _as_log(kept: Sequence[Any]) -> TaskLog:
+def _as_log(observations: Sequence[Observation]) -> TaskLog:
     """Return the successful attempts of a history as a log; their requests are the workflow's hints."""
     from headway.formats.nextflow_trace import MACHINE
-    from headway.model.outcome import Ending, Quality
-    from headway.model.task_log import LoggedTask, TaskLog
 
     tasks = []
-    for each in sorted((kept.observation for kept in kept), key=lambda seen: seen.started_at):
-        peak, cores = each.usage.memory_bytes, each.usage.cores_peak
-        if each.ending is not Ending.SUCCESS or peak is None or peak.quality is Quality.LOWER_BOUND or peak.value <= 0:
-            continue
-        used = {"memory_bytes": peak.value} | ({"cores": cores.value} if cores and cores.value > 0 else {})
-        run_s = max(0.0, each.ended_at - each.started_at)
-        tasks.append(LoggedTask(each.task, each.category, run_s, used, each.hints, started_at=each.started_at))
+    for each in sorted(observations, key=lambda seen: seen.started_at):
+        peaks = {"memory_bytes": each.usage.memory_bytes, "cores": each.usage.cores_peak}
+        used = {
+            name: peak.value
+            for name, peak in peaks.items()
+            if peak is not None and peak.quality is not Quality.LOWER_BOUND and peak.value > 0
+        }
+        if each.ending is Ending.SUCCESS and "memory_bytes" in used:
+            run_s = max(0.0, each.ended_at - each.started_at)
+            tasks.append(LoggedTask(each.task, each.category, run_s, used, each.hints, started_at=each.started_at))
     if not tasks:
         raise InputError("no task of this history succeeded with a measurement of its memory", todo="name a LOG")
     most = max(max(task.used["memory_bytes"], task.asked.get("memory_bytes", 0.0)) for task in tasks)
     machine = MACHINE.replace(memory_bytes=max(MACHINE.memory_bytes, most))
-    left_out = len(kept) - len(tasks)
-    log = TaskLog("history", tasks, ("memory_bytes", "cores"), machine, ("memory_bytes",), left_out=left_out)
-    return structs.replace(log, format="headway")
+    left_out = len(observations) - len(tasks)
+    kills = ("memory_bytes",)
+    return TaskLog("history", tasks, (*kills, "cores"), machine, kills, left_out=left_out, format="headway")

@@ -23,6 +23,7 @@ _OPTIONS = {
     "--failures SHARE": "How many attempts may fail once a category is known: a share (default 3%), 0 or any.",
     "--retries N": "How often a task that ran out of memory or time is tried again, with more.",
     "--fewest N": "Records that a category needs; others are left as they are.",
+    "--category-from REGEX": "Take the category from a task's name: '^nf-([A-Z_]+)', 'benchmarks/([^/.]+)'.",
     "--most-memory SIZE": "The most that a task can get, as 64GB; by default 128 GB, or what a task asked for.",
     "--workflow FILE": "For cwl: the workflow file whose steps the categories are; by default they are tools.",
     "-o --output FILE": "Write the configuration to FILE, and print a table.",

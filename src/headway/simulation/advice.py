@@ -178,8 +178,11 @@ class _Learner:
 
     @property
     def _keep(self) -> bool:
-        """Whether the request has been cheaper than the advice so far, so that it should stay."""
-        return self._dearer > 0
+        """Whether the request should stay: it was always enough, and has been cheaper than the advice so far."""
+        return self._dearer > 0 and self._asked_was_enough(MEMORY)
+
+    def _asked_was_enough(self, resource: str) -> bool:
+        return resource in self._asked and self._asked[resource][0] >= self._most_used[resource]
 
     def _memory_to_ask(self) -> Iterator[float]:
         """Yield the amount of each attempt.
@@ -196,7 +199,7 @@ class _Learner:
             amount = round_memory(next(higher, 2 * (given or [0.0])[-1]), self._terms.megabyte)
             if last:
                 amount = max(amount, most)
-            elif attempt == 1 and least >= self._most_used[MEMORY]:
+            elif attempt == 1 and self._asked_was_enough(MEMORY):
                 amount = min(amount, least)
             amount = min(amount, self._most_memory)
             if given and amount <= given[-1]:
