@@ -69,6 +69,7 @@ READING: dict[str, tuple[list[str], Any]] = {
         ["usage", "--by", "task", "--sort", "run-time", "--top", "2"],
         lambda: headway.usage(by="task", sort="run-time", top=2),
     ),
+    "advise": (["advise"], headway.advise),
     "logs": (["logs", "noisy"], lambda: headway.logs("noisy")),
     "logs of a category": (["logs", "make"], lambda: headway.logs("make")),
     "runs": (["runs"], headway.runs),

@@ -12,11 +12,11 @@ import pytest
 from tests.studies.small_study import write_trace, write_workflow
 
 DOCS = Path(__file__).parents[2] / "docs"
-VERBS = ("compare", "convert", "generate", "plan", "policies", "replay", "show", "simulate", "waits")
+VERBS = ("advise", "compare", "convert", "generate", "plan", "policies", "replay", "show", "simulate", "waits")
 TASKS = [f"{number},align,{number},3600000,{2 * 1024**3},8 GB" for number in range(1, 40)]
 
 
-@pytest.mark.parametrize("page", ["batch-logs", "compare", "replay", "simulate", "workload-model"])
+@pytest.mark.parametrize("page", ["advise", "batch-logs", "compare", "replay", "simulate", "workload-model"])
 def test_examples_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_trace(tmp_path / "log.swf")

@@ -190,21 +190,19 @@ class _Learner:
         The first attempt gets no more than what was asked, if that was always enough. The last one gets at least what
         was asked, and twice the one before: nothing that ran with the old request fails for good.
         """
-        given: list[float] = []
-        rungs = self._ladder()
+        rungs, given = self._ladder(), 0.0
         least, most = self._asked.get(MEMORY, (math.inf, 0.0))
         for attempt in range(1, self._terms.attempts + 1):
-            last = 1 < attempt == self._terms.attempts
-            higher = (rung for rung in rungs if not last and (not given or rung > given[-1]))
-            amount = round_memory(next(higher, 2 * (given or [0.0])[-1]), self._terms.megabyte)
-            if last:
-                amount = max(amount, most)
-            elif attempt == 1 and self._asked_was_enough(MEMORY):
+            twice = round_memory(2 * given, self._terms.megabyte)
+            amount = next((rung for rung in rungs if rung > given), twice)
+            if attempt == 1 and self._asked_was_enough(MEMORY):
                 amount = min(amount, least)
+            elif 1 < attempt == self._terms.attempts:
+                amount = max(twice, most)
             amount = min(amount, self._most_memory)
-            if given and amount <= given[-1]:
+            if amount <= given:
                 return
-            given.append(amount)
+            given = amount
             yield amount
 
     def _ladder(self) -> Sequence[float]:
@@ -215,7 +213,7 @@ class _Learner:
             peaks, seconds = np.frombuffer(self._log_peaks[-_KEPT:]), np.frombuffer(self._seconds[-_KEPT:])
             no_inputs = np.full(len(peaks), math.nan)
             count = rungs_of(peaks, seconds, no_inputs, 0.0, math.nan, 0.0, 1.0, 0.0, SPREAD, fine, rungs)
-            self._rungs = rungs[:count].tolist()
+            self._rungs = [round_memory(rung, self._terms.megabyte) for rung in rungs[:count].tolist()]
         return self._rungs
 
     def _times_to_ask(self) -> tuple[float, ...]:

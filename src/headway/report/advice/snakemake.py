@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from headway.model.advice import Advice, CategoryAdvice
 from headway.report.advice.words import comment, preface, remark
+from headway.report.advice.yaml_text import yaml_name
 
 
 def config(advice: Advice, logs: Sequence[str]) -> str:
@@ -27,12 +28,12 @@ def _lines(advice: Advice, logs: Sequence[str]) -> Iterator[str]:
     threads = [each for each in rules if each.cpus is not None]
     if threads:
         yield "set-threads:"
-        yield from (f"  {each.category}: {each.cpus}" for each in threads)
+        yield from (f"  {yaml_name(each.category)}: {each.cpus}" for each in threads)
     if rules:
         yield "set-resources:"
     for each in rules:
         yield from comment("#", remark(each, advice), indent="  ")
-        yield f"  {each.category}:"
+        yield f"  {yaml_name(each.category)}:"
         yield from _resources(each)
 
 
