@@ -39,7 +39,7 @@ def test_with_a_file_a_table_is_printed(bench: Bench) -> None:
 def test_the_document_and_the_function_say_the_same(bench: Bench) -> None:
     document = bench.json("advise", trace(bench, tasks=20), "--for", "slurm", "--failures", "0", "--retries", "1")
     with same_place(bench):
-        assert as_json(headway.advise("trace.csv", target="slurm", failures=0, retries=1)) == document
+        assert as_json(headway.advise("trace.csv", tool="slurm", failures=0, retries=1)) == document
     assert (document["for"], document["tasks"], document["failures"], document["attempts"]) == ("slurm", 20, 0, 2)
     (each,) = document["categories"]
     assert (each["category"], each["records"], each["trial"]["tasks"]) == ("align", 20, 15)
@@ -96,7 +96,7 @@ def test_mistakes(bench: Bench, args: list[str], error: str) -> None:
 def test_the_function_names_what_is_wrong_as_the_command_does(bench: Bench) -> None:
     log = trace(bench)
     with same_place(bench):
-        with pytest.raises(headway.HeadwayError, match="--for: there is no target called 'nextfow'; did you mean"):
-            headway.advise(log, target="nextfow")
+        with pytest.raises(headway.HeadwayError, match="--for: there is no tool called 'nextfow'; did you mean"):
+            headway.advise(log, tool="nextfow")
         with pytest.raises(headway.HeadwayError, match="--most-memory: 'lots' is not an amount"):
             headway.advise(log, most_memory="lots")

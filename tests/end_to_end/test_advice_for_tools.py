@@ -57,7 +57,7 @@ def nextflow() -> None:
 
 @pytest.mark.usefixtures("nextflow")
 def test_nextflow_reads_the_configuration_whatever_the_names(tmp_path: Path) -> None:
-    headway.advise(traced(NAMES, tmp_path / "trace.tsv"), target="nextflow", output=tmp_path / "nextflow.config")
+    headway.advise(traced(NAMES, tmp_path / "trace.tsv"), tool="nextflow", output=tmp_path / "nextflow.config")
     done = real.nextflow(tmp_path, "config")
     assert done.returncode == 0, done.stderr + done.stdout
     assert done.stdout.count("withName") == len(NAMES)
@@ -81,7 +81,7 @@ def test_a_nextflow_pipeline_that_follows_the_advice(tmp_path: Path) -> None:
     first = real.nextflow(tmp_path, "run", "main.nf", "--sizes", "150-155-160-165-170-175")
     assert first.returncode == 0, first.stdout
     advised = headway.advise(tmp_path / "trace.txt", output=tmp_path / "advice.config")
-    assert (advised.target, [each.category for each in advised.advice.categories]) == ("nextflow", ["LARGE:EAT"])
+    assert (advised.tool, [each.category for each in advised.advice.categories]) == ("nextflow", ["LARGE:EAT"])
     (tmp_path / "trace.txt").rename(tmp_path / "before.txt")
     # One task more, which needs more than the first amount: the retry has enough.
     second = real.nextflow(tmp_path, "run", "main.nf", "-c", "advice.config", "--sizes", "150-160-170-175-300")
@@ -125,7 +125,7 @@ def test_a_snakemake_workflow_that_follows_the_advice(tmp_path: Path) -> None:
     profile = tmp_path / "profile"
     profile.mkdir()
     advised = headway.advise(
-        tmp_path / "benchmarks", category_from="benchmarks/([^/]+)/", output=profile / "config.yaml", target="snakemake"
+        tmp_path / "benchmarks", category_from="benchmarks/([^/]+)/", output=profile / "config.yaml", tool="snakemake"
     )
     assert [each.category for each in advised.advice.categories] == ["eat"]
     dry = snakemake(tmp_path, "--profile", "profile", "--dry-run", "--forceall", "--verbose")
@@ -171,7 +171,7 @@ def test_cwltool_runs_tools_and_steps_with_the_advised_memory(tmp_path: Path) ->
     (tmp_path / "main.cwl").write_text(WORKFLOW)
     log = traced(["align", "sort it"], tmp_path / "trace.tsv")
     for name, workflow in (("tools.yml", ""), ("steps.yml", "main.cwl")):
-        headway.advise(log, target="cwl", workflow=workflow, output=tmp_path / name)
+        headway.advise(log, tool="cwl", workflow=workflow, output=tmp_path / name)
     wanted = yaml.safe_load((tmp_path / "tools.yml").read_text())["cwltool:overrides"]["align.cwl"]
     megabytes = wanted["requirements"]["ResourceRequirement"]["ramMin"]
     assert 1000 <= megabytes < 2000

@@ -20,13 +20,13 @@ from headway.model.errors import InputError
 from headway.model.observation import Observation
 from headway.model.outcome import Ending, Quality
 from headway.model.task_log import LoggedTask, TaskLog
-from headway.report.advice.targets import TARGETS, target_of
+from headway.report.advice.tools import TOOLS, tool_of
 
 
 class AdviseSettings(Struct, frozen=True, kw_only=True):
     """For which tool advice is written, how careful it is, and which files are written."""
 
-    target: str | None = None  # nextflow, snakemake, slurm, cwl, headway, table; None: where the log comes from
+    tool: str | None = None  # nextflow, snakemake, slurm, cwl, headway, table; None: where the log comes from
     failures: float | str | None = None  # share of attempts that may fail; None: 3%, or 0 where nothing is retried
     retries: Annotated[int, Meta(ge=0, le=10)] = 2  # of a task that ran out of memory or time
     category_from: str = ""  # a regular expression: what it matches in a task's name is its category
@@ -42,7 +42,7 @@ class AdviceGiven(Struct, frozen=True):
     """The advice, and the configuration as text."""
 
     logs: list[str]  # files, or the history
-    target: str
+    tool: str
     tasks: int
     left_out: int
     advice: Advice
@@ -53,7 +53,7 @@ class AdviceGiven(Struct, frozen=True):
         """Return what `headway advise --json` prints."""
         return {
             "logs": self.logs,
-            "for": self.target,
+            "for": self.tool,
             "tasks": self.tasks,
             "left_out": self.left_out,
             "failures": self.advice.failures,
@@ -83,22 +83,22 @@ def advise(
     """Return what to ask for the tasks of each category, learned from logs of one pipeline (the oldest first).
 
     Without a log, it is what the runs in `directory` taught; `history` is the location of that history. Keywords are
-    the fields of `AdviseSettings`: `advise("trace.txt", target="nextflow", output="advice.config")`.
+    the fields of `AdviseSettings`: `advise("trace.txt", tool="nextflow", output="advice.config")`.
     """
     from headway.simulation.advice import Terms, advice_from
 
     asked, given = settled(AdviseSettings, settings, named)
-    if asked.target is not None:
-        chosen_names((asked.target,), TARGETS, "target", "--for")
+    if asked.tool is not None:
+        chosen_names((asked.tool,), TOOLS, "tool", "--for")
     outputs = [Path(file) for file in (asked.output, asked.html) if file]
     paths = [Path(logs)] if isinstance(logs, str | os.PathLike) else [Path(log) for log in logs]
     check_distinct(outputs, paths)
     for output in outputs:
         check_target(output, force=asked.force)
     log, names = _logged(paths, Path(directory), history, asked.category_from)
-    target = asked.target or target_of(log.format)
-    tool = TARGETS[target]
-    if target != "cwl":
+    name = asked.tool or tool_of(log.format)
+    tool = TOOLS[name]
+    if name != "cwl":
         refuse(["workflow"], given, "--for cwl")
     careful = "3%" if tool.retries else 0
     terms = Terms(
@@ -113,7 +113,7 @@ def advise(
     tell = (lambda done: progress(log.name, done, len(log.tasks))) if progress else None
     advice = advice_from(log, terms, tell)
     config = tool.write(advice, names, **({"workflow": asked.workflow} if asked.workflow else {}))
-    answer = AdviceGiven(names, target, len(log.tasks), log.left_out, advice, config, [str(file) for file in outputs])
+    answer = AdviceGiven(names, name, len(log.tasks), log.left_out, advice, config, [str(file) for file in outputs])
     _write(answer, asked)
     return answer
 
@@ -124,8 +124,8 @@ def _write(answer: AdviceGiven, asked: AdviseSettings) -> None:
     if asked.html:
         from headway.report.advice.page import page
 
-        config = "" if answer.target == "table" else answer.config  # the page has a table of its own
-        write_whole(Path(asked.html), [page(answer.advice, answer.logs, answer.target, config)])
+        config = "" if answer.tool == "table" else answer.config  # the page has a table of its own
+        write_whole(Path(asked.html), [page(answer.advice, answer.logs, answer.tool, config)])
 
 
 def _size(stated: float | str) -> float:

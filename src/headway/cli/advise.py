@@ -14,7 +14,7 @@ from headway.cli.batch_options import given, settings_options
 from headway.cli.options import FILE, SHARE, SIZE, answers, directory_option, option
 from headway.cli.queue_progress import progress_bar
 from headway.report.advice.table import advice_table
-from headway.report.advice.targets import TARGETS
+from headway.report.advice.tools import TOOLS
 from headway.report.advice.words import preface, risks
 from headway.report.columns import one_line
 from headway.report.saying import say, show
@@ -35,7 +35,7 @@ _OPTIONS = {
 def _print(console: Console, answer: AdviceGiven) -> None:
     """Print the configuration; or a table, if the configuration is in a file."""
     advice = answer.advice
-    if answer.target != "table" and not click.get_current_context().params.get("output"):
+    if answer.tool != "table" and not click.get_current_context().params.get("output"):
         sys.stdout.write(answer.config)
         return
     begins, *others = preface(advice, answer.logs)
@@ -50,9 +50,9 @@ def _print(console: Console, answer: AdviceGiven) -> None:
 @click.command("advise", short_help="Say what to ask for, from the log of a workflow.")
 @click.argument("logs", nargs=-1, metavar="[LOG...]", type=click.Path())
 @option(
-    "--for target TOOL",
-    f"Who gets the advice: {', '.join(TARGETS)}; by default the tool that wrote LOG, else a table.",
-    type=click.Choice(list(TARGETS)),
+    "--for tool TOOL",
+    f"Who gets the advice: {', '.join(TOOLS)}; by default the tool that wrote LOG, else a table.",
+    type=click.Choice(list(TOOLS)),
 )
 @settings_options(AdviseSettings, _OPTIONS, failures=SHARE, most_memory=SIZE, output=FILE, html=FILE)
 @directory_option

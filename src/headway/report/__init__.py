@@ -1,1 +1,1 @@
-"""Tables, text and HTML pages by what they show: run/, queue/, graph/, history/; the rest is shared by these."""
+"""Tables, text and pages by what they show: run/, queue/, graph/, history/, advice/; the rest is shared by these."""

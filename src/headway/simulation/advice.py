@@ -98,7 +98,7 @@ class _Learner:
 
     def try_out(self, logged: LoggedTask) -> None:
         """Count how a task would have fared with the advice from the tasks before it."""
-        asked, run_s = logged.asked.get(MEMORY), logged.run_s
+        asked, run_s = logged.asked.get(MEMORY) or None, logged.run_s
         keep, fine = self._keep, self._price.fine if self._price else 0.0
         advised = self._attempts(logged, self._memory_to_ask())
         kept = self._attempts(logged, iter((math.inf,)))
@@ -136,8 +136,8 @@ class _Learner:
         peak, run_s, cores = logged.used[MEMORY], logged.run_s, logged.used.get(CORES)
         self._log_peaks.append(math.log(max(1.0, peak)))
         self._seconds.append(max(SHORTEST_S, run_s))
-        if self._rungs and peak > self._rungs[0]:
-            self._climbed = 0
+        if peak > self._most_used[MEMORY]:
+            self._climbed = 0  # find the amounts anew
         self._times.observe(Task("", "", ""), Outcome("", 1, Ending.SUCCESS, 0.0, run_s))
         if self._price:
             self._price.succeeded(peak, run_s)
@@ -147,8 +147,9 @@ class _Learner:
             self._note(CORES, cores)
             self._busy_s.append(run_s)
         for resource, amount in logged.asked.items():
-            least, most = self._asked.get(resource, (amount, amount))
-            self._asked[resource] = min(least, amount), max(most, amount)
+            if amount > 0:
+                least, most = self._asked.get(resource, (amount, amount))
+                self._asked[resource] = min(least, amount), max(most, amount)
 
     def _note(self, resource: str, used: float) -> None:
         self._used[resource].append(used)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from headway.model.advice import Advice, CategoryAdvice, LeftAlone, Trial
-from headway.report.advice import cwl, hints, nextflow, slurm, snakemake, table, targets, words, yaml_text
+from headway.report.advice import cwl, hints, nextflow, slurm, snakemake, table, tools, words, yaml_text
 from headway.report.advice.page import page
 
 MIB = 2.0**20
@@ -30,7 +30,7 @@ def advice(*names: str, unit: float = MIB, attempts: int = 3) -> Advice:
     return Advice([category(name, unit) for name in names], [LeftAlone("rare", 2)], 0.03, 5, attempts, unit)
 
 
-@pytest.mark.parametrize("module", [words, nextflow, cwl, yaml_text, targets])
+@pytest.mark.parametrize("module", [words, nextflow, cwl, yaml_text, tools])
 def test_examples(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
@@ -81,7 +81,7 @@ def test_headway() -> None:
 
 
 @pytest.mark.parametrize("write", [snakemake.config, cwl.config, hints.config])
-def test_hostile_names_stay_names_in_yaml(write: targets.Target) -> None:
+def test_hostile_names_stay_names_in_yaml(write: tools.Tool) -> None:
     document = yaml.safe_load(write(advice(*HOSTILE), ["a\nlog: x"]))  # type: ignore[operator]
     found = document.get("tasks") or document.get("set-resources") or document["cwltool:overrides"]
     if write is hints.config:
@@ -112,9 +112,9 @@ def test_a_tool_that_does_not_retry_gets_plain_amounts() -> None:
     assert yaml.safe_load(snakemake.config(Advice([each], [], 0.0, 5, 1), ["x"]))["set-resources"]["a"]["runtime"] == 5
 
 
-@pytest.mark.parametrize("target", targets.TARGETS)
-def test_nothing_to_advise(target: str) -> None:
-    text = targets.TARGETS[target].write(Advice([], [LeftAlone("a", 1)], 0.03, 5, 3), ["x"])
+@pytest.mark.parametrize("tool", tools.TOOLS)
+def test_nothing_to_advise(tool: str) -> None:
+    text = tools.TOOLS[tool].write(Advice([], [LeftAlone("a", 1)], 0.03, 5, 3), ["x"])
     assert "Left as they are, with fewer than 5 records: a (1)." in text
 
 

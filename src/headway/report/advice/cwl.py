@@ -25,7 +25,7 @@ def _lines(advice: Advice, logs: Sequence[str], workflow: str) -> Iterator[str]:
     yield "cwltool:overrides:" if advice.categories else "cwltool:overrides: {}"
     for each in advice.categories:
         yield from comment("#", remark(each, advice), indent="  ")
-        yield f"  {yaml_name(target(each.category, workflow))}:"
+        yield f"  {yaml_name(reference(each.category, workflow))}:"
         yield "    requirements:"
         yield "      ResourceRequirement:"
         if each.memory_bytes:
@@ -34,10 +34,10 @@ def _lines(advice: Advice, logs: Sequence[str], workflow: str) -> Iterator[str]:
             yield f"        coresMin: {each.cpus}"
 
 
-def target(category: str, workflow: str = "") -> str:
+def reference(category: str, workflow: str = "") -> str:
     """What an override applies to, as a reference relative to the file.
 
-    >>> target("align"), target("align", "main.cwl"), target("tools/sort it.cwl")
+    >>> reference("align"), reference("align", "main.cwl"), reference("tools/sort it.cwl")
     ('align.cwl', 'main.cwl#align', 'tools/sort%20it.cwl')
     """
     if category.endswith(".cwl") or ".cwl#" in category:

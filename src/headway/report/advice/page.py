@@ -20,12 +20,12 @@ _STYLE = """
 """
 
 
-def page(advice: Advice, logs: Sequence[str], target: str, config: str) -> str:
-    """The whole page; `config` is the advice as configuration for `target`."""
-    return page_of("What to ask for", _STYLE, _body(advice, logs, target, config))
+def page(advice: Advice, logs: Sequence[str], tool: str, config: str) -> str:
+    """The whole page; `config` is the advice as configuration for `tool`."""
+    return page_of("What to ask for", _STYLE, _body(advice, logs, tool, config))
 
 
-def _body(advice: Advice, logs: Sequence[str], target: str, config: str) -> Iterator[str]:
+def _body(advice: Advice, logs: Sequence[str], tool: str, config: str) -> Iterator[str]:
     told = [*sentences(advice), ""]
     yield f'<h1>What to ask for</h1><p class="lead">{escape(told[0])}</p>'
     yield quiet_paragraph(source(advice, logs))
@@ -34,7 +34,7 @@ def _body(advice: Advice, logs: Sequence[str], target: str, config: str) -> Iter
         yield from _figures(advice)
     yield from (quiet_paragraph(words) for words in told[1:-1])
     if config:
-        yield f"<h2>For {escape(target)}</h2><details open><summary>configuration</summary>"
+        yield f"<h2>For {escape(tool)}</h2><details open><summary>configuration</summary>"
         yield f"<pre>{escape(config)}</pre></details>"
 
 

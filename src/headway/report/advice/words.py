@@ -1,4 +1,4 @@
-"""Sentences about advice, which the writers of all targets share."""
+"""Sentences about advice, which the writers for all tools share."""
 
 from __future__ import annotations
 
