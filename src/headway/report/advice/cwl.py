@@ -37,9 +37,10 @@ def _lines(advice: Advice, logs: Sequence[str], workflow: str) -> Iterator[str]:
 def reference(category: str, workflow: str = "") -> str:
     """What an override applies to, as a reference relative to the file.
 
-    >>> reference("align"), reference("align", "main.cwl"), reference("tools/sort it.cwl")
-    ('align.cwl', 'main.cwl#align', 'tools/sort%20it.cwl')
+    >>> reference("align"), reference("sort it", "main.cwl"), reference("tools/sort it.cwl")
+    ('align.cwl', 'main.cwl#sort it', 'tools/sort%20it.cwl')
     """
-    if category.endswith(".cwl") or ".cwl#" in category:
-        return quote(category, safe="/#")
-    return f"{quote(workflow)}#{quote(category)}" if workflow else f"{quote(category)}.cwl"
+    file, mark, step = category.partition("#")
+    if not file.endswith(".cwl"):
+        file, mark, step = (workflow, "#", category) if workflow else (f"{category}.cwl", "", "")
+    return f"{quote(file)}{mark}{step}"  # cwltool compares files as URLs, and names of steps as they are
