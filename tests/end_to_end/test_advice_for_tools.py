@@ -22,6 +22,7 @@ FIELDS = "trace.fields = 'task_id,process,tag,status,start,realtime,peak_rss,mem
 PIPELINE = """
 process EAT {
     memory '2 GB'
+    time '1 h'
     tag "$mb"
     input: val mb
     script:
@@ -74,19 +75,24 @@ def test_a_selector_matches_its_own_name_only(tmp_path: Path) -> None:
     assert real.java(tmp_path, "groovy.ui.GroovyMain", "-e", code).stdout.strip() == str([1] * len(NAMES))
 
 
-@pytest.mark.usefixtures("nextflow")
-def test_a_nextflow_pipeline_that_follows_the_advice(tmp_path: Path) -> None:
-    (tmp_path / "main.nf").write_text(PIPELINE)
-    (tmp_path / "nextflow.config").write_text(TRACE + FIELDS)
-    first = real.nextflow(tmp_path, "run", "main.nf", "--sizes", "150-155-160-165-170-175")
-    assert first.returncode == 0, first.stdout
-    advised = headway.advise(tmp_path / "trace.txt", output=tmp_path / "advice.config")
+@pytest.fixture(scope="module")
+def pipeline(nextflow: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory in which the pipeline ran once, with the requests that its author wrote."""
+    directory = tmp_path_factory.mktemp("pipeline")
+    (directory / "main.nf").write_text(PIPELINE)
+    (directory / "nextflow.config").write_text(TRACE + FIELDS)
+    done = real.nextflow(directory, "run", "main.nf", "--sizes", "150-155-160-165-170-175")
+    assert done.returncode == 0, done.stdout
+    return directory
+
+
+def test_a_nextflow_pipeline_that_follows_the_advice(pipeline: Path) -> None:
+    """The same tasks, and one that needs more than the first amount: its retry has enough."""
+    advised = headway.advise(pipeline / "trace.txt", output=pipeline / "advice.config")
     assert (advised.tool, [each.category for each in advised.advice.categories]) == ("nextflow", ["LARGE:EAT"])
-    (tmp_path / "trace.txt").rename(tmp_path / "before.txt")
-    # One task more, which needs more than the first amount: the retry has enough.
-    second = real.nextflow(tmp_path, "run", "main.nf", "-c", "advice.config", "--sizes", "150-160-170-175-300")
-    assert second.returncode == 0, second.stdout
-    with (tmp_path / "trace.txt").open() as file:
+    done = real.nextflow(pipeline, "run", "main.nf", "-c", "advice.config", "--sizes", "150-160-170-175-300")
+    assert done.returncode == 0, done.stdout
+    with (pipeline / "trace.txt").open() as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     assert [row["status"] for row in rows if row["tag"] != "300"] == ["COMPLETED"] * 4
     assert max(int(row["memory"]) for row in rows if row["tag"] != "300") <= 400 * 2**20 < 2 * 2**30

@@ -47,7 +47,7 @@ def _print(console: Console, answer: AdviceGiven) -> None:
         say(console, f"risky: {one_line(each.category)}: {why}", style="dim")
 
 
-@click.command("advise", short_help="Say what to ask for, from the log of a workflow.")
+@click.command("advise", short_help="Say what to ask for, from a log, as configuration for its tool.")
 @click.argument("logs", nargs=-1, metavar="[LOG...]", type=click.Path())
 @option(
     "--for tool TOOL",

@@ -35,7 +35,7 @@ VERBS = {
     "show": "Show a workflow's graph: levels, widths, critical path.",
     "convert": "Write a workflow, or a finished run, in another format.",
     "replay": "Show what each way of sizing tasks would have cost on a log.",
-    "advise": "Say what to ask for, from the log of a workflow, as configuration for its tool.",
+    "advise": "Say what to ask for, from a log, as configuration for its tool.",
     "plan": "Say how best to put a workflow through a batch queue.",
     "simulate": "Show what a batch queue would have done with a log of jobs.",
     "waits": "Show how well queue waits could have been predicted on a log of jobs.",
