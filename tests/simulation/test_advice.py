@@ -135,6 +135,7 @@ def test_cpus_are_those_that_were_busy_and_fewer_cost_time() -> None:
     assert all_busy.cpus == 8
     assert each.time_s[0] > all_busy.time_s[0]
     assert advice_from(log_of([2.0] * 20, cpus=8), Terms()).categories[0].cpus is None, "not measured"
+    assert advice_from(log_of([2.0] * 20, busy=2.0), Terms()).categories[0].cpus is None, "fewer than what?"
 
 
 def test_the_tolerance_is_a_dial() -> None:

@@ -80,7 +80,7 @@ class Advice(Struct, frozen=True):
 
     categories: Sequence[CategoryAdvice]
     left_alone: Sequence[LeftAlone]
-    failures: float  # the share of attempts that may fail once a category is known
+    failures: float  # the share of attempts of a category that may fail once it is known
     fewest: int  # records that a category needs
     attempts: int  # of a task, at most
     megabyte: float = 1e6  # what the tool that gets the advice calls a MB: 1e6 or 2**20 bytes

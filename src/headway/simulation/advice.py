@@ -51,14 +51,13 @@ class Terms(Struct, frozen=True):
 
 def advice_from(log: TaskLog, terms: Terms, progress: Callable[[int], None] | None = None) -> Advice:
     """Return the advice for all categories of a log; `progress` is called with the number of tasks done."""
-    price = FailurePrice(terms.failures) if terms.failures < 1 else None
     learners: dict[str, _Learner] = {}
     for number, logged in enumerate(log.tasks):
         if progress and number % _PROGRESS_EVERY == 0:
             progress(number)
         learner = learners.get(logged.category)
         if learner is None:
-            learner = learners[logged.category] = _Learner(log, terms, price)
+            learner = learners[logged.category] = _Learner(log, terms)
         if learner.records >= terms.fewest:
             learner.try_out(logged)
         learner.learn(logged)
@@ -72,9 +71,10 @@ def advice_from(log: TaskLog, terms: Terms, progress: Callable[[int], None] | No
 class _Learner:
     """Learns what the tasks of one category need, and counts what its advice would have done."""
 
-    def __init__(self, log: TaskLog, terms: Terms, price: FailurePrice | None) -> None:
+    def __init__(self, log: TaskLog, terms: Terms) -> None:
         self._terms = terms
-        self._price = price
+        # A price of its own for each category, unlike in a run: people look at the failures of each line.
+        self._price = FailurePrice(terms.failures) if terms.failures < 1 else None
         self._most_memory = float(log.machine.memory_bytes or math.inf)
         self._cores_kill = CORES in log.kills
         self._log_peaks, self._seconds = array("d"), array("d")
@@ -233,12 +233,17 @@ class _Learner:
         return self._time
 
     def _cpus(self) -> int | None:
-        """Return how many cores were enough for most of the run time; None if that was not measured."""
+        """Return how many cores were enough for most of the run time; None if that was not measured.
+
+        None also if the log does not say how many were asked for: nobody knows how much slower fewer would be.
+        """
         used = self._used[CORES]
         if len(used) < self._terms.fewest:
             return None
         if self._cores_kill:
             return max(1, math.ceil(self._most_used[CORES]))
+        if CORES not in self._asked:
+            return None
         by_use = sorted(zip(used, self._busy_s, strict=True))
         passed = list(accumulate(seconds for _, seconds in by_use))
         enough, _ = by_use[bisect_left(passed, _BUSY_FOR * passed[-1])]

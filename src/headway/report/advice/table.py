@@ -46,8 +46,11 @@ def advice_fields(advice: Advice) -> list[Field]:
         Field("time", "first", lambda row: _time(row.time_s, 0), 55),
     ]
     if any(each.cpus is not None for each in advice.categories):
-        fields.append(Field("cpus", "asked", lambda row: amount("cpus", row.asked_cpus), 30))
-        fields.append(Field("cpus", "now", lambda row: amount("cpus", row.cpus), 52))
+        fields += [
+            Field("cpus", "asked", lambda row: amount("cpus", row.asked_cpus), 40),
+            Field("cpus", "busy", lambda row: amount("cpus", row.used_cpus), 30),
+            Field("cpus", "now", lambda row: amount("cpus", row.cpus), 52),
+        ]
     fields += [
         Field(
             "",
