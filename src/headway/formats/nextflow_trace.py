@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Mapping
-from itertools import chain, islice
+from itertools import islice
 
 import numpy as np
 from msgspec import structs
 
 from headway.formats.log_amounts import number_of
-from headway.formats.log_table import LogTable
+from headway.formats.log_table import LogTable, begun
 from headway.model.errors import InputError
 from headway.model.resources import Resources
 from headway.model.task_log import LoggedTask, TaskLog
@@ -80,10 +80,9 @@ class _Written:
 
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     """The tasks that completed and have measurements, in the order of their start."""
-    ours = iter(lines)
-    first = next(ours, "")
+    first, lines = begun(lines)
     separator = _separator(first)
-    table = LogTable(chain([first], ours), where, separator)
+    table = LogTable(lines, where, separator)
     table.mend = lambda row: _mended(row, table.columns, separator)
     _check_columns(table)
     tags: dict[str, int] = {}

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from headway.formats.log_amounts import number_of
-from headway.formats.log_table import LogTable
+from headway.formats.log_table import LogTable, begun
 from headway.formats.slurm_jobs import COMMAND, SlurmJob, asked_on_a_node, log_of
 from headway.model.errors import InputError
 from headway.model.task_log import TaskLog
@@ -35,9 +34,8 @@ def recognises(line: str) -> bool:
 
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     """The jobs that completed and have a peak of memory, in the order of their start."""
-    ours = (line for line in lines if not line.isspace())
-    first = next(ours, "")
-    table = LogTable(chain([_header(first, f"{where}:1")], _rows(first, ours)), where, "|", quoted=False)
+    first, lines = begun(lines)
+    table = LogTable(_rows(first, lines, where), where, "|", quoted=False)
     _check_columns(table)
     key = "JobID" if "JobID" in table.columns else "JobIDRaw"
     jobs: dict[str, SlurmJob] = {}
@@ -61,6 +59,15 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     return log_of(jobs.values(), name, table.bad)
 
 
+def _rows(first: str, lines: Iterable[str], where: str) -> Iterator[str]:
+    """The header as we know it and the rows below it, separated by |; reportseff aligns its columns with blanks."""
+    for number, line in enumerate(lines, 1):
+        if line is first:
+            yield _header(line, f"{where}:{number}")
+        else:
+            yield line if "|" in first else "|".join(line.split()) + "\n"
+
+
 def _header(line: str, where: str) -> str:
     """The header with the names of its columns as we know them, separated by |."""
     if _NO_HEADER.match(line):
@@ -71,11 +78,6 @@ def _header(line: str, where: str) -> str:
     if "|" not in line and "MemEff" not in found:
         raise InputError("the columns are not separated by |", where=where, todo=f"make it with: {COMMAND}")
     return "|".join(found) + "\n"
-
-
-def _rows(first: str, lines: Iterator[str]) -> Iterator[str]:
-    """The rows below a header, separated by |; reportseff aligns its columns with blanks."""
-    return lines if "|" in first else ("|".join(line.split()) + "\n" for line in lines)
 
 
 def _check_columns(table: LogTable) -> None:
