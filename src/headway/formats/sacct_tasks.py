@@ -47,16 +47,17 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
             return
         if not is_step:
             jobs[number] = _job(table, row, number)
-        elif job_number in jobs:
-            peak, tasks = table.bytes(row, "MaxRSS"), table.number(row, "NTasks")
-            jobs[job_number].measured(peak or 0.0, int(tasks or 1))
+        elif job := jobs.pop(job_number, None):  # not there any more if the step cannot be read: its peak is unknown
+            peak, tasks = table.bytes(row, "MaxRSS"), table.amount(row, "NTasks")
+            job.measured(peak or 0.0, int(tasks or 1))
+            jobs[job_number] = job
 
     for _ in table.parsed(note):
         pass
     if jobs and not any(job.peak for job in jobs.values()):
         todo = f"the peaks are on the lines of job steps, which -X leaves out; make it with: {COMMAND}"
         raise InputError("no job in this dump has a memory measurement", where=where, todo=todo)
-    return log_of(jobs.values(), name, table.bad)
+    return log_of(jobs, name, table.bad)
 
 
 def _rows(first: str, lines: Iterable[str], where: str) -> Iterator[str]:
