@@ -148,6 +148,12 @@ def test_nextflow_with_quotes(tmp_path: Path, separator: str) -> None:
     assert read(tmp_path, quoted).tasks == read(tmp_path, plain).tasks
 
 
+def test_a_trace_that_other_programs_have_saved(tmp_path: Path) -> None:
+    """pandas adds a column without a name; spreadsheets write large numbers with an exponent."""
+    log = read(tmp_path, ",process,realtime,peak_rss\n0,P,5000,1.5E+09\n1,P,6000,8\n")
+    assert [task.used["memory_bytes"] for task in log.tasks] == [1.5e9, 8]
+
+
 def test_a_tag_with_the_separator_in_it(tmp_path: Path) -> None:
     """Nextflow quotes nothing: the tag is in two columns, each with the separator."""
     header = "task_id;process;tag;name;status;realtime;peak_rss\n"
@@ -295,7 +301,10 @@ def test_failure_times_from_other_logs(tmp_path: Path) -> None:
 
 WRONG: dict[str, tuple[str, str]] = {
     "nothing": ("", ": this file is empty"),
-    "something else": ("root:x:0:0\n", ": this is not a task log in a known format; known are Work Queue's"),
+    "something else": (
+        "root:x:0:0\n",
+        ": this is not a task log in a known format: it begins with 'root:x:0:0'; known are Nextflow's",
+    ),
     "only a header": (NEXTFLOW_RAW.splitlines()[0], ": no task in this log succeeded"),
     "a number": (NEXTFLOW_RAW.replace("1073741824", "lots"), ":2: peak_rss is 'lots', not an amount of memory"),
     "a date": (NEXTFLOW_HUMAN.replace("2024-03-01", "yesterday"), ":2: submit is 'yesterday 10:00:05.000', not a date"),

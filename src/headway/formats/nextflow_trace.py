@@ -44,7 +44,7 @@ _SETTING = (
     "set in nextflow.config: trace.fields = 'task_id,process,tag,name,status,cpus,time,memory,submit,start,complete,"
     "realtime,%cpu,peak_rss,wchar'"
 )
-_FIRST_TWO = re.compile(r"""\s*(["']?)%?[a-z_]+\1([^\w%"']{1,5}?)["']?%?[a-z]""")
+_BETWEEN = re.compile(r"""[a-z]["']?([^\w%"']{1,5}?)["']?%?[a-z]""")
 _SUCCEEDED = ("COMPLETED", "CACHED", "")  # a cached task has the figures of the run that made its result
 _TAG = re.compile(r" \([^()]*\)$")
 _MS = 0.001
@@ -58,8 +58,8 @@ def recognises(line: str) -> bool:
 
 def _separator(line: str) -> str:
     """The text between the first two names of a header."""
-    found = _FIRST_TWO.match(line)
-    return found[2] if found else "\t"
+    found = _BETWEEN.search(line)
+    return found[1] if found else "\t"
 
 
 def _names(line: str) -> set[str]:

@@ -23,6 +23,7 @@ from headway.formats import (
     work_queue_log,
 )
 from headway.formats.base import TaskLogFormat
+from headway.formats.fields import short
 from headway.formats.log_table import begun
 from headway.formats.safe_yaml import shown
 from headway.formats.unpacked import stem, unpacked_lines
@@ -32,15 +33,15 @@ from headway.registry import WithPlugins
 
 STANDARD_INPUT = Path("-")
 _BUILT_IN = {
-    "work-queue-log": ("Work Queue's transaction log", work_queue_log),
-    "work-queue-csv": ("or its attempts as CSV", work_queue_csv),
-    "ccl": ("CCL's records", ccl_records),
     "nextflow": ("Nextflow's trace", nextflow_trace),
     "snakemake-benchmark": ("Snakemake's benchmark files", snakemake_benchmark),
-    "snakemake-slurm": ("the efficiency report of Snakemake's Slurm plugin", slurm_report),
+    "snakemake-slurm": ("the efficiency report of its Slurm plugin", slurm_report),
     "sacct": ("what Slurm's sacct -P prints", sacct_tasks),
     "sacct-json": ("or sacct --json", sacct_json),
     "seff": ("or seff", seff),
+    "work-queue-log": ("Work Queue's transaction log", work_queue_log),
+    "work-queue-csv": ("or its attempts as CSV", work_queue_csv),
+    "ccl": ("CCL's records", ccl_records),
 }
 FORMATS = {
     name: TaskLogFormat(words, reader.recognises, reader.read, reader.SIGN)
@@ -66,7 +67,8 @@ def read_task_log(path: Path) -> TaskLog:
     found = found or (formats[name] if name else None)
     if found is None:
         known = ", ".join([*(each.words for each in formats.values()), "k-Segments' tasks.csv"])
-        raise InputError("this is not a task log in a known format", where=where, todo=f"known are {known}")
+        what = f"this is not a task log in a known format: it begins with {short(first.strip())}"
+        raise InputError(what, where=where, todo=f"known are {known}")
     try:
         log = found.read(lines, where, where if path == STANDARD_INPUT else stem(path, *_ENDINGS))
         _check_tasks(log, where)
