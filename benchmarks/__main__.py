@@ -12,6 +12,7 @@ from benchmarks import (
     pool,
     pool_messages,
     queue,
+    replay,
     scale,
     sizing,
     slurm_throughput,
@@ -28,6 +29,7 @@ ALL = (
     "outlier",
     "scale",
     "sizing",
+    "replay",
     "queue",
     "pool",
     "messages",
@@ -55,6 +57,8 @@ if "scale" in chosen.which:
     scale.main()
 if "sizing" in chosen.which:
     sizing.main({name: SIZERS[name].sizer for name in ("greedy-bucketing", "exhaustive-bucketing", "ladder")})
+if "replay" in chosen.which:
+    replay.main()
 if "queue" in chosen.which:
     queue.main()
 if "pool" in chosen.which:

@@ -55,6 +55,10 @@ CASES: dict[str, tuple[Call, str]] = {
         lambda: replay("trace.csv", sizers=["ladder", "user"], lag=1, ttf=0.5, machine="4 cores, 16 GB"),
         "replay trace.csv --sizers ladder,user --lag 1 --ttf 0.5 --machine '4 cores, 16 GB'",
     ),
+    "replay runs together": (
+        lambda: replay(["trace.csv"] * 2, sizers=["user"], together=True, category_from="^a"),
+        "replay trace.csv trace.csv --sizers user --together --category-from ^a",
+    ),
     "replay two logs": (lambda: replay(["trace.csv"] * 2, sizers=["user"]), "replay trace.csv trace.csv --sizers user"),
     "simulate": (lambda: simulate("log.swf", backfill="conservative"), "simulate log.swf --backfill conservative"),
     "simulate lublin": (

@@ -49,9 +49,13 @@ def test_the_document(bench: Bench) -> None:
         "log": "trace.csv",
         "tasks": 3,
         "left_out": 0,
+        "bad_rows": 0,
+        "first_bad_row": "",
+        "format": "nextflow",
         "machine": {"cores": 32, "memory_bytes": 128_000_000_000, "disk_bytes": 0},
         "lag": 2,
         "ttf": 0.5,
+        "failures": 0.03,
         "seed": 5,
         "sizers": {"user": {"memory": figures}, "asked": {"memory": figures}},
         "attempts": {"user": 3, "asked": 3},
@@ -105,6 +109,60 @@ def test_several_logs(bench: Bench) -> None:
     assert user[:3] == ["user", "1.00", "19.7"]
     # 378 : 19.3 on the one, 252.4 : 0.4 on the other; the geometric mean of both
     assert whole[:3] == ["whole-machine", "111.02", "630"]
+
+
+def test_runs_of_one_pipeline_learn_from_each_other(bench: Bench) -> None:
+    runs = [trace(bench, f"run_{number}.csv", tasks=20) for number in (1, 2)]
+    alone, apart = bench.json("replay", *runs, "--sizers", "max-seen")
+    assert alone["sizers"] == apart["sizers"]
+    first, second = bench.json("replay", *runs, "--together", "--sizers", "max-seen")
+    assert first["sizers"] == alone["sizers"]
+    assert second["sizers"]["max-seen"]["memory"]["waste"] < 0.6 * first["sizers"]["max-seen"]["memory"]["waste"]
+    lines = bench.succeeds("replay", *runs, "--together", "--sizers", "max-seen,user").splitlines()
+    assert lines[0].startswith("run_1: 20 tasks of one category")
+    assert [line.split()[0] for line in lines if line.startswith(("max-seen", "user"))] == ["max-seen", "user"]
+
+
+def test_what_a_lag_hides_is_known_in_the_next_run(bench: Bench) -> None:
+    runs = [trace(bench, f"run_{number}.csv", tasks=5) for number in (1, 2)]
+    first, second = bench.json("replay", *runs, "--together", "--sizers", "max-seen", "--lag", "100")
+    assert second["sizers"]["max-seen"]["memory"]["waste"] < 0.6 * first["sizers"]["max-seen"]["memory"]["waste"]
+
+
+def test_standard_input(bench: Bench) -> None:
+    text = (bench.directory / trace(bench)).read_text()
+    done = subprocess.run(
+        [sys.executable, "-m", "headway", "replay", "-", "--sizers", "user", "--json"],
+        input=text,
+        text=True,
+        capture_output=True,
+        check=True,
+        env=bench.environment,
+    )
+    assert '"tasks": 3' in done.stdout
+
+
+def test_categories_from_names(bench: Bench) -> None:
+    header = "JobID|JobName|State|ElapsedRaw|MaxRSS\n"
+    rows = [f"{job}|{name}|COMPLETED|60|\n{job}.0|x|COMPLETED|60|500M\n" for job, name in enumerate(["a-1", "a-2"], 1)]
+    bench.write(header + "".join(rows), "jobs.txt")
+    args = ("replay", "jobs.txt", "--sizers", "user")
+    assert "2 tasks of 2 categories" in bench.succeeds(*args)
+    assert "2 tasks of one category" in bench.succeeds(*args, "--category-from", "^([^-]+)-")
+    assert bench.json(*args, "--category-from", "^([^-]+)-", "--category", "a")["tasks"] == 2
+    error = bench.fails(2, *args, "--category-from", "(")
+    assert error.startswith("headway: --category-from: '(' is no regular expression (")
+
+
+def test_rows_that_cannot_be_read_are_said(bench: Bench) -> None:
+    trace(bench, tasks=100)
+    path = bench.directory / "trace.csv"
+    path.write_text(path.read_text().replace(f"7,align,7,{HOUR_MS}", "7,align,7,-1"))
+    assert bench.succeeds("replay", "trace.csv", "--sizers", "user").startswith(
+        "1 row that cannot be read left out; the first: trace.csv:8: realtime is '-1', not a length of time: it is"
+    )
+    document = bench.json("replay", "trace.csv", "--sizers", "user")
+    assert (document["tasks"], document["left_out"], document["bad_rows"]) == (99, 1, 1)
 
 
 def test_when_attempts_fail(bench: Bench) -> None:

@@ -111,9 +111,9 @@ def test_nextflow_raw(tmp_path: Path) -> None:
     assert log == TaskLog(
         "trace_x",
         [
-            LoggedTask("1", "W:ALIGN", 5.0, {"memory_bytes": GIB / 2}, asked, started_at=10.0),
-            LoggedTask("2", "W:QC", 0.0, {"memory_bytes": 1e6}, started_at=20.0),
-            LoggedTask("3", "W:ALIGN", 60.0, {"memory_bytes": 1.0 * GIB}, asked, started_at=30.0),
+            LoggedTask("1", "W:ALIGN", 5.0, {"memory_bytes": GIB / 2, "cores": 0.953}, asked, started_at=10.0),
+            LoggedTask("2", "W:QC", 0.0, {"memory_bytes": 1e6, "cores": 0.01}, started_at=20.0),
+            LoggedTask("3", "W:ALIGN", 60.0, {"memory_bytes": 1.0 * GIB, "cores": 0.953}, asked, started_at=30.0),
         ],
         ("memory_bytes",),
         Resources(cores=32, memory_bytes=128_000_000_000),
@@ -127,11 +127,50 @@ def test_nextflow_raw(tmp_path: Path) -> None:
 def test_nextflow_with_units(tmp_path: Path) -> None:
     log = read(tmp_path, NEXTFLOW_HUMAN)
     first, second = log.tasks
-    assert (first.id, first.category, first.used) == ("1", "W:SORT", {"memory_bytes": 512 * 1024})
+    assert (first.id, first.category, first.used["memory_bytes"]) == ("1", "W:SORT", 512 * 1024)
     assert first.run_s == pytest.approx(0.95)
-    assert (second.category, second.run_s, second.used) == ("W:SORT", 3723, {"memory_bytes": 1.5 * GIB})
+    assert (second.category, second.run_s, second.used["memory_bytes"]) == ("W:SORT", 3723, 1.5 * GIB)
     assert second.started_at - first.started_at == pytest.approx(0.877)
     assert log.left_out == 1
+
+
+@pytest.mark.parametrize("separator", [";", "\t", ",", "|", "~", " | ", "::"])
+def test_nextflow_with_any_separator(tmp_path: Path, separator: str) -> None:
+    plain = NEXTFLOW_RAW.replace('"a,b"', "ab")
+    assert read(tmp_path, plain.replace(",", separator)).tasks == read(tmp_path, plain).tasks
+
+
+@pytest.mark.parametrize("separator", [";", "\t", ",", "|"])
+def test_nextflow_with_quotes(tmp_path: Path, separator: str) -> None:
+    plain = NEXTFLOW_RAW.replace('"a,b"', "ab")
+    rows = [separator.join(f'"{cell}"' for cell in line.split(",")) for line in plain.splitlines()]
+    quoted = "\n".join(rows).replace('"s2"', f'"s{separator}2"')
+    assert read(tmp_path, quoted).tasks == read(tmp_path, plain).tasks
+
+
+def test_a_trace_that_other_programs_have_saved(tmp_path: Path) -> None:
+    """pandas adds a column without a name; spreadsheets write large numbers with an exponent."""
+    log = read(tmp_path, ",process,realtime,peak_rss\n0,P,5000,1.5E+09\n1,P,6000,8\n")
+    assert [task.used["memory_bytes"] for task in log.tasks] == [1.5e9, 8]
+
+
+def test_a_tag_with_the_separator_in_it(tmp_path: Path) -> None:
+    """Nextflow quotes nothing: the tag is in two columns, each with the separator."""
+    header = "task_id;process;tag;name;status;realtime;peak_rss\n"
+    log = read(tmp_path, header + "1;P;a;b;c;P (a;b;c);COMPLETED;5000;7\n2;P;x;P (x);COMPLETED;6000;8\n")
+    assert [(task.id, task.run_s, task.used) for task in log.tasks] == [
+        ("1", 5.0, {"memory_bytes": 7}),
+        ("2", 6.0, {"memory_bytes": 8}),
+    ]
+
+
+def test_requests_and_busy_cores(tmp_path: Path) -> None:
+    header = "process,cpus,time,memory,realtime,%cpu,peak_rss\n"
+    (raw,) = read(tmp_path, header + "a,4,3600000,1024,5000,250.5,7\n").tasks
+    (human,) = read(tmp_path, header + "b,4,1h,1 KB,5s,50%,7\n").tasks
+    assert raw.asked == {"memory_bytes": 1024, "cores": 4, "walltime_s": 3600}
+    assert raw.used == {"memory_bytes": 7, "cores": 2.505}
+    assert (human.asked, human.used["cores"]) == (raw.asked, 0.5)
 
 
 def test_nextflow_without_realtime(tmp_path: Path) -> None:
@@ -262,14 +301,50 @@ def test_failure_times_from_other_logs(tmp_path: Path) -> None:
 
 WRONG: dict[str, tuple[str, str]] = {
     "nothing": ("", ": this file is empty"),
-    "something else": ("root:x:0:0\n", ": this is not a task log in a known format; known are Work Queue's"),
+    "something else": (
+        "root:x:0:0\n",
+        ": this is not a task log in a known format: it begins with 'root:x:0:0'; known are Nextflow's",
+    ),
     "only a header": (NEXTFLOW_RAW.splitlines()[0], ": no task in this log succeeded"),
     "a number": (NEXTFLOW_RAW.replace("1073741824", "lots"), ":2: peak_rss is 'lots', not an amount of memory"),
     "a date": (NEXTFLOW_HUMAN.replace("2024-03-01", "yesterday"), ":2: submit is 'yesterday 10:00:05.000', not a date"),
     "a time": (NEXTFLOW_HUMAN.replace("1h 2m 3s", "1h 2x"), ":2: realtime is '1h 2x', not a length of time"),
+    "no peaks": (
+        "task_id\thash\tnative_id\tname\tstatus\trealtime\n",
+        ":1: this trace has no column peak_rss; set in next",
+    ),
+    "no times": (
+        "process;tag;peak_rss;rchar\n",
+        ":1: this trace has no column realtime; set in nextflow.config: trace.",
+    ),
+    "a decimal comma": (
+        NEXTFLOW_HUMAN.replace("1.5 GB", "1,5 GB"),
+        ":2: peak_rss is '1,5 GB', not an amount of memory; w",
+    ),
+    "mixed units": (
+        NEXTFLOW_HUMAN.replace("512 KB", "5120"),
+        ":3: peak_rss is '5120' here and '1.5 GB' above: one has a",
+    ),
+    "negative": (
+        NEXTFLOW_RAW.replace("1073741824", "-3"),
+        ":2: peak_rss is '-3', not an amount of memory: it is negat",
+    ),
+    "absurd": (
+        NEXTFLOW_RAW.replace("1073741824", "9" * 17),
+        ":2: peak_rss is '99999999999999999', more memory than any",
+    ),
+    "a wrong guess": (
+        "name,realtime,hash\nx,1,2\n",
+        "it was read as Nextflow's trace, since its first line names columns",
+    ),
+    "cut off": (
+        NEXTFLOW_RAW[:-30],
+        ":7: this line has 9 fields, but the header has 16; check that the file is complete",
+    ),
     "a row too short": (WORK_QUEUE_CSV + "5,fit\n", ":8: this line has 2 fields, but the header has 18"),
     "not finite": (CCL_CSV + "A,1,nan,1,1,1\n", ":5: memory is 'nan', not a number"),
     "endless": (CCL_CSV + f"A,1,{'9' * 400},1,1,1\n", ":5: memory is '9999"),
+    "blank lines": ("\n \n\n", ": this file is empty"),
     "a field without end": (NEXTFLOW_RAW + '1,"' + "x" * 200_000, ":8: this is not a table (field larger"),
     "foreign line": (WORK_QUEUE_LOG + "hello\n", ":25: this line does not belong to a Work Queue log"),
     "foreign unit": (WORK_QUEUE_LOG.replace('[60,"MB"]', '[60,"QB"]'), ":22: 'QB' is not a unit"),

@@ -11,7 +11,7 @@ from headway.model.errors import InputError
 MOST_BYTES = 2.0**50  # no machine has that much memory
 MOST_SECONDS = 10 * 365 * 86400.0
 _MOST = 2.0**62
-_BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTPE]?)(i?B)?", re.IGNORECASE)
+_BYTES = re.compile(r"(\d+(?:\.\d+)?(?:E[+-]?\d+)?)\s*([KMGTPE]?)(i?B)?", re.IGNORECASE)
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhd])\s*")
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _CLOCK = re.compile(r"(?:(\d+)-|(\d+) days?, )?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from operator import methodcaller
 from typing import TypeVar
 
-from headway.formats.log_amounts import bytes_of, moment_of, number_of, seconds_of
+from headway.formats.log_amounts import MOST_BYTES, MOST_SECONDS, bytes_of, moment_of, number_of, seconds_of
 from headway.model.errors import InputError
 
 MISSING = ("", "-")
 _SEPARATOR = "\x1f"  # stands for a delimiter of several characters, which the csv module does not know
 _TOLERATED = 0.05  # share of rows that may be bad; a log with more of them is damaged, or not what it is taken for
-_LONGEST_FAST = 15  # digits that are surely no absurd amount
+_LONGEST_EPOCH = 15  # digits
 
 Item = TypeVar("Item")
+
+
+def begun(lines: Iterable[str]) -> tuple[str, Iterator[str]]:
+    """The first line that is not blank, and an iterator over all lines."""
+    ours = iter(lines)
+    seen: list[str] = []
+    for line in ours:
+        seen.append(line)
+        if not line.isspace():
+            break
+    return seen[-1] if seen else "", chain(seen, ours)
 
 
 class BadRows:
@@ -48,8 +62,9 @@ class LogTable:
     def __init__(self, lines: Iterable[str], where: str, delimiter: str = ",", *, quoted: bool = True) -> None:
         self._where = where
         if len(delimiter) > 1:
-            lines, delimiter = (line.replace(delimiter, _SEPARATOR) for line in lines), _SEPARATOR
-        self._reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+            lines = map(methodcaller("replace", delimiter, _SEPARATOR), lines)
+        mark = delimiter if len(delimiter) == 1 else _SEPARATOR
+        self._reader = csv.reader(lines, delimiter=mark, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
         self._header = next(self._raw(), [])
         self.columns = {name.strip(): place for place, name in enumerate(self._header)}
         self._units: dict[str, tuple[bool, str]] = {}  # by column: whether its amounts have one, and an example
@@ -88,7 +103,9 @@ class LogTable:
 
     def _raw(self) -> Iterator[list[str]]:
         try:
-            yield from filter(None, self._reader)
+            for row in self._reader:
+                if len(row) > 1 or (row and not row[0].isspace()):
+                    yield row
         except csv.Error as problem:
             raise self.wrong(f"this is not a table ({problem})") from None
 
@@ -126,23 +143,27 @@ class LogTable:
         text = self.cell(row, column)
         if not text:
             return None
+        amount = float(text) * unit if text.isdecimal() else math.inf  # the common case, without a place for errors
+        if amount > MOST_BYTES:
+            amount = bytes_of(text, column, self.where, unit)
         self._check_unit(text, column)
-        if text.isdecimal() and len(text) < _LONGEST_FAST:
-            return float(text) * unit
-        return bytes_of(text, column, self.where, unit)
+        return amount
 
     def seconds(self, row: list[str], column: str, unit: float = 1.0) -> float | None:
         """A duration; a number without a unit counts in units of `unit`."""
         text = self.cell(row, column)
         if not text:
             return None
+        seconds = float(text) * unit if text.isdecimal() else math.inf
+        if seconds > MOST_SECONDS:
+            seconds = seconds_of(text, column, self.where, unit)
         self._check_unit(text, column)
-        return seconds_of(text, column, self.where, unit)
+        return seconds
 
     def moment(self, row: list[str], column: str, unit: float = 1.0) -> float | None:
         """Seconds since the epoch; a number without a date counts in units of `unit`."""
         text = self.cell(row, column)
-        if text.isdecimal() and len(text) < _LONGEST_FAST:
+        if text.isdecimal() and len(text) <= _LONGEST_EPOCH:
             return float(text) * unit
         return moment_of(text, column, self.where, unit) if text else None
 
@@ -150,7 +171,7 @@ class LogTable:
         """A column has numbers or amounts with a unit, not both: which unit a number has would be a guess."""
         if text == "0":
             return
-        has_unit = not text.isdecimal() and not text.replace(".", "", 1).isdecimal()
+        has_unit = text[-1].isalpha() or ":" in text
         known = self._units.setdefault(column, (has_unit, text))
         if known[0] != has_unit:
             raise self.wrong(

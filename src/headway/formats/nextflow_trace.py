@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Mapping
-from itertools import chain, islice
+from itertools import islice
 
 import numpy as np
 from msgspec import structs
 
 from headway.formats.log_amounts import number_of
-from headway.formats.log_table import LogTable
+from headway.formats.log_table import LogTable, begun
 from headway.model.errors import InputError
 from headway.model.resources import Resources
 from headway.model.task_log import LoggedTask, TaskLog
@@ -44,7 +44,7 @@ _SETTING = (
     "set in nextflow.config: trace.fields = 'task_id,process,tag,name,status,cpus,time,memory,submit,start,complete,"
     "realtime,%cpu,peak_rss,wchar'"
 )
-_FIRST_TWO = re.compile(r"""\s*(["']?)%?[a-z_]+\1([^\w%"']{1,5}?)["']?%?[a-z]""")
+_BETWEEN = re.compile(r"""[a-z]["']?([^\w%"']{1,5}?)["']?%?[a-z]""")
 _SUCCEEDED = ("COMPLETED", "CACHED", "")  # a cached task has the figures of the run that made its result
 _TAG = re.compile(r" \([^()]*\)$")
 _MS = 0.001
@@ -58,8 +58,8 @@ def recognises(line: str) -> bool:
 
 def _separator(line: str) -> str:
     """The text between the first two names of a header."""
-    found = _FIRST_TWO.match(line)
-    return found[2] if found else "\t"
+    found = _BETWEEN.search(line)
+    return found[1] if found else "\t"
 
 
 def _names(line: str) -> set[str]:
@@ -80,10 +80,9 @@ class _Written:
 
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     """The tasks that completed and have measurements, in the order of their start."""
-    ours = iter(lines)
-    first = next(ours, "")
+    first, lines = begun(lines)
     separator = _separator(first)
-    table = LogTable(chain([first], ours), where, separator)
+    table = LogTable(lines, where, separator)
     table.mend = lambda row: _mended(row, table.columns, separator)
     _check_columns(table)
     tags: dict[str, int] = {}

@@ -23,6 +23,8 @@ from headway.formats import (
     work_queue_log,
 )
 from headway.formats.base import TaskLogFormat
+from headway.formats.fields import short
+from headway.formats.log_table import begun
 from headway.formats.safe_yaml import shown
 from headway.formats.unpacked import stem, unpacked_lines
 from headway.model.errors import InputError
@@ -31,15 +33,15 @@ from headway.registry import WithPlugins
 
 STANDARD_INPUT = Path("-")
 _BUILT_IN = {
-    "work-queue-log": ("Work Queue's transaction log", work_queue_log),
-    "work-queue-csv": ("or its attempts as CSV", work_queue_csv),
-    "ccl": ("CCL's records", ccl_records),
     "nextflow": ("Nextflow's trace", nextflow_trace),
     "snakemake-benchmark": ("Snakemake's benchmark files", snakemake_benchmark),
-    "snakemake-slurm": ("the efficiency report of Snakemake's Slurm plugin", slurm_report),
+    "snakemake-slurm": ("the efficiency report of its Slurm plugin", slurm_report),
     "sacct": ("what Slurm's sacct -P prints", sacct_tasks),
     "sacct-json": ("or sacct --json", sacct_json),
     "seff": ("or seff", seff),
+    "work-queue-log": ("Work Queue's transaction log", work_queue_log),
+    "work-queue-csv": ("or its attempts as CSV", work_queue_csv),
+    "ccl": ("CCL's records", ccl_records),
 }
 FORMATS = {
     name: TaskLogFormat(words, reader.recognises, reader.read, reader.SIGN)
@@ -47,7 +49,6 @@ FORMATS = {
 }
 
 _ENDINGS = (".gz", ".csv", ".tsv", ".txt", ".log", ".txn", ".json", ".jsonl")
-_BLANK_LINES = 100  # that may come before the first one
 _JSON_LINES = 100  # of a document of many lines, which are looked at as one
 
 
@@ -66,9 +67,10 @@ def read_task_log(path: Path) -> TaskLog:
     found = found or (formats[name] if name else None)
     if found is None:
         known = ", ".join([*(each.words for each in formats.values()), "k-Segments' tasks.csv"])
-        raise InputError("this is not a task log in a known format", where=where, todo=f"known are {known}")
+        what = f"this is not a task log in a known format: it begins with {short(first.strip())}"
+        raise InputError(what, where=where, todo=f"known are {known}")
     try:
-        log = found.read(lines, where, stem(path, *_ENDINGS))
+        log = found.read(lines, where, where if path == STANDARD_INPUT else stem(path, *_ENDINGS))
         _check_tasks(log, where)
     except InputError as problem:
         took = f"it was read as {found.words.removeprefix('or ')}, since {found.sign}"
@@ -171,19 +173,13 @@ def failures_beside(path: Path) -> dict[str, float]:
 
 def _begun(path: Path, where: str) -> tuple[str, Iterator[str]]:
     """The first line that is not blank, and an iterator over all lines."""
-    lines = unpacked_lines(path, where)
-    begun: list[str] = []
-    for line in lines:
-        begun.append(line)
-        if not line.isspace() or len(begun) > _BLANK_LINES:
-            break
-    if not "".join(begun).strip():
+    first, lines = begun(unpacked_lines(path, where))
+    if not first.strip():
         raise InputError("this file is empty", where=where)
-    first = begun[-1]
     if first.strip() in ("{", "["):
-        begun += islice(lines, _JSON_LINES)
-        first = " ".join(line.strip() for line in begun)
-    return first, chain(begun, lines)
+        head = list(islice(lines, _JSON_LINES))
+        return " ".join(line.strip() for line in head), chain(head, lines)
+    return first, lines
 
 
 def _ksegments(path: Path) -> TaskLogFormat:

@@ -46,7 +46,7 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
         else:
             jobs[job.id] = job  # the last entry wins: in a later dump the job may have ended
     bad.complain(entries)
-    return log_of(jobs.values(), name, bad)
+    return log_of(jobs, name, bad)
 
 
 def _entries(lines: Iterable[str], where: str) -> Iterator[tuple[int, Any]]:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from headway.formats.log_amounts import number_of
-from headway.formats.log_table import LogTable
+from headway.formats.log_table import LogTable, begun
 from headway.formats.slurm_jobs import COMMAND, SlurmJob, asked_on_a_node, log_of
 from headway.model.errors import InputError
 from headway.model.task_log import TaskLog
@@ -35,9 +34,8 @@ def recognises(line: str) -> bool:
 
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     """The jobs that completed and have a peak of memory, in the order of their start."""
-    ours = (line for line in lines if not line.isspace())
-    first = next(ours, "")
-    table = LogTable(chain([_header(first, f"{where}:1")], _rows(first, ours)), where, "|", quoted=False)
+    first, lines = begun(lines)
+    table = LogTable(_rows(first, lines, where), where, "|", quoted=False)
     _check_columns(table)
     key = "JobID" if "JobID" in table.columns else "JobIDRaw"
     jobs: dict[str, SlurmJob] = {}
@@ -49,16 +47,26 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
             return
         if not is_step:
             jobs[number] = _job(table, row, number)
-        elif job_number in jobs:
-            peak, tasks = table.bytes(row, "MaxRSS"), table.number(row, "NTasks")
-            jobs[job_number].measured(peak or 0.0, int(tasks or 1))
+        elif job := jobs.pop(job_number, None):  # not there any more if the step cannot be read: its peak is unknown
+            peak, tasks = table.bytes(row, "MaxRSS"), table.amount(row, "NTasks")
+            job.measured(peak or 0.0, int(tasks or 1))
+            jobs[job_number] = job
 
     for _ in table.parsed(note):
         pass
     if jobs and not any(job.peak for job in jobs.values()):
         todo = f"the peaks are on the lines of job steps, which -X leaves out; make it with: {COMMAND}"
         raise InputError("no job in this dump has a memory measurement", where=where, todo=todo)
-    return log_of(jobs.values(), name, table.bad)
+    return log_of(jobs, name, table.bad)
+
+
+def _rows(first: str, lines: Iterable[str], where: str) -> Iterator[str]:
+    """The header as we know it and the rows below it, separated by |; reportseff aligns its columns with blanks."""
+    for number, line in enumerate(lines, 1):
+        if line is first:
+            yield _header(line, f"{where}:{number}")
+        else:
+            yield line if "|" in first else "|".join(line.split()) + "\n"
 
 
 def _header(line: str, where: str) -> str:
@@ -71,11 +79,6 @@ def _header(line: str, where: str) -> str:
     if "|" not in line and "MemEff" not in found:
         raise InputError("the columns are not separated by |", where=where, todo=f"make it with: {COMMAND}")
     return "|".join(found) + "\n"
-
-
-def _rows(first: str, lines: Iterator[str]) -> Iterator[str]:
-    """The rows below a header, separated by |; reportseff aligns its columns with blanks."""
-    return lines if "|" in first else ("|".join(line.split()) + "\n" for line in lines)
 
 
 def _check_columns(table: LogTable) -> None:

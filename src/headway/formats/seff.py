@@ -26,7 +26,8 @@ def recognises(line: str) -> bool:
 
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     """The jobs that completed, in the order of the lines."""
-    jobs: list[SlurmJob] = []
+    jobs: dict[str, SlurmJob] = {}
+    job = SlurmJob("")
     bad = BadRows()
     for number, line in enumerate(lines, 1):
         found = _LINE.fullmatch(line)
@@ -34,17 +35,15 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
             continue
         key, value = found.groups()
         if key == "Job ID":
-            jobs.append(SlurmJob(value))
-        elif jobs:
-            try:
-                _note(jobs[-1], key, value, f"{where}:{number}")
-            except InputError as problem:
-                jobs[-1].peak = 0.0
-                bad.note(problem)
-    bad.complain(len(jobs))
-    log = log_of(jobs, name, bad)
-    log.left_out -= bad.count  # these are among the jobs
-    return log
+            job = jobs[value] = SlurmJob(value)
+            continue
+        try:
+            _note(job, key, value, f"{where}:{number}")
+        except InputError as problem:
+            bad.note(problem)
+            jobs.pop(job.id, None)
+    bad.complain(len(jobs) + bad.count)
+    return log_of(jobs, name, bad)
 
 
 def _note(job: SlurmJob, key: str, value: str, where: str) -> None:

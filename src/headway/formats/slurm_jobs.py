@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from math import ceil
 
 from msgspec import Struct
@@ -60,29 +60,35 @@ def asked_on_a_node(text: str, cpus: int, nodes: int, where: str) -> float:
     return amount * ceil(cpus / nodes) if text.endswith("c") else amount if text.endswith("n") else amount / nodes
 
 
-def log_of(jobs: Collection[SlurmJob], name: str, bad: BadRows) -> TaskLog:
-    """The jobs that completed and were measured, in the order of their start."""
-    tasks = list(_tasks(sorted(jobs, key=lambda job: job.started_at)))
+def log_of(jobs: dict[str, SlurmJob], name: str, bad: BadRows) -> TaskLog:
+    """The jobs that completed and were measured, in the order of their start. `jobs` is emptied: logs may be large."""
+    count = len(jobs) + bad.count
+    tasks = list(_tasks(jobs.pop(job) for job in list(jobs)))
+    tasks.sort(key=lambda task: task.started_at)
     memory = ("memory_bytes",)
-    left_out = len(jobs) + bad.count - len(tasks)
-    return TaskLog(name, tasks, memory, machine_of(tasks), memory, {}, left_out, bad.count, bad.said())
+    return TaskLog(name, tasks, memory, machine_of(tasks), memory, {}, count - len(tasks), bad.count, bad.said())
 
 
 def _tasks(jobs: Iterable[SlurmJob]) -> Iterator[LoggedTask]:
     categories: dict[str, str] = {}  # one text for all tasks of a category
+    wishes: dict[tuple[float, ...], dict[str, float]] = {}  # shared by all tasks with the same request
     for job in jobs:
         if job.state not in ("", "COMPLETED") or not job.peak or job.run_s is None:
             continue
         category = categories.setdefault(job.category, job.category)
         name = job.comment if job.comment.startswith("rule_") else job.name
-        asked = {"memory_bytes": job.asked, "cores": job.cpus / job.nodes, "walltime_s": job.limit_s}
+        wish = job.asked, job.cpus / job.nodes, job.limit_s
+        asked = wishes.get(wish)
+        if asked is None:
+            found = zip(("memory_bytes", "cores", "walltime_s"), wish, strict=True)
+            asked = wishes[wish] = {resource: amount for resource, amount in found if amount > 0}
         used = {"memory_bytes": job.peak, "cores": job.cpu_s / job.run_s / job.nodes if job.run_s else 0.0}
         yield LoggedTask(
             job.id,
             category,
             job.run_s,
             {resource: amount for resource, amount in used.items() if amount > 0},
-            {resource: amount for resource, amount in asked.items() if amount > 0},
+            asked,
             started_at=job.started_at,
             name="" if name == category else name,
         )

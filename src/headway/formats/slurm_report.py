@@ -34,4 +34,4 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
 
     for _ in table.parsed(note):
         pass
-    return log_of(jobs.values(), name, table.bad)
+    return log_of(jobs, name, table.bad)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from itertools import chain
 from pathlib import PurePath
 from typing import Any
 
 import msgspec
 
 from headway.formats.log_amounts import bytes_of, seconds_of
-from headway.formats.log_table import BadRows, LogTable
+from headway.formats.log_table import BadRows, LogTable, begun
 from headway.formats.nextflow_trace import machine_of
 from headway.model.errors import InputError
 from headway.model.task_log import LoggedTask, TaskLog
@@ -43,13 +42,11 @@ def recognises(line: str) -> bool:
 
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     """The runs with a measured peak: jobs of less than a sampling interval have none."""
-    ours = iter(lines)
-    first = next(ours, "")
-    rest = chain([first], ours)
+    first, lines = begun(lines)
     if first.startswith("{"):
-        tasks, rows, bad = _of_json(rest, where)
+        tasks, rows, bad = _of_json(lines, where)
     else:
-        table = LogTable(rest, where, "\t", quoted=False)
+        table = LogTable(lines, where, "\t", quoted=False)
 
         def task_of(row: list[str]) -> LoggedTask | None:
             return _task(lambda column: table.cell(row, column), table.where, where)
