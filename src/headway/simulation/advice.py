@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
@@ -34,7 +34,11 @@ _BUSY_FOR = 0.9  # of the run time: what the cores must be enough for
 _NOISE = 0.1  # of a core: 2.1 busy cores are two and a noisy clock
 _MEASURED_S = 0.5  # a shorter run does not tell how many cores were busy
 _REFIT = 1.02  # advice is found anew when there are this many times as many records
-_KEPT = 10_000  # records of a category, the newest
+_KEPT, _KEPT_CORES = 10_000, 1000  # records of a category, the newest
+_STEPS_MB = {
+    megabyte: (100, 200, 500, *(gigabyte * step * 10**power for power in range(6) for step in (1, 2, 5)))
+    for megabyte, gigabyte in ((1e6, 1000), (2.0**20, 1024))
+}
 _TIME_STEPS_S = (300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400)
 _PROGRESS_EVERY = 256  # tasks
 
@@ -87,7 +91,7 @@ class _Learner:
         self._asked: dict[str, tuple[float, float]] = {}  # by resource: the least and the most
         self._time: tuple[float, ...] = ()
         self._fitted = 0  # records when `_time` was found
-        self._trial = Trial()
+        self._trial, self._untaken = Trial(), Trial()
         self._dearer = 0.0  # GB·h that the advice has cost beyond what was asked, failures charged
 
     @property
@@ -97,39 +101,46 @@ class _Learner:
     # --- what would have happened ---
 
     def try_out(self, logged: LoggedTask) -> None:
-        """Count how a task would have fared with the advice from the tasks before it."""
-        asked, run_s = logged.asked.get(MEMORY) or None, logged.run_s
-        keep, fine = self._keep, self._price.fine if self._price else 0.0
-        advised = self._attempts(logged, self._memory_to_ask())
-        kept = self._attempts(logged, iter((math.inf,)))
-        if asked is not None:
-            kept.held_gb_h = asked * run_s / _GB_H
-            self._dearer += advised.held_gb_h - kept.held_gb_h + advised.out_of_memory * fine / _GB_H
-            for trial in (kept, advised):
-                trial.asked_gb_h, trial.used_gb_h = asked * run_s / _GB_H, logged.used[MEMORY] * run_s / _GB_H
-        else:
-            advised.held_gb_h = 0.0
-        if self._price and not keep:
-            for _ in range(advised.out_of_memory):
-                self._price.failed()
-        self._trial = Trial.sum((self._trial, kept if keep else advised))
+        """Count how a task would have fared with the advice from the tasks before it.
 
-    def _attempts(self, logged: LoggedTask, amounts: Iterator[float]) -> Trial:
-        """Return what happens to a task with this memory, attempt by attempt."""
-        trial, times, amount = Trial(1), self._times_to_ask(), 0.0
+        Where the request should stay, what the advice would have done is counted apart: it may become cheaper.
+        """
+        asked, keep = logged.asked.get(MEMORY) or 0.0, self._keep
+        advised = self._untaken if keep else self._trial
+        held_before, failed_before = advised.held_gb_h, advised.out_of_memory
+        self._attempt(logged, self._memory_to_ask(), advised)
+        failed = advised.out_of_memory - failed_before
+        if asked:
+            dearer = advised.held_gb_h - held_before - asked * logged.run_s / _GB_H
+            self._dearer += dearer + (failed * self._price.fine / _GB_H if self._price else 0.0)
+        if keep:
+            self._attempt(logged, iter((max(asked, logged.used[MEMORY]),)), self._trial)
+        elif self._price:
+            for _ in range(failed):
+                self._price.failed()
+
+    def _attempt(self, logged: LoggedTask, amounts: Iterator[float], trial: Trial) -> None:
+        """Count what happens to a task with these amounts of memory, attempt by attempt."""
+        peak, run_s, times = logged.used[MEMORY], logged.run_s, self._times_to_ask() if self._terms.time_kills else ()
+        asked, amount, held = logged.asked.get(MEMORY), 0.0, 0.0
+        trial.tasks += 1
         for attempt in range(self._terms.attempts):
             amount = next(amounts, amount)
-            limit_s = times[min(attempt, len(times) - 1)] if times and self._terms.time_kills else math.inf
+            limit_s = times[min(attempt, len(times) - 1)] if times else math.inf
             trial.attempts += 1
-            trial.held_gb_h += amount * min(logged.run_s, limit_s) / _GB_H
-            if logged.run_s > limit_s:
+            held += amount * min(run_s, limit_s)
+            if run_s > limit_s:
                 trial.out_of_time += 1
-            elif logged.used[MEMORY] > amount:
+            elif peak > amount:
                 trial.out_of_memory += 1
             else:
-                return trial
-        trial.unfinished = 1
-        return trial
+                break
+        else:
+            trial.unfinished += 1
+        if asked:
+            trial.held_gb_h += held / _GB_H
+            trial.asked_gb_h += asked * run_s / _GB_H
+            trial.used_gb_h += peak * run_s / _GB_H
 
     def learn(self, logged: LoggedTask) -> None:
         """Learn from a task."""
@@ -194,12 +205,12 @@ class _Learner:
         rungs, given = self._ladder(), 0.0
         least, most = self._asked.get(MEMORY, (math.inf, 0.0))
         for attempt in range(1, self._terms.attempts + 1):
-            twice = round_memory(2 * given, self._terms.megabyte)
-            amount = next((rung for rung in rungs if rung > given), twice)
+            if 1 < attempt == self._terms.attempts:
+                amount = max(round_memory(2 * given, self._terms.megabyte), most)
+            else:
+                amount = next((rung for rung in rungs if rung > given), 2 * given)
             if attempt == 1 and self._asked_was_enough(MEMORY):
                 amount = min(amount, least)
-            elif 1 < attempt == self._terms.attempts:
-                amount = max(twice, most)
             amount = min(amount, self._most_memory)
             if amount <= given:
                 return
@@ -226,8 +237,9 @@ class _Learner:
         self._time = ()
         if quantile_s is not None:
             least, most = self._asked.get(TIME, (math.inf, 0.0))
-            first = round_time((FACTOR * quantile_s + MORE_S) * self._slower())
-            first = min(first, least) if self._most_used[TIME] * self._slower() <= least else first
+            slower = self._slower()
+            first = round_time((FACTOR * quantile_s + MORE_S) * slower)
+            first = min(first, least) if self._most_used[TIME] * slower <= least else first
             times = [first * 2**attempt for attempt in range(self._terms.attempts)]
             self._time = (*times[:-1], max(times[-1], most))
         return self._time
@@ -244,7 +256,7 @@ class _Learner:
             return max(1, math.ceil(self._most_used[CORES]))
         if CORES not in self._asked:
             return None
-        by_use = sorted(zip(used, self._busy_s, strict=True))
+        by_use = sorted(zip(used[-_KEPT_CORES:], self._busy_s[-_KEPT_CORES:], strict=True))
         passed = list(accumulate(seconds for _, seconds in by_use))
         enough, _ = by_use[bisect_left(passed, _BUSY_FOR * passed[-1])]
         return max(1, math.ceil(enough - _NOISE))
@@ -264,9 +276,7 @@ def round_memory(amount: float, megabyte: float = 1e6) -> float:
     >>> [round_memory(amount) / 1e9 for amount in (3e6, 1.23e9, 5.1e9, 23.4e9)]
     [0.1, 1.3, 5.5, 24.0]
     """
-    gigabyte = 1000 if megabyte == 1e6 else 1024
-    steps = [100, 200, 500, *(gigabyte * step * 10**power for power in range(6) for step in (1, 2, 5))]
-    return _up(amount / megabyte, steps) * megabyte
+    return _up(amount / megabyte, _STEPS_MB[megabyte]) * megabyte
 
 
 def round_time(seconds: float) -> float:
@@ -275,7 +285,7 @@ def round_time(seconds: float) -> float:
 
 
 def _up(amount: float, steps: Sequence[float]) -> float:
-    step = max((step for step in steps if 10 * step <= amount), default=steps[0])
+    step = steps[max(0, bisect_right(steps, amount / 10) - 1)]
     return step * max(1, math.ceil(amount / step - 1e-9))
 
 
