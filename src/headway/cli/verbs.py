@@ -48,7 +48,6 @@ VERBS = {
     "init": "Write a small workflow to start from.",
 }
 
-
 PLUGINS = WithPlugins[click.Command]("headway.verbs", {})  # verbs that other distributions add
 
 
