@@ -199,17 +199,18 @@ class _Learner:
     def _memory_to_ask(self) -> Iterator[float]:
         """Yield the amount of each attempt.
 
-        The first attempt gets no more than what was asked, if that was always enough. The last one gets at least what
-        was asked, and twice the one before: nothing that ran with the old request fails for good.
+        The first attempt gets no more than what was asked, if that was always enough. No retry leaps over what was
+        asked, and the last one gets it: nothing that ran with the old request fails for good.
         """
         rungs, given = self._ladder(), 0.0
         least, most = self._asked.get(MEMORY, (math.inf, 0.0))
         for attempt in range(1, self._terms.attempts + 1):
-            if 1 < attempt == self._terms.attempts:
-                amount = max(round_memory(2 * given, self._terms.megabyte), most)
-            else:
-                amount = next((rung for rung in rungs if rung > given), 2 * given)
-            if attempt == 1 and self._asked_was_enough(MEMORY):
+            last = attempt == self._terms.attempts
+            twice = round_memory(2 * given, self._terms.megabyte) if given else 0.0
+            amount = twice if last and given else next((rung for rung in rungs if rung > given), twice)
+            if attempt > 1:
+                amount = _not_past(amount, most, given, last)
+            elif self._asked_was_enough(MEMORY):
                 amount = min(amount, least)
             amount = min(amount, self._most_memory)
             if amount <= given:
@@ -240,8 +241,11 @@ class _Learner:
             slower = self._slower()
             first = round_time((FACTOR * quantile_s + MORE_S) * slower)
             first = min(first, least) if self._most_used[TIME] * slower <= least else first
-            times = [first * 2**attempt for attempt in range(self._terms.attempts)]
-            self._time = (*times[:-1], max(times[-1], most))
+            times = [first]
+            while len(times) < self._terms.attempts:
+                last = len(times) == self._terms.attempts - 1
+                times.append(_not_past(2 * times[-1], most, times[-1], last))
+            self._time = tuple(times)
         return self._time
 
     def _cpus(self) -> int | None:
@@ -268,6 +272,11 @@ class _Learner:
             return 1.0
         at_once = min(1.0, max(0.0, (min(cpus, self._most_used[CORES]) - 1) / (asked - 1)))  # share of the run time
         return at_once * asked / cpus + 1 - at_once
+
+
+def _not_past(amount: float, asked: float, given: float, last: bool) -> float:
+    """Return the amount of a retry, or what was asked if the retry would leap over it, or is the last one."""
+    return asked if given < asked and (last or amount > asked) else amount
 
 
 def round_memory(amount: float, megabyte: float = 1e6) -> float:
