@@ -74,6 +74,14 @@ def unpacked_lines(path: Path, where: str = "") -> Iterator[str]:
                     raise InputError(what, where=f"{where}:{number}", todo=todo) from None
 
 
+def is_directory(path: Path) -> bool:
+    """Whether `path` is a directory; False if that cannot be found out: to read it will say why."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def _standard_input() -> BinaryIO:
     return os.fdopen(os.dup(0), "rb")
 
