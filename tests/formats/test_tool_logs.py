@@ -6,6 +6,8 @@ import gzip
 import json
 import os
 import re
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +243,25 @@ def test_json_is_read_job_by_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     document["jobs"] = [document["jobs"][0] | {"job_id": number} for number in range(1, 21)]
     log = read(tmp_path, json.dumps(document, indent=1))
     assert [task.id for task in log.tasks] == [str(number) for number in range(1, 21)]
+
+
+def test_a_large_json_document_is_not_held() -> None:
+    """Held are the tasks, and one job of the document at a time."""
+    entry = json.dumps(sacct_document()["jobs"][0] | {"filler": "x" * 16_000}, indent=1)
+    jobs = 300
+
+    def lines() -> Iterator[str]:
+        yield '{ "jobs": ['
+        for number in range(1, jobs + 1):
+            yield from entry.replace('"job_id": 5', f'"job_id": {number}').splitlines(keepends=True)
+            yield "," if number < jobs else "]}"
+
+    tracemalloc.start()
+    log = sacct_json.read(lines(), "x", "x")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(log.tasks) == jobs
+    assert peak < 2e6 < jobs * len(entry) / 2
 
 
 def test_json_that_is_cut_off(tmp_path: Path) -> None:

@@ -56,10 +56,13 @@ def _pattern(text: str) -> re.Pattern[str] | None:
 def own_log(path: Path) -> TaskLog | None:
     """Return the tasks of a run's folder, or of all runs of a project's directory; None if `path` is neither."""
     from headway.formats.read_task_log import joined
+    from headway.formats.unpacked import is_directory
 
-    if (path / "journal.db").is_file():
+    if not is_directory(path):
+        return None
+    if (path / "journal.db").exists():
         folders, name = [RunFolder(path)], f"run {path.resolve().name}"
-    elif path.is_dir() and (path / ".headway").is_dir():
+    elif (path / ".headway").is_dir():
         folders, name = Project(path).runs(), path.resolve().name
     else:
         return None

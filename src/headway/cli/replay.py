@@ -53,6 +53,8 @@ def _print(console: Console, result: ReplayResult) -> None:
         say(console, _title(each), "")
         show(console, *replay_table(each.costs, asked, console.width))
         say(console, "", verdict(each.costs, asked))
+        if tasks > 1 and len({task.category for task in each.log.tasks}) == tasks:
+            say(console, "no two tasks are of one category: --category-from takes it from a task's name", style="dim")
         if asked and asked.tasks < tasks:
             say(console, f"asked: only {count(asked.tasks, 'task')} of {tasks:,} asked for something", style="dim")
         console.print()

@@ -15,7 +15,7 @@ from headway.model.errors import InputError
 MISSING = ("", "-")
 _SEPARATOR = "\x1f"  # stands for a delimiter of several characters, which the csv module does not know
 _TOLERATED = 0.05  # share of rows that may be bad; a log with more of them is damaged, or not what it is taken for
-_LONGEST_EPOCH = 15  # digits
+_LONGEST_PLAIN = 15  # digits that need no check
 
 Item = TypeVar("Item")
 
@@ -81,12 +81,13 @@ class LogTable:
 
     def parsed(self, parse: Callable[[list[str]], Item]) -> Iterator[Item]:
         """What `parse` makes of each row. Few rows for which it raises an InputError are left out."""
+        header, width = self._header, len(self._header)
         for row in self._raw():
-            if row == self._header:
+            if row == header:
                 continue
             self.rows += 1
             try:
-                item = parse(self._checked(row))
+                item = parse(row if len(row) == width else self._checked(row))
             except InputError as problem:
                 self.bad.note(problem)
                 continue
@@ -129,6 +130,8 @@ class LogTable:
     def number(self, row: list[str], column: str) -> float | None:
         """The number in a cell; None if it is missing."""
         text = self.cell(row, column)
+        if text.isdecimal() and len(text) <= _LONGEST_PLAIN:
+            return float(text)
         return number_of(text, column, self.where) if text else None
 
     def amount(self, row: list[str], column: str) -> float | None:
@@ -163,7 +166,7 @@ class LogTable:
     def moment(self, row: list[str], column: str, unit: float = 1.0) -> float | None:
         """Seconds since the epoch; a number without a date counts in units of `unit`."""
         text = self.cell(row, column)
-        if text.isdecimal() and len(text) <= _LONGEST_EPOCH:
+        if text.isdecimal() and len(text) <= _LONGEST_PLAIN:
             return float(text) * unit
         return moment_of(text, column, self.where, unit) if text else None
 

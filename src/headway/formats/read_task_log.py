@@ -26,7 +26,7 @@ from headway.formats.base import TaskLogFormat
 from headway.formats.fields import short
 from headway.formats.log_table import begun
 from headway.formats.safe_yaml import shown
-from headway.formats.unpacked import stem, unpacked_lines
+from headway.formats.unpacked import is_directory, stem, unpacked_lines
 from headway.model.errors import InputError
 from headway.model.task_log import LoggedTask, TaskLog
 from headway.registry import WithPlugins
@@ -57,7 +57,7 @@ def read_task_log(path: Path) -> TaskLog:
 
     `-` is standard input; a directory is one with benchmark files of Snakemake, which hold one task each.
     """
-    if path.is_dir():
+    if is_directory(path):
         return _read_benchmarks(path)
     where = "standard input" if path == STANDARD_INPUT else shown(path)
     first, lines = _begun(path, where)
@@ -106,11 +106,11 @@ def _read_benchmarks(directory: Path) -> TaskLog:
 
 
 def _is_benchmark(path: Path) -> bool:
-    if not path.is_file() or any(part.startswith(".") for part in path.parts[-2:]):
+    if any(part.startswith(".") for part in path.parts[-2:]):
         return False
     try:
-        return snakemake_benchmark.recognises(_begun(path, shown(path))[0])
-    except InputError:  # some other file
+        return path.is_file() and snakemake_benchmark.recognises(_begun(path, shown(path))[0])
+    except (InputError, OSError):  # some other file
         return False
 
 

@@ -43,14 +43,14 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     def note(row: list[str]) -> None:
         number = table.cell(row, key)
         job_number, is_step, _ = number.partition(".")
-        if number.lower() in ("jobid", "jobidraw") or set(number) <= {"-"}:  # the header again, or a rule below it
-            return
-        if not is_step:
+        if is_step:
+            job = jobs.pop(job_number, None)  # it is gone if this step cannot be read: its peak is unknown then
+            if job is not None:
+                peak, tasks = table.bytes(row, "MaxRSS"), table.amount(row, "NTasks")
+                job.measured(peak or 0.0, int(tasks or 1))
+                jobs[job_number] = job
+        elif number[:1].isdecimal():  # else the header again, or the rule below it
             jobs[number] = _job(table, row, number)
-        elif job := jobs.pop(job_number, None):  # not there any more if the step cannot be read: its peak is unknown
-            peak, tasks = table.bytes(row, "MaxRSS"), table.amount(row, "NTasks")
-            job.measured(peak or 0.0, int(tasks or 1))
-            jobs[job_number] = job
 
     for _ in table.parsed(note):
         pass
@@ -122,14 +122,18 @@ def _job(table: LogTable, row: list[str], number: str) -> SlurmJob:
 
 def _run_s(table: LogTable, row: list[str]) -> float | None:
     run_s = _seconds(table, row, ("ElapsedRaw", 1), ("Elapsed", 1))
+    if run_s is not None:
+        return run_s
     start, end = _moment(table, row, "Start"), _moment(table, row, "End")
-    return max(0.0, end - start) if run_s is None and start and end else run_s
+    return max(0.0, end - start) if start and end else None
 
 
 def _seconds(table: LogTable, row: list[str], *columns: tuple[str, float]) -> float | None:
     """The duration in the first of these columns that has one; a plain number counts in the unit beside its name."""
-    found = ((column, unit) for column, unit in columns if table.cell(row, column) not in _UNKNOWN)
-    return next((table.seconds(row, column, unit) for column, unit in found), None)
+    for column, unit in columns:
+        if table.cell(row, column) not in _UNKNOWN:
+            return table.seconds(row, column, unit)
+    return None
 
 
 def _moment(table: LogTable, row: list[str], column: str) -> float | None:
@@ -137,4 +141,7 @@ def _moment(table: LogTable, row: list[str], column: str) -> float | None:
 
 
 def _first(table: LogTable, row: list[str], *columns: str) -> float | None:
-    return next((number for column in columns if (number := table.amount(row, column)) is not None), None)
+    for column in columns:
+        if (number := table.amount(row, column)) is not None:
+            return number
+    return None

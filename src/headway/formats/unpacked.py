@@ -65,24 +65,32 @@ def unpacked_lines(path: Path, where: str = "") -> Iterator[str]:
             while line := stream.readline(MAX_LINE_BYTES + 1):
                 number += 1
                 total += len(line)
-                yield _text(line, number, total, where)
+                if len(line) > MAX_LINE_BYTES or total > MAX_BYTES:
+                    raise _too_long(line, f"{where}:{number}") or _too_large(MAX_BYTES, where, "split the log")
+                try:
+                    yield line.decode("utf-8" if number > 1 else "utf-8-sig")
+                except UnicodeDecodeError:
+                    what, todo = "this is not text in UTF-8", "convert it, with iconv for example"
+                    raise InputError(what, where=f"{where}:{number}", todo=todo) from None
+
+
+def is_directory(path: Path) -> bool:
+    """Whether `path` is a directory; False if that cannot be found out: to read it will say why."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def _standard_input() -> BinaryIO:
     return os.fdopen(os.dup(0), "rb")
 
 
-def _text(line: bytes, number: int, total: int, where: str) -> str:
-    place = f"{where}:{number}"
-    if len(line) > MAX_LINE_BYTES:
-        todo = "check that it is a log; `jq .` breaks the lines of JSON"
-        raise InputError(f"this line is longer than {format_bytes(MAX_LINE_BYTES)}", where=place, todo=todo)
-    if total > MAX_BYTES:
-        raise _too_large(MAX_BYTES, where, "split the log")
-    try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError:
-        raise InputError("this is not text in UTF-8", where=place, todo="convert it, with iconv for example") from None
+def _too_long(line: bytes, place: str) -> InputError | None:
+    if len(line) <= MAX_LINE_BYTES:
+        return None
+    todo = "check that it is a log; `jq .` breaks the lines of JSON"
+    return InputError(f"this line is longer than {format_bytes(MAX_LINE_BYTES)}", where=place, todo=todo)
 
 
 def _too_large(most: int, where: str, todo: str) -> InputError:
