@@ -126,20 +126,19 @@ def snakemake(directory: Path, *args: str) -> str:
 
 def test_a_snakemake_workflow_that_follows_the_advice(tmp_path: Path) -> None:
     (tmp_path / "Snakefile").write_text(SNAKEFILE)
-    snakemake(tmp_path)
+    snakemake(tmp_path, "--benchmark-extended")
     before = (tmp_path / "150.txt").read_text()
     profile = tmp_path / "profile"
     profile.mkdir()
-    advised = headway.advise(
-        tmp_path / "benchmarks", category_from="benchmarks/([^/]+)/", output=profile / "config.yaml", tool="snakemake"
-    )
-    assert [each.category for each in advised.advice.categories] == ["eat"]
+    advised = headway.advise(tmp_path / "benchmarks", output=profile / "config.yaml")
+    assert (advised.tool, [each.category for each in advised.advice.categories]) == ("snakemake", ["eat"])
+    assert advised.advice.categories[0].asked_memory_bytes == 2e9
     dry = snakemake(tmp_path, "--profile", "profile", "--dry-run", "--forceall", "--verbose")
     assert f"mem_mb={round(advised.advice.categories[0].memory_bytes[0] / 1e6)}" in dry
     snakemake(tmp_path, "--profile", "profile", "--forceall")
     after = (tmp_path / "150.txt").read_text()
     assert before.split() == ["2000", "60", "2"]
-    assert [int(word) for word in after.split()] == [300, 5, 1]
+    assert after.split()[:2] == ["300", "5"]
 
 
 TOOL = """

@@ -42,7 +42,7 @@ def _pictures(advice: Advice) -> Iterator[str]:
     yield "<h2>Memory: asked, used, advised</h2>"
     yield quiet_paragraph(
         "A line per category, the greatest saving first. The box holds half of the tasks' peaks, the thin line all "
-        "of them, the dark tick is their median. Faint triangles are the amounts of retries. The axis is logarithmic."
+        "of them, the upright line is their median. Faint triangles are the amounts of retries. The axis is logarithmic."
     )
     yield legend((("used", USED), ("asked", ASKED), ("advised", ADVISED)))
     yield memory_chart(advice.categories, advice.megabyte)
@@ -52,7 +52,7 @@ def _pictures(advice: Advice) -> Iterator[str]:
     yield "<h2>Memory held, in GB·h</h2>"
     yield quiet_paragraph(
         "Memory times run time, walk-forward: each task was sized from the tasks before it, and a failed attempt holds "
-        f"its memory to its end. The dark tick is what was used.{_only(len(asked))}"
+        f"its memory to its end. The upright line is what was used.{_only(len(asked))}"
     )
     yield legend((("as asked", ASKED), ("as advised, failed attempts included", ADVISED)))
     yield savings_chart(asked[:_MOST_BARS])
