@@ -41,8 +41,8 @@ def _body(advice: Advice, logs: Sequence[str], tool: str, config: str) -> Iterat
 def _pictures(advice: Advice) -> Iterator[str]:
     yield "<h2>Memory: asked, used, advised</h2>"
     yield quiet_paragraph(
-        "A line per category, the greatest saving first. The box holds half of the tasks' peaks, the thin line all "
-        "of them, the upright line is their median. Faint triangles are the amounts of retries. The axis is logarithmic."
+        "A line per category, the greatest saving first. The box holds half of the tasks' peaks, the thin line all of "
+        "them, the upright line is their median. Faint triangles are retries. The axis is logarithmic."
     )
     yield legend((("used", USED), ("asked", ASKED), ("advised", ADVISED)))
     yield memory_chart(advice.categories, advice.megabyte)
