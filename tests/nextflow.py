@@ -36,9 +36,9 @@ def get() -> str:
         return ""
     if not shutil.which("mvn") or not shutil.which("java"):
         return "Nextflow needs java and mvn: tests/packages.sh installs them"
-    with open(JARS.with_suffix(".lock"), "w") as lock:
+    with open(JARS.with_name(f"{JARS.name}.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        unfinished = JARS.with_suffix(".unfinished")
+        unfinished = JARS.with_name(f"{JARS.name}.unfinished")
         if JARS.is_dir():
             return ""
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -72,4 +72,4 @@ def nextflow(directory: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(get())
+    print(get(), end="")  # the tests that need it are skipped then
