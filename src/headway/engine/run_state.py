@@ -322,7 +322,7 @@ class RunState(Struct, eq=False, dict=True):
             limit = self.limits[resource]
             if limit is not None and hint > limit:
                 why = Why("user", "hint", {"hint": hint, "limit": limit})
-                self._board.condemn(state, does_not_fit(CannotFit(resource, hint, limit, why)))
+                self._board.condemn(state, does_not_fit(CannotFit(resource, hint, limit, why, reason="hint")))
 
 
 def _used_up(running: Running, resource: str, outcome: Outcome) -> float:
