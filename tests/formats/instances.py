@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import reject
 from hypothesis import strategies as st
 
+from headway.model.errors import WorkflowError
 from headway.model.instance import Instance, Machine, Recorded
 from headway.model.task import Task
 from headway.model.workflow import Workflow
@@ -74,7 +76,10 @@ def workflows(draw: st.DrawFn) -> Workflow:
             )
         )
         made += [*outputs, f"d{number}", f"d{number}/*"]
-    return Workflow(draw(NAMES), tasks)
+    try:
+        return Workflow(draw(NAMES), tasks)
+    except WorkflowError:  # a command that names a later task's output makes a circle with 'inputs: auto'
+        reject()
 
 
 COUNTS = st.none() | st.integers(0, 2**60)
