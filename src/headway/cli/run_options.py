@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headway.api.choices import DEFAULT_PLAN, METHODS
-from headway.cli.completion import complete_sizer
+from headway.cli.completion import complete_sizer, complete_task
 from headway.cli.options import CORES, SHARE, SIZE, SPAN, Function, option, set_option
 from headway.log_setup import LEVEL_VARIABLE, LEVELS, set_up_logging
 
@@ -54,7 +54,7 @@ _POLICIES: Sequence[Option[Any]] = (
     option("--again", "Run all tasks, also those that have not changed.", is_flag=True),
     option("--force TASK", "Run this task although nothing changed; repeatable.", multiple=True),
     option("--until TASK", "Run nothing that comes after this task; repeatable.", multiple=True),
-    click.argument("tasks", nargs=-1, metavar="[TASK]...", callback=_file_or_task),
+    click.argument("tasks", nargs=-1, metavar="[TASK]...", callback=_file_or_task, shell_complete=complete_task),
     option("--fresh", "Size tasks as if nothing had ever been run.", is_flag=True),
     option("--project NAME", "Share what is learned with other directories that name this project."),
     option(
