@@ -52,6 +52,7 @@ def test_the_document(bench: Bench) -> None:
         "machine": {"cores": 32, "memory_bytes": 128_000_000_000, "disk_bytes": 0},
         "lag": 2,
         "ttf": 0.5,
+        "failures": 0.03,
         "seed": 5,
         "sizers": {"user": {"memory": figures}, "asked": {"memory": figures}},
         "attempts": {"user": 3, "asked": 3},

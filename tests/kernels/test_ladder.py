@@ -29,13 +29,14 @@ def climb(
         failed,
         besides,
         how.get("spread", 0.1),
+        how.get("fine", 0.0),
         rungs,
     )
     return rungs[:count].tolist()
 
 
-def distribution(peaks: list[float], run_s: list[float], spread: float = 0.1) -> list[tuple[float, float]]:
-    """Compute values and masses as the kernel's docstring describes them, in another way."""
+def distribution(peaks: list[float], run_s: list[float], spread: float = 0.1) -> list[tuple[float, float, float]]:
+    """Compute values, masses and counts as the kernel's docstring describes them, in another way."""
     bins: dict[int, list[tuple[float, float]]] = {}
     for peak, seconds in zip(peaks, run_s, strict=True):
         bins.setdefault(int(math.log(peak) / BIN), []).append((peak, seconds))
@@ -49,17 +50,20 @@ def distribution(peaks: list[float], run_s: list[float], spread: float = 0.1) ->
     excess = sum((value - threshold) * count for value, _, count in table if value > threshold)
     scale = (excess + 2 * spread * greatest) / (above - 1 + 2)
     one_record = sum(run_s) / len(run_s)
-    return [(v, m) for v, m, _ in table] + [(greatest + scale * step, one_record * share) for step, share in TAIL]
+    return table + [(greatest + scale * step, one_record * share, share) for step, share in TAIL]
 
 
-def expected(ladder: list[float], masses: list[tuple[float, float]], failed: float, besides: float) -> float:
+def expected(
+    ladder: list[float], masses: list[tuple[float, float, float]], failed: float, besides: float, fine: float
+) -> float:
     """Compute the cost of a ladder, peak by peak."""
     cost = 0.0
-    for peak, mass in masses:
+    for peak, mass, count in masses:
         for rung in ladder:
-            cost += mass * (rung if rung >= peak * (1 - 1e-12) else failed * (rung + besides))
             if rung >= peak * (1 - 1e-12):
+                cost += mass * rung
                 break
+            cost += mass * failed * (rung + besides) + count * fine
     return cost
 
 
@@ -67,15 +71,18 @@ def expected(ladder: list[float], masses: list[tuple[float, float]], failed: flo
     st.lists(st.tuples(st.floats(2.0, 1e12), st.floats(1.0, 1e5)), min_size=1, max_size=4),
     st.floats(0.05, 1.0),
     st.floats(0.0, 1e10),
+    st.sampled_from([0.0, 1e9, 1e12, 1e17]),
 )
-def test_no_other_ladder_is_cheaper(records: list[tuple[float, float]], failed: float, besides: float) -> None:
+def test_no_other_ladder_is_cheaper(
+    records: list[tuple[float, float]], failed: float, besides: float, fine: float
+) -> None:
     peaks, run_s = [peak for peak, _ in records], [seconds for _, seconds in records]
     masses = distribution(peaks, run_s)
-    values = [value for value, _ in masses]
+    values = [value for value, _, _ in masses]
     others = ([*steps, values[-1]] for size in range(len(values)) for steps in combinations(values[:-1], size))
-    cheapest = min(expected(ladder, masses, failed, besides) for ladder in others)
-    found = climb(peaks, run_s, failed, besides)
-    assert expected(found, masses, failed, besides) == pytest.approx(cheapest, rel=1e-9)
+    cheapest = min(expected(ladder, masses, failed, besides, fine) for ladder in others)
+    found = climb(peaks, run_s, failed, besides, fine=fine)
+    assert expected(found, masses, failed, besides, fine) == pytest.approx(cheapest, rel=1e-9)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -93,6 +100,7 @@ def test_plain_and_compiled_are_the_same_to_the_last_bit(seed: int) -> None:
         float(draw.uniform(0.01, 1)),
         float(draw.uniform(0, 1e9)),
         0.1,
+        float(draw.choice([0.0, 1e11])),
     )
     plain, compiled = np.zeros(MOST_RUNGS), np.zeros(MOST_RUNGS)
     assert rungs_of.plain(*arguments, plain) == rungs_of.compile_now()(*arguments, compiled)
@@ -120,6 +128,12 @@ def test_cheap_failures_make_for_low_rungs() -> None:
     assert climb(peaks, run_s, failed=1.0, besides=100e9)[0] >= 9e9
 
 
+def test_a_fine_for_failures_makes_for_high_rungs_where_tasks_are_short() -> None:
+    peaks = [1e9] * 80 + [9e9] * 20
+    assert climb(peaks, [1.0] * 100, fine=1e12)[0] >= 9e9
+    assert climb(peaks, [10_000.0] * 100, fine=1e12) == climb(peaks, [10_000.0] * 100)
+
+
 def test_long_tasks_count_for_more() -> None:
     peaks = [1e9] * 90 + [9e9] * 10
     assert climb(peaks, [1.0] * 100)[0] < 1.2e9
@@ -145,6 +159,7 @@ def test_price() -> None:
     assert price(rungs, 2, 1.5, 1.0, 0.0) == 0.5
     assert price(rungs, 2, 4.0, 1.0, 0.0) == 2.0 + 1.0
     assert price(rungs, 2, 4.0, 0.5, 10.0) == 0.5 * 12.0 + 1.0
+    assert price(rungs, 2, 18.0, 1.0, 0.0, fine=100.0) == 2.0 + 5.0 + 10.0 + 2.0 + 300.0
     assert price(rungs, 2, 18.0, 1.0, 0.0) == 2.0 + 5.0 + 10.0 + 2.0  # 2, 5, then 10, then 20
 
 

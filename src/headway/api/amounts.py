@@ -17,6 +17,22 @@ def parse_cores(text: str) -> float:
     return cores
 
 
+def parse_share(text: str | float) -> float:
+    """Read a share of attempts, as 3% or 0.03; `any` is all of them.
+
+    >>> parse_share("3%"), parse_share("any"), parse_share(0)
+    (0.03, 1.0, 0.0)
+    """
+    number, percent, rest = str(text).strip().partition("%")
+    try:
+        share = 1.0 if number == "any" else float(number) / (100 if percent else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1 or rest:
+        raise InputError(f"{text!r} is not a share of attempts", todo="write for example 3%, or any")
+    return share
+
+
 def parse_size(text: str) -> float:
     """Read an amount of memory or disk in bytes; it must be at least one byte."""
     size = parse_bytes(text)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct, to_builtins
 
-from headway.api.amounts import parse_cores, parse_size
+from headway.api.amounts import parse_cores, parse_share, parse_size
 from headway.api.keywords import Tell, chosen_names, settled
 from headway.api.nearest import nearest
 from headway.model.errors import InputError
@@ -40,6 +40,7 @@ class ReplaySettings(Struct, frozen=True, kw_only=True):
     lag: Annotated[int, Meta(ge=0)] = 0  # tasks that are sized before the outcome of one is known
     ttf: float | str = "end"  # when an attempt with too little fails: end, observed, or a fraction of its run time
     category: tuple[str, ...] = ()  # patterns such as eager/*; none: all categories
+    failures: float | str = "3%"  # share of attempts that may fail once a category is known; any: as cheap as possible
     seed: int = 0
 
 
@@ -62,6 +63,7 @@ class LogReplay(Struct, frozen=True):
             "machine": {name: self.world.machine[name] for name in ("cores", "memory_bytes", "disk_bytes")},
             "lag": self.world.lag,
             "ttf": self.world.ttf,
+            "failures": self.world.failures,
             "seed": self.world.seed,
             "sizers": {cost.name: to_builtins(cost.resources) for cost in every},
             "attempts": {cost.name: cost.attempts for cost in every},
@@ -99,14 +101,22 @@ def replay(
     if asked.sizers == ():
         raise InputError("no sizer is named", where="--sizers", todo="write for example --sizers max-seen,user")
     names = sorted(table) if asked.sizers is None else chosen_names(asked.sizers, table, "sizer", "--sizers")
+    failures = _share(asked.failures)
     ttf, amounts = _time_to_failure(asked.ttf), _amounts(asked.machine)
     paths = [Path(logs)] if isinstance(logs, str | Path) else [Path(log) for log in logs]
     read = [(path, _read(path, asked.category, observed=ttf == "observed")) for path in paths]
     answers = []
     for path, log in read:
-        world = World(log.machine.replace(**amounts), asked.lag, ttf, asked.seed)
+        world = World(log.machine.replace(**amounts), asked.lag, ttf, asked.seed, failures=failures)
         answers.append(_replayed(path, log, {name: table[name] for name in names}, world, progress))
     return ReplayResult(answers)
+
+
+def _share(failures: float | str) -> float:
+    try:
+        return parse_share(failures)
+    except InputError as error:
+        raise InputError(error.what, where="--failures", todo=error.todo) from None
 
 
 def _time_to_failure(ttf: float | str) -> TimeToFailure:
@@ -171,7 +181,9 @@ def _replayed(path: Path, log: TaskLog, sizers: dict[str, MakeSizer], world: Wor
             if progress:
                 progress(f"{log.name}: {name}", done, len(log.tasks))
 
-        costs.append(_cost(name, replay_log(log, PerResource(sizer, world.seed, log.resources), world, tell)))
+        allocator = PerResource(sizer, world.seed, log.resources)
+        allocator.tolerate(world.failures)
+        costs.append(_cost(name, replay_log(log, allocator, world, tell)))
     asked = as_asked(log)
     return LogReplay(str(path), log, world, costs, _cost(ASKED, asked) if asked else None)
 

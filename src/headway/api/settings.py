@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from headway.api.amounts import parse_cores, parse_size
+from headway.api.amounts import parse_cores, parse_share, parse_size
 from headway.api.choices import DEFAULT_PLAN, METHODS
 from headway.api.nearest import nearest
 from headway.drivers.run_settings import LOCAL, RunSettings
@@ -208,6 +208,7 @@ _SPAN = _stated(str, "a length of time with a unit", 'write for example "10s", i
 _CORES = _stated(
     int | float | str, "a number of cores", "write for example cores = 4", lambda value: parse_cores(str(value))
 )
+_SHARE = _stated(int | float | str, "a share of attempts", 'write for example "3%" or "any"', parse_share)
 _WHOLE = _stated(int, "a whole number", "write for example seed = 7")
 _FLAG = _stated(bool, "true or false", "write true or false, without quotes")
 _NAME = _stated(str, "a name", "write it in quotes; `headway policies` lists the names")
@@ -219,6 +220,7 @@ SETTINGS = {
     "disk": Setting("disk_bytes", parse_size, _SIZE),
     "sizer": Setting("sizer", str, _NAME),
     "order": Setting("order", str, _NAME),
+    "failures": Setting("failures", parse_share, _SHARE),
     "seed": Setting("seed", _whole_text, _WHOLE),
     "keep-going": Setting("keep_going", _flag_text, _FLAG),
     "quiet": Setting("quiet", _flag_text, _FLAG),

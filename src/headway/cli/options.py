@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from rich.console import Console
 
-from headway.api.amounts import parse_cores, parse_size
+from headway.api.amounts import parse_cores, parse_share, parse_size
 from headway.cli.completion import complete_run
 from headway.cli.output import console_for, print_json
 from headway.model.errors import InputError
@@ -43,6 +43,7 @@ class _Parsed(_Type):
 CORES = _Parsed("NUMBER", parse_cores)
 SIZE = _Parsed("SIZE", parse_size)
 SPAN = _Parsed("TIME", parse_duration)
+SHARE = _Parsed("SHARE", parse_share)
 
 
 COUNT = click.IntRange(min=1)

@@ -24,6 +24,7 @@ _OPTIONS = {
     "--lag N": "Tasks that are sized before the outcome of one becomes known.",
     "--ttf end|observed|FRACTION": "When an attempt with too little fails: at its end, as was observed, or after a "
     "fraction of its run time.",
+    "--failures SHARE": "How many attempts `ladder` may let fail once a category is known: a share, 0 or any.",
     "--category PATTERN": "Only categories that match: 'eager/*'.",
     "--seed": "For sizers that draw at random.",
 }

@@ -40,9 +40,9 @@ def allocators() -> dict[str, Callable[[int], MalleableAllocator]]:
     return {name: way.agents for name, way in sizing_policies().items() if way.agents}
 
 
-def allocator_of(name: str, seed: int) -> Allocator:
-    """The allocator that a run with that sizer has."""
-    return known("sizer", name, sizing_policies()).allocator(seed)
+def allocator_of(name: str, seed: int, failures: float = 1.0) -> Allocator:
+    """The allocator that a run with that sizer has, which lets at most a share of attempts fail; 1: any."""
+    return known("sizer", name, sizing_policies()).allocator(seed, failures)
 
 
 def orders() -> Mapping[str, type[Order]]:
@@ -66,7 +66,8 @@ def wait_models() -> Mapping[str, type[WaitModel]]:
 
 def assemble(settings: RunStarted, planner: Planner | None = None) -> Engine:
     """The engine for a run, new or resumed; without a planner and a plan it holds one allocation of everything."""
-    allocator, order = allocator_of(settings.sizer, settings.seed), known("order", settings.order, orders())
+    allocator = allocator_of(settings.sizer, settings.seed, settings.failures)
+    order = known("order", settings.order, orders())
     run_times = RunTimes() if settings.plan else None
     if planner is None:
         planner = known("plan", settings.plan, plans())(run_times) if run_times else OneAllocation()

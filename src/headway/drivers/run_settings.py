@@ -12,6 +12,7 @@ from headway.version import __version__
 
 LOCAL = "local"
 DEFAULT_SIZER = "ladder"  # a name of `headway.sizing`, whose algorithms take long to import
+DEFAULT_FAILURES = 0.03
 
 
 class RunSettings(Struct, frozen=True, kw_only=True):
@@ -31,6 +32,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     disk_bytes: float | None = None
     sizer: str = DEFAULT_SIZER
     order: str = DEFAULT_ORDER
+    failures: float = DEFAULT_FAILURES  # share of attempts that may fail once a category is known; 1: any
     seed: int = 0
     keep_going: bool = False
     again: bool = False
@@ -60,7 +62,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
 
 
 # The settings that a resumed run has to find again.
-_KEPT = ("sizer", "order", "seed", "keep_going", "again", "stated", "fresh", "cluster", "plan", "batch")
+_KEPT = ("sizer", "order", "failures", "seed", "keep_going", "again", "stated", "fresh", "cluster", "plan", "batch")
 _PART = ("tasks", "until", "force")
 
 

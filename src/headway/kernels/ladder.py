@@ -140,7 +140,7 @@ def add_tail(
     beyond = mass / known if known > 1e-12 else 1.0
     for step, share in ((0.13, 0.4), (0.5, 0.25), (1.0, 0.15), (2.0, 0.1), (4.0, 0.05), (10.0, 0.03), (30.0, 0.02)):
         values[used] = maximum + scale * step
-        masses[used] = beyond * share
+        masses[used], counts[used] = beyond * share, share
         mass += masses[used]
         used += 1
     return mass
@@ -148,13 +148,21 @@ def add_tail(
 
 @spliced
 def climb_cheaply(
-    values: Floats, masses: Floats, mass: float, failed_share: float, lost_besides: float, following: Whole
+    values: Floats,
+    masses: Floats,
+    counts: Floats,
+    mass: float,
+    failed_share: float,
+    lost_besides: float,
+    fine: float,
+    following: Whole,
 ) -> None:
     """Fill `following` with the next rung above each value (counted from 1; 0 is the start), from the top down.
 
-    With S the mass above a value, f the share of its run time that an attempt lasts which fails, and L what it holds
-    besides, the least cost is D[i] = min over k > i of v_k (S_i - (1 - f) S_k) + f L S_k + D[k]. These are lines in
-    S_i, whose slopes fall and whose arguments rise as i falls, so that a queue of lines answers in O(n).
+    With S the mass and C the count above a value, f the share of its run time that an attempt lasts which fails, L what
+    it holds besides, and F the fine for a failure, the least cost is
+    D[i] = min over k > i of v_k (S_i - (1 - f) S_k) + f L S_k + F C_k + D[k]. These are lines in S_i, whose slopes fall
+    and whose arguments rise as i falls, so that a queue of lines answers in O(n).
     """
     used = len(values)
     left = zeros(used + 1)  # the mass above each value; left[0]: all of it
@@ -165,11 +173,13 @@ def climb_cheaply(
     slopes = zeros(used + 1)
     offsets = zeros(used + 1)
     lines = whole_zeros(used + 1)
-    cost = 0.0
+    cost = fined = 0.0
     first = last = 0
     for place in range(used, 0, -1):  # the line of value `place`, then the answer for `place - 1`
         new_slope = values[place - 1]
         new_offset = cost + left[place] * failed_share * lost_besides - (1.0 - failed_share) * new_slope * left[place]
+        new_offset += fined
+        fined += fine * counts[place - 1]
         while last - first >= 2:
             middle, before = last - 1, last - 2
             if (new_offset - offsets[before]) * (slopes[before] - slopes[middle]) <= (
@@ -198,6 +208,7 @@ def rungs_of(
     failed_share: float,
     lost_besides: float,
     spread: float,
+    fine: float,
     rungs: Floats,
 ) -> int:
     """Fill `rungs` with allocations v1 < v2 < … and return how many there are.
@@ -206,7 +217,8 @@ def rungs_of(
     time and by `1 - forget` to the power of its age. If `log_input` is a number, a record counts the more the nearer
     its own input size is (by a factor e for each `bandwidth`; a NaN is far from everything), and its peak is moved
     along a line through the logarithms of peaks over those of inputs. An attempt that fails costs `failed_share` of its
-    run time times (its allocation + `lost_besides`). `spread` says how far the next maximum may lie above the last.
+    run time times (its allocation + `lost_besides`), and a `fine` in amount times seconds. `spread` says how far the
+    next maximum may lie above the last.
     """
     log_peaks, run_s, log_inputs = plain(log_peaks), plain(run_s), plain(log_inputs)
     weights = zeros(len(log_peaks))
@@ -217,12 +229,12 @@ def rungs_of(
         least, greatest = min(least, log_peak), max(greatest, log_peak)
     lowest = int(least / BIN)
     bins = int(greatest / BIN) - lowest + 1
-    values, masses, counts = zeros(bins + TAIL), zeros(bins + TAIL), zeros(bins)
+    values, masses, counts = zeros(bins + TAIL), zeros(bins + TAIL), zeros(bins + TAIL)
     used, known, mass = fill_bins(moved, lowest, weights, run_s, values, masses, counts)
     mass = add_tail(values, masses, counts, used, known, mass, spread)
     used += TAIL
     following = whole_zeros(used + 1)
-    climb_cheaply(values[:used], masses[:used], mass, failed_share, lost_besides, following)
+    climb_cheaply(values[:used], masses[:used], counts[:used], mass, failed_share, lost_besides, fine, following)
     count = place = 0
     while place < used and count < len(rungs):
         place = following[place]
@@ -231,21 +243,21 @@ def rungs_of(
     return count
 
 
-def price(rungs: Floats, count: int, peak: float, failed_share: float, lost_besides: float) -> float:
+def price(rungs: Floats, count: int, peak: float, failed_share: float, lost_besides: float, fine: float = 0.0) -> float:
     """Return what a ladder costs a task beyond its peak, for each second of its run time.
 
-    That is the rungs that are climbed in vain, and the rest of the one that is enough. After the last rung each next
-    one is twice as large.
+    That is the rungs that are climbed in vain with a fine for each, and the rest of the one that is enough. After the
+    last rung each next one is twice as large.
     """
     cost = 0.0
     for index in range(count):
         rung = float(rungs[index])
         if rung >= peak:
             return cost + rung - peak
-        cost += failed_share * (rung + lost_besides)
+        cost += failed_share * (rung + lost_besides) + fine
     rung = float(rungs[count - 1])
     while rung < peak:
         rung *= 2.0
         if rung < peak:
-            cost += failed_share * (rung + lost_besides)
+            cost += failed_share * (rung + lost_besides) + fine
     return cost + rung - peak

@@ -99,6 +99,7 @@ class RunStarted(Event, frozen=True, tag="run-started"):
     plan: str = ""  # name of the planner; empty: one allocation of the whole machine
     batch: dict[str, str] = field(default_factory=dict)  # options for the batch system besides sizes
     warnings: tuple[str, ...] = ()  # about the workflow, when the run started
+    failures: float = 1.0  # share of attempts that may fail once a category is known; 1: any
     tasks: tuple[str, ...] = ()  # what the user asked for: only these tasks and what they need; empty: all
     until: tuple[str, ...] = ()  # nothing that comes after these
     force: tuple[str, ...] = ()  # ids of tasks that run although nothing changed

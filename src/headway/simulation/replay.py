@@ -75,6 +75,7 @@ class World(Struct, frozen=True):
     ttf: TimeToFailure = "end"  # when an attempt with too little fails; a number is a fraction of its run time
     seed: int = 0
     start: dict[str, float] = field(default_factory=lambda: dict(START))
+    failures: float = 1.0  # share of attempts that may fail once a category is known; 1: any
 
 
 def replay(log: TaskLog, allocator: Allocator, world: World, progress: Callable[[int], None] | None = None) -> Replay:

@@ -20,6 +20,7 @@ from headway.model.outcome import Outcome
 from headway.model.records import Figure, Why
 from headway.model.resources import Resources
 from headway.model.task import Task
+from headway.sizing.failure_price import FailurePrice
 
 # Resources that end an attempt which uses more than it was given. Cores are compressible: too few only slow it down.
 KILLS = frozenset({"memory_bytes", "disk_bytes", "walltime_s"})
@@ -78,6 +79,7 @@ class Sizer(ABC):
 
     name: str  # as users write it
     siblings: Mapping[str, Sizer] = {}  # the sizers of the same resource, by category; set by the allocator
+    price: FailurePrice | None = None  # of failures by this resource; set by the allocator; None: any number may fail
 
     def __init__(self, resource: str) -> None:
         self.resource = resource
@@ -88,6 +90,10 @@ class Sizer(ABC):
 
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Learn from an attempt. Ignore peaks that are lower bounds, not finite or not positive."""
+
+    def gives_more_now(self, task: Task, exhausted: float) -> bool:
+        """Whether a first attempt would now get more than what ran out: then that failure is old news."""
+        return False
 
     def state(self) -> dict[str, Any]:
         """Return what was learned, as JSON with a `version`."""
@@ -108,6 +114,9 @@ class Allocation(Struct, frozen=True):
 
 class Allocator(ABC):
     """Decides all resources of an attempt at once."""
+
+    def tolerate(self, failures: float) -> None:
+        """Let at most this share of attempts fail once a category is known; 1: any share. Called before all else."""
 
     @abstractmethod
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from headway.model.outcome import Outcome
 from headway.model.records import Figure, Why
 from headway.model.task import Task
@@ -62,7 +64,12 @@ class EstimatedSizer(Sizer):
             context.uniform,
             self._rules.show,
             self._peers,
+            self._fine,
         )
+
+    @property
+    def _fine(self) -> float | None:
+        return self.price.fine if self.price else None
 
     def _peers(self) -> Iterator[Estimator]:
         return (sizer.estimator for sizer in self.siblings.values() if isinstance(sizer, EstimatedSizer))
@@ -94,14 +101,20 @@ class EstimatedSizer(Sizer):
         return Prediction(value, Why(self.name, found.rule, figures, found.text))
 
     def _rounded(self, value: float, given: float, context: Context) -> float:
+        if self.price is not None and not self.estimator.step:
+            value = self._rules.coarse(value, context)
         return self._rules.rounded(value, given, self.estimator.step, context)
 
     def observe(self, task: Task, outcome: Outcome) -> None:
-        attempt = self._rules.attempt(task, outcome)
+        attempt = structs.replace(self._rules.attempt(task, outcome), fine=self._fine)
         if attempt.peak is None:
             self.estimator.learn_without_peak(attempt)
         else:
             self.estimator.learn(attempt)
+
+    def gives_more_now(self, task: Task, exhausted: float) -> bool:
+        found = self.estimator.estimate(Query(input_bytes=task.input_bytes, fine=self._fine))
+        return found is not None and isinstance(found.value, float | int) and found.value > exhausted
 
     def state(self) -> dict[str, Any]:
         return self.estimator.state()

@@ -10,7 +10,9 @@ from headway.model.records import Figure, Why
 from headway.model.resources import HELD, Resources
 from headway.model.task import Task
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context, Sizer
-from headway.sizing.observing import ABSURD
+from headway.sizing.failure_price import KNOWN, FailurePrice
+from headway.sizing.observing import ABSURD, run_s
+from headway.sizing.resource_rules import RULES
 
 LEARNED = ("cores", "memory_bytes", "disk_bytes", "walltime_s")
 
@@ -26,6 +28,11 @@ class PerResource(Allocator):
         self._seed = seed
         self._sizers: dict[str, dict[str, Sizer]] = {resource: {} for resource in resources}  # by resource and category
         self._peaks: dict[str, dict[str, float]] = {}  # by category: what its last success used
+        self._successes: dict[str, int] = {}  # by category
+        self._prices: dict[str, FailurePrice] = {}  # of a failed attempt, by resource
+
+    def tolerate(self, failures: float) -> None:
+        self._prices = {resource: FailurePrice(failures) for resource in self._sizers} if failures < 1 else {}
 
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:
         amounts: dict[str, float | None] = {}
@@ -54,13 +61,25 @@ class PerResource(Allocator):
         return Allocation(Resources.of(amounts), why)
 
     def observe(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
+        self._set_prices(task, outcome)
         for resource in self._sizers:
             self._sizer(task.category, resource).observe(task, outcome)
         if outcome.ending is Ending.SUCCESS:
+            self._successes[task.category] = self._successes.get(task.category, 0) + 1
             found = {name: outcome.usage.peak(name) for name in HELD}
             self._peaks[task.category] = {
                 name: peak.value for name, peak in found.items() if peak and 0 < peak.value < ABSURD
             }
+
+    def _set_prices(self, task: Task, outcome: Outcome) -> None:
+        for resource, price in self._prices.items():
+            peak = RULES[resource].peak(outcome)
+            if peak is not None:
+                price.succeeded(peak, run_s(outcome))
+            elif outcome.ending.exhausted == resource and self._successes.get(task.category, 0) >= KNOWN:
+                used = outcome.usage.peak(resource)
+                if used is None or not self._sizer(task.category, resource).gives_more_now(task, used.value):
+                    price.failed()
 
     def state(self) -> dict[str, Any]:
         return {
@@ -71,12 +90,18 @@ class PerResource(Allocator):
                 for category, sizer in sorted(by_category.items())
             ],
             "peaks": self._peaks,
+            "successes": self._successes,
+            "prices": {resource: price.state() for resource, price in self._prices.items()},
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         for category, resource, learned in state["sizers"]:
             self._sizer(category, resource).restore(learned)
         self._peaks = {category: dict(peaks) for category, peaks in state["peaks"].items()}
+        self._successes = dict(state.get("successes", {}))
+        for resource, learned in state.get("prices", {}).items():
+            if resource in self._prices:
+                self._prices[resource].restore(learned)
 
     def _sizer(self, category: str, resource: str) -> Sizer:
         by_category = self._sizers[resource]
@@ -87,4 +112,5 @@ class PerResource(Allocator):
     def _new(self, resource: str) -> Sizer:
         sizer = self._make(resource)
         sizer.siblings = self._sizers[resource]
+        sizer.price = self._prices.get(resource)
         return sizer

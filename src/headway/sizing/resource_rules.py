@@ -18,6 +18,11 @@ from headway.sizing.base import CannotFit, Context, Prediction
 from headway.sizing.estimators.base import Attempt, Estimator
 from headway.sizing.observing import ABSURD, SHORTEST_S, run_s
 
+# The steps in which memory and disk are given where a failure has a price.
+_LARGEST_STEP = 64e6
+_STEPS_OF_A_NODE = 64
+_STEPS_OF_AN_AMOUNT = 16
+
 
 class ResourceRules(ABC):
     """Hints, cold start, rounding, retries and limits of one resource."""
@@ -82,6 +87,10 @@ class ResourceRules(ABC):
     def rounded(self, value: float, given: float, step: float, context: Context) -> float:
         """Round an estimate; the result stays above `given`, which ran out (0: nothing did)."""
 
+    def coarse(self, value: float, context: Context) -> float:
+        """Round an estimate up where a finer one is not worth a failure."""
+        return value
+
     def rounding(self, step: float, context: Context) -> dict[str, Figure]:
         """Return the figures that say how `rounded` rounds, where that depends on the context."""
         return {}
@@ -127,6 +136,12 @@ class ByteRules(ResourceRules):
     def rounded(self, value: float, given: float, step: float, context: Context) -> float:
         """Round up: down would take a byte from the very task whose peak this is."""
         return step * max(1, math.ceil(value / step)) if step > 1 else max(1, math.ceil(value))
+
+    def coarse(self, value: float, context: Context) -> float:
+        """Round up so far that no task is stopped for a few megabytes."""
+        least = min(_LARGEST_STEP, (context.limits[self.resource] or math.inf) / _STEPS_OF_A_NODE)
+        step = min(least, value / _STEPS_OF_AN_AMOUNT)
+        return max(least, step * math.ceil(value / step)) if step > 1 else value
 
     def whole(self, value: float) -> float:
         return math.floor(value)

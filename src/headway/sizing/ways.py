@@ -30,13 +30,17 @@ class WayOfSizing(Struct, frozen=True):
     sizer: MakeSizer | None = None
     agents: Callable[[int], MalleableAllocator] | None = None  # from a seed
 
-    def allocator(self, seed: int) -> Allocator:
-        """Return the allocator of a run."""
+    def allocator(self, seed: int, failures: float = 1.0) -> Allocator:
+        """Return the allocator of a run that tolerates a share of failures; 1: any."""
+        allocator: Allocator
         if self.agents is not None:
-            return self.agents(seed)
-        if self.sizer is None:
+            allocator = self.agents(seed)
+        elif self.sizer is not None:
+            allocator = PerResource(self.sizer, seed)
+        else:
             raise TypeError(f"{self.name} has neither sizers nor agents")
-        return PerResource(self.sizer, seed)
+        allocator.tolerate(failures)
+        return allocator
 
 
 def sizers_of(estimator: MakeEstimator, *, otherwise: MakeEstimator | None = None, name: str = "") -> MakeSizer:

@@ -30,7 +30,7 @@ _price = inner(price)
 _rungs_of = rungs_of.compile_now()
 # `_rungs_of` allocates memory, so it must be compiled before the functions that call it: hence this call.
 _ONE = np.ones(1)
-_rungs_of(_ONE, _ONE, _ONE, 0.0, 0.0, 0.0, 1.0, 0.0, 0.1, np.zeros(MOST_RUNGS))
+_rungs_of(_ONE, _ONE, _ONE, 0.0, 0.0, 0.0, 1.0, 0.0, 0.1, 0.0, np.zeros(MOST_RUNGS))
 
 
 @inner
@@ -77,6 +77,7 @@ def _climb(tasks: Tasks, rules: Rules, run: Run, task: int, records: int, expert
         run.ladder[category, FAILED_SHARE],
         lost,
         rules.spread,
+        0.0,  # any number of attempts may fail
         run.rungs,
     )
     return count
@@ -103,7 +104,9 @@ def _from_hint(tasks: Tasks, rules: Rules, run: Run, task: int, above: int) -> i
         same = run.scratch[1, :others]
         share = run.ladder[category, FAILED_SHARE]
         lost = _at_stake(tasks, rules, task) * rules.memory_bytes
-        count = _rungs_of(run.scratch[0, :others], same, same, 0.0, math.nan, 0.0, share, lost, rules.spread, run.rungs)
+        count = _rungs_of(
+            run.scratch[0, :others], same, same, 0.0, math.nan, 0.0, share, lost, rules.spread, 0.0, run.rungs
+        )
         for index in range(count):
             if run.rungs[index] >= hint:
                 break

@@ -119,6 +119,9 @@ class MalleableAllocator(Allocator):
         """Say whether an agent decides for this task."""
         return True
 
+    def tolerate(self, failures: float) -> None:
+        self._others.tolerate(failures)
+
     def allocate(self, task: Task, failures: Mapping[str, Sequence[float]], context: Context) -> Allocation | CannotFit:
         others = self._others.allocate(task, failures, context)
         if isinstance(others, CannotFit) or not self.chooses_for(task):

@@ -41,6 +41,7 @@ class Query(Struct, frozen=True, gc=False):
     uniform: Callable[[], float] = lambda: 0.0  # draws a number from [0, 1); the same question draws the same
     show: Callable[[float], str] = "{:g}".format  # an amount as people write it: "1.5 GB memory"
     peers: Callable[[], Iterable[Estimator]] = lambda: ()  # the estimators of the same resource for all categories
+    fine: float | None = None  # what a failed attempt costs besides what it held
 
     @property
     def given(self) -> float:
@@ -57,6 +58,7 @@ class Attempt(Struct, frozen=True, gc=False):
     task: str = ""  # its id
     hint: float | None = None  # what the workflow asked for
     exhausted: float | None = None  # the amount that was not enough, if this resource ran out
+    fine: float | None = None  # as in `Query`
 
 
 class Estimate(Struct, frozen=True, gc=False):
@@ -76,7 +78,8 @@ class Estimator(ABC):
     `climbs`: it answers again after a failure, with more than what ran out. Otherwise a retry gets twice what ran out,
     or the estimate if that is more, and a stated number of cores counts more than the estimate.
 
-    `step`: estimates are rounded up to multiples of this; 0: only to whole bytes, and cores not at all.
+    `step`: estimates are rounded up to multiples of this; 0: only to whole bytes, and cores not at all. Where failures
+    have a price, 0 means steps that are worth a failure.
 
     `overrules`: it decides also for tasks that hold no disk, and over a stated number of cores.
 

@@ -45,11 +45,12 @@ class Ladder(Estimator):
     The distribution of peaks is weighted by run time. Beyond its maximum lies as much mass as one more record has, so
     that little knowledge gives room and much gives none. Four experts weigh the records: all of them, the recent ones,
     and those with similar input sizes. Each is charged, task by task, what its ladder would have cost, and the cheapest
-    is asked. The price of a failure is learned: the share of its run time after which an attempt fails.
+    is asked. The price of a failure is learned: the share of its run time after which an attempt fails, and a fine that
+    keeps failures as rare as the user wants them (`FailurePrice`).
 
-    Before there is a record, the hint is scaled by what the first tasks of other categories used of theirs; without a
-    hint the resource's rules decide. Where too little only slows a task down, the estimate is what nine tenths of the
-    run time needed. This algorithm is Headway's own.
+    Before there is a record, the resource's rules decide: usually the hint counts. Where any number of attempts may
+    fail, the hint is scaled by what the first tasks of other categories used of theirs. Where too little only slows a
+    task down, the estimate is what nine tenths of the run time needed. This algorithm is Headway's own.
 
     `unit`: amounts are learned in multiples of this; it must be well below the peaks. With 1, amounts are whole.
 
@@ -88,15 +89,18 @@ class Ladder(Estimator):
         if query.compressible:
             return self._mostly_enough(query)
         if not self._log_peaks:
-            return self._from_hint(query)
+            return self._from_hint(query) if query.fine is None else None
         best = min(range(len(EXPERTS)), key=self._charged.__getitem__)
-        count = self._climb(EXPERTS[best], _log(query.input_bytes), self._lost_besides(query))
+        fine = self._fine(query.fine)
+        count = self._climb(EXPERTS[best], _log(query.input_bytes), self._lost_besides(query), fine)
         figures: dict[str, Figure] = {
             "records": len(self._log_peaks),
             "experts": EXPERTS[best].name,
             "failed_share": self._failed_share,
+            "fine": fine,
         }
-        because = f"costs least, going by {EXPERTS[best].name} of {len(self._log_peaks)}"
+        priced = ", with failures priced to be rare" if fine else ""
+        because = f"costs least{priced}, going by {EXPERTS[best].name} of {len(self._log_peaks)}"
         return self._next(self._rungs[:count] * self._unit, query, figures, because)
 
     def _next(
@@ -111,7 +115,7 @@ class Ladder(Estimator):
         about = figures | {"above": query.given, "rung": amounts[0], "then": further}
         return Estimate(amounts[0], "ladder", about, f"{query.show(amounts[0])} {because}")
 
-    def _climb(self, expert: Expert, log_input: float, lost_besides: float) -> int:
+    def _climb(self, expert: Expert, log_input: float, lost_besides: float, fine: float) -> int:
         """Compute an expert's ladder into `_rungs`; return how many rungs it has."""
         return rungs_of(
             np.frombuffer(self._log_peaks),
@@ -123,8 +127,12 @@ class Ladder(Estimator):
             self._failed_share,
             lost_besides,
             SPREAD,
+            fine,
             self._rungs,
         )
+
+    def _fine(self, fine: float | None) -> float:
+        return (fine or 0.0) / self._unit
 
     def _lost_besides(self, query: Query) -> float:
         """Return the other resources that a failed attempt holds, converted to this one by their shares of a node."""
@@ -157,7 +165,7 @@ class Ladder(Estimator):
         logs = np.log(np.maximum(amounts, 1.0))
         same = np.ones(len(logs))
         lost = self._lost_besides(query)
-        count = rungs_of(logs, same, same, 0.0, _NOT_KNOWN, 0.0, self._failed_share, lost, SPREAD, self._rungs)
+        count = rungs_of(logs, same, same, 0.0, _NOT_KNOWN, 0.0, self._failed_share, lost, SPREAD, 0.0, self._rungs)
         rungs = self._rungs[:count] * self._unit
         rungs = np.append(rungs[rungs < hint], hint)
         figures: dict[str, Figure] = {"hint": hint, "others": len(shares)}
@@ -187,21 +195,21 @@ class Ladder(Estimator):
         charged = max(SHORTEST_S, seconds)
         log_input = _log(attempt.input_bytes)
         if self._log_peaks:
-            self._charge(log_input, units, charged)
+            self._charge(log_input, units, charged, self._fine(attempt.fine))
         record = (self._log_peaks, math.log(units)), (self._run_s, charged), (self._log_inputs, log_input)
         for numbers, number in record:
             numbers.append(number)
             del numbers[:-REMEMBERED]
         self._inputs_known = self._inputs_known or not math.isnan(log_input)
 
-    def _charge(self, log_input: float, units: float, seconds: float) -> None:
+    def _charge(self, log_input: float, units: float, seconds: float, fine: float) -> None:
         """Charge each expert what its ladder would have cost this task."""
         costs: dict[tuple[float, float], float] = {}  # experts that weigh alike cost the same
         for index, expert in enumerate(EXPERTS):
             key = (expert.forget, expert.bandwidth if self._inputs_known and not math.isnan(log_input) else 0.0)
             if key not in costs:
-                count = self._climb(expert, log_input, 0.0)
-                costs[key] = seconds * price(self._rungs, count, units, self._failed_share, 0.0)
+                count = self._climb(expert, log_input, 0.0, fine)
+                costs[key] = seconds * price(self._rungs, count, units, self._failed_share, 0.0, fine / seconds)
             self._charged[index] = FORGIVING * self._charged[index] + costs[key]
 
     def restore(self, state: Mapping[str, Any]) -> None:

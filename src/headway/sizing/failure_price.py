@@ -1,0 +1,69 @@
+"""The price of a failed attempt, set so that no more attempts fail than the user tolerates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct, convert, structs
+
+KNOWN = 5  # successes after which a category is known, and its failures count
+_LEAST_TOLERANCE = 1e-4  # none at all would have an infinite price
+_AIM = 0.8  # of what is tolerated: the price is always a little late
+_LOWEST, _HIGHEST = -5.0, 9.0  # logarithms of the factor: from nearly free to nearly forbidden
+
+
+class FailurePrice:
+    """Learns, for one resource, what a failed attempt must cost so that a tolerated share of attempts fails.
+
+    One price holds for all categories. A ladder that minimises its cost then accepts failures where they save most,
+    in long tasks with large peaks, and hardly any in short ones: no other way of spending the same number of failures
+    saves more. The price is a multiple of what a task costs on average, peak times run time. Each failure of a known
+    category raises it e-fold, and each success lowers it by so much that it stands still at the tolerated share. This
+    algorithm is Headway's own.
+
+    >>> price = FailurePrice(0.03)
+    >>> price.succeeded(peak=2e9, run_s=10.0)
+    >>> before = price.fine
+    >>> price.failed()
+    >>> round(price.fine / before, 3)
+    2.718
+    """
+
+    def __init__(self, tolerance: float) -> None:
+        tolerance = max(_LEAST_TOLERANCE, tolerance)
+        aim = _AIM * tolerance
+        self._fall = aim / (1.0 - aim)
+        self._learned = _Learned(min(_HIGHEST, -math.log(tolerance)))
+
+    @property
+    def fine(self) -> float:
+        """What each failed attempt costs now besides what it held: an amount of the resource, times seconds."""
+        return math.exp(self._learned.log_factor) * self._learned.mean_cost
+
+    def failed(self) -> None:
+        """Take note of a failed attempt at a task of a known category."""
+        self._learned.log_factor = min(_HIGHEST, self._learned.log_factor + 1.0)
+
+    def succeeded(self, peak: float, run_s: float) -> None:
+        """Take note of a success."""
+        learned = self._learned
+        seconds = max(1.0, run_s)
+        learned.tasks += 1
+        learned.mean_cost += (peak * seconds - learned.mean_cost) / learned.tasks
+        learned.log_factor = max(_LOWEST, learned.log_factor - self._fall)
+
+    def state(self) -> dict[str, Any]:
+        """Return what was learned, as JSON."""
+        return structs.asdict(self._learned)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from what `state` returned."""
+        self._learned = convert(state, _Learned)
+
+
+class _Learned(Struct):
+    log_factor: float
+    tasks: int = 0
+    mean_cost: float = 0.0  # peak times run time
