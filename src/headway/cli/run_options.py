@@ -43,12 +43,7 @@ _POLICIES: Sequence[Option[Any]] = (
     option("--disk disk_bytes", "Use at most this much disk, such as 200GB.", type=SIZE),
     option("--sizer NAME", "How tasks are sized; see `headway policies`.", shell_complete=complete_sizer),
     option("--order NAME", "Which ready task is started first."),
-    option(
-        "--failures",
-        "How many attempts may run out of memory or disk once similar tasks have run: a share, 0 or `any`.",
-        type=SHARE,
-        default="3%",
-    ),
+    option("--failures", "How many attempts may run out of memory or disk once similar ran.", type=SHARE, default="3%"),
     option("--seed", "Seed of policies that draw at random.", type=int, default=0),
     option("-k/-K --keep-going/--no-keep-going", "After a failure, go on with all tasks that do not depend on it."),
     option("--again", "Run all tasks, also those that have not changed.", is_flag=True),
