@@ -58,7 +58,7 @@ def test_the_version() -> None:
         (["run", "--memory", "8"], "'8' is not an amount of memory or disk"),
         (["run", "--memory", "0MB"], "no memory or disk at all"),
         (["run", "--grace", "soon"], "'soon' is not a length of time"),
-        (["run", "a.yaml", "b.yaml"], "b.yaml"),
+        (["run", "a.yaml", "b.yaml"], "a.yaml: there is no such file"),
         (["why"], "missing argument 'TASK'"),
         (["logs", "x", "--attempt", "0"], "0 is not in the range"),
     ],

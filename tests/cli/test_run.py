@@ -59,7 +59,8 @@ def test_a_run_with_failed_tasks_exits_with_1_and_says_where_to_look(bench: Benc
     done = bench("run", "-k", *SMALL)
     assert done.returncode == 1
     assert "FAILED first: its command exited with code 3" in done.stdout
-    assert "✗ first: its command exited with code 3\n    no such star\n  → headway logs first\n" in done.stdout
+    shown = '    $ echo "no such star" >&2; exit 3\n    no such star\n  → headway logs first\n'
+    assert f"✗ first: its command exited with code 3\n{shown}" in done.stdout
     assert "2 tasks run, 1 failed, 1 cut off by that" in done.stdout
 
 

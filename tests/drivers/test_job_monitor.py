@@ -135,6 +135,26 @@ def test_a_lost_node_of_a_running_job_is_reported_once(bench: Bench, how: str) -
     bench.run(script)
 
 
+@pytest.mark.parametrize("lost", [0, 1], ids=["first", "second"])
+def test_a_job_without_its_first_node_is_cancelled(bench: Bench, lost: int) -> None:
+    """Its script ran there: the batch system would keep the rest of the job, although nothing runs in it any more."""
+
+    async def script(bench: Bench) -> None:
+        bench.cluster.submit(JobRequest(MACHINE), TAG)
+        both = (NODE, "n2")
+        bench.cluster.jobs[TAG] = structs.replace(bench.cluster.jobs[TAG], nodes=both)
+        bench.monitor.follow(TAG)
+        for _ in both:
+            await bench.next(Connected)
+        bench.cluster.jobs[TAG] = structs.replace(bench.cluster.jobs[TAG], nodes=both[1 - lost : 2 - lost])
+        assert (await bench.next(NodeGone)).node == f"{both[lost]}#1"
+        if lost == 1:
+            bench.cluster.end(TAG, Ending.SUCCESS)
+        assert (await bench.next(JobGone)).nodes == (f"{both[1 - lost]}#1",)
+
+    bench.run(script)
+
+
 def test_a_released_job_is_not_followed_any_more(bench: Bench) -> None:
     async def script(bench: Bench) -> None:
         bench.follow()

@@ -15,6 +15,8 @@ from tests.end_to_end.project import Flow, wait_until
 
 __all__ = ["podman"]
 
+pytestmark = pytest.mark.xdist_group("podman")  # all containers of one user are in one list
+
 COUNT = """
 name: boxes
 tasks:

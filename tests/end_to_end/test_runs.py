@@ -255,7 +255,7 @@ def test_a_task_that_is_up_to_date_needs_no_resources(tmp_path: Path) -> None:
     flow.headway("run")
     flow.headway("run", "--cores", "1")
     assert flow.reused() == ["t"]
-    assert "needs 2 cores" in flow.headway("run", "--cores", "1", "--again", code=1).stdout
+    assert "asks for 2 cores" in flow.headway("run", "--cores", "1", "--again", code=1).stdout
 
 
 def test_broken_links_are_skipped_and_undecodable_names_fail_the_task(tmp_path: Path) -> None:

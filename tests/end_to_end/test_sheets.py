@@ -130,6 +130,7 @@ def test_set_of_other_verbs_and_its_errors(tmp_path: Path) -> None:
         (["run", "--set", "greting=x"], "there is no 'greting' in 'config' of workflow.yaml; did you mean 'greeting'?"),
         (["run", "--set", "greeting"], "'greeting' is not a name with a value; write for example --set genome=hg38"),
         (["run", "--set", "=x"], "'=x' is not a name with a value"),
+        (["plan", "workflow.yaml", "--on", "lublin", "--set", "mark=?"], "this is for a real queue"),
         (["show", "--set", "who="], "who is a list and gets no values"),
     ):
         said = flow.headway(*words, code=2).stderr

@@ -143,6 +143,76 @@ def test_killed_in_between(flow: Flow, how: signal.Signals, then: str) -> None:
     assert launched(flow) == []
 
 
+class Edited(Flow):
+    """A chain of two temporary files, edited above, between and below them, and stopped in the middle."""
+
+    def __init__(self, directory: Path) -> None:
+        self.versions = {"make": 0, "middle": 0, "use": 0}
+        super().__init__(directory, "")
+        self.edit("make")
+
+    def edit(self, what: str) -> None:
+        self.versions[what] += 1
+        self.write(
+            """
+name: edited
+tasks:
+  make: {{run: 'echo {make} > x', temp: [x]}}
+  middle: {{run: 'sleep 0.2; echo {middle} | cat x - > y', inputs: [x], temp: [y]}}
+  use:
+    each: {{n: [1, 2]}}
+    run: sleep 0.2; echo {use} | cat y - > used-{{n}}
+    inputs: [y]
+    outputs: ["used-{{n}}"]
+""".format(**self.versions)
+        )
+
+    def stop(self, by: signal.Signals) -> None:
+        """Start a run, and signal its manager as soon as a second task has started, or at its end."""
+        runs = len(list(self.directory.glob(".headway/runs/*/journal.db")))
+        process = self.start("run", "--cores", "1")
+        journal = self.directory / f".headway/runs/{runs + 1}/journal.db"
+        wait_until(lambda: process.poll() is not None or (journal.exists() and len(self.launches()) > 1))
+        process.send_signal(by)
+        process.communicate(timeout=60)
+
+    def take(self, step: str) -> None:
+        match step:
+            case "interrupt" | "kill":
+                self.stop(signal.SIGINT if step == "interrupt" else signal.SIGKILL)
+            case "resume":
+                self.headway("resume", code=None)
+            case "run":
+                if self.headway("run", code=None).returncode:  # a killed run's tasks are still running
+                    self.headway("resume")
+                    self.headway("run")
+            case _:
+                self.edit(step)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "kill make run",
+        "run use kill resume",
+        "run middle interrupt resume",
+        "run middle kill use run",
+        "run use interrupt make run",
+    ],
+)
+def test_edits_and_stops_in_between(tmp_path: Path, steps: str) -> None:
+    flow = Edited(tmp_path)
+    for step in steps.split():
+        flow.take(step)
+    flow.take("run")
+    made = "{make}\n{middle}\n{use}\n".format(**flow.versions)
+    assert [(tmp_path / f"used-{n}").read_text() for n in (1, 2)] == [made, made]
+    assert not (tmp_path / "x").exists()
+    assert not (tmp_path / "y").exists()
+    flow.headway("run")
+    assert launched(flow) == []
+
+
 def test_a_directory_and_a_pattern(tmp_path: Path) -> None:
     text = """
 name: parts

@@ -41,6 +41,7 @@ class PretendRun:
         self.now = 0.0
         self.held: list[records.Launch] = []  # launched and not ended
         self.memory_used = 1 * GB
+        self.deletes = True  # whether temporary outputs are deleted at once
         self.inputs: Callable[[str], records.InputsRead] = lambda task: records.InputsRead(self.now, task)
         self.record(started)
         self.record(records.LimitsRead(0.0, machine, lends=lends))
@@ -65,6 +66,8 @@ class PretendRun:
                         self.record(records.NodeUp(self.now, "here", decision.tag, self.machine))
                     case records.Launch():
                         self.held.append(decision)
+                    case records.Discard() if self.deletes:
+                        self.record(records.Discarded(self.now, decision.task, decision.path))
         return made
 
     def end(self, launch: records.Launch, ending: Ending) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import reject
 from hypothesis import strategies as st
+from msgspec import structs
 
+from headway.model.errors import WorkflowError
 from headway.model.instance import Instance, Machine, Recorded
 from headway.model.task import Task
 from headway.model.workflow import Workflow
@@ -76,7 +79,19 @@ def workflows(draw: st.DrawFn) -> Workflow:
             )
         )
         made += [*outputs, f"d{number}", f"d{number}/*"]
-    return Workflow(draw(NAMES), tasks)
+    name = draw(NAMES)
+    try:
+        workflow = Workflow(name, tasks)
+    except WorkflowError:  # a command that names a later task's output makes a circle with 'inputs: auto'
+        reject()
+    return Workflow(name, [structs.replace(task, temp=draw(temporary(task, workflow))) for task in tasks])
+
+
+def temporary(task: Task, workflow: Workflow) -> st.SearchStrategy[tuple[str, ...]]:
+    """Some of the outputs that other tasks read, and not only with all of the directory."""
+    folders = {path for other in workflow for path in other.inputs}
+    read = [path for path in task.outputs if workflow.readers(path) and path.split("/")[0] not in folders]
+    return st.lists(st.sampled_from(read), unique=True).map(tuple) if read else st.just(())
 
 
 COUNTS = st.none() | st.integers(0, 2**60)

@@ -132,6 +132,16 @@ def test_values_in_each(each: str, ids: list[str]) -> None:
     assert tasks.tasks[ids[0]].command == ("x x" if "genome: [x]" in each else "x hg38")
 
 
+def test_a_value_may_contain_placeholders() -> None:
+    tasks = flow(
+        "  t: {each: {p: [1, 2]}, run: 'x {p} {files}', outputs: '{path}', inputs: [a, 'b c']}\n",
+        "{path: 'out/{p}.txt', files: '{inputs} > {outputs}'}",
+    )
+    assert [task.command for task in tasks] == ["x 1 a 'b c' > out/1.txt", "x 2 a 'b c' > out/2.txt"]
+    (task,) = flow("  t: {run: 'x {path} {inputs}', inputs: '{path}'}\n", "{l: [1, 2], d: in, path: '{d}/{l}.txt'}")
+    assert (task.inputs, task.command) == (("in/1.txt", "in/2.txt"), "x in/1 2.txt in/1.txt in/2.txt")
+
+
 def test_a_list_stands_for_all_its_items_in_inputs_and_needs() -> None:
     tasks = flow(
         "  t: {each: {p: '{parts}'}, run: 'x {p}'}\n"

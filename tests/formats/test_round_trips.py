@@ -52,7 +52,7 @@ def test_pyyaml_reads_the_same_texts_and_the_schema_holds(workflow: Workflow) ->
     for task in workflow:
         entry = document["tasks"][task.id]
         assert entry.get("run", "") == task.command
-        assert tuple(entry.get("outputs", ())) == task.outputs
+        assert (*entry.get("outputs", ()), *entry.get("temp", ())) == task.outputs
 
 
 @settings(max_examples=30)

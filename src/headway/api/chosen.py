@@ -14,6 +14,8 @@ from headway.model.workflow import Workflow
 
 def chosen(workflow: Workflow, settings: RunSettings) -> tuple[Workflow, RunSettings]:
     """Return the part of a workflow that the settings ask for, and the settings with the ids of forced tasks."""
+    if not (settings.tasks or settings.until or settings.force):
+        return workflow, settings
     named = [_named(workflow, name, "TASK") for name in settings.tasks]
     last = [task for name in settings.until for task in _named(workflow, name, "--until")]
     after = workflow.reach(last, down=True) - set(last)

@@ -156,7 +156,7 @@ def _downstream(engine: Engine, state: TaskState, uncertain: set[str], directory
     """Judge a task whose parent runs: it runs if its own recipe or outputs changed, else only if its inputs do."""
     task = state.task
     earlier = engine.known.get(task.id)
-    if rerun := engine.settings.rerun(task.id):
+    if rerun := engine.rerun(task.id):
         return RUNS, rerun
     if earlier is None:
         return RUNS, "no earlier result"

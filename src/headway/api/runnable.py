@@ -37,7 +37,9 @@ class Runnable(NamedTuple):
 
     def before_files(self) -> Workflow:
         """Return the workflow for a preview, which makes no files."""
-        return self.workflow if self.made is None else self.made.without_missing_inputs(self.directory)
+        if self.made is None:
+            return self.workflow
+        return self.made.without_missing_inputs(self.directory).part(self.workflow.tasks)
 
 
 def runnable(

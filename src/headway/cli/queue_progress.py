@@ -40,8 +40,10 @@ def progress_bar(words: str) -> Iterator[Tell]:
                 bar.update(task, description=escape(harmless(words)), completed=done, total=total)
 
         def slow(compiles: bool) -> None:
+            nonlocal shown_at
             if compiles:
-                bar.update(task, description=_COMPILING)
+                shown_at = time.monotonic()  # what is told before compiling begins does not hide this
+                bar.update(task, description=_COMPILING, refresh=True)
             else:
                 ask_for_numba()
 

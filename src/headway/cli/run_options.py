@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headway.api.choices import DEFAULT_PLAN, METHODS
-from headway.cli.completion import complete_sizer
+from headway.cli.completion import complete_sizer, complete_task
 from headway.cli.options import CORES, SHARE, SIZE, SPAN, Function, option, set_option
 from headway.log_setup import LEVEL_VARIABLE, LEVELS, set_up_logging
 
@@ -43,18 +43,13 @@ _POLICIES: Sequence[Option[Any]] = (
     option("--disk disk_bytes", "Use at most this much disk, such as 200GB.", type=SIZE),
     option("--sizer NAME", "How tasks are sized; see `headway policies`.", shell_complete=complete_sizer),
     option("--order NAME", "Which ready task is started first."),
-    option(
-        "--failures",
-        "How many attempts may run out of memory or disk once similar tasks have run: a share, 0 or `any`.",
-        type=SHARE,
-        default="3%",
-    ),
+    option("--failures", "How many attempts may run out of memory or disk once similar ran.", type=SHARE, default="3%"),
     option("--seed", "Seed of policies that draw at random.", type=int, default=0),
     option("-k/-K --keep-going/--no-keep-going", "After a failure, go on with all tasks that do not depend on it."),
     option("--again", "Run all tasks, also those that have not changed.", is_flag=True),
     option("--force TASK", "Run this task although nothing changed; repeatable.", multiple=True),
     option("--until TASK", "Run nothing that comes after this task; repeatable.", multiple=True),
-    click.argument("tasks", nargs=-1, metavar="[TASK]...", callback=_file_or_task),
+    click.argument("tasks", nargs=-1, metavar="[TASK]...", callback=_file_or_task, shell_complete=complete_task),
     option("--fresh", "Size tasks as if nothing had ever been run.", is_flag=True),
     option("--project NAME", "Share what is learned with other directories that name this project."),
     option(

@@ -112,6 +112,10 @@ class JobMonitor(Struct, eq=False, dict=True):
                 key = self.connector.key(tag, node)
                 if self._up.pop(key, None) is not None:
                     self.inbox.put(NodeGone(time.time(), tag, key, message))
+        if news.nodes and next(iter(attending)) not in news.nodes:
+            # The job's script ran on its first node. Without it nobody would see the end of the other supervisors.
+            _log.info("job %s has lost its first node and is cancelled", tag)
+            await self.cancel(tag)
 
     async def _loss_of(self, tag: str, node: str, news: JobNews) -> str:
         """Say why a node of a running job is lost; nothing if it is not."""

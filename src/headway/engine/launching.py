@@ -163,7 +163,7 @@ def does_not_fit(answer: CannotFit) -> Why:
     figures: dict[str, Figure] = {"resource": answer.resource, "needed": answer.needed, "available": answer.available}
     if answer.needed <= answer.available:  # how much it needs is not known: all there is was not enough
         return Why(answer.why.policy, "cannot-fit", figures, answer.why.text)
-    if answer.why.rule == "hint":
+    if answer.reason == "hint":
         text = f"it asks for {needs}, and one task can have {has} here; ask for less, or run it where there is more"
         return Why(answer.why.policy, "cannot-fit", figures, text)
     lead = f"{answer.why.text}: " if answer.why.text else ""

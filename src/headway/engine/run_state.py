@@ -40,6 +40,7 @@ class RunState(Struct, eq=False, dict=True):
         self.stopping: str | None = None  # the mode of the user's request to stop
         self.finished: str | None = None
         self._growing = self.settings.growing
+        self._forced = frozenset(self.settings.force)
         self._unwanted: set[str] = set()  # running tasks that were withdrawn
         self._overtaken: dict[str, int] = {}  # how often other tasks were started before a task that did not fit
         self._board = Board(self.settings.name, self.order, self.settings.kept)
@@ -55,6 +56,12 @@ class RunState(Struct, eq=False, dict=True):
     def limits(self) -> Resources:
         """The most that one task can be given."""
         return self._allocations.site.limits
+
+    def rerun(self, task_id: str) -> str:
+        """Why a task runs although nothing changed; empty if it does not."""
+        if self.settings.again:
+            return "everything runs again (--again)"
+        return "forced by --force" if task_id in self._forced else ""
 
     def is_running(self, task_id: str, attempt: int) -> bool:
         """Whether this attempt is running, as far as is known."""
@@ -126,7 +133,7 @@ class RunState(Struct, eq=False, dict=True):
 
     @apply.register
     def _handle_inputs_read(self, record: records.InputsRead) -> None:
-        self._board.inputs_read(record, self.settings.rerun(record.task))
+        self._board.inputs_read(record, self.rerun(record.task))
 
     @apply.register
     def _handle_task_ended(self, record: records.TaskEnded) -> None:
@@ -315,14 +322,14 @@ class RunState(Struct, eq=False, dict=True):
 
     def _check_hints(self, state: TaskState) -> None:
         """Condemn a task whose hints exceed the limits, before anything else runs."""
-        may_be_reused = state.task.id in self.known and not self.settings.rerun(state.task.id)
+        may_be_reused = state.task.id in self.known and not self.rerun(state.task.id)
         if not self.limits.cores or may_be_reused:  # without cores the limits have not been read yet
             return
         for resource, hint in state.task.hints.items():
             limit = self.limits[resource]
             if limit is not None and hint > limit:
                 why = Why("user", "hint", {"hint": hint, "limit": limit})
-                self._board.condemn(state, does_not_fit(CannotFit(resource, hint, limit, why)))
+                self._board.condemn(state, does_not_fit(CannotFit(resource, hint, limit, why, reason="hint")))
 
 
 def _used_up(running: Running, resource: str, outcome: Outcome) -> float:

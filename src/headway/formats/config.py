@@ -19,27 +19,32 @@ class Config:
 
     >>> config = Config({"genome": "hg38", "parts": ["a", "b"]})
     >>> config.filled("{genome}.fa: {parts}"), config.expanded("{genome}_{parts}.txt", ())
-    ('hg38.fa: a b', ['{genome}_a.txt', '{genome}_b.txt'])
+    ('hg38.fa: a b', ['hg38_a.txt', 'hg38_b.txt'])
     """
 
     def __init__(self, values: Mapping[str, Value]) -> None:
         self.lists = {name: value for name, value in values.items() if not isinstance(value, str)}
-        self.texts = {name: value if isinstance(value, str) else " ".join(value) for name, value in values.items()}
+        self._single = {name: value for name, value in values.items() if isinstance(value, str)}
+        joined = Each((), {name: " ".join(value) for name, value in self.lists.items()})
+        self.texts = {**joined.constants, **{name: joined.filled(text) for name, text in self._single.items()}}
         self._each = Each((), self.texts)
 
     def filled(self, text: str) -> str:
         """The text with all values in it, those of a list separated by blanks."""
-        return self._each.template(text).text
+        return self._each.filled(text)
 
     def expanded(self, text: str, hidden: tuple[str, ...]) -> list[str]:
         """One text for each value of a list that is named in `text`; for several lists, one for each combination."""
         if not self.lists:
             return [text]
-        lists = Each([single(name, values) for name, values in self.lists.items() if name not in hidden])
+        lists = Each(
+            [single(name, values) for name, values in self.lists.items() if name not in hidden],
+            {name: value for name, value in self._single.items() if name not in hidden},
+        )
         template = lists.template(text)
         if not template.places:
             return [text]
-        used = Each([lists.factors[place] for place in dict.fromkeys(template.places)])
+        used = Each([lists.factors[place] for place in dict.fromkeys(template.places)], lists.constants)
         if len(used) > _MOST_ITEMS:
             raise InputError(f"{short(text)} stands for {len(used):,} items", todo="use a pattern")
         return list(used.template(text).column(used.rows()))
@@ -58,7 +63,7 @@ def read_config(reader: Reader, top: dict[str, Entry], replaced: Mapping[str, Va
         if name in replaced:
             value = _replaced(name, replaced[name], value)
         if any("{" in text for text in value):
-            fill = Config(values).filled
+            fill = Each((), {name: text for name, text in values.items() if isinstance(text, str)}).filled
             value = fill(value) if isinstance(value, str) else list(map(fill, value))
         values[name] = value
     return Config(values)

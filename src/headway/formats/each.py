@@ -33,7 +33,8 @@ def single(name: str, values: list[str]) -> Factor:
 class Each:
     """All combinations of the rows of some factors. Without factors there is one empty combination, for a single task.
 
-    `constants` are names with one value for all tasks; a factor's name hides a constant.
+    `constants` are names with one text for all tasks, which may contain placeholders of factors; a factor's name hides
+    a constant.
 
     >>> each = Each([single("a", ["1", "2"]), single("b", ["x", "y"])], {"c": "z"})
     >>> each.ids("diff")
@@ -47,7 +48,8 @@ class Each:
         self.constants = constants or {}
         self.names = tuple(name for factor in factors for name in factor.names)
         self.widths = [max(map(len, column)) for factor in factors for column in zip(*factor.rows, strict=True)]
-        self._place = _placeholder({*self.names, *self.constants})
+        self._place = _placeholder(self.names)
+        self._constant = _placeholder([name for name in self.constants if name not in self.names])
 
     def __len__(self) -> int:
         return prod(len(factor.rows) for factor in self.factors)
@@ -70,29 +72,27 @@ class Each:
 
     def widened(self, widths: Mapping[str, int]) -> Each:
         """The same with names whose values the caller appends to each row, given the widths of these values."""
-        wider = Each((), self.constants)
+        wider = Each()
         wider.names, wider.widths = (*self.names, *widths), [*self.widths, *widths.values()]
-        wider._place = _placeholder({*wider.names, *self.constants})
+        wider.constants, wider._constant, wider._place = self.constants, self._constant, _placeholder(wider.names)
         return wider
 
+    def filled(self, text: str) -> str:
+        """The text with the constants filled in."""
+        if not self._constant:
+            return text
+        return self._constant.sub(lambda match: self.constants[match[1]] if match[1] else match[0], text)
+
     def template(self, text: str) -> Template:
-        """Parse the placeholders of `text`; constants are filled in at once."""
-        pieces: list[str] = []
-        places: list[int] = []
-        piece, end = "", 0
+        """Parse the placeholders of `text`, and of the constants in it."""
+        text = self.filled(text)
+        pieces, places, end = [], [], 0
         for match in self._place.finditer(text) if self._place else ():
-            if match[1] is None:
-                continue
-            piece += text[end : match.start()]
-            end = match.end()
-            if match[1] in self.names:
-                pieces.append(piece)
+            if match[1] is not None:
+                pieces.append(text[end : match.start()])
                 places.append(self.names.index(match[1]))
-                piece = ""
-            else:
-                piece += self.constants[match[1]]
-        pieces.append(piece + text[end:])
-        return Template(text if places else pieces[0], tuple(pieces), tuple(places))
+                end = match.end()
+        return Template(text, (*pieces, text[end:]), tuple(places))
 
     def longest(self, template: Template) -> int:
         """An upper bound on the length of texts made from `template`."""

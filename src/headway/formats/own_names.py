@@ -20,7 +20,7 @@ class OwnNames:
     """The names that the texts of a command use, and the values of these names for each row."""
 
     def __init__(self, texts: Iterable[str], each: Each, inputs: list[Template], outputs: list[Template]) -> None:
-        found = [match.groups() for text in texts for match in OWN_NAME.finditer(text)]
+        found = [match.groups() for text in texts for match in OWN_NAME.finditer(each.filled(text))]
         hidden = {*each.names, *each.constants} if found else ()
         self._names = {name: (key, index) for name, key, index in found if name not in hidden}
         self._each = each

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import glob
 import io
+import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,12 +23,7 @@ WILDCARD = re.compile(r"\{([^\W\d]\w*)\}")
 
 _DELIMITERS = ("\t", ",", ";")
 _CONDITION = re.compile(r"(==|!=|>=|<=|>|<)\s*(.*)")
-_COMPARED: dict[str, Callable[[float, float], bool]] = {
-    ">=": lambda cell, bound: cell >= bound,
-    "<=": lambda cell, bound: cell <= bound,
-    ">": lambda cell, bound: cell > bound,
-    "<": lambda cell, bound: cell < bound,
-}
+_COMPARED = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
 class Sheet(Struct, frozen=True):

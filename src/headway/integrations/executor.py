@@ -11,6 +11,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -329,5 +330,7 @@ def _finish_all() -> None:
         executor.shutdown()
 
 
-# `atexit` is too late: by then no thread can be started. Python's own executors do the same.
+# `atexit` is too late: by then no thread can be started. Python's own executors do the same. The last to register ends
+# first: that of the run's threads has to end after this.
+import_module("concurrent.futures.thread")
 threading._register_atexit(_finish_all)  # type: ignore[attr-defined]

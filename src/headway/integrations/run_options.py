@@ -33,6 +33,7 @@ class RunOptions(TypedDict, total=False):
     disk: float | str | None
     sizer: str | None  # how tasks are sized
     order: str | None  # which ready task is started first
+    failures: float | str | None  # how many attempts may run out of a resource: "3%", 0 or "any"
     seed: int | None
     keep_going: bool | None  # after a failure, go on with all tasks that do not depend on it
     again: bool | None  # run all tasks, also those that have not changed

@@ -38,7 +38,9 @@ def open_log(folder: RunFolder, task: str, attempt: int, name: str) -> BinaryIO 
 
 def pack_logs(folder: RunFolder, attempts: Iterable[tuple[str, int]]) -> None:
     """Move what attempts wrote into the database of the run; what cannot be moved stays where it is."""
-    with suppress(OSError, sqlite3.Error), closing(sqlite3.connect(folder.logs, isolation_level=None)) as database:
+    # After Ctrl-C the rest stays as it is: the run is over.
+    stops = suppress(OSError, sqlite3.Error, KeyboardInterrupt)
+    with stops, closing(sqlite3.connect(folder.logs, isolation_level=None)) as database:
         folder.logs.chmod(0o600)
         database.execute(_CREATE)
         for rows in _batches(folder, attempts):
@@ -46,24 +48,25 @@ def pack_logs(folder: RunFolder, attempts: Iterable[tuple[str, int]]) -> None:
             database.executemany("INSERT OR REPLACE INTO logs VALUES (?, ?, ?)", rows)
             database.execute("COMMIT")
             for place, name, _ in rows:
-                os.unlink(folder.tasks / place / name)
+                os.unlink(f"{folder.tasks}/{place}/{name}")
             for place in dict.fromkeys(place for place, _, _ in rows):
-                with suppress(OSError):  # a sandbox or a large log is in it
-                    os.removedirs(folder.tasks / place)
-            folder.tasks.mkdir(mode=0o700, exist_ok=True)
+                with suppress(OSError):  # a sandbox, a large log or another attempt is in it
+                    os.rmdir(f"{folder.tasks}/{place}")
+                    os.rmdir(f"{folder.tasks}/{os.path.dirname(place)}")
 
 
 def _batches(folder: RunFolder, attempts: Iterable[tuple[str, int]]) -> Iterator[list[tuple[str, str, bytes]]]:
     rows: list[tuple[str, str, bytes]] = []
     held_bytes = 0
+    above = f"{folder.tasks}/"
     for task, attempt in attempts:
-        path = folder.attempt(task, attempt)
-        place = str(path.relative_to(folder.tasks))
+        path = str(folder.attempt(task, attempt))
         for name in (*STREAMS, RESULT):
-            with suppress(FileNotFoundError):
-                if (path / name).stat().st_size <= LARGEST_BYTES:
-                    rows.append((place, name, (path / name).read_bytes()))
-                    held_bytes += len(rows[-1][2])
+            with suppress(FileNotFoundError), open(f"{path}/{name}", "rb") as log:
+                body = log.read(LARGEST_BYTES + 1)
+                if len(body) <= LARGEST_BYTES:
+                    rows.append((path[len(above) :], name, body))
+                    held_bytes += len(body)
         if held_bytes > _TOGETHER_BYTES:
             yield rows
             rows, held_bytes = [], 0

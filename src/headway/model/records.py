@@ -111,12 +111,6 @@ class RunStarted(Event, frozen=True, tag="run-started"):
         """Whether the run is only of a part of the workflow."""
         return bool(self.tasks or self.until)
 
-    def rerun(self, task: str) -> str:
-        """Why a task runs although nothing changed; empty if it does not."""
-        if self.again:
-            return "everything runs again (--again)"
-        return "forced by --force" if task in self.force else ""
-
 
 class ResultsKnown(Event, frozen=True, tag="results-known"):
     """Results of earlier runs in this directory."""

@@ -48,7 +48,7 @@ class Workflow:
         self._ordered_outputs: list[str] = []
         self._makers_inside: dict[str, str] = {}  # a task that makes something inside a directory, by directory
         self._in_order: list[str] | None = None
-        self.whole = self  # the workflow that this one is a part of
+        self._whole: Workflow | None = None
         self.add(tasks)
 
     def __len__(self) -> int:
@@ -168,11 +168,16 @@ class Workflow:
                 if what:
                     raise WorkflowError(what, tasks=[task.id], todo=todo)
 
+    @property
+    def whole(self) -> Workflow:
+        """The workflow that this one is a part of, or itself."""
+        return self._whole or self
+
     def part(self, ids: Collection[str], kept: Collection[str] = ()) -> Workflow:
         """These tasks alone; the parents of each must be among them. The `kept` ones keep their temporary outputs."""
         tasks = (task for task in self if task.id in ids)
         part = Workflow(self.name, [structs.replace(task, temp=()) if task.id in kept else task for task in tasks])
-        part.whole = self.whole
+        part._whole = self.whole
         return part
 
     def reach(self, ids: Iterable[str], *, down: bool = False) -> set[str]:

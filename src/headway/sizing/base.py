@@ -66,7 +66,7 @@ class CannotFit(Struct, frozen=True):
     needed: float
     available: float
     why: Why
-    reason: Literal["exceeds-limit", "own-limit"] = "exceeds-limit"
+    reason: Literal["exceeds-limit", "own-limit", "hint"] = "exceeds-limit"
 
 
 class Sizer(ABC):

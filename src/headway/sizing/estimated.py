@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import structs
@@ -65,6 +66,7 @@ class EstimatedSizer(Sizer):
             self._rules.show,
             self._peers,
             self._fine,
+            None if self.price is None else partial(self._rules.coarse, context=context),
         )
 
     @property
@@ -101,8 +103,6 @@ class EstimatedSizer(Sizer):
         return Prediction(value, Why(self.name, found.rule, figures, found.text))
 
     def _rounded(self, value: float, given: float, context: Context) -> float:
-        if self.price is not None and not self.estimator.step:
-            value = self._rules.coarse(value, context)
         return self._rules.rounded(value, given, self.estimator.step, context)
 
     def observe(self, task: Task, outcome: Outcome) -> None:

@@ -56,7 +56,7 @@ class PerResource(Allocator):
             limit = limits[resource]
             why[resource] = Why("user", "hint", {"hint": hint, "limit": limit}, "the workflow asks for it")
             if limit is None or hint > limit:
-                return CannotFit(resource, hint, limit or 0, why[resource])
+                return CannotFit(resource, hint, limit or 0, why[resource], reason="hint")
             amounts[resource] = hint
         return Allocation(Resources.of(amounts), why)
 

@@ -56,7 +56,7 @@ class ResourceRules(ABC):
         if hint is not None:
             why = Why(policy, "hint", {"hint": hint, "limit": limit}, f"the workflow asks for {self.show(hint)}")
             if limit is not None and hint > limit:
-                return CannotFit(self.resource, hint, limit, why)
+                return CannotFit(self.resource, hint, limit, why, reason="hint")
             return Prediction(hint, why)
         if self.resource in context.start:
             start = context.start[self.resource]

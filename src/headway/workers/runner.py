@@ -115,8 +115,10 @@ class Runner:
         """Turn a failure into a cancellation if the batch system was ending the whole job at that time."""
         if outcome.ending is Ending.SUCCESS or outcome.ending.exhausted:
             return outcome
-        by_term = outcome.signal == signal.SIGTERM or outcome.exit_code == 128 + signal.SIGTERM
-        if by_term or outcome.ending is Ending.LAUNCH_FAILED:  # the spawner may have got the signal, too
+        # After a SIGKILL, this process is the next to be killed if the whole job is: then the attempt has no result.
+        signalled = outcome.signal or (outcome.exit_code or 0) - 128
+        is_stopped = signalled in (signal.SIGTERM, signal.SIGKILL)
+        if is_stopped or outcome.ending is Ending.LAUNCH_FAILED:  # the spawner may have got the signal, too
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop_signalled.wait(), _SIGNAL_WITHIN_S)
         if self._stop_signalled.is_set():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hypothesis.strategies as st
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,17 +13,14 @@ from headway.kernels.batch.state import CONTIGUOUS, LOWEST, Words
 MASK = (1 << 64) - 1
 
 
-@numba.njit
 def _choose(available: Words, wanted: int, selection: int, chosen: Words) -> bool:
     return node_sets.choose(available, wanted, selection, chosen)
 
 
-@numba.njit
 def _size(nodes: Words) -> int:
     return node_sets.size_of(nodes)
 
 
-@numba.njit
 def _same(left: Words, right: Words) -> bool:
     return node_sets.is_same(left, right)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import hypothesis.strategies as st
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -30,7 +29,6 @@ HORIZON = 60
 SELECTIONS = (BY_COUNT, LOWEST, CONTIGUOUS)
 
 
-@numba.njit
 def _change(state: State, what: int, slot: int, nodes: float, begin: float, end: float) -> None:
     if what < 0:
         profile.reserve(state, slot, nodes, begin, end)
@@ -38,7 +36,6 @@ def _change(state: State, what: int, slot: int, nodes: float, begin: float, end:
         profile.release(state, slot, nodes, begin, end)
 
 
-@numba.njit
 def _ask(state: State, what: int, slot: int, nodes: float, req: float, not_before: float, planned: float) -> float:
     if what == 0:
         return profile.earliest(state, slot, nodes, req, not_before)

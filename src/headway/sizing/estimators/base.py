@@ -42,6 +42,7 @@ class Query(Struct, frozen=True, gc=False):
     show: Callable[[float], str] = "{:g}".format  # an amount as people write it: "1.5 GB memory"
     peers: Callable[[], Iterable[Estimator]] = lambda: ()  # the estimators of the same resource for all categories
     fine: float | None = None  # what a failed attempt costs besides what it held
+    coarse: Callable[[float], float] | None = None  # rounds up, where failures have a price
 
     @property
     def given(self) -> float:
@@ -78,8 +79,7 @@ class Estimator(ABC):
     `climbs`: it answers again after a failure, with more than what ran out. Otherwise a retry gets twice what ran out,
     or the estimate if that is more, and a stated number of cores counts more than the estimate.
 
-    `step`: estimates are rounded up to multiples of this; 0: only to whole bytes, and cores not at all. Where failures
-    have a price, 0 means steps that are worth a failure.
+    `step`: estimates are rounded up to multiples of this; 0: only to whole bytes, and cores not at all.
 
     `overrules`: it decides also for tasks that hold no disk, and over a stated number of cores.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,8 +107,9 @@ class Ladder(Estimator):
         self, rungs: NDArray[np.float64], query: Query, figures: dict[str, Figure], because: str
     ) -> Estimate | None:
         """Return the first rung above what ran out; None above the last."""
-        amounts = [math.ceil(rung) if self._unit == 1.0 else rung for rung in rungs.tolist()]
-        amounts = [amount for amount in amounts if amount > query.given]
+        coarse: Iterable[float] = map(query.coarse, rungs.tolist()) if query.coarse else rungs.tolist()
+        whole = dict.fromkeys(math.ceil(rung) if self._unit == 1.0 else rung for rung in coarse)
+        amounts = [amount for amount in whole if amount > query.given]
         if not amounts:
             return None
         further = ", ".join(query.show(amount) for amount in amounts[1:4])
