@@ -13,8 +13,7 @@ from headway.model.errors import InputError
 from headway.model.outcome import Stamp
 from headway.model.records import InputsRead
 from headway.model.task import Task, is_pattern
-from headway.model.workflow import Workflow
-from headway.model.workflow import matching as reached
+from headway.model.workflow import Workflow, names
 from headway.workers.sandbox import matching, stamp, stamps
 
 # Up to this much is read in the driver's own thread, more in another one.
@@ -39,7 +38,7 @@ class InputReader(NamedTuple):
         total_bytes = 0
         for path in task.inputs:
             found = self._resolve(path, task)
-            gone = [name for name in temporary if name not in found and _names(path, name)]
+            gone = [name for name in temporary if name not in found and names(path, name)]
             gone = [name for name in gone if not (self.directory / name).exists()]
             deleted += gone
             digests |= {name: temporary[name] for name in gone if name == path or name.count("/") == path.count("/")}
@@ -79,11 +78,6 @@ class InputReader(NamedTuple):
         if is_pattern(path):
             return matching(path, task, self.directory)
         return [path] if (self.directory / path).exists() else []
-
-
-def _names(path: str, name: str) -> bool:
-    """Whether an input is a temporary file, matches it, or lies in it."""
-    return path == name or path.startswith(f"{name}/") or (is_pattern(path) and any(reached(path, [name])))
 
 
 def check_sources(workflow: Workflow, directory: Path) -> None:

@@ -15,6 +15,7 @@ from msgspec import MsgspecError
 from headway.integrations import nested_messages as messages
 from headway.integrations.call_book import Submitted
 from headway.integrations.calls import CallFolder, CallSpec
+from headway.integrations.listening import serve, stop
 from headway.integrations.task_future import NeedError, TaskError
 from headway.model.outcome import Outcome
 from headway.model.records import Event, TaskWaits
@@ -38,21 +39,11 @@ class NestedServer:
         with short_path(folder.path, messages.SOCKET) as path:
             self._listener.bind(path)
         self._listener.listen()
-        threading.Thread(target=self._serve, name="headway-nested", daemon=True).start()
+        serve(self._listener, self._talk, "headway-nested")
 
     def close(self) -> None:
         """Stop listening."""
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._talk, args=(connection,), name="headway-nested", daemon=True).start()
+        stop(self._listener)
 
     def _talk(self, connection: socket.socket) -> None:
         caller = _Caller(connection)

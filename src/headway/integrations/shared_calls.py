@@ -22,6 +22,7 @@ from msgspec import structs
 from headway.integrations import shared_worker
 from headway.integrations.call_book import CallBook, LogsOf, Printed
 from headway.integrations.calls import CallFolder, CallSpec
+from headway.integrations.listening import serve, stop
 from headway.integrations.shared_groups import Group, SharedCall, Worker
 from headway.integrations.shared_worker import Reply, Request
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
@@ -62,8 +63,8 @@ class SharedCalls:
         with short_path(folder.path, shared_worker.SOCKET) as path:
             self._listener.bind(path)
         self._listener.listen(128)
-        for work in (self._serve, self._watch_clock):
-            threading.Thread(target=work, name="headway-workers", daemon=True).start()
+        serve(self._listener, self._listen, "headway-worker")
+        threading.Thread(target=self._watch_clock, name="headway-workers", daemon=True).start()
 
     # --- calls ---
 
@@ -108,9 +109,7 @@ class SharedCalls:
 
     def close(self) -> None:
         """Hang up: the run is over."""
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        stop(self._listener)
         with self._lock:
             for worker in self._workers.values():
                 _hang_up(worker)
@@ -189,14 +188,6 @@ class SharedCalls:
         else:
             self._tell(TaskWithdrawn(time.time(), worker.task))
             self._drop(worker)
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._listen, args=(connection,), name="headway-worker", daemon=True).start()
 
     def _listen(self, connection: socket.socket) -> None:
         """Talk to one worker until it hangs up."""

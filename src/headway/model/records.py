@@ -77,6 +77,9 @@ class Decision(Record, frozen=True):
     """An answer of the engine to the facts so far."""
 
 
+# --- events ---
+
+
 class RunStarted(Event, frozen=True, tag="run-started"):
     """The first record of a run: its workflow, policies and settings."""
 

@@ -374,10 +374,12 @@ def matching(pattern: str, ordered: Sequence[str]) -> Iterator[str]:
 
 def reads(task: Task, path: str) -> bool:
     """Whether the inputs of a task include an output, or something in it if it is a directory."""
-    return any(
-        path == each or each.startswith(f"{path}/") or (is_pattern(each) and any(matching(each, [path])))
-        for each in task.inputs
-    )
+    return any(names(each, path) for each in task.inputs)
+
+
+def names(given: str, path: str) -> bool:
+    """Whether an input, as it is given, is this path, matches it, or lies in it."""
+    return path == given or given.startswith(f"{path}/") or (is_pattern(given) and any(matching(given, [path])))
 
 
 def _contains(ordered: Sequence[str], path: str) -> bool:
