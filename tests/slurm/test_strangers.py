@@ -80,7 +80,7 @@ class Scene(NamedTuple):
 
 @pytest.fixture(scope="module")
 def scene() -> Iterator[Scene]:
-    """Five runs at once: three that another user tries to open, and two with hostile names."""
+    """Three runs at once that another user tries to open, and two with hostile names."""
     require_slurm()
     if os.geteuid() != 0:
         pytest.skip("only root can act as another user")
@@ -102,13 +102,14 @@ def _watched(lab: SlurmLab, directory: Path, runs: dict[str, subprocess.Popen[by
     for name, connections in (("ours", "dask"), ("theirs", "dask"), ("files", "files")):
         flows[name] = _flow(lab, directory / name, WAITS)
         runs[name] = flows[name].begin("--plan", "big-job", "--lines", connections)
+    watched = dict(flows)
+    for flow in watched.values():
+        wait_until(lambda flow=flow: len(flow.executed()) == 2, "tasks on both nodes", patience_s=PATIENCE_S)
+    # Not earlier: their jobs are large, and Slurm would keep nodes free for them while the others wait.
     for connections in ("files", "dask"):
         name = f"hostile-{connections}"
         flows[name] = _flow(lab, directory / name / HOSTILE_DIRECTORY, yaml.safe_dump(HOSTILE_WORKFLOW))
         runs[name] = flows[name].begin("--plan", "one-job", "--lines", connections)
-    watched = {name: flows[name] for name in ("ours", "theirs", "files")}
-    for flow in watched.values():
-        wait_until(lambda flow=flow: len(flow.executed()) == 2, "tasks on both nodes", patience_s=PATIENCE_S)
     for name in ("ours", "theirs"):  # readable keys, for attempts of another user who holds a key
         shutil.copytree(watched[name].directory / ".headway/runs/1/pool/keys", directory / f"{name}-keys")
         for path in (directory / f"{name}-keys", *(directory / f"{name}-keys").iterdir()):
