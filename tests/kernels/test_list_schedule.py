@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.grouping.list_schedule import makespans
+from headway.grouping.list_schedule import makespans, places
 from headway.kernels.list_schedule import list_makespans
 from headway.model.task import Task
+
+ONE_A_NODE = partial(places, tasks_per_node=1)
 
 
 @st.composite
@@ -48,7 +52,7 @@ def lengths(run_s: list[int], parents: list[list[int]], nodes: list[int]) -> lis
         Task(f"t{number}", "c", "-", parents=tuple(f"t{parent}" for parent in above))
         for number, above in enumerate(parents)
     ]
-    return makespans(tasks, lambda task: float(run_s[int(task.id[1:])]), nodes)
+    return makespans(tasks, lambda task: float(run_s[int(task.id[1:])]), nodes, ONE_A_NODE)
 
 
 @given(graphs(), st.lists(st.integers(1, 6), min_size=1, max_size=4))
@@ -84,14 +88,15 @@ def test_a_task_that_spans_nodes() -> None:
     """It waits for all its nodes, and tasks behind it wait as well; with too few nodes it takes longer."""
     wide = Task("w", "c", "-", hints={"nodes": 2})
     tasks = [Task("a", "c", "-"), wide, Task("b", "c", "-")]
-    assert makespans(tasks, lambda task: 3.0, [1, 2, 3, 4]) == [12.0, 9.0, 6.0, 3.0]
-    assert makespans(tasks, lambda task: 3.0, [2, 3], tasks_per_node=2) == [9.0, 3.0]  # a and b may share a node
+    assert makespans(tasks, lambda task: 3.0, [1, 2, 3, 4], ONE_A_NODE) == [12.0, 9.0, 6.0, 3.0]
+    two_a_node = partial(places, tasks_per_node=2)
+    assert makespans(tasks, lambda task: 3.0, [4, 6], two_a_node) == [9.0, 3.0]  # a and b may share a node
 
 
 def test_parents_outside_the_group_do_not_count() -> None:
     """A group begins when the groups before it have ended."""
     tasks = [Task("b", "c", "-", parents=("a",)), Task("c", "c", "-", parents=("b", "a"))]
-    assert makespans(tasks, lambda task: 3.0, [1, 2]) == [6.0, 6.0]
+    assert makespans(tasks, lambda task: 3.0, [1, 2], ONE_A_NODE) == [6.0, 6.0]
 
 
 def test_scratch_space_may_hold_anything() -> None:

@@ -40,6 +40,7 @@ def view(tasks: Sequence[Task], jobs: Sequence[JobStatus], queue: QueueRead | No
         cut_off=lambda task_id: 0,
         is_busy=lambda tag: tag == "busy",
         tasks_per_node=lambda: 1,
+        needs=lambda tasks: {},
         wakes_at=None,
         alarm_set_at=None,
         stopping=False,

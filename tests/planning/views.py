@@ -65,6 +65,7 @@ def view(
         cut_off=lambda task_id: 0,
         is_busy=lambda tag: False,
         tasks_per_node=lambda: 1,
+        needs=lambda tasks: {},
         wakes_at=None,
         alarm_set_at=None,
         stopping=False,

@@ -70,8 +70,9 @@ class SlurmFlow:
             )
 
     def begin(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
-        """Start a run on Slurm."""
-        return self.start("run", "workflow.yaml", "--on", "slurm", *words, **environment)
+        """Start a run on Slurm, with whole nodes unless the words say otherwise."""
+        nodes = () if "--nodes" in words else ("--nodes", "whole")
+        return self.start("run", "workflow.yaml", "--on", "slurm", *nodes, *words, **environment)
 
     def headway(self, *words: str, code: int = 0) -> None:
         """Run a Headway command to its end and assert that it exits with `code`."""

@@ -33,6 +33,7 @@ from tests.slurm.processes import wait_until
 
 QUICK = SlurmOptions(interval_s=0.2, timeout_s=5.0, resubmit_s=1.0, open_s=8.0)
 SMALL = JobRequest(Resources(cores=1, memory_bytes=10**8, walltime_s=300))
+SMALL_SHARE = JobRequest(SMALL.per_node, places=1)
 WITHOUT_END_MARK = (
     "sh",
     "-c",
@@ -115,13 +116,13 @@ def test_a_job_runs_once_on_every_node_and_its_files_are_private(here: SlurmLab,
     assert "Requeue=0" in shown
 
 
-def test_without_whole_nodes_a_job_gets_only_the_cores_and_memory_it_requests(here: SlurmLab, tmp_path: Path) -> None:
-    slurm = cluster(tmp_path, options=SlurmOptions(interval_s=0.2, whole_nodes=False, flags=("--nice=5",)))
-    slurm.submit(JobRequest(Resources(cores=2.5, memory_bytes=10**9, walltime_s=60)), "run1-a")
+def test_a_job_for_a_share_gets_only_the_cores_and_memory_it_requests(here: SlurmLab, tmp_path: Path) -> None:
+    slurm = cluster(tmp_path, options=SlurmOptions(interval_s=0.2, flags=("--nice=5",)))
+    slurm.submit(JobRequest(Resources(cores=2.5, memory_bytes=10**9, walltime_s=60), places=1), "run1-a")
     news = follow(slurm, "run1-a", is_running)
     shown = here.run("scontrol", "show", "job", str(news.job_id)).stdout
     assert "NumCPUs=3 " in shown
-    assert "MinMemoryNode=954M" in shown
+    assert "MinMemoryNode=1210M" in shown
     assert "Nice=5" in shown
     slurm.cancel(["run1-a"])
 
@@ -167,11 +168,11 @@ def test_requests_beyond_every_partition_are_refused_without_calling_sbatch(here
 
 def test_endings_are_told_apart_without_accounting(here: SlurmLab, tmp_path: Path) -> None:
     """Memory under OverMemoryKill, an exit code, and an scancel that Headway did not call."""
-    options = SlurmOptions(interval_s=0.2, whole_nodes=False)
+    options = SlurmOptions(interval_s=0.2)
     hungry = cluster(tmp_path, sys.executable, "-c", HUNGRY, options=options)
     failing = cluster(tmp_path, "sh", "-c", "exit 3", options=options)
     idle = cluster(tmp_path, options=options)
-    hungry.submit(SMALL, "run1-memory")
+    hungry.submit(SMALL_SHARE, "run1-memory")
     failing.submit(SMALL, "run1-code")
     idle.submit(SMALL, "run1-scancel")
     number = follow(idle, "run1-scancel", is_running).job_id
@@ -188,8 +189,8 @@ def test_a_job_that_its_cgroup_killed_ended_for_memory(
     slurm_with_cgroups: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     reach(slurm_with_cgroups, monkeypatch)
-    hungry = cluster(tmp_path, sys.executable, "-c", HUNGRY, options=SlurmOptions(interval_s=0.2, whole_nodes=False))
-    hungry.submit(SMALL, "run1-memory")
+    hungry = cluster(tmp_path, sys.executable, "-c", HUNGRY, options=SlurmOptions(interval_s=0.2))
+    hungry.submit(SMALL_SHARE, "run1-memory")
     assert follow(hungry, "run1-memory", is_over).ending is Ending.MEMORY
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Option = Callable[[Function], Function]
 DEFAULT_FILE = "workflow.yaml"
-_BATCH = ("partition", "account", "qos", "constraint", "lines")
+_BATCH = ("nodes", "partition", "account", "qos", "constraint", "lines")
 
 
 def _file_or_task(ctx: click.Context, _: click.Parameter, tasks: tuple[str, ...]) -> tuple[str, ...]:
@@ -63,6 +63,11 @@ _POLICIES: Sequence[Option[Any]] = (
         default="local",
     ),
     option("--plan NAME", f"Which jobs are submitted, and when; by default {DEFAULT_PLAN}. See `headway policies`."),
+    option(
+        "--nodes",
+        "Whether jobs ask for whole nodes or for shares; by default for shares where the site allows it.",
+        type=click.Choice(["whole", "shared"]),
+    ),
     option("--partition NAME", "Partition of jobs; by default where they start soonest."),
     option("--account NAME", "Account that jobs are charged to."),
     option("--qos NAME", "Quality of service of jobs."),

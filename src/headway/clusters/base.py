@@ -41,6 +41,11 @@ class Cluster(ABC):
     lends: bool = False  # whether tasks may use memory and disk that no other task holds
     look_every_s: float = 0.5  # how often a driver should ask for news
 
+    @property
+    def shares(self) -> bool:
+        """Whether jobs may ask for a share of a node; `snapshot` counts cores then."""
+        return False
+
     def called(self) -> str:
         """The name of this machine or cluster: what was learned here is not used elsewhere."""
         return socket.gethostname()

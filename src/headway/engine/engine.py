@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import Literal
 
 from headway.engine.run_state import RunState
 from headway.engine.state import Phase
 from headway.model import records
 from headway.model.records import Decision, Why
+from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.planning.base import JobStatus, View
+from headway.planning.packing import Need
 from headway.sizing.base import Allocation, CannotFit
 
 # Ready tasks of a category whose files are read before there is room for them: enough that a free core never waits for
 # a read, few enough that a fan-out of 100,000 tasks starts at once.
 READ_AHEAD = 256
+_LOOKED_AT = 64  # of the tasks that wait, when an idle job may be too small for them
 
 
 class Engine(RunState, eq=False, dict=True):
@@ -82,6 +87,7 @@ class Engine(RunState, eq=False, dict=True):
             cut_off=lambda task_id: self.tasks[task_id].expiries,
             is_busy=self._is_busy,
             tasks_per_node=self._tasks_per_node,
+            needs=self._needs,
             wakes_at=held.wakes_at,
             alarm_set_at=held.alarm_set_at,
             stopping=self._winding_down,
@@ -89,13 +95,20 @@ class Engine(RunState, eq=False, dict=True):
         return [decision for decision in self.planner.plan(view, now) if not held.is_under_way(decision)]
 
     def _too_narrow(self, now: float) -> list[Decision]:
-        """Release idle jobs that have lost nodes and are now too narrow for a task that waits."""
-        why = Why("engine", "too-narrow")
+        """Release idle jobs that are too narrow for a task that waits, by lost nodes or too small a share."""
+        idle = [job for job in self._allocations.live if job.started_at is not None and not self._is_busy(job.tag)]
+        narrow = [job for job in idle if job.lost_nodes and self._is_too_narrow(job)]
+        small = [job for job in idle if job.request.places and self._is_too_small(job)]
         return [
-            records.Release(now, job.tag, why)
-            for job in self._allocations.live
-            if job.lost_nodes and not self._is_busy(job.tag) and self._is_too_narrow(job)
+            *(records.Release(now, job.tag, Why("engine", "too-narrow")) for job in narrow),
+            *(records.Release(now, job.tag, Why("engine", "too-small")) for job in small if job not in narrow),
         ]
+
+    def _is_too_small(self, job: JobStatus) -> bool:
+        """Whether a task that could run in this job needs more than its share; the next job will have more."""
+        share = job.request.per_node.replace(walltime_s=None)
+        wanting = (task_id for task_id in self._board.wanting if not job.tasks or task_id in job.tasks)
+        return any(not self._launching.likely(task_id).fits_in(share) for task_id in islice(wanting, _LOOKED_AT))
 
     def _is_too_narrow(self, job: JobStatus) -> bool:
         asked = job.request.per_node.nodes
@@ -106,6 +119,23 @@ class Engine(RunState, eq=False, dict=True):
         first = next(iter(self._board.wanting), None)
         answer = self._launching.allocate(first) if first is not None else None
         return max(1, self.limits.room_for(answer.resources)) if isinstance(answer, Allocation) else 1
+
+    def _needs(self, tasks: Sequence[Task]) -> dict[str, Need]:
+        """What these tasks need on a node, by category."""
+        by_category: dict[str, list[Task]] = {}
+        for task in tasks:
+            by_category.setdefault(task.category, []).append(task)
+        return {category: self._need(alike) for category, alike in by_category.items()}
+
+    def _need(self, tasks: Sequence[Task]) -> Need:
+        """The need of tasks of one category: the first speaks for all; the largest may be of one that has failed."""
+        failed = [task.id for task in tasks if self.tasks[task.id].exhausted]
+        with_most = max(tasks, key=lambda task: task.input_bytes or 0).id
+        first = next((task.id for task in tasks if not self.tasks[task.id].exhausted), failed[0] if failed else "")
+        largest = Resources()
+        for task_id in {first, with_most, *failed}:
+            largest = largest.covering(self._launching.with_next(task_id))
+        return Need(self._launching.likely(first), largest, len(tasks))
 
     def _is_busy(self, tag: str) -> bool:
         return any(node.running for node in self.nodes.values() if node.tag == tag)

@@ -117,11 +117,31 @@ class Launching(Struct, eq=False):
         ceiling = held.replace(**amounts)
         return ceiling if ceiling != held else None
 
+    def likely(self, task_id: str) -> Resources:
+        """What a task's next attempt would hold on a node; all there is if it would not fit."""
+        answer = self.allocate(task_id)
+        held = answer.resources if isinstance(answer, Allocation) else self._limits
+        return held.replace(nodes=1, walltime_s=None)
+
+    def with_next(self, task_id: str) -> Resources:
+        """The same, with memory for one more attempt, unless that would be more than twice as much."""
+        held = self.likely(task_id)
+        state = self.board.tasks[task_id]
+        failures = state.exhausted or {}
+        more = {**failures, "memory_bytes": [*failures.get("memory_bytes", ()), held.memory_bytes]}
+        answer = self.allocator.allocate(state.task, more, self._context(state))
+        if isinstance(answer, CannotFit) or answer.resources.memory_bytes > 2 * held.memory_bytes:
+            return held
+        return held.replace(memory_bytes=max(held.memory_bytes, answer.resources.memory_bytes))
+
+    def _context(self, state: TaskState) -> Context:
+        draw = (self.seed, "", state.task.id, state.attempts + 1)
+        return Context(self._limits, draw, held=self.order.at_stake(state.task))
+
     def allocate(self, task_id: str) -> Allocation | CannotFit:
         """The resources for the task's next attempt."""
         state = self.board.tasks[task_id]
-        draw = (self.seed, "", task_id, state.attempts + 1)
-        context = Context(self._limits, draw, held=self.order.at_stake(state.task))
+        context = self._context(state)
         answer = self._within_limits(state, self.allocator.allocate(state.task, state.exhausted or {}, context))
         if state.task.nodes > 1 and isinstance(answer, Allocation):
             return self._whole_nodes(state.task.nodes, answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from msgspec import Struct
@@ -26,11 +26,17 @@ class Levels:
     """
 
     def __init__(
-        self, tasks: Sequence[Task], estimate: Callable[[Task], float], most_nodes: int, tasks_per_node: int = 1
+        self,
+        tasks: Sequence[Task],
+        estimate: Callable[[Task], float],
+        most_nodes: int,
+        tasks_per_node: int = 1,
+        places_of: Callable[[Task], int] | None = None,
     ) -> None:
         self._estimate = estimate
         self._most_nodes = most_nodes
         self._tasks_per_node = tasks_per_node
+        self._places_of = places_of or partial(places, tasks_per_node=tasks_per_node)
         self._known: dict[tuple[int, int], Floats] = {}
         level: dict[str, int] = {}
         for task in tasks:  # parents first
@@ -38,8 +44,11 @@ class Levels:
         self._levels: list[list[Task]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
         for task in tasks:
             self._levels[level[task.id]].append(task)
-        self._places = [sum(places(task, tasks_per_node) for task in each) for each in self._levels]
-        self._widest_task = [max(task.nodes for task in each) for each in self._levels]
+        self._places = [sum(map(self._places_of, each)) for each in self._levels]
+        self._widest_task = [max(map(self._least_nodes, each)) for each in self._levels]
+
+    def _least_nodes(self, task: Task) -> int:
+        return -(-self._places_of(task) // self._tasks_per_node)
 
     def __len__(self) -> int:
         return len(self._levels)
@@ -66,7 +75,8 @@ class Levels:
         """The run time of these levels on 1, 2, … nodes, up to their width."""
         if (first, last) not in self._known:
             tasks, widths = self.tasks(first, last), range(1, self.width(first, last) + 1)
-            self._known[first, last] = np.array(makespans(tasks, self._estimate, widths, self._tasks_per_node))
+            slots = [width * self._tasks_per_node for width in widths]
+            self._known[first, last] = np.array(makespans(tasks, self._estimate, slots, self._places_of))
         return self._known[first, last]
 
 

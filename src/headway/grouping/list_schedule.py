@@ -1,4 +1,4 @@
-"""The makespan of tasks on a number of nodes: the estimate behind every grouping."""
+"""The makespan of tasks on a number of slots: the estimate behind every grouping."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from headway.model.task import Task
 
 
 def makespans(
-    tasks: Sequence[Task], estimate: Callable[[Task], float], nodes: Sequence[int], tasks_per_node: int = 1
+    tasks: Sequence[Task], estimate: Callable[[Task], float], slots: Sequence[int], places_of: Callable[[Task], int]
 ) -> list[float]:
-    """The makespan of a list schedule on each of these numbers of nodes; earlier tasks in the list go first."""
+    """The makespan of a list schedule with each of these numbers of slots; earlier tasks in the list go first."""
     number = {task.id: index for index, task in enumerate(tasks)}
     children: list[list[int]] = [[] for _ in tasks]
     parents = np.zeros(len(tasks), np.int64)
@@ -24,15 +24,15 @@ def makespans(
                 parents[index] += 1
     first_child = np.zeros(len(tasks) + 1, np.int64)
     first_child[1:] = np.cumsum([len(below) for below in children])
-    lengths = np.zeros(len(nodes))
-    list_makespans.expect(10 * len(tasks) * len(nodes))
+    lengths = np.zeros(len(slots))
+    list_makespans.expect(10 * len(tasks) * len(slots))
     list_makespans(
         np.array([estimate(task) for task in tasks], np.float64),
-        np.array([places(task, tasks_per_node) for task in tasks], np.int64),
+        np.array([places_of(task) for task in tasks], np.int64),
         first_child,
         np.array([child for below in children for child in below], np.int64),
         parents,
-        np.array(nodes, np.int64) * tasks_per_node,
+        np.array(slots, np.int64),
         np.empty((2, len(tasks))),
         np.empty((3, len(tasks)), np.int64),
         lengths,

@@ -1,4 +1,4 @@
-"""A batch job: its request for nodes, and its phase."""
+"""A batch job: its request for nodes or shares of them, and its phase."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from msgspec import Struct
 from headway.model.resources import Resources
 
 
-class JobRequest(Struct, frozen=True):
+class JobRequest(Struct, frozen=True, omit_defaults=True):
     """A request for `per_node.nodes` nodes with these resources on each, for `per_node.walltime_s`."""
 
     per_node: Resources
+    places: int | None = None  # for so many tasks side by side, on a share of each node; None: whole nodes
+
+    @property
+    def width(self) -> int:
+        """The size of the job in units: places, or whole nodes."""
+        return self.places or self.per_node.nodes
 
 
 class JobPhase(StrEnum):

@@ -164,6 +164,7 @@ class LimitsRead(Event, frozen=True, tag="limits-read"):
     limits: Resources
     most_jobs: int | None = None
     lends: bool = False  # tasks may use memory and disk that no other task holds
+    shares: bool = False  # a job may have a share of a node; other jobs may have the rest
 
 
 class JobState(Event, frozen=True, tag="job-state"):
@@ -192,7 +193,7 @@ class NodeLost(Event, frozen=True, tag="node-lost"):
 
 
 class QueueRead(Event, frozen=True, tag="queue-read"):
-    """A snapshot of the batch queue's plan: `free[i]` nodes are free from `times[i]` to `times[i + 1]`.
+    """A snapshot of the batch queue's plan: `free[i]` nodes or cores are free from `times[i]` to `times[i + 1]`.
 
     The plan assumes that every job runs for its whole walltime and that no further job is submitted.
     """
@@ -202,12 +203,16 @@ class QueueRead(Event, frozen=True, tag="queue-read"):
     nodes: list[str] = field(default_factory=list)  # bit masks of the free nodes, in hexadecimal; empty: only counts
     contiguous: bool = False  # a job gets only neighbouring nodes
     reserves: bool = False  # a job that depends on another's end has a reservation in the plan
+    counts: Literal["nodes", "cores"] = (
+        "nodes"  # cores: memory that others hold counts as cores, by its share of a node
+    )
 
     def as_of(self, now: float) -> QueueRead:
         """The same plan, with the times before `now` dropped.
 
-        >>> QueueRead(0.0, [0.0, 5.0, 20.0], [1.0, 2.0, 8.0]).as_of(10.0)
-        QueueRead(at=10.0, times=[10.0, 20.0], free=[2.0, 8.0], nodes=[], contiguous=False, reserves=False)
+        >>> read = QueueRead(0.0, [0.0, 5.0, 20.0], [1.0, 2.0, 8.0]).as_of(10.0)
+        >>> read.at, read.times, read.free
+        (10.0, [10.0, 20.0], [2.0, 8.0])
         """
         past = max(0, bisect_right(self.times, now) - 1)
         times = [max(now, self.times[past]), *self.times[past + 1 :]]

@@ -77,6 +77,15 @@ class Resources(Struct, frozen=True, omit_defaults=True):
             extras={name: value for name, value in extras.items() if value},
         )
 
+    def covering(self, other: Resources) -> Resources:
+        """The larger amount of each resource that tasks hold side by side."""
+        extras = {
+            name: max(self.extras.get(name, 0), other.extras.get(name, 0))
+            for name in self.extras.keys() | other.extras.keys()
+        }
+        held = {name: max(getattr(self, name), getattr(other, name)) for name in HELD}
+        return structs.replace(self, **held, extras=extras)
+
     def fits_in(self, room: Resources) -> bool:
         """Whether every amount is within `room`'s."""
         return not self.excess(room)

@@ -12,6 +12,7 @@ from headway.model.job import JobPhase, JobRequest
 from headway.model.records import Decision, LimitsRead, QueueRead, SeenWait, Submit
 from headway.model.task import Task
 from headway.model.workflow import Workflow
+from headway.planning.packing import Need, Packing, shares, whole_nodes
 
 Estimate = Callable[[Task], float]  # the expected run time of a task, in seconds
 
@@ -43,6 +44,11 @@ class JobStatus:
         return self.phase is not JobPhase.ENDED and not self.released
 
     @property
+    def width(self) -> int:
+        """Its size in the units of `Packing`."""
+        return self.request.width
+
+    @property
     def expected_start(self) -> float:
         """When the plan expected the job to start."""
         return self.submitted_at + (self.expected_wait_s or 0.0)
@@ -65,6 +71,7 @@ class View(Struct, frozen=True):
     cut_off: Callable[[str], int]  # how often a task was running when its job reached its walltime
     is_busy: Callable[[str], bool]  # whether a job has tasks running
     tasks_per_node: Callable[[], int]  # how many of the tasks that want to run share a node
+    needs: Callable[[Sequence[Task]], dict[str, Need]]  # what tasks need on a node, by category
     wakes_at: float | None  # when the planner will be called again even if nothing happens
     alarm_set_at: float | None  # when that was decided
     stopping: bool  # whether nothing new is to be started
@@ -77,8 +84,10 @@ class View(Struct, frozen=True):
     @property
     def most_nodes(self) -> int:
         """The most nodes that a job can have: the site's limit, or fewer while nodes are down."""
-        allowed = self.limits.limits.nodes
-        return allowed if self.queue is None else max(1, min(allowed, int(max(self.queue.free))))
+        most = self.limits.limits
+        if self.queue is None:
+            return most.nodes
+        return max(1, min(most.nodes, int(max(Packing(most, most.nodes).in_units(self.queue).free))))
 
     @property
     def expired(self) -> int:
@@ -92,11 +101,17 @@ class View(Struct, frozen=True):
         tasks = self.workflow.tasks
         return [tasks[task_id] for task_id in self.workflow.topological() if not self.is_over(task_id)]
 
-    def request(self, nodes: int, walltime_s: float) -> JobRequest:
-        """A request for whole nodes, cut to the site's limits."""
-        most = self.limits.limits
-        allowed_s = walltime_s if most.walltime_s is None else min(walltime_s, most.walltime_s)
-        return JobRequest(most.replace(nodes=min(nodes, most.nodes), walltime_s=allowed_s))
+    def packing(self, tasks: Sequence[Task]) -> Packing:
+        """What jobs for these tasks ask for: shares of nodes where the site allows that, whole nodes otherwise."""
+        node = self.limits.limits
+        if self.limits.shares and tasks and all(task.nodes == 1 for task in tasks):
+            return shares(node, self.queue, self.needs(tasks))
+        return whole_nodes(node, self.most_nodes, self.tasks_per_node())
+
+    def request(self, nodes: int, walltime_s: float, tasks: Sequence[Task] = ()) -> JobRequest:
+        """A request within the site's limits: for whole nodes, or for `tasks` a share where the site allows it."""
+        packing = self.packing(tasks) if self.limits.shares and tasks else Packing(self.limits.limits, nodes)
+        return packing.request(nodes, walltime_s)
 
     def next_tag(self, offset: int = 0) -> str:
         """The tag of the next job, or of the job `offset` places after it."""

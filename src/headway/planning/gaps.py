@@ -30,7 +30,7 @@ def matched(ready: Sequence[float], pending: Sequence[JobStatus]) -> tuple[list[
     shortest job that is long enough.
     """
     jobs = sorted(pending, key=lambda job: job.request.per_node.walltime_s or 0.0)
-    room = [job.request.per_node.nodes for job in jobs]
+    room = [job.width for job in jobs]
     uncovered: list[float] = []
     for asked_s in ready:
         fitting = (
@@ -43,4 +43,4 @@ def matched(ready: Sequence[float], pending: Sequence[JobStatus]) -> tuple[list[
             uncovered.append(asked_s)
         else:
             room[index] -= 1
-    return uncovered, [job for job, left in zip(jobs, room, strict=True) if left == job.request.per_node.nodes]
+    return uncovered, [job for job, left in zip(jobs, room, strict=True) if left == job.width]

@@ -24,6 +24,7 @@ from headway.model.task import Task
 from headway.planning.anchors import Anchor, best_anchor
 from headway.planning.base import Estimate, JobStatus, Planner, View
 from headway.planning.gaps import longest_gap, matched
+from headway.planning.packing import Packing
 from headway.planning.requested_time import requested_s
 from headway.planning.tail import unneeded
 from headway.waiting.base import Shape
@@ -116,18 +117,22 @@ class Headway(Planner):
         if any(job.started_at is not None for job in anchors) or not left:
             return []
         tasks = left if queue.reserves else remaining
-        levels = Levels(tasks, self._estimate, view.most_nodes, view.tasks_per_node())
+        packing = view.packing(tasks)
+        levels = packing.levels(tasks, self._estimate)
         expired = view.expired
-        best = best_anchor(levels, self._twin_of(queue), self._expected_wait_s, expired, chains=queue.reserves)
+        twin = self._twin_of(queue, packing)
+        best = best_anchor(levels, twin, self._expected_wait_s, expired, chains=queue.reserves)
         if not anchors:
-            return self._submit_anchor(view, levels, best, expired, now)
+            return self._submit_anchor(view, packing, levels, best, expired, now)
         held = _held(anchors, levels, now)
         if best.worth(thrifty=queue.reserves) < BETTER * held.worth(thrifty=queue.reserves):
             why = Why(self.name, "a-better-anchor", {"held_s": held.through_s, "better_s": best.through_s})
             return [Release(now, job.tag, why) for job in anchors]
         return []
 
-    def _submit_anchor(self, view: View, levels: Levels, best: Anchor, expired: int, now: float) -> list[Decision]:
+    def _submit_anchor(
+        self, view: View, packing: Packing, levels: Levels, best: Anchor, expired: int, now: float
+    ) -> list[Decision]:
         """Each job of a chain is for the tasks of its own levels; a single anchor is for any task."""
         most = view.limits.most_jobs
         if most is not None and len(view.live) + len(best.groups) > most:
@@ -138,7 +143,7 @@ class Headway(Planner):
             tasks = levels.tasks(group.first, group.last) if len(best.groups) > 1 else []
             asked_s = requested_s(group.run_s, expired)
             nodes = max(group.nodes, levels.least_nodes(group.first, group.last))
-            submit = self._submit(view, "anchor", nodes, asked_s, group, now, number)
+            submit = self._submit(view, packing, "anchor", nodes, asked_s, group, now, number)
             ids = tuple(task.id for task in tasks)
             submits.append(structs.replace(submit, tasks=ids, expected_s=group.run_s, after=after))
             after = submit.tag
@@ -151,8 +156,7 @@ class Headway(Planner):
         if job.started_at is None or job.ended_at is not None or job.after is not None:
             return  # a dependent job's queue wait is unknown: it is not eligible before its predecessor ends
         if job.wait_estimate_s is not None:
-            asked = job.request.per_node
-            shape = Shape(asked.nodes, asked.walltime_s or 0.0, job.wait_estimate_s)
+            shape = Shape(job.width, job.request.per_node.walltime_s or 0.0, job.wait_estimate_s)
             self._model.observe(shape, {}, job.started_at - job.submitted_at)
 
     def learn(self, waits: Sequence[SeenWait]) -> None:
@@ -168,11 +172,15 @@ class Headway(Planner):
         if any(job.expected_start <= now for job in live if job.role == "anchor" and job.started_at is None):
             return []
         # Tasks that span nodes run in the anchor only.
-        narrow = (task_id for task_id in view.placeable if view.workflow.tasks[task_id].nodes == 1)
-        ready = sorted((self._asked_s(view, task_id) for task_id in narrow), reverse=True)
+        narrow = [task for task in map(view.workflow.tasks.__getitem__, view.placeable) if task.nodes == 1]
+        if not narrow:
+            return []
+        packing = view.packing(narrow)
+        ready = sorted((self._asked_s(view, task) for task in narrow), reverse=True)
         pending = [job for job in live if job.role in ("filler", "small-filler") and job.started_at is None]
-        side_by_side = view.tasks_per_node()
-        uncovered, useless = matched(ready[::side_by_side], pending)  # the longest of the tasks that share a node
+        uncovered, useless = matched(
+            ready[:: packing.tasks_per_unit], pending
+        )  # the longest of those that share a unit
         unused = [job for job in useless if job.role == "small-filler"]
         if unused:
             return [Release(now, job.tag, Why(self.name, "for-nobody")) for job in unused]
@@ -184,24 +192,24 @@ class Headway(Planner):
             job.role == "small-filler" and job.released and _changed_lately(job, now) for job in view.jobs.values()
         )
         if view.unfinished <= most and not vain:
-            return self._small_fillers(view, queue, uncovered, work_s, now)
+            return self._small_fillers(view, packing, queue, uncovered, work_s, now)
         if view.is_full:
             return [Release(now, job.tag, Why(self.name, "too-short-by-now")) for job in useless[:1]]
-        gap = longest_gap(queue, uncovered[-1], len(uncovered))
+        gap = longest_gap(packing.in_units(queue), uncovered[-1], len(uncovered))
         if gap is not None:
             nodes, length_s = gap
             fitting = [asked_s for asked_s in uncovered if asked_s <= length_s]
             nodes = min(nodes, len(fitting))
             asked_s = min(length_s, requested_s(work_s / nodes) + fitting[0])
-            return [self._submit(view, "filler", nodes, asked_s, None, now)]
-        return [self._queued_filler(view, queue, uncovered, work_s, now)]
+            return [self._submit(view, packing, "filler", nodes, asked_s, None, now)]
+        return [self._queued_filler(view, packing, queue, uncovered, work_s, now)]
 
-    def _asked_s(self, view: View, task_id: str) -> float:
+    def _asked_s(self, view: View, task: Task) -> float:
         """The walltime of a job for this task alone. As in the engine, each expiry doubles the expected run time."""
-        return requested_s(self._estimate(view.workflow.tasks[task_id]) * 2.0 ** view.cut_off(task_id))
+        return requested_s(self._estimate(task) * 2.0 ** view.cut_off(task.id))
 
     def _small_fillers(
-        self, view: View, queue: QueueRead, uncovered: Sequence[float], work_s: float, now: float
+        self, view: View, packing: Packing, queue: QueueRead, uncovered: Sequence[float], work_s: float, now: float
     ) -> list[Decision]:
         """A one-node job for each task that would wait longer for the anchor.
 
@@ -210,7 +218,7 @@ class Headway(Planner):
         anchors = [job for job in view.live if job.role == "anchor"]
         begun = any(job.started_at is not None for job in anchors)
         anchor_s = min((job.expected_start - now for job in anchors), default=float("inf"))
-        twin = self._twin_of(queue)
+        twin = self._twin_of(queue, packing)
         lengths: dict[float, float | None] = {}
         submits: list[Decision] = []
         for asked_s in uncovered:
@@ -223,45 +231,54 @@ class Headway(Planner):
                 lengths[asked_s] = max([asked_s, *free]) if worth_it else None
             length_s = lengths[asked_s]
             if length_s is not None:
-                submits.append(self._submit(view, "small-filler", 1, length_s, None, now, len(submits)))
+                submits.append(self._submit(view, packing, "small-filler", 1, length_s, None, now, len(submits)))
         return submits
 
     def _queued_filler(
-        self, view: View, queue: QueueRead, uncovered: Sequence[float], work_s: float, now: float
+        self, view: View, packing: Packing, queue: QueueRead, uncovered: Sequence[float], work_s: float, now: float
     ) -> Submit:
         """A job that fits the longest task, made as wide and then as long as that does not lengthen its wait."""
         asked_s = uncovered[0]
-        twin = self._twin_of(queue)
+        twin = self._twin_of(queue, packing)
         wait_s = float(twin.waits_s([1], np.array([asked_s]))[0])
         bearable_s = 1.1 * wait_s + 60.0
-        widths = [width for width in (16, 8, 4, 2) if width <= min(len(uncovered), view.most_nodes)]
+        widths = [width for width in (16, 8, 4, 2) if width <= min(len(uncovered), packing.most)]
         waits_s = twin.waits_s(widths, np.full(len(widths), asked_s))
         nodes = next((width for width, it_s in zip(widths, waits_s, strict=True) if it_s <= bearable_s), 1)
         whole_s = requested_s(work_s / nodes) + asked_s
         lengths = [length for length in (16 * asked_s, 8 * asked_s, 4 * asked_s, 2 * asked_s) if length <= whole_s]
         waits_s = twin.waits_s([nodes] * len(lengths), np.array(lengths))
         asked_s = next((length for length, it_s in zip(lengths, waits_s, strict=True) if it_s <= bearable_s), asked_s)
-        return self._submit(view, "filler", nodes, asked_s, Group(0, 0, nodes, asked_s, wait_s=wait_s), now)
+        return self._submit(view, packing, "filler", nodes, asked_s, Group(0, 0, nodes, asked_s, wait_s=wait_s), now)
 
-    def _twin_of(self, queue: QueueRead) -> QueueTwin:
-        if self._twin is None or self._twin.read is not queue:
-            self._twin = QueueTwin(queue)
+    def _twin_of(self, queue: QueueRead, packing: Packing) -> QueueTwin:
+        read = packing.in_units(queue)
+        if self._twin is None or (self._twin.read is not read and self._twin.read != read):
+            self._twin = QueueTwin(read)
         return self._twin
 
     def _submit(
-        self, view: View, role: JobRole, nodes: int, asked_s: float, group: Group | None, now: float, offset: int = 0
+        self,
+        view: View,
+        packing: Packing,
+        role: JobRole,
+        nodes: int,
+        asked_s: float,
+        group: Group | None,
+        now: float,
+        offset: int = 0,
     ) -> Submit:
         wait_s, estimate_s = 0.0 if group is None else group.wait_s, None
         figures: dict[str, Figure] = {"wait_s": wait_s}
         if group is not None:
             figures["run_s"] = group.run_s
         if view.queue is not None:  # the model compares it with the actual wait later
-            estimate_s = float(self._twin_of(view.queue).waits_s([nodes], np.array([asked_s]))[0])
+            estimate_s = float(self._twin_of(view.queue, packing).waits_s([nodes], np.array([asked_s]))[0])
             figures["estimate_s"] = estimate_s
         return Submit(
             now,
             view.next_tag(offset),
-            view.request(nodes, asked_s),
+            packing.request(nodes, asked_s),
             Why(self.name, role, figures),
             expected_s=asked_s,
             role=role,
@@ -274,7 +291,7 @@ def _held(anchors: Sequence[JobStatus], levels: Levels, now: float) -> Anchor:
     """The anchor that waits in the queue, with the run time of the tasks that remain by now."""
     groups: list[Group] = []
     for job in anchors:
-        nodes, run_s = job.request.per_node.nodes, job.expected_s or 0.0
+        nodes, run_s = job.width, job.expected_s or 0.0
         if not job.tasks:
             all_run_s = levels.run_s(0, levels.last)
             run_s = float(all_run_s[min(nodes, len(all_run_s)) - 1])

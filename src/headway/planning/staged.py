@@ -10,6 +10,7 @@ from headway.grouping.base import Floats, Group, Grouper, Levels, Waits
 from headway.model.records import AskQueue, Decision, Figure, QueueRead, Release, SeenWait, Submit, WakeAt, Why
 from headway.model.task import Task
 from headway.planning.base import Estimate, JobStatus, Planner, View
+from headway.planning.packing import Packing
 from headway.planning.requested_time import requested_s
 from headway.planning.without_queue import OneJobPerTask
 from headway.timing.base import NOT_YET, Predecessor, Timing
@@ -80,9 +81,11 @@ class StagedPlanner(Planner):
     def _next(
         self, view: View, queue: QueueRead, remaining: list[Task], before: Sequence[Predecessor], now: float
     ) -> list[Decision]:
-        levels = Levels(remaining, self._estimate, view.most_nodes, view.tasks_per_node())
+        packing = view.packing(remaining)
+        levels = packing.levels(remaining, self._estimate)
         expired = view.expired
-        group = self._grouper.next_group(levels, self._waits(queue, expired), self._timing.delay_s(before, now))
+        waits = self._waits(packing.in_units(queue), expired)
+        group = self._grouper.next_group(levels, waits, self._timing.delay_s(before, now))
         if group is None:
             return self._per_task.plan(view, now)
         wait = self._expected(group, view, expired)
@@ -92,7 +95,7 @@ class StagedPlanner(Planner):
             return []
         if at > now:
             return [WakeAt(now, at, Why(self.name, "ahead", {"wait_s": wait_s}))]
-        return [self._submit(view, levels, group, wait, before, expired, now)]
+        return [self._submit(view, packing, levels, group, wait, before, expired, now)]
 
     def _expected(self, group: Group, view: View, expired: int) -> Wait:
         """The queue wait to plan with, and the wait model's ticket."""
@@ -107,8 +110,7 @@ class StagedPlanner(Planner):
     def observe(self, job: JobStatus) -> None:
         if self._model is None or job.started_at is None or job.ended_at is not None:
             return
-        asked = job.request.per_node
-        shape = Shape(asked.nodes, asked.walltime_s or 0.0, job.wait_estimate_s)
+        shape = Shape(job.width, job.request.per_node.walltime_s or 0.0, job.wait_estimate_s)
         self._model.observe(shape, job.wait_ticket, job.started_at - job.submitted_at)
 
     def learn(self, waits: Sequence[SeenWait]) -> None:
@@ -129,6 +131,7 @@ class StagedPlanner(Planner):
     def _submit(
         self,
         view: View,
+        packing: Packing,
         levels: Levels,
         group: Group,
         wait: Wait,
@@ -137,7 +140,7 @@ class StagedPlanner(Planner):
         now: float,
     ) -> Submit:
         walltime_s = requested_s(group.run_s + group.leeway_s, expired)
-        request = view.request(max(group.nodes, levels.least_nodes(group.first, group.last)), walltime_s)
+        request = packing.request(max(group.nodes, levels.least_nodes(group.first, group.last)), walltime_s)
         figures: dict[str, Figure] = {
             "levels": group.last - group.first + 1,
             "of": len(levels),

@@ -51,6 +51,6 @@ class OneJobPerTask(Planner):
         task = view.workflow.tasks[task_id]
         expected_s = self._estimate(task)
         expired = sum(task_id in job.tasks and job.phase is JobPhase.ENDED for job in view.jobs.values())
-        request = view.request(task.nodes, requested_s(expected_s, expired))
+        request = view.request(task.nodes, requested_s(expected_s, expired), [task])
         why = Why(self.name, "a-task-a-job", {"expected_s": expected_s, "expired": expired})
         return Submit(now, view.next_tag(offset), request, why, (task_id,), expected_s, role="single-task")

@@ -69,6 +69,10 @@ class SlurmCluster(Cluster):
         _, most = self._site.home()
         return most.replace(disk_bytes=free_disk_bytes(self._directory))
 
+    @property
+    def shares(self) -> bool:
+        return self._site.shares()
+
     def most_jobs(self) -> int | None:
         return self._site.most_jobs()
 
@@ -76,7 +80,7 @@ class SlurmCluster(Cluster):
 
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
         with self._lock:
-            self._submitter.submit(request.per_node, tag, after)
+            self._submitter.submit(request, tag, after)
 
     def find(self, tags: Iterable[str]) -> set[str]:
         news = self.news(tags)
@@ -142,6 +146,6 @@ class SlurmCluster(Cluster):
     # --- the queue ---
 
     def snapshot(self) -> QueueRead:
-        """Plan the home partition's free nodes, corrected by a few of Slurm's own estimates."""
-        home = read_home(self._commands, self._site, self._options)
+        """Plan the home partition's free nodes or cores, corrected by a few of Slurm's own estimates."""
+        home = read_home(self._commands, self._site, self._options, in_cores=self.shares)
         return home.corrected or home.twin.snapshot()

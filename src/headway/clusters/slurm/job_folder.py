@@ -76,6 +76,7 @@ class Asked(Struct, frozen=True, omit_defaults=True):
     sent: bool = False  # whether sbatch was called: then a job may exist even without an answer
     cancelled: bool = False
     refused: str = ""  # Slurm's reason, if it will never accept the job
+    shared: bool = False  # whether other jobs may have the rest of its nodes
     why_waiting: str = ""  # shown to users: why it was not sent yet
 
 

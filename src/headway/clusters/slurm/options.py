@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from msgspec import Struct
 
@@ -34,7 +35,7 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
     constraint: str | None = None
     reservation: str | None = None
     flags: tuple[str, ...] = ()  # further flags for sbatch, such as --gres=gpu:1
-    whole_nodes: bool = True  # or only the requested part of each node
+    nodes: Literal["whole", "shared"] | None = None  # None: shared where the site allows it
     requeue: bool = False  # whether Slurm may restart a job that lost its nodes
     interval_s: float = 10.0  # between two queries of one kind
     timeout_s: float = 30.0  # of one Slurm command

@@ -14,6 +14,7 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.core_counts import cores_asked
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.queue_reading import Reading, twin_of
 from headway.clusters.slurm.site_reading import Node, Partition
@@ -103,7 +104,7 @@ def room(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: 
     memory_bytes = min(memory_bytes, partition.max_memory_bytes_per_node or memory_bytes)
     most = min(len(nodes), partition.max_nodes or len(nodes), user.nodes or len(nodes))
     if user.cpus is not None:
-        most = max(1, min(most, user.cpus // (max(node.cpus for node in nodes) if options.whole_nodes else 1)))
+        most = max(1, min(most, user.cpus // max(node.cpus for node in nodes)))
     longest_s = _least(partition.max_time_s, user.walltime_s)
     gpus = min(node.gpus for node in nodes)
     return Resources(cores=cpus, memory_bytes=memory_bytes, gpus=gpus, nodes=most, walltime_s=longest_s)
@@ -170,6 +171,8 @@ def choose(
     users: Mapping[str, UserLimits],
     options: SlurmOptions,
     reading: Reading | None,
+    *,
+    shared: bool = False,
 ) -> Partition:
     """The partition that starts a request soonest by our plan, the first of equal ones; a SiteError if none accepts it.
 
@@ -184,16 +187,17 @@ def choose(
         )
     if reading is None or len(fitting) == 1:
         return fitting[0]
-    waits = {item.name: _wait_s(asked, item, reading) for item in fitting}
+    waits = {item.name: _wait_s(asked, item, reading, in_cores=shared) for item in fitting}
     return min(fitting, key=lambda item: waits[item.name])
 
 
-def _wait_s(asked: Resources, partition: Partition, reading: Reading) -> float:
-    twin = twin_of(reading, partition.name)
-    if twin is None or asked.nodes > twin.queue.machine:
+def _wait_s(asked: Resources, partition: Partition, reading: Reading, *, in_cores: bool) -> float:
+    twin = twin_of(reading, partition.name, in_cores=in_cores)
+    units = cores_asked(asked, max(partition.nodes, key=lambda node: node.cpus)) if in_cores else asked.nodes
+    if twin is None or units > twin.queue.machine:
         return float("inf")
     walltime_s = asked.walltime_s or partition.max_time_s or _A_DAY_S
-    return float(twin.queue.waits(asked.nodes, walltime_s)[0])
+    return float(twin.queue.waits(units, walltime_s)[0])
 
 
 def home_limits(

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.clusters.slurm.commands import Commands, NoAnswerError
 from headway.clusters.slurm.options import SlurmOptions
@@ -30,7 +30,7 @@ Shape = tuple[int, float]  # nodes, seconds
 class Probe(Struct, frozen=True):
     """When Slurm says that a job of a shape would start."""
 
-    nodes: int
+    nodes: int  # or cores
     walltime_s: float
     starts_at: float
 
@@ -53,20 +53,30 @@ def default_shapes(machine: int, most: Resources) -> list[Shape]:
 
 
 def probe(
-    commands: Commands, shapes: Sequence[Shape], node: Resources, partition: Partition, options: SlurmOptions
+    commands: Commands,
+    shapes: Sequence[Shape],
+    node: Resources,
+    partition: Partition,
+    options: SlurmOptions,
+    *,
+    in_cores: bool = False,
 ) -> list[Probe]:
-    """Ask Slurm when jobs of a few shapes would start. Refused shapes are left out; without an answer it stops."""
+    """Ask Slurm when jobs of a few shapes would start. Refused shapes are left out; without an answer it stops.
+
+    With `in_cores`, jobs may share the nodes, and a probe counts cores.
+    """
     found = []
     for nodes, walltime_s in shapes[:MOST_PROBES]:
         asked = node.replace(nodes=nodes, walltime_s=walltime_s, disk_bytes=0)
-        arguments = ["sbatch", "--test-only", *resource_arguments(asked, partition, options), *options.arguments()]
+        arguments = ["sbatch", "--test-only", *resource_arguments(asked, partition, options, shared=in_cores)]
+        arguments += options.arguments()
         try:
             answer = commands.read(*arguments, "--wrap=true")
         except NoAnswerError:
             break
         start = _START.search(answer.complaint)
         if answer.code == 0 and start and (moment := _moment(start[1])) is not None:
-            found.append(Probe(nodes, walltime_s, moment))
+            found.append(Probe(nodes * int(node.cores) if in_cores else nodes, walltime_s, moment))
         elif not refusal(answer):
             break
     return found
@@ -97,7 +107,7 @@ def corrected(plan: QueueRead, probes: Sequence[Probe]) -> QueueRead:
             elif seen.starts_at < planned - _RESOLUTION_S:
                 begin = max(seen.starts_at, times[0])
                 times, free = _limited(times, free, begin, begin + seen.walltime_s, least=seen.nodes)
-    return QueueRead(plan.at, times, free)
+    return structs.replace(plan, times=times, free=free)
 
 
 def _wait_s(times: list[float], free: list[float], seen: Probe) -> float:
@@ -121,9 +131,9 @@ def _limited(
     return [points[index] for index in kept], [changed[index] for index in kept]
 
 
-def agreement(reading: Reading, partition: str) -> Agreement | None:
+def agreement(reading: Reading, partition: str, *, in_cores: bool = False) -> Agreement | None:
     """Compare our plan's starts with Slurm's (`squeue --start`) for the same jobs; None if no job has both."""
-    twin: Twin | None = twin_of(reading, partition)
+    twin: Twin | None = twin_of(reading, partition, in_cores=in_cores)
     starts = twin.starts() if twin else {}
     planned = {
         job.job_id: max(job.started_at, reading.at)

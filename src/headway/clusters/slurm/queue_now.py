@@ -40,8 +40,8 @@ class HomeQueue(NamedTuple):
     corrected: QueueRead | None  # the plan corrected by Slurm's estimates, where our own does not suffice
 
 
-def read_home(commands: Commands, site: SlurmSite, options: SlurmOptions) -> HomeQueue:
-    """Read the queue and plan the home partition. Nothing is submitted.
+def read_home(commands: Commands, site: SlurmSite, options: SlurmOptions, *, in_cores: bool = False) -> HomeQueue:
+    """Read the queue and plan the home partition, in nodes or in cores. Nothing is submitted.
 
     While jobs wait, our plan is better than `sbatch --test-only`, which does not backfill; Slurm is asked only where we
     cannot see those jobs, or if none waits.
@@ -49,13 +49,14 @@ def read_home(commands: Commands, site: SlurmSite, options: SlurmOptions) -> Hom
     site.wait_for_answer()
     reading = site.reading()
     partition, most = site.home()
-    twin = twin_of(reading, partition.name)
+    twin = twin_of(reading, partition.name, in_cores=in_cores)
     if twin is None:
         raise SiteError(f"no node of {partition.name} works now", todo="look at `sinfo`, and try again later")
     configuration = site.configuration()
     if twin.planned and (configuration is None or not configuration.hides_jobs):
         return HomeQueue(reading, partition, most, twin, None)
-    probes = probe(commands, default_shapes(twin.queue.machine, most), most, partition, options)
+    shapes = default_shapes(sum(node.works for node in partition.nodes), most)
+    probes = probe(commands, shapes, most, partition, options, in_cores=in_cores)
     return HomeQueue(reading, partition, most, twin, corrected(twin.snapshot(), probes))
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
+from headway.clusters.slurm.core_counts import cores_of, freed
 from headway.clusters.slurm.site_reading import Partition
 from headway.clusters.slurm.squeue import SeenJob
 from headway.kernels.batch.queue import BatchQueue, Scheduling
@@ -34,49 +36,65 @@ class Twin(Struct):
 
     queue: BatchQueue
     planned: dict[int, int]  # Slurm's job id -> the kernel's
+    counts: Literal["nodes", "cores"]
 
     def starts(self) -> dict[int, float]:
         """When each waiting job would start by our plan."""
         return {number: self.queue.job(job).promise for number, job in self.planned.items()}
 
     def snapshot(self) -> QueueRead:
-        """The free nodes over time, if no job is added and every job uses its whole time limit."""
+        """The free nodes or cores over time, if no job is added and every job uses its whole time limit."""
         times, free, _ = self.queue.plan_with_nodes()
-        return QueueRead(self.queue.now, times, free)
+        return QueueRead(self.queue.now, times, free, counts=self.counts)
 
 
-def twin_of(reading: Reading, name: str) -> Twin | None:
-    """The queue twin of a partition; None if it has no working node.
+def twin_of(reading: Reading, name: str, *, in_cores: bool = False) -> Twin | None:
+    """The queue twin of a partition, in nodes or in cores; None if it has no working node.
 
-    A node is free when all jobs on it have reached their limits, in whichever partition they run. Waiting jobs are
+    A node is free when all jobs on it have reached their limits, in whichever partition they run; where jobs share
+    nodes, each frees its own cores. Waiting jobs are
     planned in the order of Slurm's backfill scheduler: by the tier of their partition, priority, and submission; each
     starts as early as possible without delaying a job before it.
     """
     here = next((partition for partition in reading.partitions if partition.name == name), None)
-    names = {node.name for node in here.nodes if node.works} if here else set()
-    if here is None or not names:
+    working = [node for node in here.nodes if node.works] if here else []
+    if not working:
         return None
-    queue = BatchQueue(len(names), Scheduling("conservative"))
+    names = {node.name for node in working}
+    machine = sum(node.cpus for node in working) if in_cores else len(working)
+    waiting = waiting_jobs(reading, names)
+    largest = max(working, key=lambda node: node.cpus)
+    if in_cores:
+        taken = [(end - reading.at, cores) for end, cores in sorted(freed(_running(reading), working).items())]
+        ahead = [([job.job_id], cores_of(job, largest, nodes), job.limit_s or _NO_LIMIT_S) for job, nodes in waiting]
+    else:
+        taken = busy(reading, names)
+        ahead = bundles(waiting, largest.cpus)
+    queue = BatchQueue(machine, Scheduling("conservative"))
     queue.advance(reading.at)
-    for remaining_s, nodes in busy(reading, names):
-        queue.submit(nodes, remaining_s)
+    for remaining_s, units in taken:
+        queue.submit(units, remaining_s)
     planned: dict[int, int] = {}
-    cpus = max(node.cpus for node in here.nodes)
-    for job_ids, nodes, limit_s in bundles(waiting_jobs(reading, names), cpus):
-        job = queue.submit(min(nodes, len(names)), limit_s)
+    for job_ids, units, limit_s in ahead:
+        job = queue.submit(min(units, machine), limit_s)
         planned |= dict.fromkeys(job_ids, job)
-    return Twin(queue, planned)
+    return Twin(queue, planned, "cores" if in_cores else "nodes")
+
+
+def _running(reading: Reading) -> Iterator[tuple[SeenJob, float]]:
+    """The running jobs and the times at which they reach their limits."""
+    for job in reading.jobs:
+        if job.phase is JobPhase.RUNNING or job.state == "CONFIGURING":
+            start = job.started_at or reading.at
+            yield job, max(start + (job.limit_s or _NO_LIMIT_S), reading.at + _OVERDUE_S)
 
 
 def busy(reading: Reading, names: set[str]) -> list[tuple[float, int]]:
     """Seconds until nodes become free, and how many of them."""
     until: dict[str, float] = {}
-    for job in reading.jobs:
-        if job.phase is JobPhase.RUNNING or job.state == "CONFIGURING":
-            start = job.started_at or reading.at
-            end = max(start + (job.limit_s or _NO_LIMIT_S), reading.at + _OVERDUE_S)
-            for node in names.intersection(job.node_names):
-                until[node] = max(until.get(node, 0.0), end)
+    for job, end in _running(reading):
+        for node in names.intersection(job.node_names):
+            until[node] = max(until.get(node, 0.0), end)
     counted = Counter(until.values())
     return [(end - reading.at, nodes) for end, nodes in sorted(counted.items())]
 

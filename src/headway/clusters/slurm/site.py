@@ -98,9 +98,17 @@ class SlurmSite:
         """The partition that plans are made for, and the largest request that it allows."""
         return home_limits(self.candidates(), self.user_limits(), self._options)
 
-    def partition_for(self, asked: Resources) -> Partition:
+    def shares(self) -> bool:
+        """Whether jobs ask for shares of nodes: the user's choice, or where the home partition allows it."""
+        if self._options.nodes is not None:
+            return self._options.nodes == "shared"
+        configuration = self.configuration()
+        return configuration is not None and configuration.divides_nodes and not self.home()[0].exclusive
+
+    def partition_for(self, asked: Resources, *, shared: bool) -> Partition:
         """Choose the partition for a request; a SiteError if none accepts it."""
-        return choose(asked, self.candidates(), self.user_limits(), self._options, self.reading())
+        limits = self.user_limits()
+        return choose(asked, self.candidates(), limits, self._options, self.reading(), shared=shared)
 
     def user_limits(self) -> dict[str, UserLimits]:
         """The user's limits, by partition."""

@@ -28,6 +28,7 @@ class Configuration(Struct, frozen=True):
     kills_for_memory: bool
     hides_jobs: bool  # of other users
     min_job_age_s: float  # how long an ended job stays in the queue
+    divides_nodes: bool  # whether jobs can have cores instead of whole nodes
 
 
 class Node(Struct, frozen=True):
@@ -54,6 +55,7 @@ class Partition(Struct, frozen=True):
     max_cpus_per_node: int | None
     max_memory_bytes_per_node: int | None
     tier: int
+    exclusive: bool  # whether every job has its nodes to itself
     qos: str | None
     allowed: dict[str, tuple[str, ...]]  # accounts, qos, groups; without an entry: all
     denied: dict[str, tuple[str, ...]]
@@ -76,6 +78,7 @@ def read_configuration(commands: Commands) -> Configuration | None:
         kills_for_memory="overmemorykill" in found.get("JobAcctGatherParams", "").lower(),
         hides_jobs="jobs" in found.get("PrivateData", ""),
         min_job_age_s=float(age[0]) if age else 300.0,
+        divides_nodes="cons_" in found.get("SelectType", ""),
     )
 
 
@@ -128,6 +131,7 @@ def partition_of(line: str, nodes: dict[str, list[Node]]) -> Partition:
         max_cpus_per_node=_bound(pair.get("MaxCPUsPerNode", "UNLIMITED")),
         max_memory_bytes_per_node=None if memory_mib is None else memory_mib * 2**20,
         tier=int(pair.get("PriorityTier", "1")),
+        exclusive=pair.get("OverSubscribe", "NO").startswith("EXCLUSIVE"),
         qos=None if pair.get("QoS", "N/A") == "N/A" else pair["QoS"],
         allowed=_names(pair, "Allow"),
         denied=_names(pair, "Deny"),

@@ -16,6 +16,7 @@ from headway.model.job import JobPhase
 from headway.model.units import parse_duration
 
 _EXIT = re.compile(r"(\d{1,3}):(\d{1,3})", re.ASCII)
+_MEMORY = re.compile(r"\bmem=(\d{1,12}(?:\.\d+)?)([KMGTP]?)", re.ASCII)
 _LIVE = "PENDING,CONFIGURING,RUNNING,SUSPENDED,COMPLETING,STOPPED,SIGNALING,STAGE_OUT,RESIZING"
 
 _PHASES = {
@@ -58,6 +59,7 @@ class SeenJob(Struct, frozen=True):
     derived_exit: Exit = Exit()  # the worst end of any of its steps
     restarts: int = 0
     alone: bool = False  # whether it does not share its nodes
+    memory_bytes: int = 0  # on all its nodes together: what it has or asks for
     name: str = ""
     directory: str = ""
     cancelled_by: str = ""  # a user id, where accounting is kept
@@ -151,6 +153,12 @@ def limit_of(text: str) -> float | None:
     return parse_duration(text)
 
 
+def _memory_of(text: str) -> int:
+    """The memory in a list such as `cpu=4,mem=8000M,node=2`; zero if it has none."""
+    found = _MEMORY.search(text)
+    return int(float(found[1]) * 1024 ** (1 + "KMGTP".index(found[2] or "M"))) if found else 0
+
+
 def exit_of(text: str) -> Exit:
     """Parse `code:signal`; otherwise split a status as `wait` returns it, without the flag for a core dump.
 
@@ -180,6 +188,7 @@ _COLUMNS: Columns = {
     "DerivedEC": ("derived_exit", exit_of),
     "RestartCnt": ("restarts", int),
     "OverSubscribe": ("alone", ("NO", "EXCLUSIVE").__contains__),
+    "tres-alloc": ("memory_bytes", _memory_of),
 }
 _END = "\x1e"  # of a job; a line end would not do, since directories may contain one
 # Directories and names may contain anything, even a forged job: they come last, and are read of the user's own jobs

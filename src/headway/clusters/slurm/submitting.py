@@ -20,10 +20,12 @@ from headway.clusters.slurm.site import SlurmSite, UnreachableError
 from headway.clusters.slurm.site_reading import Partition
 from headway.clusters.slurm.squeue import Look
 from headway.model.errors import SiteError
+from headway.model.job import JobRequest
 from headway.model.resources import Resources
 
 _log = logging.getLogger(__name__)
 
+OWN_MEMORY_MIB = 256  # for our own processes on a node, beside the tasks' share
 _AGAIN_AFTER_S = 2.0  # between two requests to cancel the same job
 _NUMBER = re.compile(r"(\d{1,12})(?:;[\w.-]*)?", re.ASCII)
 # sbatch's errors after which the same request can never succeed. After any other error a job may exist.
@@ -56,7 +58,7 @@ class Submitter(Struct):
         """The folder of a job."""
         return JobFolder(self.jobs, check_tag(tag))
 
-    def submit(self, per_node: Resources, tag: str, after: str | None) -> None:
+    def submit(self, request: JobRequest, tag: str, after: str | None) -> None:
         """Submit a job, unless that was done before; a SiteError if Slurm will never accept it."""
         folder = self.folder(tag)
         asked = folder.asked()
@@ -64,7 +66,7 @@ class Submitter(Struct):
             if after is not None and self.folder(after).asked() is None:
                 raise SiteError(f"job {after}, whose end {tag} should wait for, was never submitted")
             folder.make()
-            asked = Asked(per_node, time.time(), after)
+            asked = Asked(request.per_node, time.time(), after, shared=request.places is not None)
             folder.note(asked)
             asked = self.send(tag, asked)
         if asked.refused:
@@ -99,7 +101,7 @@ class Submitter(Struct):
                 words = f"the Slurm id of job {asked.after}, whose end it waits for, is not known yet"
                 return Reply("lost", words=words), asked
         try:
-            partition = self.site.partition_for(asked.per_node)
+            partition = self.site.partition_for(asked.per_node, shared=asked.shared)
             if (words := self._too_many()) != "":
                 return Reply("lost", words=words), asked
         except UnreachableError as error:
@@ -108,7 +110,7 @@ class Submitter(Struct):
             return Reply("refused", words=str(error)), asked
         folder.write(SCRIPT, job_script(folder.path, self.node_command(tag)).encode())
         after = parent.job_id if parent else None
-        arguments = sbatch_arguments(tag, folder.path, asked.per_node, partition, self.options, after)
+        arguments = sbatch_arguments(tag, folder.path, asked, partition, self.options, after)
         asked = structs.replace(asked, sent=True, at=time.time())
         folder.note(asked)  # from here on a job may exist, whatever sbatch answers
         return send(self.commands, arguments), asked
@@ -154,8 +156,10 @@ class Reply(NamedTuple):
     words: str = ""
 
 
-def resource_arguments(asked: Resources, partition: Partition, options: SlurmOptions) -> list[str]:
-    """A request as arguments of sbatch: for whole nodes, or for the requested part of each."""
+def resource_arguments(
+    asked: Resources, partition: Partition, options: SlurmOptions, *, shared: bool = False
+) -> list[str]:
+    """A request as arguments of sbatch: for whole nodes, or for a share of each."""
     memory_mib = max(1, math.ceil(asked.memory_bytes / 2**20))
     # Slurm counts in minutes; a job without a limit of its own gets the partition's.
     longest_s = partition.max_time_s if asked.walltime_s is None else asked.walltime_s
@@ -166,12 +170,14 @@ def resource_arguments(asked: Resources, partition: Partition, options: SlurmOpt
         f"--cpus-per-task={max(1, math.ceil(asked.cores))}",
         f"--time={'UNLIMITED' if longest_s is None else max(1, math.ceil(longest_s / 60))}",
     ]
-    if options.whole_nodes:
+    if not shared:
         nodes = [node for node in partition.nodes if has_features(node, options.constraint)]
         is_enough = all(node.memory_bytes >= asked.memory_bytes for node in nodes)
         all_memory = is_enough and not partition.max_memory_bytes_per_node
         arguments += ["--exclusive", f"--mem={0 if all_memory else memory_mib}M"]  # 0: all memory of a node
     elif asked.memory_bytes:
+        most_bytes = min((node.memory_bytes for node in partition.nodes), default=asked.memory_bytes)
+        memory_mib = min(memory_mib + OWN_MEMORY_MIB, max(memory_mib, most_bytes // 2**20))
         arguments.append(f"--mem={memory_mib}M")
     if asked.gpus and not any(flag.startswith(("--gres=", "--gpus-per-node=")) for flag in options.flags):
         arguments.append(f"--gpus-per-node={asked.gpus}")
@@ -179,7 +185,7 @@ def resource_arguments(asked: Resources, partition: Partition, options: SlurmOpt
 
 
 def sbatch_arguments(
-    tag: str, folder: Path, asked: Resources, partition: Partition, options: SlurmOptions, after: int | None
+    tag: str, folder: Path, asked: Asked, partition: Partition, options: SlurmOptions, after: int | None
 ) -> list[str]:
     """The whole sbatch command."""
     dependency = [f"--dependency=afterany:{after}", "--kill-on-invalid-dep=yes"] if after is not None else []
@@ -187,7 +193,7 @@ def sbatch_arguments(
         "sbatch",
         "--parsable",
         f"--job-name={check_tag(tag)}",
-        *resource_arguments(asked, partition, options),
+        *resource_arguments(asked.per_node, partition, options, shared=asked.shared),
         *options.arguments(),
         *dependency,
         "--requeue" if options.requeue else "--no-requeue",

@@ -35,6 +35,8 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
         "limits": amounts(summary.limits),
         "jobs": summary.jobs,
         "calls": dict(summary.calls),
+        "core_hours_held": summary.core_hours.held(now if state == "running" else summary.last_at),
+        "core_hours_used": summary.core_hours.used,
         **_figures(whole),
         "categories": [{"category": figures.name, **_figures(figures)} for figures in summary.categories.values()],
         "ran_because": [

@@ -44,6 +44,8 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> No
     if summary.calls:
         each = ", ".join(f"{times:,} {command}" for command, times in summary.calls.most_common())
         show(console, f"{count(summary.jobs, 'job')}; Slurm was asked {count(summary.calls.total(), 'time')}: {each}")
+    if summary.calls and (held := summary.core_hours.sentence(summary.last_at)):
+        show(console, held)
     learned = compared(summary, folder)
     if learned:
         show(console, learned)

@@ -13,6 +13,7 @@ from headway.model import records
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Launch, RunStarted, Why, kind
 from headway.model.resources import Resources
+from headway.report.run.core_hours import CoreHours
 from headway.report.run.figures import Figures
 
 
@@ -45,6 +46,7 @@ class RunSummary:
         self.reasons: Counter[tuple[str, str]] = Counter()  # number of tasks by (category, reason for running)
         self.jobs = 0  # submitted
         self.calls: Counter[str] = Counter()  # calls of each batch system command
+        self.core_hours = CoreHours()
         self.stopping: str | None = None
         self.finished: str | None = None
         self.last_at = 0.0
@@ -141,12 +143,17 @@ class RunSummary:
 
     def _submit(self, record: records.Submit) -> None:
         self.jobs += 1
+        self.core_hours.submit(record)
+
+    def _job_state(self, record: records.JobState) -> None:
+        self.core_hours.job_state(record)
 
     def _calls_counted(self, record: records.CallsCounted) -> None:
         self.calls.update(record.calls)
 
     def _release(self, record: records.Release) -> None:
         self.capacity = {node: held for node, held in self.capacity.items() if held[0] != record.tag}
+        self.core_hours.end(record.tag, record.at)
 
     def _launch(self, record: records.Launch) -> None:
         self.running[record.task] = record
@@ -166,6 +173,7 @@ class RunSummary:
         figures = self._category_of[outcome.task]
         figures.running -= 1
         figures.ended(launch.resources, outcome)
+        self.core_hours.attempt(launch.resources, outcome)
         if outcome.ending is Ending.SUCCESS:
             self._done.add(outcome.task)
         else:
