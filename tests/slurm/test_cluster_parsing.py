@@ -22,14 +22,17 @@ from headway.model.errors import InputError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
 
-LINE = "7|1000|RUNNING|None|1794742548|1794742549|1794742669|2:00|3|24|n[1-3]|21|main|0|9|1|NO|/a dir|of/x|b,c é\x1e\n"
+LINE = (
+    "7|1000|RUNNING|None|1794742548|1794742549|1794742669|2:00|3|24|n[1-3]|21|main|0|9|1|NO|"
+    "cpu=24,mem=1.50G,node=3,billing=24|/a dir|of/x|b,c é\x1e\n"
+)
 
 
 def test_a_formatted_line_holds_all_fields() -> None:
     (job,) = jobs_of(LINE) or []
     assert (job.job_id, job.user, job.state, job.limit_s, job.nodes) == (7, 1000, "RUNNING", 120.0, 3)
     assert (job.node_names, job.derived_exit, job.restarts, job.alone) == (("n1", "n2", "n3"), Exit(0, 9), 1, True)
-    assert job.name == "b,c é"
+    assert (job.name, job.memory_bytes) == ("b,c é", 1536 * 2**20)
 
 
 def test_any_directory_can_be_read() -> None:
