@@ -60,27 +60,27 @@ def small(
 
 
 def test_where_nodes_are_shared_a_job_takes_its_cores_and_not_its_nodes() -> None:
-    jobs = [small(1, 3, 100, NOW, "n1"), small(2, 4, 200, NOW, "n1"), job(3, 1, 300, NOW, "n2")]
+    jobs = [small(1, 3, 60, NOW, "n1"), small(2, 4, 110, NOW, "n1"), job(3, 1, 180, NOW, "n2")]
     twin = twin_of(Reading(NOW, jobs, [partition("main", nodes(1, 4))]), "main", in_cores=True)
     assert twin is not None
     plan = twin.snapshot()
     assert plan.counts == "cores"
-    assert (plan.times, plan.free) == ([NOW, NOW + 100, NOW + 200, NOW + 300], [17.0, 20.0, 24.0, 32.0])
+    assert (plan.times, plan.free) == ([NOW, NOW + 60, NOW + 120, NOW + 180], [17.0, 20.0, 24.0, 32.0])
 
 
 def test_memory_takes_its_share_of_a_nodes_cores() -> None:
     """Half of the memory of a node leaves half of its cores, however few cores the job has."""
-    jobs = [small(1, 1, 100, NOW, "n1", memory_bytes=8 * 10**9), small(2, 1, 200, NOW, "n1")]
+    jobs = [small(1, 1, 60, NOW, "n1", memory_bytes=8 * 10**9), small(2, 1, 120, NOW, "n1")]
     twin = twin_of(Reading(NOW, jobs, [partition("main", nodes(1, 1))]), "main", in_cores=True)
     assert twin is not None
-    assert (twin.snapshot().times, twin.snapshot().free) == ([NOW, NOW + 100, NOW + 200], [4.0, 7.0, 8.0])
+    assert (twin.snapshot().times, twin.snapshot().free) == ([NOW, NOW + 60, NOW + 120], [4.0, 7.0, 8.0])
 
 
 def test_waiting_jobs_are_planned_by_the_cores_that_they_ask_for() -> None:
-    jobs = [job(1, 1, 100, NOW, "n1"), small(2, 6, 50), small(3, 2, 50), small(4, 3, 60), job(5, 1, 10)]
+    jobs = [job(1, 1, 120, NOW, "n1"), small(2, 6, 50), small(3, 2, 50), small(4, 3, 60), job(5, 1, 10)]
     twin = twin_of(Reading(NOW, jobs, [partition("main", nodes(1, 2))]), "main", in_cores=True)
     assert twin is not None
-    assert twin.starts() == {2: NOW, 3: NOW, 4: NOW + 50, 5: NOW + 100}
+    assert twin.starts() == {2: NOW, 3: NOW, 4: NOW + 50, 5: NOW + 110}
 
 
 def test_running_jobs_hold_their_nodes_and_waiting_jobs_are_planned_by_priority() -> None:

@@ -40,18 +40,13 @@ def freed(running: Iterable[tuple[SeenJob, float]], nodes: Collection[Node]) -> 
                 on_node[name].append((end, job))
     found: Counter[float] = Counter()
     for node in nodes:
-        jobs = sorted(on_node[node.name], key=lambda pair: pair[0])
-        for index, (end, _) in enumerate(jobs):
-            before = _taken([job for _, job in jobs[index:]], node)
-            found[end] += before - _taken([job for _, job in jobs[index + 1 :]], node)
+        cpus = memory_bytes = 0.0
+        taken = 0  # by the jobs that end later
+        for end, job in sorted(on_node[node.name], key=lambda pair: -pair[0]):
+            wide = len(job.node_names)
+            cpus += node.cpus if job.alone else job.cpus / wide
+            memory_bytes += job.memory_bytes / wide
+            with_it = min(node.cpus, math.ceil(_larger(cpus, memory_bytes, node) - 1e-9))
+            found[end] += with_it - taken
+            taken = with_it
     return +found  # without those that free nothing
-
-
-def _taken(jobs: list[SeenJob], node: Node) -> int:
-    if not jobs:
-        return 0
-    if any(job.alone for job in jobs):
-        return node.cpus
-    cpus = sum(job.cpus / max(1, len(job.node_names)) for job in jobs)
-    memory_bytes = sum(job.memory_bytes / max(1, len(job.node_names)) for job in jobs)
-    return min(node.cpus, math.ceil(_larger(cpus, memory_bytes, node) - 1e-9))

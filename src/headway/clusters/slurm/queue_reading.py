@@ -65,7 +65,9 @@ def twin_of(reading: Reading, name: str, *, in_cores: bool = False) -> Twin | No
     waiting = waiting_jobs(reading, names)
     largest = max(working, key=lambda node: node.cpus)
     if in_cores:
-        taken = [(end - reading.at, cores) for end, cores in sorted(freed(_running(reading), working).items())]
+        # In whole minutes, as Slurm plans: thousands of small jobs would make a plan of thousands of steps.
+        running = ((job, math.ceil((end - reading.at) / 60) * 60.0) for job, end in _running(reading))
+        taken = sorted(freed(running, working).items())
         ahead = [([job.job_id], cores_of(job, largest, nodes), job.limit_s or _NO_LIMIT_S) for job, nodes in waiting]
     else:
         taken = busy(reading, names)
