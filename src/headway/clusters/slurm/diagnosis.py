@@ -73,6 +73,7 @@ def _jobs(
         yield Finding("fail", "partitions", str(error))
         return
     yield Finding("ok", "partitions", f"{', '.join(names)}; a job in {partition.name} may have {most} (each node)")
+    yield Finding("ok", "sharing", "jobs ask for shares of nodes" if site.shares() else "jobs ask for whole nodes")
     jobs = site.most_jobs()
     found = f"at most {jobs} in the queue" if jobs else "no limit on their number is to be seen"
     yield Finding("ok", "your jobs", found)
@@ -89,7 +90,7 @@ def _jobs(
         yield Finding("warn", "queue", f"{found}: others are hidden here, so that waits can only be probed and learned")
     else:
         yield Finding("ok", "queue", found)
-    yield _twin(agreement(reading, partition.name))
+    yield _twin(agreement(reading, partition.name, in_cores=site.shares()))
 
 
 def _twin(found: Agreement | None) -> Finding:
