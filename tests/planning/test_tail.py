@@ -41,6 +41,7 @@ def view(tasks: Sequence[Task], jobs: Sequence[JobStatus], queue: QueueRead | No
         is_busy=lambda tag: tag == "busy",
         tasks_per_node=lambda: 1,
         needs=lambda tasks: {},
+        is_large=lambda task: False,
         wakes_at=None,
         alarm_set_at=None,
         stopping=False,

@@ -66,6 +66,7 @@ def view(
         is_busy=lambda tag: False,
         tasks_per_node=lambda: 1,
         needs=lambda tasks: {},
+        is_large=lambda task: False,
         wakes_at=None,
         alarm_set_at=None,
         stopping=False,

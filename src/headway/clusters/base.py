@@ -52,7 +52,11 @@ class Cluster(ABC):
 
     @abstractmethod
     def limits(self) -> Resources:
-        """The most that one task can get here."""
+        """The most that one task can get on the nodes that jobs usually ask for."""
+
+    def larger_nodes(self) -> tuple[Resources, ...]:
+        """The most that a task can get on other kinds of nodes, which have more of something; the smallest first."""
+        return ()
 
     def most_jobs(self) -> int | None:
         """How many jobs the user may have in the queue; None if no limit is known."""

@@ -120,7 +120,9 @@ def prepare(
     )
     target = target_of(started, folder, options)
     cluster = target.cluster
-    limits = records.LimitsRead(started.at, cluster.limits(), cluster.most_jobs(), cluster.lends, cluster.shares)
+    limits = records.LimitsRead(
+        started.at, cluster.limits(), cluster.most_jobs(), cluster.lends, cluster.shares, cluster.larger_nodes()
+    )
     stated = options.project or options.known_as
     origin, older = origin_of(whole, folder.directory, stated, growing=growing, read_only=read_only)
     name = options.known_as or workflow.name
@@ -153,7 +155,14 @@ def resume(
         now = time.time()
         live = target.cluster.find(job.tag for job in engine.jobs.values() if job.live)
         limits = engine.limits if live else target.cluster.limits()  # a live allocation keeps its size
-        site = records.LimitsRead(now, limits, target.cluster.most_jobs(), target.cluster.lends, target.cluster.shares)
+        site = records.LimitsRead(
+            now,
+            limits,
+            target.cluster.most_jobs(),
+            target.cluster.lends,
+            target.cluster.shares,
+            target.cluster.larger_nodes(),
+        )
         again: list[Event | Decision] = [records.Resumed(now, __version__), site]
         journal.append(again)
         _log.info("run %s is resumed", folder.run)

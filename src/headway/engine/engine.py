@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from typing import Literal
 
@@ -88,6 +89,7 @@ class Engine(RunState, eq=False, dict=True):
             is_busy=self._is_busy,
             tasks_per_node=self._tasks_per_node,
             needs=self._needs,
+            is_large=partial(self._is_large, {}),
             wakes_at=held.wakes_at,
             alarm_set_at=held.alarm_set_at,
             stopping=self._winding_down,
@@ -106,9 +108,10 @@ class Engine(RunState, eq=False, dict=True):
 
     def _is_too_small(self, job: JobStatus) -> bool:
         """Whether a task that could run in this job needs more than its share; the next job will have more."""
-        share = job.request.per_node.replace(walltime_s=None)
+        share, usual = (most.replace(walltime_s=None) for most in (job.request.per_node, self.limits))
         wanting = (task_id for task_id in self._board.wanting if not job.tasks or task_id in job.tasks)
-        return any(not self._launching.likely(task_id).fits_in(share) for task_id in islice(wanting, _LOOKED_AT))
+        needs = map(self._launching.likely, islice(wanting, _LOOKED_AT))
+        return any(need.fits_in(usual) and not need.fits_in(share) for need in needs)
 
     def _is_too_narrow(self, job: JobStatus) -> bool:
         asked = job.request.per_node.nodes
@@ -120,6 +123,14 @@ class Engine(RunState, eq=False, dict=True):
         answer = self._launching.allocate(first) if first is not None else None
         return max(1, self.limits.room_for(answer.resources)) if isinstance(answer, Allocation) else 1
 
+    def _is_large(self, known: dict[str, bool], task: Task) -> bool:
+        """Whether a task needs more than a usual node has; one that has not failed is like others of its category."""
+        if self.tasks[task.id].exhausted:
+            return not self._launching.likely(task.id).fits_in(self.limits.replace(walltime_s=None))
+        if task.category not in known:
+            known[task.category] = not self._launching.likely(task.id).fits_in(self.limits.replace(walltime_s=None))
+        return known[task.category]
+
     def _needs(self, tasks: Sequence[Task]) -> dict[str, Need]:
         """What these tasks need on a node, by category."""
         by_category: dict[str, list[Task]] = {}
@@ -129,7 +140,8 @@ class Engine(RunState, eq=False, dict=True):
 
     def _need(self, tasks: Sequence[Task]) -> Need:
         """The need of tasks of one category: the first speaks for all; the largest may be of one that has failed."""
-        failed = [task.id for task in tasks if self.tasks[task.id].exhausted]
+        ready = set(islice(self._board.wanting, _LOOKED_AT))
+        failed = [task.id for task in tasks if self.tasks[task.id].exhausted or task.id in ready]
         with_most = max(tasks, key=lambda task: task.input_bytes or 0).id
         first = next((task.id for task in tasks if not self.tasks[task.id].exhausted), failed[0] if failed else "")
         largest = Resources()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -129,20 +129,25 @@ class Launching(Struct, eq=False):
         state = self.board.tasks[task_id]
         failures = state.exhausted or {}
         more = {**failures, "memory_bytes": [*failures.get("memory_bytes", ()), held.memory_bytes]}
-        answer = self.allocator.allocate(state.task, more, self._context(state))
+        answer = self._allocation(state, more)
         if isinstance(answer, CannotFit) or answer.resources.memory_bytes > 2 * held.memory_bytes:
             return held
         return held.replace(memory_bytes=max(held.memory_bytes, answer.resources.memory_bytes))
 
-    def _context(self, state: TaskState) -> Context:
+    def _allocation(self, state: TaskState, failures: Mapping[str, Sequence[float]]) -> Allocation | CannotFit:
+        """The allocator's answer for the usual nodes, or for the first larger ones on which the task fits."""
         draw = (self.seed, "", state.task.id, state.attempts + 1)
-        return Context(self._limits, draw, held=self.order.at_stake(state.task))
+        held = self.order.at_stake(state.task)
+        for most in (self._limits, *self.allocations.site.larger):
+            answer = self.allocator.allocate(state.task, failures, Context(most, draw, held=held))
+            if isinstance(answer, Allocation):
+                break
+        return self._within_limits(state, answer)
 
     def allocate(self, task_id: str) -> Allocation | CannotFit:
         """The resources for the task's next attempt."""
         state = self.board.tasks[task_id]
-        context = self._context(state)
-        answer = self._within_limits(state, self.allocator.allocate(state.task, state.exhausted or {}, context))
+        answer = self._allocation(state, state.exhausted or {})
         if state.task.nodes > 1 and isinstance(answer, Allocation):
             return self._whole_nodes(state.task.nodes, answer)
         if state.losses >= SUSPECTED_AFTER and isinstance(answer, Allocation):

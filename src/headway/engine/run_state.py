@@ -325,8 +325,10 @@ class RunState(Struct, eq=False, dict=True):
         may_be_reused = state.task.id in self.known and not self.rerun(state.task.id)
         if not self.limits.cores or may_be_reused:  # without cores the limits have not been read yet
             return
+        kinds = (self.limits, *self._allocations.site.larger)
         for resource, hint in state.task.hints.items():
-            limit = self.limits[resource]
+            limits = [kind[resource] for kind in kinds]
+            limit = None if None in limits else max(most for most in limits if most is not None)
             if limit is not None and hint > limit:
                 why = Why("user", "hint", {"hint": hint, "limit": limit})
                 self._board.condemn(state, does_not_fit(CannotFit(resource, hint, limit, why, reason="hint")))

@@ -159,12 +159,18 @@ class TaskWaits(Event, frozen=True, tag="task-waits"):
 
 
 class LimitsRead(Event, frozen=True, tag="limits-read"):
-    """The site's limits: the most that one task can get per node, the nodes of a job, and the jobs of a user."""
+    """The site's limits: the most that a task can get on a usual node, the nodes of a job, and the jobs of a user."""
 
     limits: Resources
     most_jobs: int | None = None
     lends: bool = False  # tasks may use memory and disk that no other task holds
     shares: bool = False  # a job may have a share of a node; other jobs may have the rest
+    larger: tuple[Resources, ...] = ()  # nodes with more of something than `limits`, for tasks that need it
+
+    def nodes_for(self, needed: Resources) -> Resources:
+        """The first kind of node that has what is needed; the usual one if none has."""
+        usual = self.limits
+        return next((kind for kind in (usual, *self.larger) if needed.fits_in(kind.replace(walltime_s=None))), usual)
 
 
 class JobState(Event, frozen=True, tag="job-state"):

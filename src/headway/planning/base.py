@@ -12,7 +12,7 @@ from headway.model.job import JobPhase, JobRequest
 from headway.model.records import Decision, LimitsRead, QueueRead, SeenWait, Submit
 from headway.model.task import Task
 from headway.model.workflow import Workflow
-from headway.planning.packing import Need, Packing, shares, whole_nodes
+from headway.planning.packing import Need, Packing, largest_of, shares, whole_nodes
 
 Estimate = Callable[[Task], float]  # the expected run time of a task, in seconds
 
@@ -72,6 +72,7 @@ class View(Struct, frozen=True):
     is_busy: Callable[[str], bool]  # whether a job has tasks running
     tasks_per_node: Callable[[], int]  # how many of the tasks that want to run share a node
     needs: Callable[[Sequence[Task]], dict[str, Need]]  # what tasks need on a node, by category
+    is_large: Callable[[Task], bool]  # whether a task needs more than a usual node has
     wakes_at: float | None  # when the planner will be called again even if nothing happens
     alarm_set_at: float | None  # when that was decided
     stopping: bool  # whether nothing new is to be started
@@ -101,16 +102,36 @@ class View(Struct, frozen=True):
         tasks = self.workflow.tasks
         return [tasks[task_id] for task_id in self.workflow.topological() if not self.is_over(task_id)]
 
+    @property
+    def _chooses(self) -> bool:
+        """Whether a job's shape depends on its tasks."""
+        return self.limits.shares or bool(self.limits.larger)
+
     def packing(self, tasks: Sequence[Task]) -> Packing:
         """What jobs for these tasks ask for: shares of nodes where the site allows that, whole nodes otherwise."""
-        node = self.limits.limits
-        if self.limits.shares and tasks and all(task.nodes == 1 for task in tasks):
-            return shares(node, self.queue, self.needs(tasks))
-        return whole_nodes(node, self.most_nodes, self.tasks_per_node())
+        usual = self.limits.limits
+        narrow = bool(tasks) and all(task.nodes == 1 for task in tasks)
+        if not narrow or not self._chooses:
+            return whole_nodes(usual, self.most_nodes, self.tasks_per_node())
+        needs = self.needs(tasks)
+        node = self.limits.nodes_for(largest_of(needs.values()))
+        if self.limits.shares:
+            return shares(node, self.queue if node is usual else None, needs)
+        return whole_nodes(node, self.most_nodes if node is usual else node.nodes, self.tasks_per_node())
+
+    def without_large(self, tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
+        """The tasks that fit on usual nodes, and those that need more, where there are larger nodes."""
+        if not self.limits.larger:
+            return list(tasks), []
+        usual: list[Task] = []
+        large: list[Task] = []
+        for task in tasks:
+            (large if task.nodes == 1 and self.is_large(task) else usual).append(task)
+        return usual, large
 
     def request(self, nodes: int, walltime_s: float, tasks: Sequence[Task] = ()) -> JobRequest:
         """A request within the site's limits: for whole nodes, or for `tasks` a share where the site allows it."""
-        packing = self.packing(tasks) if self.limits.shares and tasks else Packing(self.limits.limits, nodes)
+        packing = self.packing(tasks) if tasks and self._chooses else Packing(self.limits.limits, nodes)
         return packing.request(nodes, walltime_s)
 
     def next_tag(self, offset: int = 0) -> str:

@@ -20,6 +20,7 @@ from headway.model.records import (
     WakeAt,
     Why,
 )
+from headway.model.resources import HELD
 from headway.model.task import Task
 from headway.planning.anchors import Anchor, best_anchor
 from headway.planning.base import Estimate, JobStatus, Planner, View
@@ -79,6 +80,7 @@ class Headway(Planner):
         remaining = view.remaining()
         return (
             self._anchor(view, view.queue, remaining, live, now)
+            or self._on_large_nodes(view, now)
             or self._fillers(view, view.queue, remaining, live, now)
             or [WakeAt(now, now + LOOK_EVERY_S, Why(self.name, "look-again"))]
         )
@@ -113,10 +115,11 @@ class Headway(Planner):
         self, view: View, queue: QueueRead, remaining: Sequence[Task], live: Sequence[JobStatus], now: float
     ) -> list[Decision]:
         anchors = [job for job in live if job.role == "anchor"]
-        left = [task for task in remaining if not view.is_running(task.id)]
+        usual, _ = view.without_large(remaining)
+        left = [task for task in usual if not view.is_running(task.id)]
         if any(job.started_at is not None for job in anchors) or not left:
             return []
-        tasks = left if queue.reserves else remaining
+        tasks = left if queue.reserves else usual
         packing = view.packing(tasks)
         levels = packing.levels(tasks, self._estimate)
         expired = view.expired
@@ -172,12 +175,14 @@ class Headway(Planner):
         if any(job.expected_start <= now for job in live if job.role == "anchor" and job.started_at is None):
             return []
         # Tasks that span nodes run in the anchor only.
-        narrow = [task for task in map(view.workflow.tasks.__getitem__, view.placeable) if task.nodes == 1]
+        usual, _ = view.without_large([view.workflow.tasks[task_id] for task_id in view.placeable])
+        narrow = [task for task in usual if task.nodes == 1]
         if not narrow:
             return []
         packing = view.packing(narrow)
         ready = sorted((self._asked_s(view, task) for task in narrow), reverse=True)
-        pending = [job for job in live if job.role in ("filler", "small-filler") and job.started_at is None]
+        roles = ("filler", "small-filler")
+        pending = [job for job in live if job.role in roles and job.started_at is None and not _is_large(view, job)]
         uncovered, useless = matched(
             ready[:: packing.tasks_per_unit], pending
         )  # the longest of those that share a unit
@@ -203,6 +208,16 @@ class Headway(Planner):
             asked_s = min(length_s, requested_s(work_s / nodes) + fitting[0])
             return [self._submit(view, packing, "filler", nodes, asked_s, None, now)]
         return [self._queued_filler(view, packing, queue, uncovered, work_s, now)]
+
+    def _on_large_nodes(self, view: View, now: float) -> list[Decision]:
+        """A job for each ready task that needs a larger node than the anchor has, unless one waits for it."""
+        _, large = view.without_large([view.workflow.tasks[task_id] for task_id in view.placeable])
+        waiting = sum(job.started_at is None and _is_large(view, job) for job in view.live)
+        room = MOST_SMALL if view.limits.most_jobs is None else max(0, view.limits.most_jobs - len(view.live))
+        return [
+            self._submit(view, view.packing([task]), "small-filler", 1, self._asked_s(view, task), None, now, offset)
+            for offset, task in enumerate(large[waiting : waiting + room])
+        ]
 
     def _asked_s(self, view: View, task: Task) -> float:
         """The walltime of a job for this task alone. As in the engine, each expiry doubles the expected run time."""
@@ -297,6 +312,11 @@ def _held(anchors: Sequence[JobStatus], levels: Levels, now: float) -> Anchor:
             run_s = float(all_run_s[min(nodes, len(all_run_s)) - 1])
         groups.append(Group(0, 0, nodes, run_s, wait_s=max(0.0, job.expected_start - now)))
     return Anchor(tuple(groups), groups[-1].wait_s + groups[-1].run_s)
+
+
+def _is_large(view: View, job: JobStatus) -> bool:
+    """Whether a job asks for nodes with more of something than the usual ones have."""
+    return bool(set(job.request.per_node.excess(view.limits.limits)) & set(HELD))
 
 
 def _changed_lately(job: JobStatus, now: float) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
@@ -87,6 +87,14 @@ def whole_nodes(node: Resources, most: int, tasks_per_node: int) -> Packing:
     return Packing(node, most, tasks_per_node)
 
 
+def largest_of(needs: Iterable[Need]) -> Resources:
+    """The most that any of the tasks needs of each resource."""
+    largest = Resources()
+    for need in needs:
+        largest = largest.covering(need.largest)
+    return largest
+
+
 def shares(node: Resources, queue: QueueRead | None, needs: Mapping[str, Need]) -> Packing:
     """Units are places for tasks with these needs, by category."""
     cores = min(need.usual.cores for need in needs.values()) or 1
@@ -95,11 +103,7 @@ def shares(node: Resources, queue: QueueRead | None, needs: Mapping[str, Need]) 
     bytes_in_all = sum(need.tasks * need.usual.memory_bytes for need in needs.values())
     places_in_all = sum(need.tasks * taken[category] for category, need in needs.items())
     place = Resources(cores=cores, memory_bytes=math.ceil(bytes_in_all / places_in_all), gpus=gpus)
-    largest = Resources(
-        cores=max(need.largest.cores for need in needs.values()),
-        memory_bytes=max(need.largest.memory_bytes for need in needs.values()),
-        gpus=max(need.largest.gpus for need in needs.values()),
-    )
+    largest = largest_of(needs.values())
     several = {category: number for category, number in taken.items() if number > 1}
     most = node.nodes * max(1, node.room_for(place))
     packing = Packing(node, most, 1, place, largest, several)

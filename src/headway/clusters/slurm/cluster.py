@@ -69,6 +69,10 @@ class SlurmCluster(Cluster):
         _, most = self._site.home()
         return most.replace(disk_bytes=free_disk_bytes(self._directory))
 
+    def larger_nodes(self) -> tuple[Resources, ...]:
+        disk_bytes = free_disk_bytes(self._directory)
+        return tuple(kind.replace(disk_bytes=disk_bytes) for kind in self._site.larger_nodes())
+
     @property
     def shares(self) -> bool:
         return self._site.shares()

@@ -12,7 +12,7 @@ from typing import Any
 
 from headway.clusters.slurm.commands import Commands, Paced, why_no_login_node
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.partitions import UserLimits, choose, home_limits, read_user_limits, usable
+from headway.clusters.slurm.partitions import UserLimits, choose, home_limits, read_user_limits, room, usable
 from headway.clusters.slurm.queue_reading import Reading
 from headway.clusters.slurm.site_reading import (
     Configuration,
@@ -24,7 +24,7 @@ from headway.clusters.slurm.site_reading import (
 )
 from headway.clusters.slurm.squeue import SeenJob, everybody
 from headway.model.errors import SiteError
-from headway.model.resources import Resources
+from headway.model.resources import HELD, Resources
 
 _PATIENCE_S = 60.0  # about as long as a controller takes to restart
 _LEAST_TRIES = 4  # a try may take as long as the time-out of a command
@@ -97,6 +97,15 @@ class SlurmSite:
     def home(self) -> tuple[Partition, Resources]:
         """The partition that plans are made for, and the largest request that it allows."""
         return home_limits(self.candidates(), self.user_limits(), self._options)
+
+    def larger_nodes(self) -> list[Resources]:
+        """The largest requests of other partitions that have nodes with more of something than those of the home."""
+        home, usual = self.home()
+        others = [partition for partition in self.candidates() if partition.name != home.name]
+        limits = self.user_limits()
+        rooms = [room(other, limits.get(other.name, UserLimits()), self._options, now=True) for other in others]
+        larger = [most for most in rooms if most is not None and set(most.excess(usual)) & set(HELD)]
+        return sorted(larger, key=lambda most: (most.gpus, most.memory_bytes, most.cores))
 
     def shares(self) -> bool:
         """Whether jobs ask for shares of nodes: the user's choice, or where the home partition allows it."""
