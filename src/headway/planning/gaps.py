@@ -1,11 +1,13 @@
-"""Gaps that are open in the queue's plan now, and the ready tasks that no waiting job is for."""
+"""Gaps that are open in the queue's plan now, and the ready tasks and the work that no waiting job is for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from headway.model.records import QueueRead
-from headway.planning.base import JobStatus
+from headway.model.task import Task
+from headway.planning.base import Estimate, JobStatus
+from headway.planning.requested_time import MARGIN_S
 
 
 def longest_gap(queue: QueueRead, at_least_s: float, most_nodes: int) -> tuple[int, float] | None:
@@ -44,3 +46,32 @@ def matched(ready: Sequence[float], pending: Sequence[JobStatus]) -> tuple[list[
         else:
             room[index] -= 1
     return uncovered, [job for job, left in zip(jobs, room, strict=True) if left == job.request.per_node.nodes]
+
+
+def bundled(run_s: Sequence[float], side_by_side: int, at_least_s: float) -> list[float]:
+    """Run times of one-node jobs for tasks with these run times, longest first.
+
+    `side_by_side` tasks share a node. A job that would end before `at_least_s` gets the next tasks as well.
+
+    >>> bundled([300.0, 80.0, 30.0, 10.0, 5.0], side_by_side=1, at_least_s=100.0)
+    [300.0, 110.0, 15.0]
+    """
+    jobs: list[float] = []
+    for longest_s in run_s[::side_by_side]:
+        if jobs and jobs[-1] < at_least_s:
+            jobs[-1] += longest_s
+        else:
+            jobs.append(longest_s)
+    return jobs
+
+
+def work_node_s(tasks: Sequence[Task], estimate: Estimate, side_by_side: int) -> float:
+    """The node-seconds that tasks need; `side_by_side` of those that do not span nodes share a node."""
+    narrow = sorted((estimate(task) for task in tasks if task.nodes == 1), reverse=True)
+    return sum(narrow[::side_by_side]) + sum(estimate(task) * task.nodes for task in tasks if task.nodes > 1)
+
+
+def asked_node_s(job: JobStatus, now: float) -> float:
+    """The node-seconds that a job asks for from now on, without the margin in its walltime."""
+    ran_s = 0.0 if job.started_at is None else now - job.started_at
+    return job.request.per_node.nodes * max(0.0, (job.request.per_node.walltime_s or 0.0) - MARGIN_S - ran_s)
