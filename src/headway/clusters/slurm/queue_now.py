@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.probes import corrected, default_shapes, probe
+from headway.clusters.slurm.probes import Probing
 from headway.clusters.slurm.queue_reading import Reading, Twin, bundles, busy, twin_of, waiting_jobs
 from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.site_reading import Partition
@@ -40,7 +40,7 @@ class HomeQueue(NamedTuple):
     corrected: QueueRead | None  # the plan corrected by Slurm's estimates, where our own does not suffice
 
 
-def read_home(commands: Commands, site: SlurmSite, options: SlurmOptions) -> HomeQueue:
+def read_home(site: SlurmSite, probing: Probing) -> HomeQueue:
     """Read the queue and plan the home partition. Nothing is submitted.
 
     While jobs wait, our plan is better than `sbatch --test-only`, which does not backfill; Slurm is asked only where we
@@ -55,8 +55,7 @@ def read_home(commands: Commands, site: SlurmSite, options: SlurmOptions) -> Hom
     configuration = site.configuration()
     if twin.planned and (configuration is None or not configuration.hides_jobs):
         return HomeQueue(reading, partition, most, twin, None)
-    probes = probe(commands, default_shapes(twin.queue.machine, most), most, partition, options)
-    return HomeQueue(reading, partition, most, twin, corrected(twin.snapshot(), probes))
+    return HomeQueue(reading, partition, most, twin, probing.corrected(twin.snapshot(), most, partition))
 
 
 def queue_now(options: SlurmOptions) -> QueueNow:
@@ -64,7 +63,7 @@ def queue_now(options: SlurmOptions) -> QueueNow:
     options.check()
     commands = Commands(options.timeout_s)
     site = SlurmSite(commands, options)
-    home = read_home(commands, site, options)
+    home = read_home(site, Probing(commands, options))
     works = {node.name for node in home.partition.nodes if node.works}
     if home.corrected is not None:
         running, waiting = _taken(home.corrected, len(works)), []

@@ -24,7 +24,8 @@ from headway.model.resources import Resources
 
 _log = logging.getLogger(__name__)
 
-_AGAIN_AFTER_S = 2.0  # between two requests to cancel the same job
+_AGAIN_AFTER_S = 5.0  # between two requests to cancel the same job
+_MINUTE_S = 60.0
 _NUMBER = re.compile(r"(\d{1,12})(?:;[\w.-]*)?", re.ASCII)
 # sbatch's errors after which the same request can never succeed. After any other error a job may exist.
 _FOR_GOOD = re.compile(
@@ -51,6 +52,7 @@ class Submitter(Struct):
     node_command: Callable[[str], Sequence[str]]
     own_jobs: Paced[Look]
     unanswered: dict[str, float] = field(default_factory=dict)  # by tag, when sent: looked for at every poll
+    sent_at: list[float] = field(default_factory=list)  # when sbatch was called, in the last minute
 
     def folder(self, tag: str) -> JobFolder:
         """The folder of a job."""
@@ -72,7 +74,7 @@ class Submitter(Struct):
 
     def send(self, tag: str, asked: Asked) -> Asked:
         """Send a job to Slurm, if that is possible now; return what is known then, which is also in the folder."""
-        folder = self.folder(tag)
+        folder, before = self.folder(tag), asked
         reply, asked = self._attempt(tag, folder, asked)
         match reply.kind:
             case "accepted":
@@ -88,7 +90,8 @@ class Submitter(Struct):
                 asked = structs.replace(asked, why_waiting=reply.words)
                 if asked.sent:
                     self.unanswered[tag] = asked.at
-        folder.note(asked)
+        if asked != before:  # one that is held back is tried again every second
+            folder.note(asked)
         return asked
 
     def _attempt(self, tag: str, folder: JobFolder, asked: Asked) -> tuple[Reply, Asked]:
@@ -98,6 +101,8 @@ class Submitter(Struct):
             if parent is not None and parent.job_id is None and not parent.refused and not parent.cancelled:
                 words = f"the Slurm id of job {asked.after}, whose end it waits for, is not known yet"
                 return Reply("lost", words=words), asked
+        if (words := self._too_fast()) != "":
+            return Reply("lost", words=words), asked
         try:
             partition = self.site.partition_for(asked.per_node)
             if (words := self._too_many()) != "":
@@ -111,15 +116,23 @@ class Submitter(Struct):
         arguments = sbatch_arguments(tag, folder.path, asked.per_node, partition, self.options, after)
         asked = structs.replace(asked, sent=True, at=time.time())
         folder.note(asked)  # from here on a job may exist, whatever sbatch answers
+        self.sent_at.append(asked.at)
         return send(self.commands, arguments), asked
+
+    def _too_fast(self) -> str:
+        """Say that no more jobs may be submitted in this minute; nothing if one may."""
+        now, most = time.time(), self.options.submissions
+        self.sent_at = [at for at in self.sent_at if now - at < _MINUTE_S]
+        return f"Headway submits at most {most} jobs a minute" if len(self.sent_at) >= most else ""
 
     def _too_many(self) -> str:
         """Say that the user's limit on jobs is reached; nothing if it is not."""
         most = self.site.most_jobs()
         look = self.own_jobs.answer() if most is not None else None
-        if most is None or look is None or look.live() < most:
+        if most is None or look is None:
             return ""
-        return f"you have {look.live()} jobs in the queue and may have {most}"
+        there = look.live() + sum(at > look.at for at in self.sent_at)
+        return f"you have {there} jobs in the queue and may have {most}" if there >= most else ""
 
 
 class Canceller:
