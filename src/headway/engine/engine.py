@@ -49,6 +49,7 @@ class Engine(RunState, eq=False, dict=True):
         decisions += [records.Remake(now, task, reader) for task, reader in board.remakes.items()]
         decisions += [records.Discard(now, task, path) for path, task in board.discards.items()]
         decisions += self._kills(now)
+        decisions += self.bad_nodes.verdicts(now)
         if decisions:  # they change which tasks are ready, so the rest is decided after them
             return decisions
         if not self._winding_down:
@@ -89,12 +90,13 @@ class Engine(RunState, eq=False, dict=True):
         return [decision for decision in self.planner.plan(view, now) if not held.is_under_way(decision)]
 
     def _too_narrow(self, now: float) -> list[Decision]:
-        """Release idle jobs that have lost nodes and are now too narrow for a task that waits."""
-        why = Why("engine", "too-narrow")
+        """Release idle jobs that are too narrow for a task that waits: they have lost nodes, or some are avoided."""
+        avoided = {node.tag for node in self.nodes.values() if self.bad_nodes.is_avoided(node.name)}
         return [
-            records.Release(now, job.tag, why)
+            records.Release(now, job.tag, Why("engine", "bad-node" if job.tag in avoided else "too-narrow"))
             for job in self._allocations.live
-            if job.lost_nodes and not self._is_busy(job.tag) and self._is_too_narrow(job)
+            if (job.lost_nodes and self._is_too_narrow(job)) or (job.tag in avoided and self._board.wanting)
+            if not self._is_busy(job.tag)
         ]
 
     def _is_too_narrow(self, job: JobStatus) -> bool:

@@ -260,7 +260,7 @@ class Headway(Planner):
         nodes = min(gap[0], len(fitting))
         while nodes > 1 and not ask.affords(nodes, fitting[0]):
             nodes //= 2
-        longest_s = min(gap[1], requested_s(ask.work_s / nodes) + fitting[0], MARGIN_S + ask.spare_s / nodes)
+        longest_s = min(gap[1], requested_s(ask.work_s / nodes) + fitting[0], MARGIN_S + ask.spare_s // nodes)
         return [self._submit(view, "filler", nodes, longest_s, None, now)] if longest_s >= fitting[0] else []
 
     def _queued_filler(

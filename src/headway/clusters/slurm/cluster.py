@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -88,6 +88,10 @@ class SlurmCluster(Cluster):
         with self._lock:
             self._submitter.submit(request.per_node, tag, after)
 
+    def avoid(self, nodes: Mapping[str, float]) -> None:
+        with self._lock:
+            self._submitter.avoided |= nodes
+
     def find(self, tags: Iterable[str]) -> set[str]:
         news = self.news(tags)
         unknown = {tag for tag in news if news[tag].phase is JobPhase.UNKNOWN}
@@ -167,5 +171,5 @@ class SlurmCluster(Cluster):
 
     def snapshot(self) -> QueueRead:
         """Plan the home partition's free nodes, corrected by a few of Slurm's own estimates."""
-        home = read_home(self._site, self._probing)
+        home = read_home(self._site, self._probing, since=max(self._submitter.sent_at, default=0.0))
         return home.corrected or home.twin.snapshot()

@@ -40,14 +40,14 @@ class HomeQueue(NamedTuple):
     corrected: QueueRead | None  # the plan corrected by Slurm's estimates, where our own does not suffice
 
 
-def read_home(site: SlurmSite, probing: Probing) -> HomeQueue:
-    """Read the queue and plan the home partition. Nothing is submitted.
+def read_home(site: SlurmSite, probing: Probing, since: float = 0.0) -> HomeQueue:
+    """Read the queue, not as it was before `since`, and plan the home partition. Nothing is submitted.
 
     While jobs wait, our plan is better than `sbatch --test-only`, which does not backfill; Slurm is asked only where we
     cannot see those jobs, or if none waits.
     """
     site.wait_for_answer()
-    reading = site.reading()
+    reading = site.reading(since)
     partition, most = site.home()
     twin = twin_of(reading, partition.name)
     if twin is None:

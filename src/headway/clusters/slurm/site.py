@@ -61,9 +61,11 @@ class SlurmSite:
         configuration = self.configuration()
         return configuration.cluster if configuration is not None else ""
 
-    def reading(self) -> Reading:
-        """The queue and the partitions; an UnreachableError if Slurm has not answered yet."""
+    def reading(self, since: float = 0.0) -> Reading:
+        """The queue and the partitions, read after `since` if possible; an UnreachableError if there was no answer."""
         queue = self._queue.answer()
+        if queue is not None and queue[0] <= since:
+            queue = self._queue.answer(now=True)
         partitions = self.partitions()
         if queue is None:
             raise _silent()

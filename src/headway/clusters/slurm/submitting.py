@@ -52,6 +52,7 @@ class Submitter(Struct):
     node_command: Callable[[str], Sequence[str]]
     own_jobs: Paced[Look]
     unanswered: dict[str, float] = field(default_factory=dict)  # by tag, when sent: looked for at every poll
+    avoided: dict[str, float] = field(default_factory=dict)  # nodes that jobs are to be without, until a time
     sent_at: list[float] = field(default_factory=list)  # when sbatch was called, in the last minute
 
     def folder(self, tag: str) -> JobFolder:
@@ -113,7 +114,8 @@ class Submitter(Struct):
             return Reply("refused", words=str(error)), asked
         folder.write(SCRIPT, job_script(folder.path, self.node_command(tag)).encode())
         after = parent.job_id if parent else None
-        arguments = sbatch_arguments(tag, folder.path, asked.per_node, partition, self.options, after)
+        avoided = [node for node, until in self.avoided.items() if until > time.time()]
+        arguments = sbatch_arguments(tag, folder.path, asked.per_node, partition, self.options, after, avoided)
         asked = structs.replace(asked, sent=True, at=time.time())
         folder.note(asked)  # from here on a job may exist, whatever sbatch answers
         self.sent_at.append(asked.at)
@@ -192,7 +194,13 @@ def resource_arguments(asked: Resources, partition: Partition, options: SlurmOpt
 
 
 def sbatch_arguments(
-    tag: str, folder: Path, asked: Resources, partition: Partition, options: SlurmOptions, after: int | None
+    tag: str,
+    folder: Path,
+    asked: Resources,
+    partition: Partition,
+    options: SlurmOptions,
+    after: int | None,
+    avoided: Sequence[str] = (),
 ) -> list[str]:
     """The whole sbatch command."""
     dependency = [f"--dependency=afterany:{after}", "--kill-on-invalid-dep=yes"] if after is not None else []
@@ -202,6 +210,7 @@ def sbatch_arguments(
         f"--job-name={check_tag(tag)}",
         *resource_arguments(asked, partition, options),
         *options.arguments(),
+        *exclusion(asked.nodes, partition, options, avoided),
         *dependency,
         "--requeue" if options.requeue else "--no-requeue",
         "--no-kill",  # if one node fails, the others go on
@@ -210,6 +219,14 @@ def sbatch_arguments(
         "--output=/dev/null",  # the script opens its log: Slurm would replace %j and the like in a folder's name
         str(folder / SCRIPT),
     ]
+
+
+def exclusion(nodes: int, partition: Partition, options: SlurmOptions, avoided: Sequence[str]) -> list[str]:
+    """The argument that excludes nodes, with those that the user excludes; as many as leave enough others."""
+    usable = [node.name for node in partition.nodes if node.works and has_features(node, options.constraint)]
+    bad = [node for node in avoided if node in usable][: max(0, len(usable) - nodes)]
+    own = [flag.partition("=")[2] for flag in options.flags if flag.startswith("--exclude=")]
+    return [f"--exclude={','.join([*own, *bad])}"] if bad else []
 
 
 def send(commands: Commands, arguments: list[str]) -> Reply:
