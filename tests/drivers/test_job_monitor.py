@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from headway.clusters.base import JobNews
 from headway.drivers import job_monitor
 from headway.drivers.background import Background
 from headway.drivers.inbox import AttemptEnded, Connected, Disconnected, Inbox, JobGone, Message, NodeGone
@@ -16,6 +17,7 @@ from headway.drivers.job_monitor import JobMonitor
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
 from headway.model.outcome import Ending, Outcome
+from headway.model.records import JobSeen
 from headway.workers import protocol
 from headway.workers.node import OVER, node_folder
 from tests.drivers.fakes import MACHINE, NODE, FakeCluster, FakeConnections
@@ -164,7 +166,7 @@ def test_a_released_job_is_not_followed_any_more(bench: Bench) -> None:
         assert connection.is_closed
         bench.cluster.end(TAG, Ending.CANCELLED)
         await asyncio.sleep(0.2)
-        assert bench.messages == []
+        assert all(isinstance(message, JobSeen) for message in bench.messages)
 
     bench.run(script)
 
@@ -229,3 +231,21 @@ def test_a_queue_that_does_not_answer_is_asked_again_to_cancel(tmp_path: Path) -
     Bench(tmp_path, queues=True).run(script)
     with pytest.raises(SiteError, match="does not answer"):
         Bench(tmp_path, queues=False).run(script)
+
+
+def test_what_a_job_waits_for_is_passed_on_once(tmp_path: Path) -> None:
+    async def script(bench: Bench) -> None:
+        bench.cluster.starts = False
+        bench.follow()
+        assert (await bench.next(JobSeen)).phase is JobPhase.PENDING
+        waits = JobNews(JobPhase.PENDING, 1, message="others are before it (Priority)", planned_at=5_000_000_000.0)
+        bench.cluster.jobs[TAG] = waits
+        seen = await bench.next(JobSeen)
+        assert (seen.job_id, seen.message, seen.held) == (1, "others are before it (Priority)", False)
+        bench.cluster.jobs[TAG] = structs.replace(waits, planned_at=5_000_000_060.0)  # it moves by a minute: no news
+        await asyncio.sleep(0.2)
+        bench.cluster.jobs[TAG] = structs.replace(waits, message="held (JobHeldUser)", held=True)
+        assert (await bench.next(JobSeen)).held
+        assert bench.messages == []
+
+    Bench(tmp_path, queues=True).run(script)

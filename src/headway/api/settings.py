@@ -21,6 +21,7 @@ from headway.model.units import parse_duration
 __all__ = ["SETTINGS", "RunSettings", "checked", "settings_for"]
 
 PROJECT_FILE = "headway.toml"
+_BATCH = "batch."  # begins the fields of settings that are entries of `RunSettings.batch`
 _TRUE, _FALSE = ("1", "true", "t", "yes", "y", "on"), ("0", "false", "f", "no", "n", "off")
 
 
@@ -31,7 +32,11 @@ def settings_for(directory: Path, given: Mapping[str, Any] | None = None) -> Run
     7
     """
     files = read_settings(user_file()) | read_settings(directory / PROJECT_FILE)
-    return RunSettings(**(files | read_environment() | dict(given or {})))
+    chosen = files | read_environment() | dict(given or {})
+    batch = {name.removeprefix(_BATCH): chosen.pop(name) for name in list(chosen) if name.startswith(_BATCH)}
+    if chosen.get("cluster", LOCAL) == LOCAL:
+        return RunSettings(**chosen)
+    return RunSettings(**chosen | {"batch": batch | chosen.get("batch", {})})
 
 
 def sizer_names() -> list[str]:
@@ -232,4 +237,11 @@ SETTINGS = {
     "log-level": Setting("log_level", _LEVEL, _LEVEL),
     "on": Setting("cluster", str, None),
     "plan": Setting("plan", str, None),
+    "ask-every": Setting(
+        f"{_BATCH}interval_s", lambda text: str(parse_duration(text)), lambda value: str(_SPAN(value))
+    ),
+    "submissions": Setting(
+        f"{_BATCH}submissions", lambda text: str(_whole_text(text)), lambda value: str(_WHOLE(value))
+    ),
+    "most-jobs": Setting(f"{_BATCH}most_jobs", lambda text: str(_whole_text(text)), lambda value: str(_WHOLE(value))),
 }

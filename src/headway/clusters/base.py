@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
@@ -27,6 +27,7 @@ class JobNews(Struct, frozen=True, omit_defaults=True):
     restarts: int = 0  # how often the batch system has restarted it
     planned_at: float | None = None  # when the batch system itself plans to start it
     submitted_at: float | None = None
+    held: bool = False  # it waits until somebody releases it
 
 
 class Cluster(ABC):
@@ -70,6 +71,9 @@ class Cluster(ABC):
     @abstractmethod
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
         """Submit a job under this tag; if `after` is given, it must not start before the job of that tag has ended."""
+
+    def avoid(self, nodes: Mapping[str, float]) -> None:
+        """Ask for jobs without these nodes, each until a time, as far as there are enough others."""
 
     @abstractmethod
     def find(self, tags: Iterable[str]) -> set[str]:

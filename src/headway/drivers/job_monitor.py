@@ -16,6 +16,7 @@ from headway.drivers.inbox import AttemptEnded, Connected, Disconnected, Failed,
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
+from headway.model.records import JobSeen
 from headway.workers import protocol
 from headway.workers.connection import Connection, Connections
 from headway.workers.node import OVER, node_folder
@@ -53,6 +54,7 @@ class JobMonitor(Struct, eq=False, dict=True):
         self._up = dict(self.nodes_up)  # nodes that have answered and are not lost: the tags of their jobs
         self._started_at: dict[str, float | None] = {}  # by job, as the cluster last said
         self._released: set[str] = set()
+        self._told: dict[str, JobSeen] = {}  # by job, what was last said of it
         self._stillborn = 0  # jobs in a row that ended before any of their nodes answered
 
     def follow(self, tag: str) -> None:
@@ -88,6 +90,7 @@ class JobMonitor(Struct, eq=False, dict=True):
             if news.phase is not before:
                 _log.info("job %s (id %s) is %s", tag, news.job_id, news.phase)
             before = news.phase
+            self._tell(tag, news)
             if news.phase is JobPhase.ENDED:
                 ended = news
                 continue
@@ -98,6 +101,16 @@ class JobMonitor(Struct, eq=False, dict=True):
             task.cancel()
         if ended is not None:
             await self._ended(tag, ended)
+
+    def _tell(self, tag: str, news: JobNews) -> None:
+        """Pass on what the batch system says of a job that waits or has begun to run, if that is news."""
+        if not self.cluster.queues or news.phase not in (JobPhase.PENDING, JobPhase.RUNNING):
+            return
+        message = news.message if news.phase is JobPhase.PENDING else ""
+        seen = JobSeen(time.time(), tag, news.phase, news.job_id, message, news.held, news.planned_at)
+        if seen.is_news_after(self._told.get(tag)):
+            self._told[tag] = seen
+            self.inbox.put(seen)
 
     async def _look_at_nodes(
         self, tag: str, news: JobNews, attending: dict[str, asyncio.Task[Exception | None]]

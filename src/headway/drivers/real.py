@@ -105,6 +105,7 @@ class Driver(Struct, eq=False, dict=True):
         live = [job for job in self.engine.jobs.values() if job.live]
         self._background.start(self._find_jobs_again(live))
         self._release_again()
+        self.cluster.avoid(self.engine.bad_nodes.avoided)
         messages = await self._inbox.take() if live else []
         while True:
             await self._step(messages)
@@ -344,6 +345,9 @@ class Driver(Struct, eq=False, dict=True):
                 await asyncio.to_thread(self.cluster.submit, decision.request, decision.tag, decision.after)
                 crash_point("submitted")
                 self._monitor.follow(decision.tag)
+            case records.AvoidNode():
+                _log.info("node %s is avoided: %s", decision.node, decision.why.text)
+                self.cluster.avoid({decision.node: decision.until})
             case records.Discard():
                 self._background.in_thread(partial(self._discard, decision))
             case records.AskQueue():

@@ -55,6 +55,7 @@ class Engine(RunState, eq=False, dict=True):
         decisions += [records.Remake(now, task, reader) for task, reader in board.remakes.items()]
         decisions += [records.Discard(now, task, path) for path, task in board.discards.items()]
         decisions += self._kills(now)
+        decisions += self.bad_nodes.verdicts(now)
         if decisions:  # they change which tasks are ready, so the rest is decided after them
             return decisions
         if not self._winding_down:
@@ -97,14 +98,19 @@ class Engine(RunState, eq=False, dict=True):
         return [decision for decision in self.planner.plan(view, now) if not held.is_under_way(decision)]
 
     def _too_narrow(self, now: float) -> list[Decision]:
-        """Release idle jobs that are too narrow for a task that waits, by lost nodes or too small a share."""
-        idle = [job for job in self._allocations.live if job.started_at is not None and not self._is_busy(job.tag)]
-        narrow = [job for job in idle if job.lost_nodes and self._is_too_narrow(job)]
-        small = [job for job in idle if job.request.places and self._is_too_small(job)]
-        return [
-            *(records.Release(now, job.tag, Why("engine", "too-narrow")) for job in narrow),
-            *(records.Release(now, job.tag, Why("engine", "too-small")) for job in small if job not in narrow),
-        ]
+        """Release idle jobs that do not serve the tasks that wait: too narrow, too small, or on nodes to avoid."""
+        avoided = {node.tag for node in self.nodes.values() if self.bad_nodes.is_avoided(node.name)}
+        rules: dict[str, str] = {}
+        for job in self._allocations.live:
+            if job.started_at is None or self._is_busy(job.tag):
+                continue
+            if job.tag in avoided and self._board.wanting:
+                rules[job.tag] = "bad-node"
+            elif job.lost_nodes and self._is_too_narrow(job):
+                rules[job.tag] = "too-narrow"
+            elif job.request.places and self._is_too_small(job):
+                rules[job.tag] = "too-small"
+        return [records.Release(now, tag, Why("engine", rule)) for tag, rule in rules.items()]
 
     def _is_too_small(self, job: JobStatus) -> bool:
         """Whether a task that could run in this job needs more than its share; the next job will have more."""

@@ -9,6 +9,7 @@ from functools import partial
 from msgspec import Struct
 
 from headway.engine.allocations import Allocations
+from headway.engine.bad_nodes import BadNodes
 from headway.engine.board import Board
 from headway.engine.placer import Placement, Unplaceable, place, place_bound
 from headway.engine.state import NodeState, TaskState
@@ -40,6 +41,7 @@ class Launching(Struct, eq=False):
     board: Board
     nodes: Mapping[str, NodeState]
     allocations: Allocations
+    bad_nodes: BadNodes
     allocator: Allocator
     order: Order
     planner: Planner
@@ -53,6 +55,8 @@ class Launching(Struct, eq=False):
         free: list[NodeState] = []
         bound: dict[str, list[NodeState]] = {}  # by job
         for node in self.nodes.values():
+            if self.bad_nodes.is_avoided(node.name):
+                continue
             if not node.only:
                 free.append(node)
             elif node.free.cores > 0:

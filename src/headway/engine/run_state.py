@@ -9,6 +9,7 @@ from functools import singledispatchmethod
 from msgspec import Struct
 
 from headway.engine.allocations import Allocations, Asked
+from headway.engine.bad_nodes import BadNodes
 from headway.engine.board import Board
 from headway.engine.launching import MOST_LOSSES_ALONE, Launching, does_not_fit
 from headway.engine.state import NodeState, Phase, Running, TaskState
@@ -50,7 +51,10 @@ class RunState(Struct, eq=False, dict=True):
         self._allocations = Allocations()
         self.jobs = self._allocations.jobs  # all that were submitted, by tag
         policies = (self.allocator, self.order, self.planner)
-        self._launching = Launching(self.settings.seed, self._board, self.nodes, self._allocations, *policies)
+        self.bad_nodes = BadNodes()
+        self._launching = Launching(
+            self.settings.seed, self._board, self.nodes, self._allocations, self.bad_nodes, *policies
+        )
 
     @property
     def limits(self) -> Resources:
@@ -149,6 +153,8 @@ class RunState(Struct, eq=False, dict=True):
         if not running.waits:
             self._give_back(running)
         self._learn(state.task, running.ticket, outcome)
+        if not running.shaken:
+            self.bad_nodes.ended(running.node, state.task, outcome.ending)
         if outcome.ending is Ending.SUCCESS:
             state.gone = frozenset()
             self._board.succeed(state)
@@ -167,6 +173,7 @@ class RunState(Struct, eq=False, dict=True):
     @apply.register
     def _handle_node_up(self, record: records.NodeUp) -> None:
         job = self.jobs[record.tag]
+        self.bad_nodes.is_up(record.node)
         walltime_s = job.request.per_node.walltime_s
         until = math.inf if walltime_s is None or job.started_at is None else job.started_at + walltime_s
         self.nodes[record.node] = NodeState(record.node, record.tag, record.capacity, job.tasks, until)
@@ -177,6 +184,8 @@ class RunState(Struct, eq=False, dict=True):
         lost = [self.tasks[task_id] for task_id in node.running] if node else []
         if node is not None:
             self.jobs[node.tag].lost_nodes += 1
+            if not record.expired:
+                self.bad_nodes.lost(record.node)
         for state in self.running():
             if state.running is not None and record.node in state.running.nodes:
                 state.running.shaken = True
@@ -223,8 +232,16 @@ class RunState(Struct, eq=False, dict=True):
         """Change nothing: the counts are for reports."""
 
     @apply.register
+    def _handle_job_seen(self, record: records.JobSeen) -> None:
+        """Change nothing: it is said to people who wait."""
+
+    @apply.register
     def _handle_environment_missing(self, record: records.EnvironmentMissing) -> None:
         """Change nothing: it is said to people who wait."""
+
+    @apply.register
+    def _handle_avoid_node(self, record: records.AvoidNode) -> None:
+        self.bad_nodes.avoid(record)
 
     @apply.register
     def _handle_release(self, record: records.Release) -> None:

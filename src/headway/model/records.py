@@ -22,6 +22,7 @@ from headway.model.resources import Resources
 from headway.model.task import Fingerprint, Task
 
 Figure = float | str | None
+_MOVED_S, _MOVED = 300.0, 0.1  # a planned start has moved: by more than this, and by more than this share of the wait
 
 # What a job is for:
 # "whole-run": all nodes that the run uses, for as long as it has work; "stage": a group of levels of the workflow;
@@ -182,6 +183,25 @@ class JobState(Event, frozen=True, tag="job-state"):
     since: float | None = None  # when the job started or ended, if earlier than `at`
 
 
+class JobSeen(Event, frozen=True, tag="job-seen"):
+    """What the batch system says of a job that waits or runs; for people."""
+
+    tag: str
+    phase: JobPhase
+    job_id: int | None = None  # None: it was not submitted yet
+    message: str = ""  # why it waits
+    held: bool = False  # it waits until somebody releases it
+    planned_at: float | None = None  # when the batch system plans to start it
+
+    def is_news_after(self, before: JobSeen | None) -> bool:
+        """Whether it says more than `before` did; a planned start that moves a little is no news."""
+        if before is None or (before.phase, before.job_id, before.message) != (self.phase, self.job_id, self.message):
+            return True
+        if self.planned_at is None or before.planned_at is None:
+            return self.planned_at is not before.planned_at
+        return abs(self.planned_at - before.planned_at) > max(_MOVED_S, _MOVED * (self.planned_at - self.at))
+
+
 class NodeUp(Event, frozen=True, tag="node-up"):
     """A node of a live allocation is ready for tasks."""
 
@@ -331,6 +351,14 @@ class Release(Decision, frozen=True, tag="release"):
     tag: str
     why: Why
     too_early: bool = False  # the job started before its tasks could, and will be submitted again
+
+
+class AvoidNode(Decision, frozen=True, tag="avoid-node"):
+    """Start nothing on this machine, and ask for jobs without it, until a time."""
+
+    node: str  # as the batch system names it
+    until: float
+    why: Why
 
 
 class ReadInputs(Decision, frozen=True, tag="read-inputs"):

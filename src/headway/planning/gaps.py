@@ -1,4 +1,4 @@
-"""Gaps that are open in the queue's plan now, and the ready tasks that no waiting job is for."""
+"""Gaps that are open in the queue's plan now, and the ready tasks and the work that no waiting job is for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from headway.model.records import QueueRead
 from headway.planning.base import JobStatus
+from headway.planning.packing import Packing
+from headway.planning.requested_time import MARGIN_S
 
 
 def longest_gap(queue: QueueRead, at_least_s: float, most_nodes: int) -> tuple[int, float] | None:
@@ -44,3 +46,26 @@ def matched(ready: Sequence[float], pending: Sequence[JobStatus]) -> tuple[list[
         else:
             room[index] -= 1
     return uncovered, [job for job, left in zip(jobs, room, strict=True) if left == job.width]
+
+
+def bundled(run_s: Sequence[float], side_by_side: int, at_least_s: float) -> list[float]:
+    """Run times of jobs of one unit for tasks with these run times, longest first.
+
+    `side_by_side` tasks share a unit. A job that would end before `at_least_s` gets the next tasks as well.
+
+    >>> bundled([300.0, 80.0, 30.0, 10.0, 5.0], side_by_side=1, at_least_s=100.0)
+    [300.0, 110.0, 15.0]
+    """
+    jobs: list[float] = []
+    for longest_s in run_s[::side_by_side]:
+        if jobs and jobs[-1] < at_least_s:
+            jobs[-1] += longest_s
+        else:
+            jobs.append(longest_s)
+    return jobs
+
+
+def unit_s(job: JobStatus, packing: Packing, now: float) -> float:
+    """The unit-seconds that a job asks for from now on, without the margin in its walltime."""
+    ran_s = 0.0 if job.started_at is None else now - job.started_at
+    return packing.units_of(job.request) * max(0.0, (job.request.per_node.walltime_s or 0.0) - MARGIN_S - ran_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import structs
@@ -24,9 +25,9 @@ from headway.model.resources import HELD
 from headway.model.task import Task
 from headway.planning.anchors import Anchor, best_anchor
 from headway.planning.base import Estimate, JobStatus, Planner, View
-from headway.planning.gaps import longest_gap, matched
+from headway.planning.gaps import bundled, longest_gap, matched, unit_s
 from headway.planning.packing import Packing
-from headway.planning.requested_time import requested_s
+from headway.planning.requested_time import FACTORS, MARGIN_S, requested_s
 from headway.planning.tail import unneeded
 from headway.waiting.base import Shape
 from headway.waiting.corrected_estimate import CorrectedEstimate
@@ -39,6 +40,8 @@ MOST_SMALL = 100  # one-node fillers at a time; a run with more tasks than this 
 SOONER = 0.9  # a filler is worth it if it starts within this share of the time until the anchor starts
 BETTER = 0.8  # an anchor is replaced by one that ends within this share of the held one's time
 IDLE_S = 60.0  # a filler released this soon after its start ran nothing: the next ones are wide
+SHORTEST_S = 120.0  # tasks that would make a shorter filler share one: very short jobs are a burden to a batch system
+TOO_MUCH = 2.0  # waiting fillers are cancelled when all fillers ask for this many times the remaining work
 
 
 class Headway(Planner):
@@ -171,43 +174,42 @@ class Headway(Planner):
     def _fillers(
         self, view: View, queue: QueueRead, remaining: Sequence[Task], live: Sequence[JobStatus], now: float
     ) -> list[Decision]:
-        """Submit jobs for the ready tasks that no waiting filler is for: in the longest gap, or in the queue."""
+        """Submit jobs for the ready tasks that no waiting filler is for: in the longest gap, or in the queue.
+
+        All fillers together ask for no more than the remaining work, a tenth more and a minute per node.
+        """
         if any(job.expected_start <= now for job in live if job.role == "anchor" and job.started_at is None):
             return []
-        # Tasks that span nodes run in the anchor only.
-        usual, _ = view.without_large([view.workflow.tasks[task_id] for task_id in view.placeable])
-        narrow = [task for task in usual if task.nodes == 1]
-        if not narrow:
-            return []
-        packing = view.packing(narrow)
-        ready = sorted((self._asked_s(view, task) for task in narrow), reverse=True)
-        roles = ("filler", "small-filler")
-        pending = [job for job in live if job.role in roles and job.started_at is None and not _is_large(view, job)]
-        uncovered, useless = matched(
-            ready[:: packing.tasks_per_unit], pending
-        )  # the longest of those that share a unit
-        unused = [job for job in useless if job.role == "small-filler"]
+        usual, _ = view.without_large(remaining)
+        ready, _ = view.without_large([view.workflow.tasks[task_id] for task_id in view.placeable])
+        narrow = [task for task in ready if task.nodes == 1]  # tasks that span nodes run in the anchor only
+        packing = view.packing(narrow or usual)
+        fillers = [job for job in live if job.role in ("filler", "small-filler") and not _is_large(view, job)]
+        pending = [job for job in fillers if job.started_at is None]
+        work_s = view.packing(usual).work_s(usual, self._estimate, packing)
+        taken_s = sum(unit_s(job, packing, now) for job in fillers)
+        if pending and taken_s > TOO_MUCH * FACTORS[0] * work_s:
+            return [Release(now, pending[-1].tag, Why(self.name, "more-than-the-work-left", {"work_s": work_s}))]
+        run_s = sorted((self._run_s(view, task) for task in narrow), reverse=True)
+        wanted = sorted(map(requested_s, bundled(run_s, packing.tasks_per_unit, SHORTEST_S)), reverse=True)
+        uncovered, useless = matched(wanted, pending)
+        begun = [job for job in live if job.role == "anchor" and job.started_at is not None]
+        unused = [job for job in useless if begun or job.role == "small-filler"]
         if unused:
             return [Release(now, job.tag, Why(self.name, "for-nobody")) for job in unused]
         if not uncovered:
             return []
-        work_s = sum(self._estimate(task) for task in remaining)
+        useful_s = self._useful_until_s(live, run_s, packing, now)
+        ask = _Ask(packing, queue, work_s, FACTORS[0] * work_s - taken_s, useful_s)
         most = MOST_SMALL if view.limits.most_jobs is None else min(MOST_SMALL, view.limits.most_jobs - len(live))
         vain = any(
             job.role == "small-filler" and job.released and _changed_lately(job, now) for job in view.jobs.values()
         )
         if view.unfinished <= most and not vain:
-            return self._small_fillers(view, packing, queue, uncovered, work_s, now)
+            return self._small_fillers(view, uncovered, ask, now)
         if view.is_full:
             return [Release(now, job.tag, Why(self.name, "too-short-by-now")) for job in useless[:1]]
-        gap = longest_gap(packing.in_units(queue), uncovered[-1], len(uncovered))
-        if gap is not None:
-            nodes, length_s = gap
-            fitting = [asked_s for asked_s in uncovered if asked_s <= length_s]
-            nodes = min(nodes, len(fitting))
-            asked_s = min(length_s, requested_s(work_s / nodes) + fitting[0])
-            return [self._submit(view, packing, "filler", nodes, asked_s, None, now)]
-        return [self._queued_filler(view, packing, queue, uncovered, work_s, now)]
+        return self._gap_filler(view, uncovered, ask, now) or self._queued_filler(view, uncovered, ask, now)
 
     def _on_large_nodes(self, view: View, now: float) -> list[Decision]:
         """A job for each ready task that needs a larger node than the anchor has, unless one waits for it."""
@@ -215,56 +217,87 @@ class Headway(Planner):
         waiting = sum(job.started_at is None and _is_large(view, job) for job in view.live)
         room = MOST_SMALL if view.limits.most_jobs is None else max(0, view.limits.most_jobs - len(view.live))
         return [
-            self._submit(view, view.packing([task]), "small-filler", 1, self._asked_s(view, task), None, now, offset)
+            self._submit(
+                view, view.packing([task]), "small-filler", 1, requested_s(self._run_s(view, task)), None, now, offset
+            )
             for offset, task in enumerate(large[waiting : waiting + room])
         ]
 
-    def _asked_s(self, view: View, task: Task) -> float:
-        """The walltime of a job for this task alone. As in the engine, each expiry doubles the expected run time."""
-        return requested_s(self._estimate(task) * 2.0 ** view.cut_off(task.id))
+    def _run_s(self, view: View, task: Task) -> float:
+        """The expected run time of a task. As in the engine, each expiry of its job doubles it."""
+        return self._estimate(task) * 2.0 ** view.cut_off(task.id)
 
-    def _small_fillers(
-        self, view: View, packing: Packing, queue: QueueRead, uncovered: Sequence[float], work_s: float, now: float
-    ) -> list[Decision]:
-        """A one-node job for each task that would wait longer for the anchor.
+    def _useful_until_s(self, live: Sequence[JobStatus], run_s: Sequence[float], packing: Packing, now: float) -> float:
+        """Seconds from now before which a filler must start to be of use.
+
+        Before the anchor starts: its expected start. After that: when the jobs that run would have started the last of
+        the ready tasks, whose run times are `run_s`, without another job.
+        """
+        anchors = [job for job in live if job.role == "anchor"]
+        if not any(job.started_at is not None for job in anchors):
+            return min((job.expected_start - now for job in anchors), default=float("inf"))
+        held = sum(packing.units_of(job.request) for job in live if job.started_at is not None and not job.tasks)
+        return max(run_s[0], sum(run_s) / (packing.tasks_per_unit * max(1, held)))
+
+    def _small_fillers(self, view: View, uncovered: Sequence[float], ask: _Ask, now: float) -> list[Decision]:
+        """A one-node job for each bundle of tasks that would wait longer for the anchor.
 
         Its walltime is doubled as often as that does not lengthen its wait, so that later tasks can use the job too.
         """
-        anchors = [job for job in view.live if job.role == "anchor"]
-        begun = any(job.started_at is not None for job in anchors)
-        anchor_s = min((job.expected_start - now for job in anchors), default=float("inf"))
-        twin = self._twin_of(queue, packing)
-        lengths: dict[float, float | None] = {}
+        twin = self._twin_of(ask.queue, ask.packing)
+        lengths: dict[float, list[float]] = {}  # by walltime: the lengths that start as soon, longest first
         submits: list[Decision] = []
+        least_s = sum(asked_s - MARGIN_S for asked_s in uncovered)  # for all of them, none made longer
+        spare_s = ask.spare_s
         for asked_s in uncovered:
             if asked_s not in lengths:
-                tried = [asked_s * times for times in (2, 4, 8, 16) if asked_s * times <= requested_s(work_s)]
+                tried = [asked_s * times for times in (2, 4, 8, 16) if asked_s * times <= requested_s(ask.work_s)]
                 planned_s = twin.waits_s([1] * (1 + len(tried)), np.array([asked_s, *tried]))
                 wait_s = self._expected_wait_s(1, asked_s, float(planned_s[0]))
                 free = [length_s for length_s, it in zip(tried, planned_s[1:], strict=True) if it <= planned_s[0]]
-                worth_it = wait_s < SOONER * (asked_s if begun else anchor_s)
-                lengths[asked_s] = max([asked_s, *free]) if worth_it else None
-            length_s = lengths[asked_s]
+                lengths[asked_s] = sorted([asked_s, *free], reverse=True) if wait_s < SOONER * ask.useful_s else []
+            least_s -= asked_s - MARGIN_S
+            affordable = (it for it in lengths[asked_s] if it - MARGIN_S <= spare_s - (least_s if it > asked_s else 0))
+            length_s = next(affordable, None)
             if length_s is not None:
-                submits.append(self._submit(view, packing, "small-filler", 1, length_s, None, now, len(submits)))
+                spare_s -= length_s - MARGIN_S
+                submits.append(self._submit(view, ask.packing, "small-filler", 1, length_s, None, now, len(submits)))
         return submits
 
-    def _queued_filler(
-        self, view: View, packing: Packing, queue: QueueRead, uncovered: Sequence[float], work_s: float, now: float
-    ) -> Submit:
+    def _gap_filler(self, view: View, uncovered: Sequence[float], ask: _Ask, now: float) -> list[Decision]:
+        """A job in the longest gap that is open now, as wide and as long as the work that remains."""
+        gap = longest_gap(ask.packing.in_units(ask.queue), uncovered[-1], len(uncovered))
+        if gap is None:
+            return []
+        fitting = [asked_s for asked_s in uncovered if asked_s <= gap[1]]
+        nodes = min(gap[0], len(fitting))
+        while nodes > 1 and not ask.affords(nodes, fitting[0]):
+            nodes //= 2
+        longest_s = min(gap[1], requested_s(ask.work_s / nodes) + fitting[0], MARGIN_S + ask.spare_s // nodes)
+        if longest_s < fitting[0]:
+            return []
+        return [self._submit(view, ask.packing, "filler", nodes, longest_s, None, now)]
+
+    def _queued_filler(self, view: View, uncovered: Sequence[float], ask: _Ask, now: float) -> list[Decision]:
         """A job that fits the longest task, made as wide and then as long as that does not lengthen its wait."""
         asked_s = uncovered[0]
-        twin = self._twin_of(queue, packing)
+        twin = self._twin_of(ask.queue, ask.packing)
         wait_s = float(twin.waits_s([1], np.array([asked_s]))[0])
+        if not ask.affords(1, asked_s) or self._expected_wait_s(1, asked_s, wait_s) >= SOONER * ask.useful_s:
+            return []
         bearable_s = 1.1 * wait_s + 60.0
-        widths = [width for width in (16, 8, 4, 2) if width <= min(len(uncovered), packing.most)]
+        most = min(len(uncovered), ask.packing.most)
+        widths = [width for width in (16, 8, 4, 2) if width <= most and ask.affords(width, asked_s)]
         waits_s = twin.waits_s(widths, np.full(len(widths), asked_s))
         nodes = next((width for width, it_s in zip(widths, waits_s, strict=True) if it_s <= bearable_s), 1)
-        whole_s = requested_s(work_s / nodes) + asked_s
-        lengths = [length for length in (16 * asked_s, 8 * asked_s, 4 * asked_s, 2 * asked_s) if length <= whole_s]
+        whole_s = requested_s(ask.work_s / nodes) + asked_s
+        tried = (16 * asked_s, 8 * asked_s, 4 * asked_s, 2 * asked_s)
+        lengths = [length for length in tried if length <= whole_s and ask.affords(nodes, length)]
         waits_s = twin.waits_s([nodes] * len(lengths), np.array(lengths))
         asked_s = next((length for length, it_s in zip(lengths, waits_s, strict=True) if it_s <= bearable_s), asked_s)
-        return self._submit(view, packing, "filler", nodes, asked_s, Group(0, 0, nodes, asked_s, wait_s=wait_s), now)
+        return [
+            self._submit(view, ask.packing, "filler", nodes, asked_s, Group(0, 0, nodes, asked_s, wait_s=wait_s), now)
+        ]
 
     def _twin_of(self, queue: QueueRead, packing: Packing) -> QueueTwin:
         read = packing.in_units(queue)
@@ -300,6 +333,20 @@ class Headway(Planner):
             expected_wait_s=wait_s,
             wait_estimate_s=estimate_s,
         )
+
+
+class _Ask(NamedTuple):
+    """What fillers may ask for."""
+
+    packing: Packing
+    queue: QueueRead
+    work_s: float  # the remaining work, in unit-seconds
+    spare_s: float  # the unit-seconds that no filler asks for yet, without the minute of margin in each walltime
+    useful_s: float  # a filler that starts later than this brings nothing forward
+
+    def affords(self, nodes: int, walltime_s: float) -> bool:
+        """Whether a job of this shape is within what is spare."""
+        return nodes * (walltime_s - MARGIN_S) <= self.spare_s
 
 
 def _held(anchors: Sequence[JobStatus], levels: Levels, now: float) -> Anchor:

@@ -66,6 +66,19 @@ class Packing(Struct, frozen=True):
         shares = [amount / has for name in _SHARED if (has := self.node[name]) and (amount := self.place[name])]
         return max(shares) * self.node.cores
 
+    def units_of(self, request: JobRequest) -> float:
+        """The size of any job in these units."""
+        asked = request.per_node
+        return asked.nodes if self.place is None else asked.nodes * asked.cores / self.place.cores
+
+    def work_s(self, tasks: Sequence[Task], estimate: Callable[[Task], float], units: Packing) -> float:
+        """The unit-seconds that tasks need, in the units of another packing."""
+        if self.place is not None and units.place is not None:
+            return sum(estimate(task) * self.places_of(task) for task in tasks) * self.place.cores / units.place.cores
+        narrow = sorted((estimate(task) for task in tasks if task.nodes == 1), reverse=True)
+        spanning_s = sum(estimate(task) * task.nodes for task in tasks if task.nodes > 1)
+        return sum(narrow[:: self.tasks_per_unit]) + spanning_s
+
     def request(self, units: int, walltime_s: float) -> JobRequest:
         """A request for so many units, cut to the site's limits."""
         most_s = self.node.walltime_s

@@ -9,12 +9,14 @@ import pytest
 from rich.console import Console
 
 from headway.model import records
+from headway.model.job import JobPhase, JobRequest
 from headway.model.outcome import Ending
 from headway.model.records import Decision, Event, Why
 from headway.model.resources import Resources
 from headway.report.run.live_picture import picture
 from headway.report.run.progress import Lines, Progress, news_of
 from headway.report.run.summary import RunSummary
+from headway.report.words import clock
 from tests.report.records import GB, ended, launch, started, task
 
 
@@ -82,6 +84,33 @@ def test_a_request_to_stop_is_news(mode: str, running: int, words: str) -> None:
     names = [f"t{number}" for number in range(running)]
     summary = after(*started(*map(task, names)), *(launch(name, 1, Resources()) for name in names))
     assert str(news_of(records.UserCancel(120, mode), summary)) == words  # type: ignore[arg-type]
+
+
+def submitted() -> records.Submit:
+    asked = JobRequest(Resources(cores=8, memory_bytes=16 * GB, walltime_s=5400.0, nodes=2))
+    return records.Submit(50.0, "headway-u-1", asked, Why("headway", "anchor"), expected_wait_s=600.0)
+
+
+def test_it_is_said_once_why_a_job_waits_and_when_it_is_expected_to_start() -> None:
+    summary = after(*started(task("a")), submitted())
+    silent = records.JobSeen(60.0, "headway-u-1", JobPhase.PENDING, 4711)
+    assert news_of(silent, summary) is None
+    summary.apply(silent)
+    waits = records.JobSeen(70.0, "headway-u-1", JobPhase.PENDING, 4711, "others are before it (Priority)")
+    said = str(news_of(waits, summary))
+    assert "waits job 4711 (2 nodes with 8 cores, 16 GB memory for 1h 30m): others are before it (Priority)" in said
+    assert f"expected to start {clock(650.0)}" in said, "as planned, since Slurm says nothing"
+    summary.apply(waits)
+    assert news_of(waits, summary) is None
+    held = records.JobSeen(80.0, "headway-u-1", JobPhase.PENDING, 4711, "held (JobHeldUser)", held=True)
+    assert str(news_of(held, summary)).startswith("HELD job 4711")
+
+
+def test_a_node_that_is_avoided_is_news() -> None:
+    why = Why("engine", "bad-node", {}, "3 tasks failed there")
+    assert f"avoided node n3: 3 tasks failed there; until {clock(3700.0)}" == str(
+        news_of(records.AvoidNode(100.0, "n3", 3700.0, why), after(*started(task("a"))))
+    )
 
 
 def test_control_characters_in_names_and_messages_are_not_printed() -> None:

@@ -36,7 +36,7 @@ class Accounts:
         self._by = by
         self._wanted: list[str] = []
         self._answered: list[str] = []
-        self._paced = Paced(self._ask, interval_s)
+        self._paced = Paced(self._ask, interval_s, interval_s)
 
     def of(self, wanted: Sequence[str]) -> list[SeenJob] | None:
         """Read every round of these jobs (Slurm may restart one), oldest first; None if sacct does not answer now."""

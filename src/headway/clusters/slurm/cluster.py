@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -15,15 +15,21 @@ from headway.clusters.local import RunJobs
 from headway.clusters.machine import free_disk_bytes
 from headway.clusters.slurm.commands import Commands, Paced
 from headway.clusters.slurm.job_lookup import JobLookup
+from headway.clusters.slurm.looking import Looking
 from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.probes import Probing
 from headway.clusters.slurm.queue_now import read_home
 from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.squeue import own_jobs
 from headway.clusters.slurm.submitting import Canceller, Submitter
+from headway.clusters.slurm.tracking import by_marks
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
 from headway.model.records import QueueRead
 from headway.model.resources import Resources
+
+_MARKS_AGAIN_S = 0.1  # between two looks at the marks of jobs that are being cancelled
+_LOOK_AFTER_S = 1.0  # how long to wait for the mark of a running job before the queue is asked
 
 
 class SlurmCluster(Cluster):
@@ -49,12 +55,16 @@ class SlurmCluster(Cluster):
         self._options = options
         self._commands = Commands(options.timeout_s)
         self._site = SlurmSite(self._commands, options, clock)
-        self._own_jobs = Paced(lambda: own_jobs(self._commands, os.getuid()), options.interval_s)
+        self._looking = Looking(options.interval_s, options.urgent_s)
+        self._own_jobs = Paced(
+            lambda: own_jobs(self._commands, os.getuid()), self._looking.interval_s, options.urgent_s
+        )
         self._canceller = Canceller(self._commands)
         # A job is known by its folder, so the folder needs one name.
         folder = jobs.folder.resolve()
         self._submitter = Submitter(folder, self._commands, self._site, options, node_command, self._own_jobs)
         self._lookup = JobLookup(self._commands, self._site, options, self._submitter, self._canceller)
+        self._probing = Probing(self._commands, options)
         self._lock = threading.RLock()
 
     def called(self) -> str:
@@ -78,13 +88,17 @@ class SlurmCluster(Cluster):
         return self._site.shares()
 
     def most_jobs(self) -> int | None:
-        return self._site.most_jobs()
+        return min(self._options.most_jobs, self._site.most_jobs() or self._options.most_jobs)
 
     # --- jobs ---
 
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
         with self._lock:
             self._submitter.submit(request, tag, after)
+
+    def avoid(self, nodes: Mapping[str, float]) -> None:
+        with self._lock:
+            self._submitter.avoided |= nodes
 
     def find(self, tags: Iterable[str]) -> set[str]:
         news = self.news(tags)
@@ -100,25 +114,39 @@ class SlurmCluster(Cluster):
             wanted = list(dict.fromkeys(tags))
             if all(self._lookup.is_over(tag) for tag in wanted) and not self._submitter.unanswered:
                 return {tag: self._lookup.known(tag) for tag in wanted}
-            return self._lookup.news(wanted, self._own_jobs.answer())
+            look = self._own_jobs.answer()
+            news = self._lookup.news(wanted, look)
+            self._looking.note(look.at if look else None, self._lookup.state())
+            return news
 
     def cancel(self, tags: Iterable[str]) -> None:
         with self._lock:
             waiting = self._close_folders(tags)
-        deadline = time.monotonic() + self._options.cancel_patience_s
-        pause_s = 0.1
-        while waiting:
+        began_at = time.monotonic()
+        look_after_s = 0.0 if not any(self._submitter.folder(tag).claimed_by() for tag in waiting) else _LOOK_AFTER_S
+        while True:
+            waited_s = time.monotonic() - began_at
             with self._lock:
+                waiting = {tag: number for tag, number in waiting.items() if not self._has_ended(tag)}
                 self._canceller.cancel({number for number in waiting.values() if number is not None})
-                there = self._still_there(set(waiting))
-                waiting = {tag: number for tag, number in waiting.items() if tag in there}
+                if waiting and waited_s >= look_after_s:
+                    there = self._still_there(set(waiting))
+                    waiting = {tag: number for tag, number in waiting.items() if tag in there}
+                    look_after_s = max(2 * waited_s, _LOOK_AFTER_S)
             if not waiting:
                 return
-            if time.monotonic() > deadline:
+            if waited_s > self._options.cancel_patience_s:
                 numbers = " ".join(str(waiting[tag]) for tag in sorted(waiting))
                 raise SiteError(f"Slurm does not end jobs {numbers}", todo=f"try `scancel {numbers}`")
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, 5.0)
+            time.sleep(_MARKS_AGAIN_S)
+
+    def _has_ended(self, tag: str) -> bool:
+        """Whether the job's own mark says that nothing of it runs any more, which saves asking Slurm."""
+        folder = self._submitter.folder(tag)
+        asked = folder.asked()
+        if asked is None or asked.job_id is None or tag in self._submitter.unanswered or self._options.requeue:
+            return False
+        return by_marks(folder, JobNews(JobPhase.UNKNOWN, asked.job_id)).phase is JobPhase.ENDED
 
     def _close_folders(self, tags: Iterable[str]) -> dict[str, int | None]:
         """Let no job of these tags start to work any more; return the Slurm ids of those that may be there."""
@@ -151,5 +179,6 @@ class SlurmCluster(Cluster):
 
     def snapshot(self) -> QueueRead:
         """Plan the home partition's free nodes or cores, corrected by a few of Slurm's own estimates."""
-        home = read_home(self._commands, self._site, self._options, in_cores=self.shares)
+        since = max(self._submitter.sent_at, default=0.0)
+        home = read_home(self._site, self._probing, since, in_cores=self.shares)
         return home.corrected or home.twin.snapshot()

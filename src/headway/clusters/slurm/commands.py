@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import shutil
 import signal
@@ -116,30 +117,41 @@ class Commands:
 
 
 class Paced(Generic[Found]):
-    """Asks a question at most once in an interval, and less often after failures; meanwhile the last answer counts."""
+    """Asks a question at most once in an interval, and less often after failures; meanwhile the last answer counts.
 
-    def __init__(self, question: Callable[[], Found | None], interval_s: float, retry_s: float | None = None) -> None:
+    `interval_s` may be a function: how long an answer is good enough can change while it ages.
+    """
+
+    def __init__(
+        self, question: Callable[[], Found | None], interval_s: float | Callable[[], float], retry_s: float
+    ) -> None:
         self._question = question
-        self._interval_s = interval_s
-        self._retry_s = interval_s if retry_s is None else retry_s
+        self._interval_s = interval_s if callable(interval_s) else lambda: interval_s
+        self._retry_s = retry_s
         self._lock = threading.Lock()
         self._last: Found | None = None
-        self._next_at = 0.0
+        self._asked_at = -math.inf
         self._failures = 0
 
     def answer(self, *, now: bool = False) -> Found | None:
         """Return the last answer, or a new one if that is due or wanted `now`; None if there was none yet."""
         with self._lock:
-            if now or time.monotonic() >= self._next_at:
+            if now or time.monotonic() >= self._asked_at + self._good_for_s():
                 found = self._question()
                 self._failures = 0 if found is not None else min(self._failures + 1, 10)
-                back_off_s = self._retry_s * min(2.0**self._failures, _LONGEST_BACK_OFF)
-                self._next_at = time.monotonic() + (back_off_s if self._failures else self._interval_s)
+                self._asked_at = time.monotonic()
                 if found is not None:
                     self._last = found
                 else:
-                    _log.info("no answer from Slurm (failure %d), next try in %g s", self._failures, back_off_s)
+                    next_s = self._good_for_s()
+                    _log.info("no answer from Slurm (failure %d), next try in %g s", self._failures, next_s)
             return self._last
+
+    def _good_for_s(self) -> float:
+        """How long after the last question the next one is due."""
+        if self._failures:
+            return self._retry_s * min(2.0**self._failures, _LONGEST_BACK_OFF)
+        return self._interval_s()
 
     @property
     def silent(self) -> bool:

@@ -10,6 +10,7 @@ from headway.clusters.base import JobNews
 from headway.clusters.slurm.accounting import Accounts
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.job_folder import Asked, JobFolder
+from headway.clusters.slurm.looking import Jobs
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.squeue import Look, SeenJob
@@ -33,8 +34,8 @@ class JobLookup:
         self._options = options
         self._submitter = submitter
         self._canceller = canceller
-        self._by_id = Accounts(commands, "--jobs", options.interval_s)
-        self._by_name = Accounts(commands, "--name", options.interval_s)
+        self._by_id = Accounts(commands, "--jobs", options.urgent_s)
+        self._by_name = Accounts(commands, "--name", options.urgent_s)
         self._known: dict[str, JobNews] = {}
         self._missing_since: dict[str, float] = {}  # since which look the queue does not show a job
 
@@ -45,6 +46,16 @@ class JobLookup:
     def is_over(self, tag: str) -> bool:
         """Whether a job has ended, and the reason is known: nothing more will be learned."""
         return self.known(tag).phase is JobPhase.ENDED and self.known(tag).ending is not None
+
+    def state(self) -> Jobs:
+        """The jobs that are not over, and whether the next look at the queue decides something about one of them."""
+        live = {tag: news for tag, news in self._known.items() if not self.is_over(tag)}
+        awaited = any(news.phase is JobPhase.ENDED for news in live.values())  # Slurm has not said yet how it ended
+        return Jobs(
+            frozenset((tag, news.phase, news.message) for tag, news in live.items()),
+            runs=any(news.phase is JobPhase.RUNNING for news in live.values()),
+            decides=bool(awaited or self._missing_since or self._submitter.unanswered),
+        )
 
     def of_this_run(self, tag: str, look: Look | None) -> list[SeenJob]:
         """The jobs with this name and folder: another run of the same user may use the same name."""
@@ -150,6 +161,8 @@ class JobLookup:
                 news = _cancelled(JobNews(JobPhase.ENDED, entry.job_id))
             unknown = JobNews(JobPhase.UNKNOWN, entry.job_id, message="the queue does not show it any more")
             found[tag] = self._keep(tag, news) if news else by_marks(folder, unknown)
+            if news is not None:
+                self._missing_since.pop(tag, None)
         return found
 
     def _give_up(self, folder: JobFolder, asked: Asked) -> JobNews | None:

@@ -24,6 +24,7 @@ ALLOWED_FLAGS = frozenset(
     )
 ) - {"extra-node-info", "signal"}  # fmt: skip
 _WITHOUT_VALUE = frozenset(("reboot", "spread-job", "use-min-nodes"))
+_URGENT_S = 10.0
 
 
 class SlurmOptions(Struct, frozen=True, omit_defaults=True):
@@ -37,7 +38,9 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
     flags: tuple[str, ...] = ()  # further flags for sbatch, such as --gres=gpu:1
     nodes: Literal["whole", "shared"] | None = None  # None: shared where the site allows it
     requeue: bool = False  # whether Slurm may restart a job that lost its nodes
-    interval_s: float = 10.0  # between two queries of one kind
+    interval_s: float = 60.0  # usually between two looks at the run's own jobs; see `looking`
+    submissions: int = 10  # at most in a minute
+    most_jobs: int = 50  # of a run, in the queue at a time
     timeout_s: float = 30.0  # of one Slurm command
     open_s: float = 600.0  # how long a job whose submission had no answer is looked for
     resubmit_s: float = 60.0  # and how long before it is submitted again
@@ -53,9 +56,17 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
             raise InputError(f"constraint is {self.constraint!r}, which is not a combination of features")
         for flag in self.flags:
             _check_flag(flag)
+        for name in ("submissions", "most_jobs"):
+            if not 1 <= getattr(self, name) <= 100_000:
+                raise InputError(f"{name} is {getattr(self, name)!r}, not a number from 1 on")
         for name in ("interval_s", "timeout_s", "open_s", "resubmit_s", "cancel_patience_s"):
             if not 0 <= getattr(self, name) <= 86400:
                 raise InputError(f"{name} is {getattr(self, name)!r}, not a time of at most a day")
+
+    @property
+    def urgent_s(self) -> float:
+        """Between two queries of one kind while something depends on the answer."""
+        return min(self.interval_s, _URGENT_S)
 
     def arguments(self) -> list[str]:
         """The user's choices as arguments of sbatch, without the partition."""

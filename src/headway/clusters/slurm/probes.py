@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
+import time
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -19,7 +21,8 @@ from headway.kernels.batch.twin import twin_waits
 from headway.model.records import QueueRead
 from headway.model.resources import Resources
 
-MOST_PROBES = 5  # per plan: each takes the controller's time and a job id
+MOST_PROBES = 5  # each takes the controller's time and a job id
+_PROBE_AGAIN = 30.0  # times the usual interval between looks at the queue
 _START = re.compile(r"to start at (\S+) using")
 _ROUNDS = 3  # a correction at one time may make another necessary
 _RESOLUTION_S = 60.0  # Slurm plans in steps of about a minute; smaller differences count as agreement
@@ -45,10 +48,10 @@ class Agreement(Struct, frozen=True):
 
 
 def default_shapes(machine: int, most: Resources) -> list[Shape]:
-    """One node, a quarter, half and all of the nodes for an hour; one node for as long as possible."""
+    """All nodes, half, a quarter and one of the nodes for an hour; one node for as long as possible."""
     longest_s = most.walltime_s or 86400.0
     usual_s = min(3600.0, longest_s)
-    counts = [min(count, most.nodes) for count in (1, machine // 4, machine // 2, machine) if count]
+    counts = [min(count, most.nodes) for count in (machine, machine // 2, machine // 4, 1) if count]
     return [*((count, usual_s) for count in dict.fromkeys(counts)), (1, longest_s)][:MOST_PROBES]
 
 
@@ -82,6 +85,34 @@ def probe(
     return found
 
 
+class Probing:
+    """Corrects plans by Slurm's estimates, of which a few are asked for at most once in an interval.
+
+    Between two rounds the last estimates count only where they are later than the plan: the nodes that were free for a
+    probe may be taken by now, also by our own jobs.
+    """
+
+    def __init__(self, commands: Commands, options: SlurmOptions) -> None:
+        self._commands = commands
+        self._options = options
+        self._asked_at = -math.inf
+        self._last: list[Probe] = []
+
+    def corrected(self, plan: QueueRead, most: Resources, partition: Partition) -> QueueRead:
+        """Correct a plan for requests of at most `most`; if all nodes are free for an hour, one probe is enough."""
+        if time.monotonic() < self._asked_at + _PROBE_AGAIN * self._options.interval_s:
+            return corrected(plan, [seen for seen in self._last if seen.starts_at > plan.at], only_later=True)
+        self._asked_at = time.monotonic()
+        in_cores = plan.counts == "cores"
+        each = int(most.cores) if in_cores else 1
+        first, *others = default_shapes(int(max(plan.free)) // each, most)
+        self._last = probe(self._commands, [first], most, partition, self._options, in_cores=in_cores)
+        planned_s = _wait_s(plan.times, plan.free, (first[0] * each, first[1]))
+        if self._last and (self._last[0].starts_at > plan.at + _RESOLUTION_S or planned_s):
+            self._last += probe(self._commands, others, most, partition, self._options, in_cores=in_cores)
+        return corrected(plan, self._last)
+
+
 def _moment(text: str) -> float | None:
     """Parse seconds, as we ask for them, or the local time that some versions print all the same."""
     if text.isdecimal():
@@ -92,8 +123,8 @@ def _moment(text: str) -> float | None:
         return None
 
 
-def corrected(plan: QueueRead, probes: Sequence[Probe]) -> QueueRead:
-    """Change the plan so that a probed shape starts when Slurm says.
+def corrected(plan: QueueRead, probes: Sequence[Probe], *, only_later: bool = False) -> QueueRead:
+    """Change the plan so that a probed shape starts when Slurm says, or if `only_later` not before that.
 
     If that is later than planned, some nodes are taken by what we do not see (hidden jobs, reservations). If it is
     earlier, jobs share nodes.
@@ -101,20 +132,20 @@ def corrected(plan: QueueRead, probes: Sequence[Probe]) -> QueueRead:
     times, free = list(plan.times), list(plan.free)
     for seen in probes:
         for _ in range(_ROUNDS):
-            planned = times[0] + _wait_s(times, free, seen)
+            planned = times[0] + _wait_s(times, free, (seen.nodes, seen.walltime_s))
             if seen.starts_at > planned + _RESOLUTION_S:
                 times, free = _limited(times, free, planned, seen.starts_at, most=seen.nodes - 1)
-            elif seen.starts_at < planned - _RESOLUTION_S:
+            elif seen.starts_at < planned - _RESOLUTION_S and not only_later:
                 begin = max(seen.starts_at, times[0])
                 times, free = _limited(times, free, begin, begin + seen.walltime_s, least=seen.nodes)
     return structs.replace(plan, times=times, free=free)
 
 
-def _wait_s(times: list[float], free: list[float], seen: Probe) -> float:
+def _wait_s(times: list[float], free: list[float], shape: Shape) -> float:
     import numpy as np
 
     twin = kernel_twin(times, free, (), contiguous=False)
-    return float(twin_waits(twin, np.array([float(seen.nodes)]), np.array([seen.walltime_s]))[0])
+    return float(twin_waits(twin, np.array([float(shape[0])]), np.array([shape[1]]))[0])
 
 
 def _limited(

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.probes import corrected, default_shapes, probe
+from headway.clusters.slurm.probes import Probing
 from headway.clusters.slurm.queue_reading import Reading, Twin, bundles, busy, twin_of, waiting_jobs
 from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.site_reading import Partition
@@ -40,14 +40,14 @@ class HomeQueue(NamedTuple):
     corrected: QueueRead | None  # the plan corrected by Slurm's estimates, where our own does not suffice
 
 
-def read_home(commands: Commands, site: SlurmSite, options: SlurmOptions, *, in_cores: bool = False) -> HomeQueue:
-    """Read the queue and plan the home partition, in nodes or in cores. Nothing is submitted.
+def read_home(site: SlurmSite, probing: Probing, since: float = 0.0, *, in_cores: bool = False) -> HomeQueue:
+    """Read the queue, not as it was before `since`, and plan the home partition, in nodes or cores.
 
     While jobs wait, our plan is better than `sbatch --test-only`, which does not backfill; Slurm is asked only where we
     cannot see those jobs, or if none waits.
     """
     site.wait_for_answer()
-    reading = site.reading()
+    reading = site.reading(since)
     partition, most = site.home()
     twin = twin_of(reading, partition.name, in_cores=in_cores)
     if twin is None:
@@ -55,9 +55,7 @@ def read_home(commands: Commands, site: SlurmSite, options: SlurmOptions, *, in_
     configuration = site.configuration()
     if twin.planned and (configuration is None or not configuration.hides_jobs):
         return HomeQueue(reading, partition, most, twin, None)
-    shapes = default_shapes(sum(node.works for node in partition.nodes), most)
-    probes = probe(commands, shapes, most, partition, options, in_cores=in_cores)
-    return HomeQueue(reading, partition, most, twin, corrected(twin.snapshot(), probes))
+    return HomeQueue(reading, partition, most, twin, probing.corrected(twin.snapshot(), most, partition))
 
 
 def queue_now(options: SlurmOptions) -> QueueNow:
@@ -65,7 +63,7 @@ def queue_now(options: SlurmOptions) -> QueueNow:
     options.check()
     commands = Commands(options.timeout_s)
     site = SlurmSite(commands, options)
-    home = read_home(commands, site, options)
+    home = read_home(site, Probing(commands, options))
     works = {node.name for node in home.partition.nodes if node.works}
     if home.corrected is not None:
         running, waiting = _taken(home.corrected, len(works)), []

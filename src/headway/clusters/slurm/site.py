@@ -29,7 +29,7 @@ from headway.model.resources import HELD, Resources
 _PATIENCE_S = 60.0  # about as long as a controller takes to restart
 _LEAST_TRIES = 4  # a try may take as long as the time-out of a command
 _LONGEST_PAUSE_S = 10.0
-_SITE_INTERVAL_S = 600.0  # partitions and limits change seldom
+_SITE_INTERVAL_S = 3600.0  # partitions and limits change seldom
 
 
 class UnreachableError(SiteError):
@@ -40,16 +40,17 @@ class SlurmSite:
     """Configuration, partitions, limits and queue, each read at most once in its interval."""
 
     def __init__(self, commands: Commands, options: SlurmOptions, clock: Callable[[], float] = time.time) -> None:
+        urgent_s = options.urgent_s  # the queue and the nodes are read only when a plan or a submission depends on them
         self._clock = clock
         self._commands = commands
         self._options = options
         self._user = pwd.getpwuid(os.getuid()).pw_name
         self._groups = frozenset(_group_names())
-        self._configuration = Paced(lambda: read_configuration(commands), _SITE_INTERVAL_S, options.interval_s)
-        self._queue = Paced(self._read_queue, options.interval_s)
-        self._nodes = Paced(lambda: read_nodes(commands), options.interval_s)
-        self._partitions = Paced(lambda: read_partition_lines(commands), _SITE_INTERVAL_S, options.interval_s)
-        self._limits = Paced(self._read_limits, _SITE_INTERVAL_S, options.interval_s)
+        self._configuration = Paced(lambda: read_configuration(commands), _SITE_INTERVAL_S, urgent_s)
+        self._queue = Paced(self._read_queue, urgent_s, urgent_s)
+        self._nodes = Paced(lambda: read_nodes(commands), urgent_s, urgent_s)
+        self._partitions = Paced(lambda: read_partition_lines(commands), _SITE_INTERVAL_S, urgent_s)
+        self._limits = Paced(self._read_limits, _SITE_INTERVAL_S, urgent_s)
 
     def configuration(self) -> Configuration | None:
         """How Slurm is configured; None if it has not answered yet."""
@@ -60,9 +61,11 @@ class SlurmSite:
         configuration = self.configuration()
         return configuration.cluster if configuration is not None else ""
 
-    def reading(self) -> Reading:
-        """The queue and the partitions; an UnreachableError if Slurm has not answered yet."""
+    def reading(self, since: float = 0.0) -> Reading:
+        """The queue and the partitions, read after `since` if possible; an UnreachableError if there was no answer."""
         queue = self._queue.answer()
+        if queue is not None and queue[0] <= since:
+            queue = self._queue.answer(now=True)
         partitions = self.partitions()
         if queue is None:
             raise _silent()

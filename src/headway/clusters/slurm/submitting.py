@@ -26,7 +26,8 @@ from headway.model.resources import Resources
 _log = logging.getLogger(__name__)
 
 OWN_MEMORY_MIB = 256  # for our own processes on a node, beside the tasks' share
-_AGAIN_AFTER_S = 2.0  # between two requests to cancel the same job
+_AGAIN_AFTER_S = 5.0  # between two requests to cancel the same job
+_MINUTE_S = 60.0
 _NUMBER = re.compile(r"(\d{1,12})(?:;[\w.-]*)?", re.ASCII)
 # sbatch's errors after which the same request can never succeed. After any other error a job may exist.
 _FOR_GOOD = re.compile(
@@ -53,6 +54,8 @@ class Submitter(Struct):
     node_command: Callable[[str], Sequence[str]]
     own_jobs: Paced[Look]
     unanswered: dict[str, float] = field(default_factory=dict)  # by tag, when sent: looked for at every poll
+    avoided: dict[str, float] = field(default_factory=dict)  # nodes that jobs are to be without, until a time
+    sent_at: list[float] = field(default_factory=list)  # when sbatch was called, in the last minute
 
     def folder(self, tag: str) -> JobFolder:
         """The folder of a job."""
@@ -74,7 +77,7 @@ class Submitter(Struct):
 
     def send(self, tag: str, asked: Asked) -> Asked:
         """Send a job to Slurm, if that is possible now; return what is known then, which is also in the folder."""
-        folder = self.folder(tag)
+        folder, before = self.folder(tag), asked
         reply, asked = self._attempt(tag, folder, asked)
         match reply.kind:
             case "accepted":
@@ -90,7 +93,8 @@ class Submitter(Struct):
                 asked = structs.replace(asked, why_waiting=reply.words)
                 if asked.sent:
                     self.unanswered[tag] = asked.at
-        folder.note(asked)
+        if asked != before:  # one that is held back is tried again every second
+            folder.note(asked)
         return asked
 
     def _attempt(self, tag: str, folder: JobFolder, asked: Asked) -> tuple[Reply, Asked]:
@@ -100,6 +104,8 @@ class Submitter(Struct):
             if parent is not None and parent.job_id is None and not parent.refused and not parent.cancelled:
                 words = f"the Slurm id of job {asked.after}, whose end it waits for, is not known yet"
                 return Reply("lost", words=words), asked
+        if (words := self._too_fast()) != "":
+            return Reply("lost", words=words), asked
         try:
             partition = self.site.partition_for(asked.per_node, shared=asked.shared)
             if (words := self._too_many()) != "":
@@ -110,18 +116,27 @@ class Submitter(Struct):
             return Reply("refused", words=str(error)), asked
         folder.write(SCRIPT, job_script(folder.path, self.node_command(tag)).encode())
         after = parent.job_id if parent else None
-        arguments = sbatch_arguments(tag, folder.path, asked, partition, self.options, after)
+        avoided = [node for node, until in self.avoided.items() if until > time.time()]
+        arguments = sbatch_arguments(tag, folder.path, asked, partition, self.options, after, avoided)
         asked = structs.replace(asked, sent=True, at=time.time())
         folder.note(asked)  # from here on a job may exist, whatever sbatch answers
+        self.sent_at.append(asked.at)
         return send(self.commands, arguments), asked
+
+    def _too_fast(self) -> str:
+        """Say that no more jobs may be submitted in this minute; nothing if one may."""
+        now, most = time.time(), self.options.submissions
+        self.sent_at = [at for at in self.sent_at if now - at < _MINUTE_S]
+        return f"Headway submits at most {most} jobs a minute" if len(self.sent_at) >= most else ""
 
     def _too_many(self) -> str:
         """Say that the user's limit on jobs is reached; nothing if it is not."""
         most = self.site.most_jobs()
         look = self.own_jobs.answer() if most is not None else None
-        if most is None or look is None or look.live() < most:
+        if most is None or look is None:
             return ""
-        return f"you have {look.live()} jobs in the queue and may have {most}"
+        there = look.live() + sum(at > look.at for at in self.sent_at)
+        return f"you have {there} jobs in the queue and may have {most}" if there >= most else ""
 
 
 class Canceller:
@@ -185,7 +200,13 @@ def resource_arguments(
 
 
 def sbatch_arguments(
-    tag: str, folder: Path, asked: Asked, partition: Partition, options: SlurmOptions, after: int | None
+    tag: str,
+    folder: Path,
+    asked: Asked,
+    partition: Partition,
+    options: SlurmOptions,
+    after: int | None,
+    avoided: Sequence[str] = (),
 ) -> list[str]:
     """The whole sbatch command."""
     dependency = [f"--dependency=afterany:{after}", "--kill-on-invalid-dep=yes"] if after is not None else []
@@ -195,6 +216,7 @@ def sbatch_arguments(
         f"--job-name={check_tag(tag)}",
         *resource_arguments(asked.per_node, partition, options, shared=asked.shared),
         *options.arguments(),
+        *exclusion(asked.per_node.nodes, partition, options, avoided),
         *dependency,
         "--requeue" if options.requeue else "--no-requeue",
         "--no-kill",  # if one node fails, the others go on
@@ -203,6 +225,14 @@ def sbatch_arguments(
         "--output=/dev/null",  # the script opens its log: Slurm would replace %j and the like in a folder's name
         str(folder / SCRIPT),
     ]
+
+
+def exclusion(nodes: int, partition: Partition, options: SlurmOptions, avoided: Sequence[str]) -> list[str]:
+    """The argument that excludes nodes, with those that the user excludes; as many as leave enough others."""
+    usable = [node.name for node in partition.nodes if node.works and has_features(node, options.constraint)]
+    bad = [node for node in avoided if node in usable][: max(0, len(usable) - nodes)]
+    own = [flag.partition("=")[2] for flag in options.flags if flag.startswith("--exclude=")]
+    return [f"--exclude={','.join([*own, *bad])}"] if bad else []
 
 
 def send(commands: Commands, arguments: list[str]) -> Reply:

@@ -10,6 +10,7 @@ from headway.clusters.base import JobNews
 from headway.clusters.slurm.endings import ending_of
 from headway.clusters.slurm.hostlist import expand
 from headway.clusters.slurm.job_folder import ENDED, STARTED, Asked, JobFolder, Mark
+from headway.clusters.slurm.reasons import is_held, words_of
 from headway.clusters.slurm.squeue import SeenJob
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
@@ -71,8 +72,8 @@ def by_slurm(folder: JobFolder, asked: Asked, job: SeenJob, *, kills_for_memory:
         )
         if ending is Ending.SUCCESS and asked.cancelled and folder.is_closed():  # closed before it started
             ending, message = Ending.CANCELLED, "it was cancelled by Headway"
-    elif waits and job.reason not in ("", "None"):
-        message = f"it waits: {job.reason}"
+    elif waits:
+        message = words_of(job.reason)
     news = JobNews(
         job.phase,
         job.job_id,
@@ -84,6 +85,7 @@ def by_slurm(folder: JobFolder, asked: Asked, job: SeenJob, *, kills_for_memory:
         restarts=job.restarts,
         planned_at=job.started_at if waits else None,
         submitted_at=job.submitted_at,
+        held=waits and is_held(job.reason),
     )
     return by_marks(folder, news)
 

@@ -7,7 +7,7 @@ from typing import Any
 from headway.journal.folder import RunFolder
 from headway.model.resources import Resources
 from headway.report.run.figures import STATES, Figures, ResourceTotals
-from headway.report.run.summary import RunSummary
+from headway.report.run.summary import QueuedJob, RunSummary
 from headway.version import __version__
 
 
@@ -37,6 +37,12 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
         "calls": dict(summary.calls),
         "core_hours_held": summary.core_hours.held(now if state == "running" else summary.last_at),
         "core_hours_used": summary.core_hours.used,
+        "queue": [_job(tag, job) for tag, job in summary.queue.items()] if summary.batch else [],
+        "avoided": [
+            {"node": it.node, "until": it.until, "because": it.why.text}
+            for it in summary.avoided.values()
+            if it.until > now and not summary.finished
+        ],
         **_figures(whole),
         "categories": [{"category": figures.name, **_figures(figures)} for figures in summary.categories.values()],
         "ran_because": [
@@ -64,6 +70,22 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
             }
             for failure in summary.failures.values()
         ],
+    }
+
+
+def _job(tag: str, job: QueuedJob) -> dict[str, Any]:
+    """A job that waits or runs, and what the batch system says of it."""
+    seen = job.seen
+    return {
+        "tag": tag,
+        "job_id": seen.job_id if seen else None,
+        "state": "waiting" if job.started_at is None else "running",
+        "reason": seen.message if seen and job.started_at is None else "",
+        "held": bool(seen and seen.held and job.started_at is None),
+        "asked": {"nodes": job.submit.request.per_node.nodes, **amounts(job.submit.request.per_node)},
+        "submitted_at": job.submit.at,
+        "started_at": job.started_at,
+        "expected_start_at": job.expected_at if job.started_at is None else None,
     }
 
 

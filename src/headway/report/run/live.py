@@ -13,7 +13,7 @@ from rich.text import Text
 
 from headway.model.records import Decision, Event
 from headway.report.run.live_picture import picture
-from headway.report.run.progress import Kind, News, Progress, greeting
+from headway.report.run.progress import Kind, News, Progress, greeting, styled
 from headway.report.run.summary import RunSummary
 from headway.report.saying import say
 
@@ -74,6 +74,8 @@ class LiveDisplay(Progress):
                 self._stopping = news
             elif news.kind is Kind.FAILED and len(self.summary.failures) <= 20:
                 say(self._console, Text.assemble(("✗ ", "red"), (news.subject, "bold"), f": {news.text}"))
+            elif news.kind is Kind.HELD:
+                say(self._console, styled(news))
             else:
                 self._recent.append(news)
 

@@ -6,12 +6,24 @@ import time
 from collections.abc import Sequence
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from rich.console import Console
 from rich.text import Text
 
-from headway.model.records import Decision, EnvironmentMissing, Event, GiveUp, Launch, NodeLost, UserCancel
+from headway.model.job import JobPhase
+from headway.model.records import (
+    AvoidNode,
+    Decision,
+    EnvironmentMissing,
+    Event,
+    GiveUp,
+    JobSeen,
+    Launch,
+    NodeLost,
+    UserCancel,
+)
 from headway.model.resources import describe
+from headway.report.run.job_lines import outlook
 from headway.report.run.summary import RunSummary
 from headway.report.saying import show
 from headway.report.streams import silence
@@ -26,6 +38,9 @@ class Kind(StrEnum):
     LOST = "lost"
     STOPPING = "stopping"
     CREATING = "creating"
+    WAITS = "waits"
+    HELD = "HELD"
+    AVOIDED = "avoided"
 
 
 class News(Struct, frozen=True):
@@ -50,6 +65,10 @@ def news_of(record: Event | Decision, summary: RunSummary) -> News | None:
             running = sum(launch.node == record.node for launch in summary.running.values())
             again = f"; {count(running, 'task')} will run again" if running else ""
             return News(Kind.LOST, f"node {record.node}", f"{record.message}{again}")
+        case JobSeen(phase=JobPhase.PENDING):
+            return _waits(record, summary)
+        case AvoidNode():
+            return News(Kind.AVOIDED, f"node {record.node}", f"{record.why.text}; until {clock(record.until)}")
         case UserCancel():
             return _stopping(record, summary)
         case EnvironmentMissing():
@@ -66,6 +85,16 @@ def _retry(launch: Launch, summary: RunSummary) -> News:
     gets = f" with {describe(resource, launch.resources[resource] or 0)}" if resource else ""
     cause = harmless(trouble.message) or str(trouble.ending)
     return News(Kind.RETRY, harmless(launch.task), f"{cause}; attempt {launch.attempt}{gets}")
+
+
+def _waits(record: JobSeen, summary: RunSummary) -> News | None:
+    """Return why a job waits, when that is known or changes."""
+    job = summary.queue.get(record.tag)
+    if job is None or not record.message or (job.seen is not None and job.seen.message == record.message):
+        return None
+    job = structs.replace(job, seen=record)
+    said = "; ".join([harmless(record.message), *outlook(job.expected_at, record.at)])
+    return News(Kind.HELD if record.held else Kind.WAITS, f"job {job.name} ({job.shape})", said)
 
 
 def _stopping(record: UserCancel, summary: RunSummary) -> News:
@@ -89,6 +118,9 @@ STYLES = {
     Kind.LOST: "yellow",
     Kind.STOPPING: "bold yellow",
     Kind.CREATING: "cyan",
+    Kind.WAITS: "cyan",
+    Kind.HELD: "bold red",
+    Kind.AVOIDED: "yellow",
 }
 
 

@@ -11,9 +11,10 @@ from headway.model.units import format_duration
 from headway.report.bars import bars, fitted
 from headway.report.run.ending import elsewhere, failure_title, last_words
 from headway.report.run.figures import STATES
+from headway.report.run.job_lines import job_lines
 from headway.report.run.summary import RunSummary
 from headway.report.saying import say, show
-from headway.report.words import count, harmless, moment
+from headway.report.words import clock, count, harmless, moment
 
 _MOST = 10
 
@@ -30,6 +31,11 @@ def print_status(
     if summary.running:
         title = "running" if state == "running" else "running when the run was interrupted"
         show(console, "", title, *_running(summary, now if state == "running" else summary.last_at))
+    if summary.queue and summary.batch and not summary.finished:
+        show(console, "", "jobs", *_jobs(summary, now))
+    if avoided := [it for it in summary.avoided.values() if it.until > now and not summary.finished]:
+        show(console, "", "nodes that are avoided")
+        show(console, *(f"  {it.node}  until {clock(it.until)}: {it.why.text}" for it in avoided))
     if summary.failures:
         console.print()
         for failure in list(summary.failures.values())[:_MOST]:
@@ -68,6 +74,13 @@ def _counts(summary: RunSummary) -> str:
     parts = {name.replace("_", " "): getattr(whole, name) for name in STATES}
     shown = ", ".join(f"{number:,} {name}" for name, number in parts.items() if number)
     return f"{count(whole.total, 'task')}: {shown or 'none'}; {count(whole.attempts, 'attempt')}"
+
+
+def _jobs(summary: RunSummary, now: float) -> list[str]:
+    """A line for each job that waits or runs: its id, for how long, what it asks for, and why it waits."""
+    lines = [f"  {line}" for line in job_lines(list(summary.queue.values())[:_MOST], now)]
+    more = len(summary.queue) - _MOST
+    return lines + ([f"  … and {more:,} more (--json lists them all)"] if more > 0 else [])
 
 
 def _running(summary: RunSummary, now: float) -> list[str]:

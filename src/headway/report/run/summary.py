@@ -6,15 +6,18 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.journal.base import Journal
 from headway.model import records
+from headway.model.job import JobPhase
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Launch, RunStarted, Why, kind
 from headway.model.resources import Resources
+from headway.model.units import format_duration
 from headway.report.run.core_hours import CoreHours
 from headway.report.run.figures import Figures
+from headway.report.words import count
 
 
 class Failure(Struct, frozen=True):
@@ -24,6 +27,35 @@ class Failure(Struct, frozen=True):
     category: str
     why: Why
     attempt: int
+
+
+class QueuedJob(Struct, frozen=True):
+    """A job that waits or runs: its request, what the batch system last said of it, and since when it runs."""
+
+    submit: records.Submit
+    seen: records.JobSeen | None = None
+    started_at: float | None = None
+
+    @property
+    def name(self) -> str:
+        """Its id in the batch system; before it has one, our own name for it."""
+        return str(self.seen.job_id) if self.seen is not None and self.seen.job_id is not None else self.submit.tag
+
+    @property
+    def shape(self) -> str:
+        """What it asks for: `2 nodes with 8 cores, 16 GB memory for 1h 30m`."""
+        asked = self.submit.request.per_node
+        time_s = "" if asked.walltime_s is None else f" for {format_duration(asked.walltime_s)}"
+        each = asked.replace(nodes=1, walltime_s=None, disk_bytes=0)
+        return f"{count(asked.nodes, 'node')} with {each}{time_s}"
+
+    @property
+    def expected_at(self) -> float | None:
+        """When it is expected to start: by the batch system, else by our plan."""
+        if self.seen is not None and self.seen.planned_at is not None:
+            return self.seen.planned_at
+        wait_s = self.submit.expected_wait_s
+        return None if wait_s is None else self.submit.at + wait_s
 
 
 class RunSummary:
@@ -45,8 +77,10 @@ class RunSummary:
         self.failures: dict[str, Failure] = {}
         self.reasons: Counter[tuple[str, str]] = Counter()  # number of tasks by (category, reason for running)
         self.jobs = 0  # submitted
+        self.queue: dict[str, QueuedJob] = {}  # by tag: the jobs that wait or run
         self.calls: Counter[str] = Counter()  # calls of each batch system command
         self.core_hours = CoreHours()
+        self.avoided: dict[str, records.AvoidNode] = {}  # by node
         self.stopping: str | None = None
         self.finished: str | None = None
         self.last_at = 0.0
@@ -90,6 +124,11 @@ class RunSummary:
         end = now if now is not None and self.finished is None else self.last_at
         return self._earlier_sessions_s + max(0.0, end - self._session_from)
 
+    @property
+    def batch(self) -> bool:
+        """Whether the run's jobs wait in the queue of a batch system."""
+        return self.settings is not None and self.settings.cluster != "local"
+
     def available(self) -> Resources:
         """The resources of all the run's nodes; before the first node is up, the limits of one."""
         nodes = [capacity for _, capacity in self.capacity.values()]
@@ -129,6 +168,9 @@ class RunSummary:
             if any(parent in self.failures or parent in self._cut_off for parent in task.parents):
                 self._cut(task.id)
 
+    def _avoid_node(self, record: records.AvoidNode) -> None:
+        self.avoided[record.node] = record
+
     def _node_up(self, record: records.NodeUp) -> None:
         self.capacity[record.node] = (record.tag, record.capacity)
 
@@ -144,9 +186,19 @@ class RunSummary:
     def _submit(self, record: records.Submit) -> None:
         self.jobs += 1
         self.core_hours.submit(record)
+        self.queue[record.tag] = QueuedJob(record)
+
+    def _job_seen(self, record: records.JobSeen) -> None:
+        if record.tag in self.queue:
+            self.queue[record.tag] = structs.replace(self.queue[record.tag], seen=record)
 
     def _job_state(self, record: records.JobState) -> None:
         self.core_hours.job_state(record)
+        if record.phase is JobPhase.ENDED:
+            self.queue.pop(record.tag, None)
+        elif record.phase is JobPhase.RUNNING and record.tag in self.queue:
+            started_at = record.at if record.since is None else record.since
+            self.queue[record.tag] = structs.replace(self.queue[record.tag], started_at=started_at)
 
     def _calls_counted(self, record: records.CallsCounted) -> None:
         self.calls.update(record.calls)
@@ -154,6 +206,7 @@ class RunSummary:
     def _release(self, record: records.Release) -> None:
         self.capacity = {node: held for node, held in self.capacity.items() if held[0] != record.tag}
         self.core_hours.end(record.tag, record.at)
+        self.queue.pop(record.tag, None)
 
     def _launch(self, record: records.Launch) -> None:
         self.running[record.task] = record
