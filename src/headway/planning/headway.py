@@ -116,7 +116,7 @@ class Headway(Planner):
     ) -> list[Decision]:
         anchors = [job for job in live if job.role == "anchor"]
         left = [task for task in remaining if not view.is_running(task.id)]
-        if any(job.started_at is not None for job in anchors) or not left:
+        if any(job.started_at is not None or job.granted for job in anchors) or not left:
             return []
         tasks = left if queue.reserves else remaining
         levels = Levels(tasks, self._estimate, view.most_nodes, view.tasks_per_node())
@@ -171,7 +171,8 @@ class Headway(Planner):
 
         All fillers together ask for no more than the remaining work, a tenth more and a minute per node.
         """
-        if any(job.expected_start <= now for job in live if job.role == "anchor" and job.started_at is None):
+        coming = [job for job in live if job.role == "anchor" and job.started_at is None]
+        if any(job.granted or job.expected_start <= now for job in coming):
             return []
         side_by_side = view.tasks_per_node()
         fillers = [job for job in live if job.role in ("filler", "small-filler")]
