@@ -148,7 +148,8 @@ def test_a_journal_of_an_older_version_goes_on_as_it_did(name: str, roles: set[s
             line = encode(unexplained(record))
             if line not in proposed:
                 proposed = [encode(unexplained(decision)) for decision in engine.decide(record.at)]
-            proposed.remove(line)
+            if record.role != "filler":  # that version also submitted fillers that bring nothing forward
+                proposed.remove(line)
         engine.apply(record)
 
 

@@ -123,3 +123,24 @@ def test_taken_nodes_are_expressed_as_running_jobs() -> None:
     plan = QueueRead(100.0, [100.0, 150.0, 200.0, 300.0], [2.0, 5.0, 3.0, 8.0])
     assert _taken(plan, 8) == [(5, 200.0), (1, 50.0)], "nodes that are taken later count as taken until then"
     assert _taken(QueueRead(100.0, [100.0], [8.0]), 8) == []
+
+
+def test_waits_on_slurm_are_those_of_the_queue_as_it_is_now(login: Bench, slurm: SlurmLab) -> None:
+    first = slurm.submit("sleep 3000", "-N8", "--exclusive", "--time=60")
+    slurm.wait_for_job(first, "RUNNING")
+    table = login.succeeds("waits", "--on", "slurm")
+    assert "lab, main: 8 of 8 nodes taken, 0 jobs waiting" in table
+    answer = login.json("waits", "--on", "slurm", "--partition", "main")
+    assert {each["nodes"] for each in answer["waits"]} == {1, 2, 4, 8}
+    assert all(3400 < each["wait_s"] <= 3600 for each in answer["waits"]), "until the job's time is up"
+    assert "this is for logs" in login.fails(2, "waits", "--on", "slurm", "--load", "0.5")
+    assert "no queue is named" in login.fails(2, "waits")
+    assert "there is no queue called 'moon'" in login.fails(2, "waits", "--on", "moon")
+    assert "this is for a real queue" in login.fails(2, "waits", "lublin", "--partition", "main")
+
+
+def test_a_short_workflow_does_not_cost_nothing(login: Bench) -> None:
+    login.write("name: w\ntasks:\n  a:\n    run: 'true'\n    resources: {time: 30s, memory: 100 MB}\n", "short.yaml")
+    table = login.succeeds("plan", "short.yaml", "--on", "slurm", "--plan", "one-job", "--futures", "1")
+    assert "0.5 min" in table
+    assert "0.0 " not in table

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct, to_builtins
 
-from headway.api.keywords import Tell, chosen_names, settled
+from headway.api.keywords import Tell, chosen_names, refuse, settled
 from headway.api.queues import GENERATED, Backfill, QueueSettings, check_queue_settings, jobs_from
 from headway.api.whole_files import check_target, write_whole
 from headway.model.errors import InputError
 from headway.report.queue.waits import ModelScores, WaitsPage
 
 if TYPE_CHECKING:
+    from headway.api.waits_on_slurm import WaitsNow
     from headway.model.batch_log import BatchJobs
     from headway.waiting.base import WaitModel
 
+SLURM = "slurm"
 _DAY_S = 86_400.0
 
 
@@ -28,6 +31,8 @@ class WaitsSettings(QueueSettings, frozen=True, kw_only=True):
     warm_up: Annotated[float, Meta(ge=0)] = 0.0  # days; models learn from jobs submitted in them, without being scored
     html: str | None = None
     force: bool = False  # overwrite the file
+    on: str = ""  # slurm: the queue of the cluster here, instead of a log
+    partition: str | None = None  # slurm
 
 
 class WaitsResult(Struct, frozen=True):
@@ -56,11 +61,12 @@ class WaitsResult(Struct, frozen=True):
 
 
 def waits(
-    trace: str | Path, settings: WaitsSettings | None = None, *, progress: Tell | None = None, **named: Any
-) -> WaitsResult:
+    trace: str | Path = "", settings: WaitsSettings | None = None, *, progress: Tell | None = None, **named: Any
+) -> WaitsResult | WaitsNow:
     """Ask each wait model at every submission of a log how long the job will wait, and score the answers.
 
-    Keywords are the fields of `WaitsSettings`.
+    Keywords are the fields of `WaitsSettings`. With `on="slurm"` and without a log: say how long jobs of several shapes
+    would wait in the queue of the Slurm cluster here, as it is now.
 
     >>> result = waits("lublin", jobs=300, load=0.9, models=["corrected-estimate", "asa"])
     >>> [scores.all.name for scores in result.models]
@@ -70,6 +76,9 @@ def waits(
 
     asked, given = settled(WaitsSettings, settings, named)
     trace = str(trace)
+    if asked.on or not trace:
+        return _on_slurm(trace, asked, given)
+    refuse(["partition"], given, "a real queue, and this is a log")
     check_queue_settings(trace, asked, given, also="seed")
     if asked.html is not None:
         check_target(Path(asked.html), force=asked.force)
@@ -91,6 +100,17 @@ def waits(
     for file in files:
         write_whole(Path(file), [result.html()])
     return result
+
+
+def _on_slurm(trace: str, asked: WaitsSettings, given: Collection[str]) -> WaitsNow:
+    from headway.api.waits_on_slurm import waits_on_slurm
+
+    if asked.on != SLURM or trace:
+        what = "a log and --on are named" if trace else f"there is no queue called {asked.on!r}"
+        what = what if asked.on else "no queue is named"
+        raise InputError(what, where="--on", todo="name a log or lublin, or write --on slurm for the queue here")
+    refuse([name for name in given if name not in ("on", "partition")], given, "logs, and this queue is a real one")
+    return waits_on_slurm(asked.partition)
 
 
 def _scores(jobs: BatchJobs, models: list[WaitModel], asked: WaitsSettings, tell: Tell) -> list[ModelScores]:

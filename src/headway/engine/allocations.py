@@ -9,7 +9,7 @@ from headway.model.resources import Resources
 from headway.planning.base import JobStatus
 
 Asked = records.Submit | records.AskQueue | records.QueueRead | records.WakeAt | records.Tick
-OfAllocations = Asked | records.Release | records.JobState | records.Resumed
+OfAllocations = Asked | records.Release | records.JobState | records.JobSeen | records.Resumed
 
 
 class Allocations:
@@ -40,6 +40,8 @@ class Allocations:
                 self._live.pop(record.tag, None)
             case records.JobState():
                 self._update(self.jobs[record.tag], record)
+            case records.JobSeen():
+                self.jobs[record.tag].granted = record.phase is JobPhase.RUNNING
             case records.AskQueue():
                 self._asking = True
             case records.QueueRead():

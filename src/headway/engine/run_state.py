@@ -233,7 +233,7 @@ class RunState(Struct, eq=False, dict=True):
 
     @apply.register
     def _handle_job_seen(self, record: records.JobSeen) -> None:
-        """Change nothing: it is said to people who wait."""
+        self._allocations.apply(record)
 
     @apply.register
     def _handle_environment_missing(self, record: records.EnvironmentMissing) -> None:

@@ -184,7 +184,7 @@ class JobState(Event, frozen=True, tag="job-state"):
 
 
 class JobSeen(Event, frozen=True, tag="job-seen"):
-    """What the batch system says of a job that waits or runs; for people."""
+    """What the batch system says of a job: why it waits, and that it runs, though none of its nodes may answer yet."""
 
     tag: str
     phase: JobPhase

@@ -33,6 +33,7 @@ class JobStatus:
         self.phase = JobPhase.PENDING
         self.released = False
         self.lost_nodes = 0
+        self.granted = False  # whether it was seen to run; `started_at` is set when the first of its nodes answers
         self.submitted_at = submit.at
         self.started_at: float | None = None
         self.ended_at: float | None = None

@@ -120,7 +120,7 @@ class Headway(Planner):
         anchors = [job for job in live if job.role == "anchor"]
         usual, _ = view.without_large(remaining)
         left = [task for task in usual if not view.is_running(task.id)]
-        if any(job.started_at is not None for job in anchors) or not left:
+        if any(job.started_at is not None or job.granted for job in anchors) or not left:
             return []
         tasks = left if queue.reserves else usual
         packing = view.packing(tasks)
@@ -178,7 +178,8 @@ class Headway(Planner):
 
         All fillers together ask for no more than the remaining work, a tenth more and a minute per node.
         """
-        if any(job.expected_start <= now for job in live if job.role == "anchor" and job.started_at is None):
+        coming = [job for job in live if job.role == "anchor" and job.started_at is None]
+        if any(job.granted or job.expected_start <= now for job in coming):
             return []
         usual, _ = view.without_large(remaining)
         ready, _ = view.without_large([view.workflow.tasks[task_id] for task_id in view.placeable])

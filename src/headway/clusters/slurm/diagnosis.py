@@ -42,6 +42,7 @@ def diagnose(options: SlurmOptions) -> Iterator[Finding]:
     yield Finding("ok", "slurm", f"{configuration.version}, cluster {configuration.cluster}")
     yield from _reading(commands, configuration)
     yield from _jobs(commands, site, options, configuration)
+    yield Finding("ok", "asking", f"a run asks: {options.manners()}")
     calls = ", ".join(f"{count} {name}" for name, count in sorted(commands.calls.items()))
     yield Finding("ok", "calls", f"{calls}: what this examination cost the controller")
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from headway.clusters.slurm.options import SELDOM
 from headway.model.job import JobPhase
-
-_SELDOM = 5.0  # times the usual interval: the longest one
 
 
 class Jobs(NamedTuple):
@@ -47,4 +46,4 @@ class Looking:
             return self._urgent_s
         if self._jobs.runs:
             return self._usual_s
-        return self._usual_s * min(2.0 ** (self._unchanged - 1), _SELDOM)
+        return self._usual_s * min(2.0 ** (self._unchanged - 1), SELDOM)

@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from headway.model.errors import InputError
+from headway.model.units import format_duration
 
 # A name of a partition, account, …; it must not look like an option.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}", re.ASCII)
@@ -25,6 +26,7 @@ ALLOWED_FLAGS = frozenset(
 ) - {"extra-node-info", "signal"}  # fmt: skip
 _WITHOUT_VALUE = frozenset(("reboot", "spread-job", "use-min-nodes"))
 _URGENT_S = 10.0
+SELDOM = 5.0  # the longest interval between two looks at the run's own jobs, in usual ones
 
 
 class SlurmOptions(Struct, frozen=True, omit_defaults=True):
@@ -67,6 +69,16 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
     def urgent_s(self) -> float:
         """Between two queries of one kind while something depends on the answer."""
         return min(self.interval_s, _URGENT_S)
+
+    def manners(self) -> str:
+        """Say how often Slurm is asked, and for how many jobs."""
+        usual, urgent, seldom = (
+            format_duration(it) for it in (self.interval_s, self.urgent_s, SELDOM * self.interval_s)
+        )
+        return (
+            f"squeue every {usual} while jobs run, every {seldom} while they wait, every {urgent} while an answer "
+            f"decides something; at most {self.submissions} submissions a minute, {self.most_jobs} jobs at a time"
+        )
 
     def arguments(self) -> list[str]:
         """The user's choices as arguments of sbatch, without the partition."""

@@ -16,7 +16,7 @@ from headway.model.outcome import Ending
 from headway.model.records import Decision, Event
 from headway.model.units import format_duration
 from headway.report.columns import Field, table_lines
-from headway.report.queue.words import waited
+from headway.report.queue.words import node_hours, waited
 from headway.report.words import count, share
 
 _SAME_S = 1.0  # makespans within a second count as equal
@@ -95,7 +95,7 @@ def passage_table(passages: Sequence[Passage], width: int) -> list[Text]:
         Field("", "jobs", lambda row: f"{row.jobs:,}", 70),
         Field("wait", "first", lambda row: waited(row.first_wait_s), 60),
         Field("wait", "mean", lambda row: waited(row.mean_wait_s), 50),
-        Field("", "node-hours", lambda row: f"{row.node_hours:,.1f}", 80),
+        Field("", "node-hours", lambda row: node_hours(row.node_hours), 80),
         Field("", "busy", lambda row: share(row.busy_share), 40),
     ]
     if any(row.expired for row in rows):
@@ -183,7 +183,7 @@ def plan_table(alternatives: Sequence[Alternative], chosen: Alternative, width: 
         Field("makespan", "to", lambda row: format_duration(row.longest_s), 61),
         Field("", "first wait", lambda row: waited(row.first_wait_s), 40),
         Field("", "jobs", lambda row: f"{row.jobs:,.0f}", 55),
-        Field("", "node-hours", lambda row: f"{row.node_hours:,.1f}", 80),
+        Field("", "node-hours", lambda row: node_hours(row.node_hours), 80),
         Field("", "front", lambda row: "*" if row.on_the_front else "", 50),
     ]
     names = [f"{row.plan} <-" if row is chosen else row.plan for row in alternatives]

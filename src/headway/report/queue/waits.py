@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from itertools import cycle
 
@@ -14,6 +15,7 @@ from headway.model.wait_score import WaitScore
 from headway.report.charts import LEFT, label, svg
 from headway.report.columns import Field, table_lines
 from headway.report.page_style import fields_table, legend, page_of, quiet_paragraph
+from headway.report.queue.words import waited
 from headway.report.words import count, harmless, share
 
 
@@ -38,6 +40,32 @@ def waits_table(scored: Sequence[ModelScores], width: int) -> list[Text]:
         Field("all jobs", "90%", lambda row: share(row.all.covered["0.9"]), 20),
     ]
     return table_lines("model", [row.to_wait.name for row in scored], scored, fields, width, total=False)
+
+
+class ShapeWait(Struct, frozen=True):
+    """The expected wait of a job of whole nodes."""
+
+    nodes: int
+    walltime_s: float
+    wait_s: float
+
+
+def shapes_table(waits: Sequence[ShapeWait], width: int) -> list[Text]:
+    """One line for each number of nodes, one column for each walltime."""
+    by_nodes: dict[int, dict[float, float]] = {}
+    for each in waits:
+        by_nodes.setdefault(each.nodes, {})[each.walltime_s] = each.wait_s
+    fields = [
+        Field("expected wait of a job for", format_duration(length_s), partial(_wait_for, length_s), 90)
+        for length_s in dict.fromkeys(each.walltime_s for each in waits)
+    ]
+    return table_lines(
+        "nodes", [f"{nodes:,}" for nodes in by_nodes], list(by_nodes.values()), fields, width, total=False
+    )
+
+
+def _wait_for(length_s: float, waits_s: Mapping[float, float]) -> str:
+    return waited(waits_s[length_s])
 
 
 def waits_headline(scored: Sequence[ModelScores]) -> str:

@@ -56,3 +56,14 @@ def telling(summary: QueueSummary) -> dict[str, str]:
 def leaving_out(summary: QueueSummary) -> str:
     """`12 (no processors), 3 (never ran)`; empty if no jobs were left out."""
     return ", ".join(f"{number:,} ({why})" for why, number in summary.left_out.items() if number)
+
+
+def node_hours(hours: float) -> str:
+    """Node-hours with as many digits as say something; a small part of an hour in minutes.
+
+    >>> node_hours(1234.56), node_hours(3.14159), node_hours(0.0351), node_hours(0.002)
+    ('1,234.6', '3.14', '2.1 min', '0.1 min')
+    """
+    if hours >= 10:
+        return f"{hours:,.1f}"
+    return f"{hours:.2f}" if hours >= 0.1 or not hours else f"{max(0.1, 60 * hours):.1f} min"

@@ -51,7 +51,9 @@ class QueuedJob(Struct, frozen=True):
 
     @property
     def expected_at(self) -> float | None:
-        """When it is expected to start: by the batch system, else by our plan."""
+        """When it is expected to start: by the batch system, else by our plan; None while it is held."""
+        if self.seen is not None and self.seen.held:
+            return None
         if self.seen is not None and self.seen.planned_at is not None:
             return self.seen.planned_at
         wait_s = self.submit.expected_wait_s
