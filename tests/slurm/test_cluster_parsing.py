@@ -225,7 +225,8 @@ def test_tags_that_are_not_plain_names_are_refused(tag: str) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        SlurmOptions(partition="a,b"),
+        SlurmOptions(partition="a,--help"),
+        SlurmOptions(partition="a,,b"),
         SlurmOptions(partition="--help"),
         SlurmOptions(account="x y"),
         SlurmOptions(qos="x\n"),

@@ -47,7 +47,7 @@ class SlurmCluster(Cluster):
         options.check()
         self._directory = Path(jobs.workflow_directory)
         self._options = options
-        self._commands = Commands(options.timeout_s)
+        self._commands = Commands(options.timeout_s, options.clusters)
         self._site = SlurmSite(self._commands, options, clock)
         self._own_jobs = Paced(lambda: own_jobs(self._commands, os.getuid()), options.interval_s)
         self._canceller = Canceller(self._commands)
@@ -66,6 +66,7 @@ class SlurmCluster(Cluster):
 
     def limits(self) -> Resources:
         self._site.wait_for_answer()
+        self._site.check_rights()
         _, most = self._site.home()
         return most.replace(disk_bytes=free_disk_bytes(self._directory))
 

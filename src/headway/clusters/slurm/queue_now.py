@@ -62,7 +62,7 @@ def read_home(commands: Commands, site: SlurmSite, options: SlurmOptions) -> Hom
 def queue_now(options: SlurmOptions) -> QueueNow:
     """Read the queue once. Nothing is submitted; a few `--test-only` probes account for what we cannot see."""
     options.check()
-    commands = Commands(options.timeout_s)
+    commands = Commands(options.timeout_s, options.clusters)
     site = SlurmSite(commands, options)
     home = read_home(commands, site, options)
     works = {node.name for node in home.partition.nodes if node.works}
