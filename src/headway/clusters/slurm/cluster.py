@@ -15,7 +15,7 @@ from headway.clusters.local import RunJobs
 from headway.clusters.machine import free_disk_bytes
 from headway.clusters.slurm.commands import Commands, Paced
 from headway.clusters.slurm.job_lookup import JobLookup
-from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.options import SlurmOptions, sbatch_variables
 from headway.clusters.slurm.queue_now import read_home
 from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.squeue import own_jobs
@@ -24,6 +24,8 @@ from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
 from headway.model.records import QueueRead
 from headway.model.resources import Resources
+
+_ASK_AGAIN_S = 2.0  # between two queries for the sake of an answer on which much depends
 
 
 class SlurmCluster(Cluster):
@@ -56,6 +58,8 @@ class SlurmCluster(Cluster):
         self._submitter = Submitter(folder, self._commands, self._site, options, node_command, self._own_jobs)
         self._lookup = JobLookup(self._commands, self._site, options, self._submitter, self._canceller)
         self._lock = threading.RLock()
+        self._ask_now = False
+        self._asked_now_at = -_ASK_AGAIN_S
 
     def called(self) -> str:
         return self._site.cluster() or super().called()
@@ -93,7 +97,18 @@ class SlurmCluster(Cluster):
             wanted = list(dict.fromkeys(tags))
             if all(self._lookup.is_over(tag) for tag in wanted) and not self._submitter.unanswered:
                 return {tag: self._lookup.known(tag) for tag in wanted}
-            return self._lookup.news(wanted, self._own_jobs.answer())
+            ask_now, self._ask_now = self._ask_now, False
+            return self._lookup.news(wanted, self._own_jobs.answer(now=ask_now))
+
+    def ask_now(self) -> None:
+        at = time.monotonic()
+        if at - self._asked_now_at >= _ASK_AGAIN_S:
+            self._ask_now, self._asked_now_at = True, at
+
+    def remarks(self) -> list[str]:
+        ignored = sbatch_variables(os.environ)[1]
+        about = f"{', '.join(ignored)}: no effect on Headway's jobs, of which it decides size, time and files itself"
+        return [about] if ignored else []
 
     def cancel(self, tags: Iterable[str]) -> None:
         with self._lock:

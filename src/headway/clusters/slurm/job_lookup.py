@@ -96,7 +96,9 @@ class JobLookup:
             return _refused(asked)
         if job is not None:
             self._missing_since.pop(tag, None)
-            return self._by_slurm(folder, asked, job)
+            news = self._by_slurm(folder, asked, job)
+            is_sure = job.state == "RUNNING" and news.phase is JobPhase.RUNNING
+            return structs.replace(news, confirmed_at=look.at if is_sure and look is not None else None)
         return self._not_in_queue(tag, folder, asked, look)
 
     def _not_in_queue(self, tag: str, folder: JobFolder, asked: Asked, look: Look | None) -> JobNews | None:
