@@ -24,6 +24,7 @@ class JobNews(Struct, frozen=True, omit_defaults=True):
     ended_at: float | None = None
     ending: Ending | None = None  # None: it has not ended, or the reason is not known
     message: str = ""  # one sentence for users
+    trouble: str = ""  # why it is not in the queue yet, or which limit it waits for: said while it lasts
     restarts: int = 0  # how often the batch system has restarted it
     planned_at: float | None = None  # when the batch system itself plans to start it
     submitted_at: float | None = None

@@ -16,6 +16,7 @@ from headway.drivers.inbox import AttemptEnded, Connected, Disconnected, Failed,
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
+from headway.model.records import JobDelayed
 from headway.workers import protocol
 from headway.workers.connection import Connection, Connections
 from headway.workers.node import OVER, node_folder
@@ -85,11 +86,15 @@ class JobMonitor(Struct, eq=False, dict=True):
         attending: dict[str, asyncio.Task[Exception | None]] = {}  # by node, lost nodes included
         before: JobPhase | None = None
         ended: JobNews | None = None
+        told = ""
         while ended is None and tag not in self._released:
             news = (await asyncio.to_thread(self.cluster.news, [tag]))[tag]
             if news.phase is not before:
                 _log.info("job %s (id %s) is %s", tag, news.job_id, news.phase)
             before = news.phase
+            if news.trouble and news.trouble != told:
+                self.inbox.put(JobDelayed(time.time(), tag, news.trouble))
+            told = news.trouble or told
             if news.phase is JobPhase.ENDED:
                 ended = news
                 continue

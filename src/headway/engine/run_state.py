@@ -224,6 +224,10 @@ class RunState(Struct, eq=False, dict=True):
         """Change nothing: the counts are for reports."""
 
     @apply.register
+    def _handle_job_delayed(self, record: records.JobDelayed) -> None:
+        """Change nothing: it is said to people who wait."""
+
+    @apply.register
     def _handle_environment_missing(self, record: records.EnvironmentMissing) -> None:
         """Change nothing: it is said to people who wait."""
 

@@ -175,6 +175,13 @@ class JobState(Event, frozen=True, tag="job-state"):
     since: float | None = None  # when the job started or ended, if earlier than `at`
 
 
+class JobDelayed(Event, frozen=True, tag="job-delayed"):
+    """A job is not in the queue, or not considered there, for this reason; it is for people."""
+
+    tag: str
+    message: str
+
+
 class NodeUp(Event, frozen=True, tag="node-up"):
     """A node of a live allocation is ready for tasks."""
 

@@ -98,7 +98,11 @@ class SlurmCluster(Cluster):
             if all(self._lookup.is_over(tag) for tag in wanted) and not self._submitter.unanswered:
                 return {tag: self._lookup.known(tag) for tag in wanted}
             ask_now, self._ask_now = self._ask_now, False
-            return self._lookup.news(wanted, self._own_jobs.answer(now=ask_now))
+            going_on = [tag for tag in wanted if self._lookup.known(tag).phase is JobPhase.RUNNING]
+            news = self._lookup.news(wanted, self._own_jobs.answer(now=ask_now))
+            if any(news[tag].phase is JobPhase.ENDED for tag in going_on):
+                self._site.expire_queue()  # or the plan would take its nodes for busy
+            return news
 
     def ask_now(self) -> None:
         at = time.monotonic()

@@ -143,6 +143,11 @@ class Paced(Generic[Found]):
                     _log.info("no answer from Slurm (failure %d), next try in %g s", self._failures, back_off_s)
             return self._last
 
+    def expire(self) -> None:
+        """Ask again at the next question: the last answer is known to be wrong."""
+        with self._lock:
+            self._next_at = min(self._next_at, time.monotonic())
+
     @property
     def silent(self) -> bool:
         """Whether there was never an answer."""

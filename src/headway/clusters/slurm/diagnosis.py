@@ -75,12 +75,15 @@ def _jobs(
         return
     yield Finding("ok", "partitions", f"{', '.join(names)}; a job in {partition.name} may have {most} (each node)")
     yield Finding("ok", "your jobs", _rights(site, partition))
-    probes = probe(commands, [(1, 60.0)], most, partition, options)
+    complaints: list[str] = []
+    probes = probe(commands, [(1, 60.0)], most, partition, options, complaints)
     if probes:
         wait = format_duration(max(0.0, probes[0].starts_at - reading.at))
         yield Finding("ok", "probing", f"sbatch --test-only: one node for a minute in {wait}")
     else:
-        yield Finding("warn", "probing", "sbatch --test-only gives no estimate: the plan of the queue is not corrected")
+        said = f" ({complaints[0]})" if complaints and complaints[0] else ""
+        found = f"sbatch --test-only gives no estimate{said}: the plan of the queue is not corrected"
+        yield Finding("warn", "probing", found)
     waiting = sum(job.state == JobPhase.PENDING.upper() for job in reading.jobs)
     others = sum(job.user != os.getuid() for job in reading.jobs)
     found = f"{len(reading.jobs) - waiting} jobs run and {waiting} wait, {others} of them other people's"

@@ -70,6 +70,11 @@ class SlurmSite:
             raise _silent()
         return Reading(*queue, partitions)
 
+    def expire_queue(self) -> None:
+        """Read the queue again for the next plan: it has changed in a way that was not planned."""
+        self._queue.expire()
+        self._nodes.expire()
+
     def partitions(self) -> list[Partition]:
         """All partitions and their nodes; an UnreachableError if Slurm has not answered yet."""
         nodes, lines = self._nodes.answer(), self._partitions.answer()

@@ -252,8 +252,9 @@ def send(commands: Commands, arguments: list[str]) -> Reply:
 
 def complaint_of(answer: Answer) -> str:
     """All that a command complained about, a site's own sentences included, on one line without its prefixes."""
-    lines = [_PREFIX.sub("", line).strip() for line in answer.complaint.splitlines()]
-    return "; ".join(line.rstrip(".;") for line in dict.fromkeys(lines) if line)
+    lines = [_PREFIX.sub("", line).strip().rstrip(".;") for line in answer.complaint.splitlines()]
+    said = [line for line in dict.fromkeys(lines) if line]
+    return "; ".join([line for line in said if line != "Unspecified error"] or said)
 
 
 def refusal(answer: Answer) -> str:

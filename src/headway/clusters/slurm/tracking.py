@@ -10,6 +10,7 @@ from headway.clusters.base import JobNews
 from headway.clusters.slurm.endings import ending_of
 from headway.clusters.slurm.hostlist import expand
 from headway.clusters.slurm.job_folder import ENDED, STARTED, Asked, JobFolder, Mark
+from headway.clusters.slurm.reasons import limit_in_words
 from headway.clusters.slurm.squeue import SeenJob
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
@@ -75,7 +76,7 @@ def by_slurm(folder: JobFolder, asked: Asked, job: SeenJob, *, kills_for_memory:
         if ending is Ending.SUCCESS and asked.cancelled and folder.is_closed():  # closed before it started
             ending, message = Ending.CANCELLED, "it was cancelled by Headway"
     elif waits and job.reason not in ("", "None"):
-        message = f"it waits: {job.reason}"
+        message = f"it waits: {limit_in_words(job.reason) or job.reason}"
     news = JobNews(
         job.phase,
         job.job_id,
@@ -84,6 +85,7 @@ def by_slurm(folder: JobFolder, asked: Asked, job: SeenJob, *, kills_for_memory:
         ended_at=job.ended_at if ended else None,
         ending=ending,
         message=message,
+        trouble=f"it waits: {limit}" if waits and (limit := limit_in_words(job.reason)) else "",
         restarts=job.restarts,
         planned_at=job.started_at if waits else None,
         submitted_at=job.submitted_at,

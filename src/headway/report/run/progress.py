@@ -10,7 +10,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from headway.model.records import Decision, EnvironmentMissing, Event, GiveUp, Launch, NodeLost, UserCancel
+from headway.model.records import Decision, EnvironmentMissing, Event, GiveUp, JobDelayed, Launch, NodeLost, UserCancel
 from headway.model.resources import describe
 from headway.report.run.summary import RunSummary
 from headway.report.saying import show
@@ -26,6 +26,7 @@ class Kind(StrEnum):
     LOST = "lost"
     STOPPING = "stopping"
     CREATING = "creating"
+    WAITING = "waiting"
 
 
 class News(Struct, frozen=True):
@@ -50,6 +51,8 @@ def news_of(record: Event | Decision, summary: RunSummary) -> News | None:
             running = sum(launch.node == record.node for launch in summary.running.values())
             again = f"; {count(running, 'task')} will run again" if running else ""
             return News(Kind.LOST, f"node {record.node}", f"{record.message}{again}")
+        case JobDelayed():
+            return News(Kind.WAITING, f"job {record.tag.rpartition('-')[2]}", harmless(record.message))
         case UserCancel():
             return _stopping(record, summary)
         case EnvironmentMissing():
@@ -89,6 +92,7 @@ STYLES = {
     Kind.LOST: "yellow",
     Kind.STOPPING: "bold yellow",
     Kind.CREATING: "cyan",
+    Kind.WAITING: "yellow",
 }
 
 
