@@ -150,7 +150,7 @@ class JobMonitor(Struct, eq=False, dict=True):
         await self.cancel(tag)
         answered = tuple(node for node, job in self._up.items() if job == tag)
         if news.refused:
-            error = SiteError(f"Slurm will never run job {news.job_id or tag}: {news.message}")
+            error = SiteError(f"Slurm will never start job {news.job_id or tag}: {news.message}")
             self.inbox.put(Failed(error))
             return
         if not answered and news.ending not in _NOT_THE_SUPERVISORS and tag not in self._released:

@@ -41,8 +41,9 @@ _NO_ANSWER = re.compile(
     "|protocol|authenticat|munge|credential|controller|standby|shutdown|resource temporarily|interrupted|i/o error",
     re.IGNORECASE,
 )
-# There are too many jobs in the queue, of the user (AssocMaxSubmitJobLimit), a group of users, or all.
-TOO_MANY = re.compile(r"\w*SubmitJobs?\w*Limit|job submit limit|job count|MaxJobCount", re.IGNORECASE | re.ASCII)
+# There are too many jobs in the queue, of the user (AssocMaxSubmitJobLimit), a group of users, or all. Without such a
+# name, sbatch's sentence means that, or a job that is too large.
+TOO_MANY = re.compile(r"\w*SubmitJobs?\w*Limit|MaxJobCount|^Job violates accounting/QOS policy", re.ASCII)
 _PREFIX = re.compile(r"^\s*(?:\w+: )?(?:error|fatal): (?:Batch job submission failed: )?|^allocation failure: ")
 _REPEAT_AFTER_S = 1.0  # a refusal counts when it is given twice
 
@@ -78,7 +79,7 @@ class Submitter(Struct):
             folder.note(asked)
             asked = self.send(tag, asked)
         if asked.refused:
-            raise SiteError(f"Slurm cannot take job {tag}: {asked.refused}", where=str(folder.path))
+            raise SiteError(f"Slurm refuses the job: {asked.refused}")
 
     def send(self, tag: str, asked: Asked) -> Asked:
         """Send a job to Slurm, if that is possible now; return what is known then, which is also in the folder."""
