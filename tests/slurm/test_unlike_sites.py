@@ -71,20 +71,26 @@ RIGHTS = (
     f"modify user {MAIL} set qos+=few defaultqos=few",
     "modify account biology set GrpTRES=node=3",
 )
-TASKS = """
-name: tasks
+QUICK = """
+name: quick
 tasks:
-  each:
-    each: {{n: [{numbers}]}}
-    run: sleep {seconds}; echo {{n}} > made-{{n}}
-    outputs: ["made-{{n}}"]
-    resources: {{time: 5m}}
+  make:
+    run: echo made > made
+    outputs: [made]
+    resources: {time: 5m}
+"""
+# Its first attempt lasts until it is stopped.
+SLOW_ONCE = """
+name: slow-once
+tasks:
+  make:
+    run: |
+      if mkdir "$HOME/NAME-began"; then sleep 100; fi
+      echo made > made
+    outputs: [made]
+    resources: {time: 5m}
 """
 LOW = ("n6", "n7")
-
-
-def tasks(number: int, seconds: float) -> str:
-    return TASKS.format(numbers=", ".join(map(str, range(number))), seconds=seconds)
 
 
 class Scene(NamedTuple):
@@ -106,10 +112,10 @@ class Stage:
         self.folders: dict[str, Path] = {}
 
     def run(
-        self, user: OrdinaryUser, name: str, *words: str, workflow: str = "", toml: str = "", **more: str
+        self, user: OrdinaryUser, name: str, *words: str, workflow: str = QUICK, toml: str = "", **more: str
     ) -> Command:
         """Start a run on Slurm; `more` are environment variables."""
-        self.folders[name] = user.directory(name, {"workflow.yaml": workflow or tasks(1, 0.2), "headway.toml": toml})
+        self.folders[name] = user.directory(name, {"workflow.yaml": workflow, "headway.toml": toml})
         self.commands[name] = user.headway(self.folders[name], "run", "--on", "slurm", *words, **more)
         return self.commands[name]
 
@@ -140,8 +146,10 @@ def scene() -> Iterator[Scene]:
 def _played(lab: SlurmLab, news: OrdinaryUser, mail: OrdinaryUser) -> Scene:
     stage = Stage()
     in_low = ("--partition", "low", "--plan", "one-job", "--account", "physics")
-    stage.run(news, "preempted", *in_low, f"--sbatch=--nodelist={LOW[0]}", workflow=tasks(1, 12))
-    stage.run(news, "cut", *in_low, f"--sbatch=--nodelist={LOW[1]}", workflow=tasks(1, 25))
+    stage.run(
+        news, "preempted", *in_low, f"--sbatch=--nodelist={LOW[0]}", workflow=SLOW_ONCE.replace("NAME", "preempted")
+    )
+    stage.run(news, "cut", *in_low, f"--sbatch=--nodelist={LOW[1]}", workflow=SLOW_ONCE.replace("NAME", "cut"))
     busy = mail.submit("--ntasks=4")
     held = [mail.submit("--hold") for _ in range(3)]
     limited = stage.run(mail, "limited")

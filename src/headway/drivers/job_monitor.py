@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.clusters.base import Cluster, JobNews
 from headway.drivers.background import Background
@@ -95,7 +95,7 @@ class JobMonitor(Struct, eq=False, dict=True):
             if news.trouble and news.trouble != told:
                 self.inbox.put(JobDelayed(time.time(), tag, news.trouble))
             told = news.trouble or told
-            if news.phase is JobPhase.ENDED:
+            if news.phase is JobPhase.ENDED or (attending and news.phase is JobPhase.PENDING):
                 ended = news
                 continue
             if news.phase is JobPhase.RUNNING:
@@ -165,10 +165,13 @@ class JobMonitor(Struct, eq=False, dict=True):
     async def _with_reason(self, tag: str, news: JobNews) -> JobNews:
         """Wait a while for the batch system to say why a job ended."""
         deadline = time.monotonic() + _REASON_WITHIN_S
-        while news.ending is None and time.monotonic() < deadline:
+        while news.phase is not JobPhase.PENDING and news.ending is None and time.monotonic() < deadline:
             self.cluster.ask_now()
             await asyncio.sleep(self.cluster.look_every_s)
             news = (await asyncio.to_thread(self.cluster.news, [tag]))[tag]
+        if news.phase is JobPhase.PENDING:  # its tasks run again elsewhere, and then nothing may be left for it
+            message = "the batch system has taken its nodes away and put it back into the queue"
+            return structs.replace(news, phase=JobPhase.ENDED, ending=Ending.PREEMPTED, message=message)
         return news
 
     def _fail(self, tag: str, what: str) -> None:
