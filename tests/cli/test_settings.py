@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.api.settings import read_settings
+from headway.api.settings import read_settings, settings_for
 from headway.model.errors import InputError
 from tests.cli.bench import Bench
 
@@ -31,6 +31,26 @@ def test_options_outrank_environment_outranks_project_file_outranks_user_file(be
     assert cores(bench, HEADWAY_CORES="0.75") == 0.75
     assert cores(bench, "--cores", "1", HEADWAY_CORES="0.75") == 1
     assert cores(bench, HEADWAY_CORES="") == 0.5, "an empty variable says nothing"
+
+
+def test_options_of_jobs_come_from_files_and_variables_and_do_not_count_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+    (tmp_path / "headway.toml").write_text('account = "a"\nqos = "q"\nnodes = "shared"\nrequeue = true\n')
+    monkeypatch.setenv("HEADWAY_QOS", "other")
+    monkeypatch.setenv("SBATCH_ACCOUNT", "weak")
+    monkeypatch.setenv("SBATCH_RESERVATION", "course")
+    there = settings_for(tmp_path, {"cluster": "slurm", "batch": {"partition": "p"}}).batch
+    assert there == {
+        "account": "a",
+        "qos": "other",
+        "nodes": "shared",
+        "requeue": "true",
+        "reservation": "course",
+        "partition": "p",
+    }
+    assert settings_for(tmp_path).batch == {}
 
 
 def test_the_project_file_is_the_one_beside_the_workflow(bench: Bench) -> None:

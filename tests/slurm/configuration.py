@@ -14,7 +14,7 @@ Enforcement = Literal["cgroup", "over-memory-kill", "none"]
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition on the first `nodes` nodes (None: on all nodes), with its limits."""
+    """A partition on the nodes from number `first` to `nodes` (None: the last), with its limits."""
 
     name: str
     nodes: int | None = None
@@ -22,11 +22,16 @@ class Partition:
     max_nodes: int | None = None
     default_time_min: int = 10
     priority_tier: int = 1
+    first: int = 1
+    more: str = ""  # further settings as in slurm.conf
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """Settings of one Slurm. The first partition is the default one; limits on a user's jobs need accounting."""
+    """Settings of one Slurm. The first partition is the default one; limits on a user's jobs need accounting.
+
+    The last `fat_nodes` nodes have four times the memory of the others.
+    """
 
     nodes: int = 8
     cpus: int = 8
@@ -41,6 +46,10 @@ class Configuration:
     max_submitted_per_user: int | None = None
     message_timeout_s: int = 5  # Slurm notices a dead node after about twice this time plus 5 s
     speed: int = 1
+    fat_nodes: int = 0
+    enforce: str = "limits"  # AccountingStorageEnforce
+    job_submit: str = ""  # the text of job_submit.lua, which may refuse and change jobs
+    more: tuple[str, ...] = ()  # further lines of slurm.conf
 
     def __post_init__(self) -> None:
         if (self.max_running_per_user or self.max_submitted_per_user) and not self.accounting:
@@ -128,9 +137,12 @@ def slurm_conf(configuration: Configuration, root: Path, ports: Ports) -> str:
         "DefMemPerCPU": c.default_memory_per_cpu_mb,
     }
     names = node_names(c, ports)
+    nodes = zip(names, ports.nodes, strict=True)
     return "\n".join(
         [f"{key}={value}" for key, value in lines.items()]
-        + [_node(name, port, c) for name, port in zip(names, ports.nodes, strict=True)]
+        + (["JobSubmitPlugins=lua"] if c.job_submit else [])
+        + [*c.more]
+        + [_node(name, port, c, index >= c.nodes - c.fat_nodes) for index, (name, port) in enumerate(nodes)]
         + [_partition(one, names, default=index == 0) for index, one in enumerate(c.partitions)]
         + [""]
     )
@@ -184,23 +196,23 @@ def _accounting(configuration: Configuration, root: Path, ports: Ports) -> dict[
         "AccountingStoragePass": f"{root}/run/munge.socket",
         "AccountingStoreFlags": "job_comment",
         "PriorityWeightAge": 1000,
-        "AccountingStorageEnforce": "limits",
+        "AccountingStorageEnforce": configuration.enforce,
     }
 
 
-def _node(name: str, port: int, configuration: Configuration) -> str:
+def _node(name: str, port: int, configuration: Configuration, is_fat: bool) -> str:
     return (
         f"NodeName={name} NodeHostname={_host()} NodeAddr=127.0.0.1 Port={port} CPUs={configuration.cpus}"
-        f" RealMemory={configuration.memory_mb} TmpDisk=0 State=UNKNOWN"
+        f" RealMemory={configuration.memory_mb * (4 if is_fat else 1)} TmpDisk=0 State=UNKNOWN"
     )
 
 
 def _partition(partition: Partition, names: tuple[str, ...], *, default: bool) -> str:
-    nodes = ",".join(names[: partition.nodes])
+    nodes = ",".join(names[partition.first - 1 : partition.nodes])
     return (
         f"PartitionName={partition.name} Nodes={nodes} Default={'YES' if default else 'NO'}"
         f" MaxTime={partition.max_time_min or 'UNLIMITED'} MaxNodes={partition.max_nodes or 'UNLIMITED'}"
-        f" DefaultTime={partition.default_time_min} PriorityTier={partition.priority_tier} State=UP"
+        f" DefaultTime={partition.default_time_min} PriorityTier={partition.priority_tier} State=UP {partition.more}"
     )
 
 

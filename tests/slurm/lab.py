@@ -73,6 +73,8 @@ class SlurmLab:
             (self.root / folder).mkdir(parents=True, mode=0o755)
         (self.root / "etc/slurm.conf").write_text(slurm_conf(self.configuration, self.root, self.ports))
         (self.root / "etc/cgroup.conf").write_text(CGROUP_CONF)
+        if self.configuration.job_submit:
+            (self.root / "etc/job_submit.lua").write_text(self.configuration.job_submit)
         self._start_munged()
         if self.configuration.accounting:
             self._daemons["mariadbd"] = accounting.start_database(self.root)

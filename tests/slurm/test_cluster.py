@@ -147,9 +147,19 @@ def test_a_dependent_job_starts_after_its_predecessor_ends(here: SlurmLab, tmp_p
 def test_slurm_is_polled_once_per_interval_but_end_marks_are_seen_at_once(here: SlurmLab, tmp_path: Path) -> None:
     slurm = cluster(tmp_path, "true", options=SlurmOptions(interval_s=500))
     slurm.submit(SMALL, "run1-a")
-    news = follow(slurm, "run1-a", is_over)
-    assert news.ending is Ending.SUCCESS
+    follow(slurm, "run1-a", lambda news: news.phase is JobPhase.ENDED)
     assert slurm.calls["squeue"] <= 2  # one to choose a partition, one to poll
+
+
+def test_slurm_is_asked_for_the_cause_of_an_end_when_much_depends_on_it(here: SlurmLab, tmp_path: Path) -> None:
+    slurm = cluster(tmp_path, "true", options=SlurmOptions(interval_s=500))
+    slurm.submit(SMALL, "run1-a")
+
+    def has_ending(news: JobNews) -> bool:
+        slurm.ask_now()
+        return is_over(news)
+
+    assert follow(slurm, "run1-a", has_ending).ending is Ending.SUCCESS
 
 
 def test_requests_beyond_every_partition_are_refused_without_calling_sbatch(here: SlurmLab, tmp_path: Path) -> None:
@@ -368,7 +378,10 @@ def test_jobs_beyond_the_users_submit_limit_are_held_back(monkeypatch: pytest.Mo
         wait_until(lambda: slurm.poll(["run1-a", "run1-b"])["run1-b"] is JobPhase.RUNNING, "both to run")
         slurm.submit(SMALL, "run1-c")
         held = slurm.news(["run1-c"])["run1-c"]
-        assert (held.phase, held.message) == (JobPhase.PENDING, "you have 2 jobs in the queue and may have 2")
+        assert (held.phase, held.message) == (
+            JobPhase.PENDING,
+            "you have 2 jobs in the queue and may have 2 (MaxSubmit of account lab)",
+        )
         slurm.cancel(["run1-a"])
         follow(slurm, "run1-c", is_running)
         assert slurm.calls["sbatch"] == 3

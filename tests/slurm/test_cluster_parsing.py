@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from headway.clusters.slurm import accounting
 from headway.clusters.slurm.commands import Answer, clean_environment
 from headway.clusters.slurm.endings import ending_of
 from headway.clusters.slurm.hostlist import expand
 from headway.clusters.slurm.job_folder import check_tag, job_script
-from headway.clusters.slurm.options import ALLOWED_FLAGS, SlurmOptions
+from headway.clusters.slurm.options import ALLOWED_FLAGS, SlurmOptions, options_of, sbatch_variables
+from headway.clusters.slurm.rights import Rights
 from headway.clusters.slurm.squeue import Exit, SeenJob, exit_of, jobs_of
-from headway.clusters.slurm.submitting import send
+from headway.clusters.slurm.submitting import complaint_of, send
 from headway.model.errors import InputError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
@@ -228,7 +230,8 @@ def test_tags_that_are_not_plain_names_are_refused(tag: str) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        SlurmOptions(partition="a,b"),
+        SlurmOptions(partition="a,--help"),
+        SlurmOptions(partition="a,,b"),
         SlurmOptions(partition="--help"),
         SlurmOptions(account="x y"),
         SlurmOptions(qos="x\n"),
@@ -258,6 +261,10 @@ def test_safe_sbatch_options_are_accepted() -> None:
     assert not {"wrap", "output", "error", "chdir", "export", "uid", "array", "dependency", "job-name"} & ALLOWED_FLAGS
 
 
+FAILED = "sbatch: error: Batch job submission failed:"
+POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+
+
 class Told:
     """A stand-in for the commands that gives a fixed answer."""
 
@@ -282,14 +289,56 @@ class Told:
         (Told(1, "", "sbatch: error: Batch job submission failed: Unable to contact slurm controller"), "lost"),
         (Told(1, "", "sbatch: error: Batch job submission failed: Invalid partition name specified"), "refused"),
         (Told(1, "", "sbatch: error: Batch job submission failed: Invalid account or account/partition"), "refused"),
+        (Told(1, "", f"sbatch: error: Contact us\n{FAILED} Unspecified error"), "unclear"),
+        (Told(1, "", f"sbatch: error: AssocMaxSubmitJobLimit\n{FAILED} {POLICY}"), "lost"),
+        (Told(1, "", f"sbatch: error: QOSMaxCpuPerJobLimit\n{FAILED} {POLICY}"), "unclear"),
+        (Told(1, "", f"{FAILED} {POLICY}"), "lost"),
     ],
     ids=[
         "number", "with-cluster", "nothing", "zero", "banner", "silence", "failed-with-number", "timed-out",
-        "no-contact", "partition", "account",
+        "no-contact", "partition", "account", "rule-of-the-site", "too-many-jobs", "too-large", "policy",
     ],
 )  # fmt: skip
 def test_an_answer_of_sbatch_means_accepted_refused_or_lost(told: Told, kind: str) -> None:
     assert send(told, ["sbatch"]).kind == kind  # type: ignore[arg-type]
+
+
+def test_a_complaint_is_kept_whole_without_what_says_nothing() -> None:
+    complaint = "sbatch: error: One.\nsbatch: error: Two\nsbatch: error: Batch job submission failed: Unspecified error"
+    assert complaint_of(Answer(1, b"", complaint)) == "One; Two"
+    assert complaint_of(Answer(1, b"", "sbatch: error: Batch job submission failed: Unspecified error")) == (
+        "Unspecified error"
+    )
+
+
+def test_a_limit_of_a_qos_replaces_that_of_the_account() -> None:
+    """Other limits stay, and the least of those of one kind counts."""
+    account = {"MaxSubmit": (2.0, "MaxSubmit of account a"), "GrpTRES cpu": (64.0, "GrpTRES cpu=64 of account a")}
+    of_qos = {
+        "few": {"MaxSubmit": (4.0, "MaxSubmit of QOS few"), "MaxTRESPU cpu": (16.0, "MaxTRESPU cpu=16 of QOS few")},
+        "none": {"MaxSubmit": (0.0, "MaxSubmit of QOS none")},
+    }
+    rights = Rights("a", "few", of_account=account, of_qos=of_qos)
+    limits = rights.limits(None)
+    assert (limits.jobs, limits.cpus, limits.nodes) == (4, 16, None)
+    assert limits.said("jobs") == " (MaxSubmit of QOS few)"
+    assert not limits.obstacle()
+    assert rights.limits("none").obstacle() == "you may have no jobs in the queue here (MaxSubmit of QOS none)"
+    assert structs.replace(rights, qos="other").limits(None).jobs == 2
+
+
+def test_variables_of_sbatch_become_options() -> None:
+    given = {"SBATCH_NO_REQUEUE": "1", "SBATCH_EXCLUSIVE": "user", "SBATCH_WCKEY": "a b", "SBATCH_SPREAD_JOB": "1"}
+    assert sbatch_variables({**given, "SBATCH_PARTITION": "a,b", "PATH": "/bin"}) == (
+        {"requeue": "false", "partition": "a,b", "flags": "--spread-job"},
+        ["SBATCH_EXCLUSIVE", "SBATCH_WCKEY"],
+    )
+    assert options_of({"requeue": "true", "nodes": "shared", "flags": "--nice=5 --hint=nomultithread"}).flags == (
+        "--nice=5",
+        "--hint=nomultithread",
+    )
+    with pytest.raises(InputError, match="cannot be a name"):
+        options_of({"account": "a b"})
 
 
 def test_variables_that_change_slurms_commands_are_removed_from_the_environment() -> None:

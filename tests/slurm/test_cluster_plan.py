@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.partitions import UserLimits, choose, room, usable, why_not
+from headway.clusters.slurm.partitions import choose, room, usable, why_not
 from headway.clusters.slurm.probes import Probe, agreement, corrected, default_shapes
 from headway.clusters.slurm.queue_reading import Reading, twin_of
+from headway.clusters.slurm.rights import Rights, UserLimits
 from headway.clusters.slurm.site_reading import Node, Partition, partition_of
 from headway.clusters.slurm.squeue import SeenJob
 from headway.kernels.batch.twin import twin_of as kernel_twin
@@ -217,9 +218,9 @@ def test_partitions_closed_to_the_user_are_skipped_unless_named() -> None:
     denied = structs.replace(partition("denied", nodes(1, 2)), denied={"accounts": ("us",)})
     down = structs.replace(partition("down", nodes(1, 2)), is_up=False)
     every = [down, denied, theirs, main]
-    mine = usable(every, SlurmOptions(account="us"), frozenset(["us"]))
+    mine = usable(every, SlurmOptions(account="us"), frozenset(["us"]), Rights(account="us", qos="fast"))
     assert [one.name for one in mine] == ["main"]
-    assert [one.name for one in usable(every, OPTIONS, frozenset(["them"]))] == ["main", "denied", "theirs"]
-    assert [one.name for one in usable(every, SlurmOptions(partition="theirs"), frozenset())] == ["theirs"]
+    assert [one.name for one in usable(every, OPTIONS, frozenset(["them"]), Rights())] == ["main", "denied", "theirs"]
+    assert [one.name for one in usable(every, SlurmOptions(partition="theirs"), frozenset(), Rights())] == ["theirs"]
     with pytest.raises(SiteError, match="no partition x"):
-        usable(every, SlurmOptions(partition="x"), frozenset())
+        usable(every, SlurmOptions(partition="x"), frozenset(), Rights())

@@ -79,6 +79,6 @@ def test_a_job_that_slurm_refuses_is_reported_at_once(login: Bench, slurm: Slurm
     words = ("run", "--on", "slurm", "--sbatch=--licenses=moonlight:3")
     plain, detached = login.process(*words), login.process(*words, "--detach", "--again")
     assert plain.returncode == detached.returncode == 3, plain.stderr + detached.stderr
-    assert "Slurm cannot take job" in plain.stderr
-    assert "Slurm cannot take job" in detached.stderr
+    assert "Slurm refuses the job" in plain.stderr
+    assert "Slurm refuses the job" in detached.stderr
     assert ours(slurm) == []

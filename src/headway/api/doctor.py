@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -39,11 +40,15 @@ class Diagnosis(Answer, frozen=True):
 
 
 def doctor(
-    directory: str | os.PathLike[str] = ".", cluster: str | None = None, container: str | None = None
+    directory: str | os.PathLike[str] = ".",
+    cluster: str | None = None,
+    container: str | None = None,
+    batch: Mapping[str, str] | None = None,
 ) -> Diagnosis:
     """Check this machine and a directory; with `cluster="slurm"`, also whether jobs can be submitted there.
 
-    Slurm's commands are called about ten times; nothing is submitted. `container` is an image: `true` is run in it.
+    `batch` is what Slurm is told of jobs (`account`, `partition`, …), as for `headway.run`. Slurm's commands are called
+    about ten times; nothing is submitted. `container` is an image: `true` is run in it.
 
     >>> doctor().checks[0].about
     'headway'
@@ -62,10 +67,12 @@ def doctor(
         _others(where),
     ]
     if cluster == "slurm":
+        from headway.api.settings import batch_settings
         from headway.clusters.slurm.diagnosis import diagnose
-        from headway.clusters.slurm.options import SlurmOptions
+        from headway.clusters.slurm.options import options_of
 
-        checks += [Check(finding.mark, finding.about, finding.found) for finding in diagnose(SlurmOptions())]
+        found = diagnose(options_of(batch_settings(where, batch or {})))
+        checks += [Check(finding.mark, finding.about, finding.found) for finding in found]
     return Diagnosis(all(check.mark != FAIL for check in checks), checks)
 
 

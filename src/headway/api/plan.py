@@ -9,7 +9,7 @@ from msgspec import Struct, to_builtins
 
 from headway.api.keywords import Tell, refuse, settled
 from headway.api.queues import QueueSettings, check_queue_settings, jobs_from
-from headway.api.workflow_in_queue import USUAL_MOST_JOBS, PlanSettings, QueueAt, plans_of, start_of
+from headway.api.workflow_in_queue import OF_JOBS, USUAL_MOST_JOBS, PlanSettings, QueueAt, plans_of, start_of
 from headway.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["PlanResult", "PlanSettings", "plan"]
 
 SLURM = "slurm"
-_ONLY_SLURM = ("partition", "account", "qos", "constraint", "set")
+_ONLY_SLURM = (*OF_JOBS, "set")
 _PREFER = {"fast": 0.0, "cheap": 1.0}
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from headway.api.reading import config_values
-from headway.api.settings import settings_for
-from headway.api.workflow_in_queue import PlanSettings, QueueAt
-from headway.clusters.slurm.options import SlurmOptions
+from headway.api.settings import batch_settings, settings_for
+from headway.api.workflow_in_queue import OF_JOBS, PlanSettings, QueueAt
+from headway.clusters.slurm.options import options_of
 from headway.clusters.slurm.queue_now import QueueNow, queue_now
 from headway.drivers.origins import origin_of
 from headway.drivers.run_history import RunHistory, Warn, history_key
@@ -27,9 +27,8 @@ _PLENTY_BYTES = 1 << 50  # of disk, of which Slurm's queue knows nothing
 def queue_on_slurm(path: Path, asked: PlanSettings, usual_most_jobs: int) -> QueueAt:
     """Read the real queue; nothing is submitted."""
     warnings: list[str] = []
-    now = queue_now(
-        SlurmOptions(partition=asked.partition, account=asked.account, qos=asked.qos, constraint=asked.constraint)
-    )
+    given = {name: getattr(asked, name) for name in OF_JOBS}
+    now = queue_now(options_of(batch_settings(path.absolute().parent, given)))
     instance = expected_instance(path, asked.history, now.cluster, warnings.append, config_values(asked.set))
     most_jobs = min((limit for limit in (asked.most_jobs, now.most_jobs) if limit), default=usual_most_jobs)
     source = {

@@ -22,6 +22,7 @@ __all__ = ["SETTINGS", "RunSettings", "checked", "settings_for"]
 
 PROJECT_FILE = "headway.toml"
 _BATCH = "batch."  # begins the fields of settings that are entries of `RunSettings.batch`
+_OPTIONS = {"flags": "sbatch"}  # entries of `batch` that the command line calls otherwise
 _TRUE, _FALSE = ("1", "true", "t", "yes", "y", "on"), ("0", "false", "f", "no", "n", "off")
 
 
@@ -36,7 +37,20 @@ def settings_for(directory: Path, given: Mapping[str, Any] | None = None) -> Run
     batch = {name.removeprefix(_BATCH): chosen.pop(name) for name in list(chosen) if name.startswith(_BATCH)}
     if chosen.get("cluster", LOCAL) == LOCAL:
         return RunSettings(**chosen)
-    return RunSettings(**chosen | {"batch": batch | chosen.get("batch", {})})
+    return RunSettings(**chosen | {"batch": _of_sbatch(chosen["cluster"]) | batch | chosen.get("batch", {})})
+
+
+def batch_settings(directory: Path, given: Mapping[str, str | None], cluster: str = "slurm") -> dict[str, str]:
+    """Return what a batch system is told of jobs in `directory`, where what is `given` outranks all the rest."""
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return settings_for(directory, {"cluster": cluster, "batch": chosen}).batch
+
+
+def _of_sbatch(cluster: str) -> dict[str, str]:
+    """Return what the variables of sbatch ask for, which everything that is said to Headway outranks."""
+    from headway.clusters.slurm.options import sbatch_variables
+
+    return sbatch_variables(os.environ)[0] if cluster == "slurm" else {}
 
 
 def sizer_names() -> list[str]:
@@ -65,7 +79,7 @@ def checked(settings: RunSettings, directory: Path) -> RunSettings:
     known("sizer", settings.sizer, sizing_policies())
     known("order", settings.order, orders())
     if settings.cluster == LOCAL:
-        stray = ["plan"] * bool(settings.plan) + ["sbatch" if name == "flags" else name for name in settings.batch]
+        stray = ["plan"] * bool(settings.plan) + [_OPTIONS.get(name, name) for name in settings.batch]
         if stray:
             raise InputError(f"--{stray[0]} is about a batch system", where=f"--{stray[0]}", todo="add --on slurm")
         part_of(machine(directory), settings.stated)
@@ -219,6 +233,14 @@ _FLAG = _stated(bool, "true or false", "write true or false, without quotes")
 _NAME = _stated(str, "a name", "write it in quotes; `headway policies` lists the names")
 _METHOD = _one_of(METHODS, "a way of measuring")
 _LEVEL = _one_of(LEVELS, "a log level")
+_JOBS = _stated(str, "a name", "write it in quotes")
+_NODES = _one_of(("whole", "shared"), "a way of using nodes")
+
+
+def _of_jobs(option: str) -> Setting:
+    return Setting(f"{_BATCH}{option}", str, _JOBS)
+
+
 SETTINGS = {
     "cores": Setting("cores", parse_cores, _CORES),
     "memory": Setting("memory_bytes", parse_size, _SIZE),
@@ -237,6 +259,13 @@ SETTINGS = {
     "log-level": Setting("log_level", _LEVEL, _LEVEL),
     "on": Setting("cluster", str, None),
     "plan": Setting("plan", str, None),
+    **{name: _of_jobs(name) for name in ("partition", "account", "qos", "constraint", "reservation", "clusters")},
+    "nodes": Setting(f"{_BATCH}nodes", _NODES, _NODES),
+    "requeue": Setting(
+        f"{_BATCH}requeue",
+        lambda text: str(_flag_text(text)).lower(),
+        lambda value: str(_FLAG(value)).lower(),
+    ),
     "ask-every": Setting(
         f"{_BATCH}interval_s", lambda text: str(parse_duration(text)), lambda value: str(_SPAN(value))
     ),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # user may have in the queue.
 USUAL_BACKFILL: Backfill = "conservative"
 USUAL_MOST_JOBS = 16
+OF_JOBS = ("partition", "account", "qos", "constraint", "reservation", "clusters")  # what Slurm is told of jobs
 
 
 class PlanSettings(QueueSettings, frozen=True, kw_only=True):
@@ -36,10 +37,12 @@ class PlanSettings(QueueSettings, frozen=True, kw_only=True):
     most_jobs: AtLeastOne | None = None
     prefer: float | str = "fast"  # fast, cheap, or a number from 0 (fast) to 1 (cheap)
     futures: AtLeastOne = 5
-    partition: str | None = None  # slurm, as the three below
+    partition: str | None = None  # slurm, as the five below
     account: str | None = None
     qos: str | None = None
     constraint: str | None = None
+    reservation: str | None = None
+    clusters: str | None = None
     history: str = ""  # slurm: the history's location; empty: the user's own
     set: dict[str, Any] = field(default_factory=dict)  # slurm: replaces values of `config` in the workflow file
 

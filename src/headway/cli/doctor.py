@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -10,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from headway.api.doctor import FAIL, OK, WARN, Diagnosis, doctor
+from headway.cli.job_options import batch_of, job_options
 from headway.cli.options import answers, directory_option, option
+from headway.model.errors import InputError
 
 
 def _print(console: Console, found: Diagnosis) -> None:
@@ -28,12 +31,16 @@ def _print(console: Console, found: Diagnosis) -> None:
 @directory_option
 @option("--on cluster", "Check also whether jobs can be submitted to this cluster.", type=click.Choice(["slurm"]))
 @option("--container IMAGE", "Start a container of this image, such as docker://alpine:3.")
+@job_options
 @answers(_print, exit_code=lambda found: 0 if found.works else 3)
-def command(directory: Path, cluster: str | None, container: str | None) -> Diagnosis:
+def command(directory: Path, cluster: str | None, container: str | None, **jobs: Any) -> Diagnosis:
     """Check this machine and this directory: what they have, how tasks are measured, and what is in the way.
 
     With --on slurm the cluster is checked as well, with about ten calls of Slurm's commands; nothing is submitted.
     With --container the container runtime runs `true` in that image, which it may have to download.
     The exit code is 0, or 3 if Headway cannot work here at all; a warning says what would work better.
     """
-    return doctor(directory, cluster, container)
+    batch = batch_of(jobs)
+    if batch and cluster is None:
+        raise InputError("options of jobs are about a batch system", todo="add --on slurm")
+    return doctor(directory, cluster, container, batch)

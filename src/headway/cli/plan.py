@@ -9,6 +9,7 @@ from rich.console import Console
 
 from headway.api.plan import PlanResult, PlanSettings, plan
 from headway.cli.batch_options import QUEUE_OPTIONS, given, settings_options
+from headway.cli.job_options import NAMED
 from headway.cli.options import SPAN, answers, option, set_option
 from headway.cli.output import warn
 from headway.cli.queue_progress import progress_bar
@@ -20,10 +21,7 @@ _OPTIONS = {
     "--most-jobs N": "Jobs that the site allows in the queue; by default 16, or as Slurm says.",
     "--prefer fast|cheap|0..1": "Time, node-hours, or in between.",
     "--futures": "How many futures are simulated.",
-    "--partition NAME": "slurm: the partition of jobs; by default the site's.",
-    "--account NAME": "slurm: the account that jobs are charged to.",
-    "--qos NAME": "slurm: the quality of service of jobs.",
-    "--constraint FEATURES": "slurm: the features that nodes must have.",
+    **NAMED,
 }
 
 

@@ -12,6 +12,7 @@ import click
 
 from headway.api.choices import DEFAULT_PLAN, METHODS
 from headway.cli.completion import complete_sizer, complete_task
+from headway.cli.job_options import JOB_OPTIONS, batch_of
 from headway.cli.options import CORES, SHARE, SIZE, SPAN, Function, option, set_option
 from headway.log_setup import LEVEL_VARIABLE, LEVELS, set_up_logging
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 Option = Callable[[Function], Function]
 DEFAULT_FILE = "workflow.yaml"
-_BATCH = ("nodes", "partition", "account", "qos", "constraint", "lines")
 
 
 def _file_or_task(ctx: click.Context, _: click.Parameter, tasks: tuple[str, ...]) -> tuple[str, ...]:
@@ -63,16 +63,7 @@ _POLICIES: Sequence[Option[Any]] = (
         default="local",
     ),
     option("--plan NAME", f"Which jobs are submitted, and when; by default {DEFAULT_PLAN}. See `headway policies`."),
-    option(
-        "--nodes",
-        "Whether jobs ask for whole nodes or for shares; by default for shares where the site allows it.",
-        type=click.Choice(["whole", "shared"]),
-    ),
-    option("--partition NAME", "Partition of jobs; by default where they start soonest."),
-    option("--account NAME", "Account that jobs are charged to."),
-    option("--qos NAME", "Quality of service of jobs."),
-    option("--constraint FEATURES", "Features that nodes must have."),
-    option("--sbatch flags FLAG", "A further flag, as --sbatch=--nice=5.", multiple=True),
+    *JOB_OPTIONS,
     option(
         "--lines",
         "How nodes are reached: through the shared file system, or by encrypted connections.",
@@ -109,8 +100,8 @@ def _with_settings(
         source, typed = click.get_current_context().get_parameter_source, click.core.ParameterSource.COMMANDLINE
         chosen = {name: values.pop(name) for name in added}
         given = {name: value for name, value in chosen.items() if source(name) is typed or name == "tasks"}
-        flags = {"flags": " ".join(given.pop("flags"))} if "flags" in given else {}
-        batch = {name: given.pop(name) for name in _BATCH if name in given} | flags
+        batch = batch_of(given) | ({"lines": given["lines"]} if "lines" in given else {})
+        given = {name: value for name, value in given.items() if name not in batch}
         return function(settings=settings_for(directory(values), given | ({"batch": batch} if batch else {})), **values)
 
     for add in reversed(options):

@@ -28,6 +28,9 @@ class JobNews(Struct, frozen=True, omit_defaults=True):
     planned_at: float | None = None  # when the batch system itself plans to start it
     submitted_at: float | None = None
     held: bool = False  # it waits until somebody releases it
+    confirmed_at: float | None = None  # when the batch system itself last said that it is running
+    cut: bool = False  # its walltime was shortened while it ran
+    refused: bool = False  # the batch system will never run it, nor another one like it
 
 
 class Cluster(ABC):
@@ -63,6 +66,10 @@ class Cluster(ABC):
         """How many jobs the user may have in the queue; None if no limit is known."""
         return None
 
+    def remarks(self) -> list[str]:
+        """Sentences about this user's settings here, for the beginning of a run."""
+        return []
+
     @property
     def calls(self) -> dict[str, int]:
         """How often each of the batch system's commands was called."""
@@ -86,6 +93,9 @@ class Cluster(ABC):
     def news(self, tags: Iterable[str]) -> dict[str, JobNews]:
         """All that is known of each job."""
         return {tag: JobNews(phase) for tag, phase in self.poll(tags).items()}
+
+    def ask_now(self) -> None:
+        """Ask the batch system with the next call of `news`, although it was asked lately: much depends on it."""
 
     def snapshot(self) -> QueueRead:
         """Read the queue, for predicting waits; only where jobs queue."""

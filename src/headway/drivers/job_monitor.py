@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.clusters.base import Cluster, JobNews
 from headway.drivers.background import Background
@@ -29,6 +29,7 @@ _ANSWER_WITHIN_S = 60.0  # a supervisor on a busy machine may take seconds to st
 _ANSWER_QUEUED_WITHIN_S = 600.0
 _CANCEL_WITHIN_S = 1800.0
 _REASON_WITHIN_S = 30.0  # a batch system may say why a job ended some time after its end
+_SUPERVISORS_WITHIN_S = 5.0  # if a batch system ends a whole job, all its supervisors end, and it is said to end
 _MOST_STILLBORN = 3  # a user may cancel some jobs; four in a row mean that no supervisor can start here
 _SOON_S = 0.05  # between polls of a job that does not queue: it starts at once
 # If a job ends like this before any of its nodes has answered, its supervisors are not to blame.
@@ -53,6 +54,7 @@ class JobMonitor(Struct, eq=False, dict=True):
     def __post_init__(self) -> None:
         self._up = dict(self.nodes_up)  # nodes that have answered and are not lost: the tags of their jobs
         self._started_at: dict[str, float | None] = {}  # by job, as the cluster last said
+        self._over_since: dict[str, float] = {}  # nodes of queued jobs whose supervisors are gone, for unknown reasons
         self._released: set[str] = set()
         self._told: dict[str, JobSeen] = {}  # by job, what was last said of it
         self._stillborn = 0  # jobs in a row that ended before any of their nodes answered
@@ -91,7 +93,7 @@ class JobMonitor(Struct, eq=False, dict=True):
                 _log.info("job %s (id %s) is %s", tag, news.job_id, news.phase)
             before = news.phase
             self._tell(tag, news)
-            if news.phase is JobPhase.ENDED:
+            if news.phase is JobPhase.ENDED or (attending and news.phase is JobPhase.PENDING):
                 ended = news
                 continue
             if news.phase is JobPhase.RUNNING:
@@ -135,13 +137,30 @@ class JobMonitor(Struct, eq=False, dict=True):
         if news.nodes and node not in news.nodes:
             return "the batch system has given it up"
         over = node_folder(self.jobs / tag, node) / OVER
-        return "its supervisor is gone" if await asyncio.to_thread(over.exists) else ""
+        if not await asyncio.to_thread(over.exists):
+            return ""
+        if self.cluster.queues and not self._goes_on(tag, node, news):
+            return ""
+        return "its supervisor is gone"
+
+    def _goes_on(self, tag: str, node: str, news: JobNews) -> bool:
+        """Whether a job goes on although a supervisor of it is gone; if not, the job's end says why in a moment."""
+        key, now = self.connector.key(tag, node), time.time()
+        since = self._over_since.setdefault(key, now)
+        if now > since + _REASON_WITHIN_S:
+            return True
+        self.cluster.ask_now()
+        return news.confirmed_at is not None and news.confirmed_at > since + _SUPERVISORS_WITHIN_S
 
     async def _ended(self, tag: str, news: JobNews) -> None:
+        if self.cluster.queues and tag not in self._released:
+            news = await self._with_reason(tag, news)
         await self.cancel(tag)
         answered = tuple(node for node, job in self._up.items() if job == tag)
-        if not answered and self.cluster.queues:
-            news = await self._with_reason(tag, news)
+        if news.refused:
+            error = SiteError(f"Slurm will never start job {news.job_id or tag}: {news.message}")
+            self.inbox.put(Failed(error))
+            return
         if not answered and news.ending not in _NOT_THE_SUPERVISORS and tag not in self._released:
             self._stillborn += 1
             if self._stillborn > _MOST_STILLBORN:
@@ -154,9 +173,13 @@ class JobMonitor(Struct, eq=False, dict=True):
     async def _with_reason(self, tag: str, news: JobNews) -> JobNews:
         """Wait a while for the batch system to say why a job ended."""
         deadline = time.monotonic() + _REASON_WITHIN_S
-        while news.ending is None and time.monotonic() < deadline:
+        while news.phase is not JobPhase.PENDING and news.ending is None and time.monotonic() < deadline:
+            self.cluster.ask_now()
             await asyncio.sleep(self.cluster.look_every_s)
             news = (await asyncio.to_thread(self.cluster.news, [tag]))[tag]
+        if news.phase is JobPhase.PENDING:  # its tasks run again elsewhere, and then nothing may be left for it
+            message = "the batch system has taken its nodes away and put it back into the queue"
+            return structs.replace(news, phase=JobPhase.ENDED, ending=Ending.PREEMPTED, message=message)
         return news
 
     def _fail(self, tag: str, what: str) -> None:

@@ -315,7 +315,7 @@ class Driver(Struct, eq=False, dict=True):
             return False
         return at >= job.started_at + walltime_s - _STARTED_BEFORE_S
 
-    async def _lost(self, node: str, message: str, *, expired: bool) -> None:
+    async def _lost(self, node: str, message: str, *, expired: bool, excused: bool = False) -> None:
         """A node is gone: results that its tasks left count, the other tasks will run again."""
         _log.info("node %s is lost: %s", node, message)
         self._connections.drop(node)
@@ -326,14 +326,17 @@ class Driver(Struct, eq=False, dict=True):
             # An attempt that was stopped because the time was up needs more time; the node's loss tells the engine.
             if not (expired and event.outcome.ending is Ending.CANCELLED):
                 self._note(event)
-        self._note(records.NodeLost(now, node, message, expired=expired))
+        self._note(records.NodeLost(now, node, message, expired=expired, excused=excused))
 
     async def _job_gone(self, message: JobGone) -> None:
         news = message.news
         _log.info("job %s has ended (%s)%s", message.tag, news.ending, f": {news.message}" if news.message else "")
-        expired = news.ending is Ending.TIME or self._is_time_up(message.tag, message.at)
+        is_up = self._is_time_up(message.tag, min(message.at, news.ended_at or message.at))
+        # If the time was cut while the job ran, none of its tasks took too long.
+        expired = not news.cut and (news.ending is Ending.TIME or (is_up and news.ending is not Ending.PREEMPTED))
+        excused = news.cut or news.ending in (Ending.PREEMPTED, Ending.CANCELLED)
         for node in message.nodes:
-            await self._lost(node, news.message or "its supervisor is gone", expired=expired)
+            await self._lost(node, news.message or "its supervisor is gone", expired=expired, excused=excused)
         self._note(records.JobState(time.time(), message.tag, JobPhase.ENDED, news.message, news.ended_at))
 
     # --- acts ---

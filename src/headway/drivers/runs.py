@@ -120,6 +120,8 @@ def prepare(
     )
     target = target_of(started, folder, options)
     cluster = target.cluster
+    for text in cluster.remarks():
+        warn(text)
     limits = records.LimitsRead(
         started.at, cluster.limits(), cluster.most_jobs(), cluster.lends, cluster.shares, cluster.larger_nodes()
     )

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from msgspec import convert
-
 from headway.clusters.base import Cluster
 from headway.clusters.local import LocalMachine, RunJobs
 from headway.drivers.run_settings import LOCAL, RunSettings
@@ -63,7 +61,7 @@ def target_of(settings: RunStarted, folder: RunFolder, options: RunSettings, *, 
         return Target(plugins[settings.cluster](jobs, settings.batch, files.node_command), files, jobs)
 
     from headway.clusters.slurm.cluster import SlurmCluster
-    from headway.clusters.slurm.options import SlurmOptions
+    from headway.clusters.slurm.options import options_of
 
     batch = dict(settings.batch)
     connections: Connections
@@ -73,6 +71,4 @@ def target_of(settings: RunStarted, folder: RunFolder, options: RunSettings, *, 
         connections = DaskConnections(folder.jobs, folder.path / "pool", linger_s=options.linger_s)
     else:
         connections = FileConnections(folder.jobs)
-    flags = tuple(batch.pop("flags", "").split())
-    slurm = convert({**batch, "flags": flags}, SlurmOptions, strict=False)
-    return Target(SlurmCluster(jobs, slurm, connections.node_command), connections, jobs)
+    return Target(SlurmCluster(jobs, options_of(batch), connections.node_command), connections, jobs)

@@ -195,8 +195,9 @@ class RunState(Struct, eq=False, dict=True):
             state.running = None
             self._unwanted.discard(state.task.id)
             state.expiries += record.expired
-            state.losses += not record.expired
-            state.losses_alone += len(lost) == 1 and not record.expired
+            died = not record.expired and not record.excused
+            state.losses += died
+            state.losses_alone += len(lost) == 1 and died
             self._board.requeue(state)
             if state.losses_alone >= MOST_LOSSES_ALONE:
                 text = f"{state.losses_alone} nodes died while it alone was running there"

@@ -216,6 +216,7 @@ class NodeLost(Event, frozen=True, tag="node-lost"):
     node: str
     message: str = ""
     expired: bool = False  # the allocation reached its walltime: not a failure of the node
+    excused: bool = False  # the batch system or a user ended the job: not a failure of the node or of its tasks
 
 
 class QueueRead(Event, frozen=True, tag="queue-read"):

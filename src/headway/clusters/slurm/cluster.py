@@ -16,7 +16,7 @@ from headway.clusters.machine import free_disk_bytes
 from headway.clusters.slurm.commands import Commands, Paced
 from headway.clusters.slurm.job_lookup import JobLookup
 from headway.clusters.slurm.looking import Looking
-from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.options import SlurmOptions, sbatch_variables
 from headway.clusters.slurm.probes import Probing
 from headway.clusters.slurm.queue_now import read_home
 from headway.clusters.slurm.site import SlurmSite
@@ -30,6 +30,7 @@ from headway.model.resources import Resources
 
 _MARKS_AGAIN_S = 0.1  # between two looks at the marks of jobs that are being cancelled
 _LOOK_AFTER_S = 1.0  # how long to wait for the mark of a running job before the queue is asked
+_ASK_AGAIN_S = 2.0  # between two queries for the sake of an answer on which much depends
 
 
 class SlurmCluster(Cluster):
@@ -53,7 +54,7 @@ class SlurmCluster(Cluster):
         options.check()
         self._directory = Path(jobs.workflow_directory)
         self._options = options
-        self._commands = Commands(options.timeout_s)
+        self._commands = Commands(options.timeout_s, options.clusters)
         self._site = SlurmSite(self._commands, options, clock)
         self._looking = Looking(options.interval_s, options.urgent_s)
         self._own_jobs = Paced(
@@ -66,6 +67,8 @@ class SlurmCluster(Cluster):
         self._lookup = JobLookup(self._commands, self._site, options, self._submitter, self._canceller)
         self._probing = Probing(self._commands, options)
         self._lock = threading.RLock()
+        self._ask_now = False
+        self._asked_now_at = -_ASK_AGAIN_S
 
     def called(self) -> str:
         return self._site.cluster() or super().called()
@@ -76,6 +79,7 @@ class SlurmCluster(Cluster):
 
     def limits(self) -> Resources:
         self._site.wait_for_answer()
+        self._site.check_rights()
         _, most = self._site.home()
         return most.replace(disk_bytes=free_disk_bytes(self._directory))
 
@@ -114,10 +118,24 @@ class SlurmCluster(Cluster):
             wanted = list(dict.fromkeys(tags))
             if all(self._lookup.is_over(tag) for tag in wanted) and not self._submitter.unanswered:
                 return {tag: self._lookup.known(tag) for tag in wanted}
-            look = self._own_jobs.answer()
+            ask_now, self._ask_now = self._ask_now, False
+            going_on = [tag for tag in wanted if self._lookup.known(tag).phase is JobPhase.RUNNING]
+            look = self._own_jobs.answer(now=ask_now)
             news = self._lookup.news(wanted, look)
             self._looking.note(look.at if look else None, self._lookup.state())
+            if any(news[tag].phase is JobPhase.ENDED for tag in going_on):
+                self._site.expire_queue()  # or the plan would take its nodes for busy
             return news
+
+    def ask_now(self) -> None:
+        at = time.monotonic()
+        if at - self._asked_now_at >= _ASK_AGAIN_S:
+            self._ask_now, self._asked_now_at = True, at
+
+    def remarks(self) -> list[str]:
+        ignored = sbatch_variables(os.environ)[1]
+        about = f"{', '.join(ignored)}: no effect on Headway's jobs, of which it decides size, time and files itself"
+        return [about] if ignored else []
 
     def cancel(self, tags: Iterable[str]) -> None:
         with self._lock:

@@ -61,14 +61,16 @@ def clean_environment(environment: Mapping[str, str], *, for_reading: bool) -> d
 class Commands:
     """Runs Slurm's commands; found by the search path, which may lead to a site's own wrappers."""
 
-    def __init__(self, timeout_s: float = 30.0) -> None:
+    def __init__(self, timeout_s: float = 30.0, clusters: str | None = None) -> None:
         self._timeout_s = timeout_s
+        # Not for `act`: jobs inherit its environment, and their own commands must ask the cluster that they run on.
+        self._cluster = {"SLURM_CLUSTERS": clusters} if clusters else {}
         self._lock = threading.Lock()
         self.calls: Counter[str] = Counter()
 
     def read(self, *argv: str) -> Answer:
         """Run a query; a NoAnswerError if it gives no answer."""
-        return self._run(argv, clean_environment(os.environ, for_reading=True))
+        return self._run(argv, clean_environment(os.environ, for_reading=True) | self._cluster)
 
     def act(self, *argv: str) -> Answer:
         """Run a command that changes something, with the environment that jobs inherit."""
@@ -146,6 +148,11 @@ class Paced(Generic[Found]):
                     next_s = self._good_for_s()
                     _log.info("no answer from Slurm (failure %d), next try in %g s", self._failures, next_s)
             return self._last
+
+    def expire(self) -> None:
+        """Ask again at the next question: the last answer is known to be wrong."""
+        with self._lock:
+            self._asked_at = -math.inf
 
     def _good_for_s(self) -> float:
         """How long after the last question the next one is due."""

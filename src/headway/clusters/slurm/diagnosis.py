@@ -12,7 +12,7 @@ from headway.clusters.slurm.commands import Commands, why_no_login_node
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.probes import Agreement, agreement, probe
 from headway.clusters.slurm.site import SlurmSite
-from headway.clusters.slurm.site_reading import Configuration
+from headway.clusters.slurm.site_reading import Configuration, Partition
 from headway.clusters.slurm.squeue import own_jobs
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
@@ -33,7 +33,7 @@ def diagnose(options: SlurmOptions) -> Iterator[Finding]:
     if obstacle := why_no_login_node():
         yield Finding("fail", "slurm", obstacle)
         return
-    commands = Commands(options.timeout_s)
+    commands = Commands(options.timeout_s, options.clusters)
     site = SlurmSite(commands, options)
     configuration = site.configuration()
     if configuration is None:
@@ -68,6 +68,7 @@ def _jobs(
 ) -> Iterator[Finding]:
     try:
         reading = site.reading()
+        site.check_rights()
         names = [partition.name for partition in site.candidates()]
         partition, most = site.home()
     except SiteError as error:
@@ -75,15 +76,16 @@ def _jobs(
         return
     yield Finding("ok", "partitions", f"{', '.join(names)}; a job in {partition.name} may have {most} (each node)")
     yield Finding("ok", "sharing", "jobs ask for shares of nodes" if site.shares() else "jobs ask for whole nodes")
-    jobs = site.most_jobs()
-    found = f"at most {jobs} in the queue" if jobs else "no limit on their number is to be seen"
-    yield Finding("ok", "your jobs", found)
-    probes = probe(commands, [(1, 60.0)], most, partition, options)
+    yield Finding("ok", "your jobs", _rights(site, partition))
+    complaints: list[str] = []
+    probes = probe(commands, [(1, 60.0)], most, partition, options, complaints)
     if probes:
         wait = format_duration(max(0.0, probes[0].starts_at - reading.at))
         yield Finding("ok", "probing", f"sbatch --test-only: one node for a minute in {wait}")
     else:
-        yield Finding("warn", "probing", "sbatch --test-only gives no estimate: the plan of the queue is not corrected")
+        said = f" ({complaints[0]})" if complaints and complaints[0] else ""
+        found = f"sbatch --test-only gives no estimate{said}: the plan of the queue is not corrected"
+        yield Finding("warn", "probing", found)
     waiting = sum(job.state == JobPhase.PENDING.upper() for job in reading.jobs)
     others = sum(job.user != os.getuid() for job in reading.jobs)
     found = f"{len(reading.jobs) - waiting} jobs run and {waiting} wait, {others} of them other people's"
@@ -92,6 +94,20 @@ def _jobs(
     else:
         yield Finding("ok", "queue", found)
     yield _twin(agreement(reading, partition.name, in_cores=site.shares()))
+
+
+def _rights(site: SlurmSite, partition: Partition) -> str:
+    """Say what jobs are charged to, and their limits."""
+    rights, limits, jobs = site.rights(), site.user_limits()[partition.name], site.most_jobs()
+    charged = f"charged to account {rights.account}" if rights.account else "no account is needed"
+    qos = f", QOS {rights.qos}" if rights.qos else ""
+    number = "no limit on their number is to be seen" if jobs is None else f"at most {jobs} in the queue"
+    others = [
+        f"{limits.because[name]}"
+        for name in ("walltime_s", "nodes", "cpus", "memory_bytes", "gpus")
+        if name in limits.because
+    ]
+    return "; ".join([f"{charged}{qos}", f"{number}{site.why_most_jobs() if jobs is not None else ''}", *others])
 
 
 def _twin(found: Agreement | None) -> Finding:

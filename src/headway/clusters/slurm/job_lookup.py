@@ -12,6 +12,7 @@ from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.job_folder import Asked, JobFolder
 from headway.clusters.slurm.looking import Jobs
 from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.reasons import never
 from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.squeue import Look, SeenJob
 from headway.clusters.slurm.submitting import Canceller, Submitter
@@ -37,6 +38,7 @@ class JobLookup:
         self._by_id = Accounts(commands, "--jobs", options.urgent_s)
         self._by_name = Accounts(commands, "--name", options.urgent_s)
         self._known: dict[str, JobNews] = {}
+        self._hopeless_since: dict[str, float] = {}  # since which look Slurm says that it will never start a job
         self._missing_since: dict[str, float] = {}  # since which look the queue does not show a job
 
     def known(self, tag: str) -> JobNews:
@@ -105,10 +107,29 @@ class JobLookup:
             del self._submitter.unanswered[tag]
         if asked.refused:
             return _refused(asked)
+        if job is not None and self._is_hopeless(tag, job, look):
+            return self._refuse(folder, asked, job)
         if job is not None:
             self._missing_since.pop(tag, None)
-            return self._by_slurm(folder, asked, job)
+            news = self._by_slurm(folder, asked, job)
+            is_sure = job.state == "RUNNING" and news.phase is JobPhase.RUNNING
+            return structs.replace(news, confirmed_at=look.at if is_sure and look is not None else None)
         return self._not_in_queue(tag, folder, asked, look)
+
+    def _is_hopeless(self, tag: str, job: SeenJob, look: Look | None) -> bool:
+        """Whether two looks at the queue say that a job will never start."""
+        if look is None or job.state != "PENDING" or not never(job.reason):
+            self._hopeless_since.pop(tag, None)
+            return False
+        return look.at > self._hopeless_since.setdefault(tag, look.at)
+
+    def _refuse(self, folder: JobFolder, asked: Asked, job: SeenJob) -> JobNews:
+        """Cancel a job that Slurm has accepted and will never start."""
+        self._canceller.cancel({job.job_id})
+        folder.close()
+        asked = structs.replace(asked, refused=never(job.reason))
+        folder.note(asked)
+        return _refused(asked)
 
     def _not_in_queue(self, tag: str, folder: JobFolder, asked: Asked, look: Look | None) -> JobNews | None:
         unknown = JobNews(JobPhase.UNKNOWN, asked.job_id, message=asked.why_waiting)
@@ -141,7 +162,8 @@ class JobLookup:
         if asked.refused:
             return _refused(asked)
         known = asked.job_id is not None or not asked.sent
-        return JobNews(JobPhase.PENDING if known else JobPhase.UNKNOWN, asked.job_id, message=asked.why_waiting)
+        phase, why = JobPhase.PENDING if known else JobPhase.UNKNOWN, asked.why_waiting
+        return JobNews(phase, asked.job_id, message=why)
 
     def _vanished(self, tags: list[str], look: Look) -> dict[str, JobNews]:
         """Find out about jobs that the queue no longer shows."""
@@ -183,7 +205,7 @@ class JobLookup:
 
 
 def _refused(asked: Asked) -> JobNews:
-    return JobNews(JobPhase.ENDED, ending=Ending.LAUNCH_FAILED, message=asked.refused)
+    return JobNews(JobPhase.ENDED, asked.job_id, ending=Ending.LAUNCH_FAILED, message=asked.refused, refused=True)
 
 
 def _cancelled(news: JobNews) -> JobNews:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 
 from headway.model.errors import InputError
 from headway.model.units import format_duration
 
 # A name of a partition, account, …; it must not look like an option.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}", re.ASCII)
-# Not a list of partitions: sbatch accepts one, but the limits of the job would be unknown.
 _CONSTRAINT = re.compile(r"[A-Za-z0-9_\[(][A-Za-z0-9_.,:&|*()\[\]@=+-]{0,255}", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:/=@+\[\]-]{0,255}", re.ASCII)
 # Flags that change neither what Headway requests nor what it knows about its jobs.
@@ -27,16 +27,26 @@ ALLOWED_FLAGS = frozenset(
 _WITHOUT_VALUE = frozenset(("reboot", "spread-job", "use-min-nodes"))
 _URGENT_S = 10.0
 SELDOM = 5.0  # the longest interval between two looks at the run's own jobs, in usual ones
+# Variables of sbatch that say what an option of ours says; others become flags if such a flag is allowed.
+_VARIABLES = {
+    **{f"SBATCH_{name.upper()}": name for name in ("partition", "account", "qos", "constraint", "reservation")},
+    "SBATCH_CLUSTERS": "clusters",
+    "SBATCH_REQUEUE": "requeue",
+    "SBATCH_NO_REQUEUE": "requeue",
+    "SBATCH_EXCLUSIVE": "nodes",
+}
+_HARMLESS = ("SBATCH_DEBUG", "SBATCH_COLOR")
 
 
 class SlurmOptions(Struct, frozen=True, omit_defaults=True):
     """How jobs are submitted, and how often Slurm is asked."""
 
-    partition: str | None = None  # None: the one that fits and starts soonest
+    partition: str | None = None  # several with commas; None: of all the one that fits and starts soonest
     account: str | None = None
     qos: str | None = None
     constraint: str | None = None
     reservation: str | None = None
+    clusters: str | None = None  # another cluster than the one that Slurm's commands ask by themselves
     flags: tuple[str, ...] = ()  # further flags for sbatch, such as --gres=gpu:1
     nodes: Literal["whole", "shared"] | None = None  # None: shared where the site allows it
     requeue: bool = False  # whether Slurm may restart a job that lost its nodes
@@ -50,10 +60,11 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
 
     def check(self) -> None:
         """Raise an InputError if a value cannot be passed to Slurm."""
-        for name in ("partition", "account", "qos", "reservation"):
+        for name in ("partition", "account", "qos", "reservation", "clusters"):
             value = getattr(self, name)
-            if value is not None and not _NAME.fullmatch(value):
-                raise InputError(f"{name} is {value!r}, which cannot be a name in Slurm")
+            names = [] if value is None else value.split(",") if name == "partition" else [value]
+            if not all(map(_NAME.fullmatch, names)):
+                raise InputError(f"{name} is {value!r}, which cannot be a name in Slurm", where=f"--{name}")
         if self.constraint is not None and not _CONSTRAINT.fullmatch(self.constraint):
             raise InputError(f"constraint is {self.constraint!r}, which is not a combination of features")
         for flag in self.flags:
@@ -84,10 +95,48 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
         """The user's choices as arguments of sbatch, without the partition."""
         chosen = [
             f"--{name}={value}"
-            for name in ("account", "qos", "constraint", "reservation")
+            for name in ("account", "qos", "constraint", "reservation", "clusters")
             if (value := getattr(self, name)) is not None
         ]
         return [*chosen, *self.flags]
+
+
+def options_of(batch: Mapping[str, str]) -> SlurmOptions:
+    """Return the options that a run's settings for its batch system state; flags are separated by spaces."""
+    flags = tuple(batch.get("flags", "").split())
+    try:
+        options = convert({**batch, "flags": flags}, SlurmOptions, strict=False)
+    except ValidationError as error:
+        raise InputError(f"Slurm's options cannot be read: {error}") from error
+    options.check()
+    return options
+
+
+def sbatch_variables(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Read what variables of sbatch ask for, by the names of our options, and the variables that have no effect.
+
+    Headway decides on the size, the time and the files of its jobs.
+
+    >>> sbatch_variables({"SBATCH_ACCOUNT": "lab", "SBATCH_GRES": "gpu:1", "SBATCH_TIMELIMIT": "10"})
+    ({'account': 'lab', 'flags': '--gres=gpu:1'}, ['SBATCH_TIMELIMIT'])
+    """
+    chosen: dict[str, str] = {}
+    flags, ignored = [], []
+    for variable, value in environment.items():
+        name = variable.removeprefix("SBATCH_").lower().replace("_", "-")
+        if variable == "SBATCH_EXCLUSIVE" and value not in ("", "exclusive", "yes"):
+            ignored.append(variable)
+        elif (option := _VARIABLES.get(variable)) is not None:
+            stated = {"requeue": str(variable != "SBATCH_NO_REQUEUE").lower(), "nodes": "whole"}
+            chosen[option] = stated.get(option, value)
+        elif variable.startswith("SBATCH_") and variable not in _HARMLESS:
+            flag = f"--{name}" if name in _WITHOUT_VALUE else f"--{name}={value}"
+            try:
+                _check_flag(flag)
+                flags.append(flag)
+            except InputError:
+                ignored.append(variable)
+    return chosen | ({"flags": " ".join(flags)} if flags else {}), sorted(ignored)
 
 
 def _check_flag(flag: str) -> None:

@@ -11,71 +11,17 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from typing import TypeVar
 
-from msgspec import Struct, structs
-
-from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.core_counts import cores_asked
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.queue_reading import Reading, twin_of
+from headway.clusters.slurm.rights import Rights, UserLimits
 from headway.clusters.slurm.site_reading import Node, Partition
-from headway.clusters.slurm.squeue import limit_of
-from headway.model.errors import InputError, SiteError
+from headway.model.errors import SiteError
 from headway.model.resources import Resources
 from headway.model.units import format_bytes, format_duration
 
 Number = TypeVar("Number", int, float)
-_TRES = re.compile(r"(cpu|node)=(\d{1,12})", re.ASCII)
-_ASSOCIATION = ("Account", "DefaultQOS", "MaxJobs", "MaxSubmitJobs", "MaxWall", "MaxTRES")
-_QOS = ("Name", "MaxJobsPU", "MaxSubmitPU", "MaxWall", "MaxTRES")
 _A_DAY_S = 86400.0
-
-
-class UserLimits(Struct, frozen=True):
-    """The limits of one user; None: no such limit is known."""
-
-    jobs: int | None = None  # in the queue at the same time
-    walltime_s: float | None = None
-    nodes: int | None = None  # of one job
-    cpus: int | None = None  # of one job
-
-    def tightened(self, other: UserLimits) -> UserLimits:
-        """The stricter of both limits, one by one."""
-        both = zip(structs.astuple(self), structs.astuple(other), strict=True)
-        return UserLimits(*(_least(*pair) for pair in both))
-
-
-def read_user_limits(commands: Commands, user: str, options: SlurmOptions, partition_qos: str | None) -> UserLimits:
-    """Read the user's limits from associations and QOS, as far as the database shows them."""
-    rows = _sacctmgr(commands, _ASSOCIATION, "assoc", f"user={user}")
-    mine = [row for row in rows if options.account in (None, row[0])]
-    wanted = {options.qos or (mine[0][1] if mine else "") or "normal", partition_qos}
-    limits = UserLimits()
-    for row in mine:  # if there are several accounts, the strictest limits are safe
-        limits = limits.tightened(_limits_of(row[2:]))
-    for row in _sacctmgr(commands, _QOS, "qos"):
-        if row[0] in wanted:
-            limits = limits.tightened(_limits_of(row[1:]))
-    return limits
-
-
-def _sacctmgr(commands: Commands, columns: Sequence[str], *what: str) -> list[list[str]]:
-    text = commands.ask("sacctmgr", "--noheader", "--parsable2", "show", *what, f"format={','.join(columns)}")
-    return [row for line in (text or "").splitlines() if len(row := line.split("|")) == len(columns)]
-
-
-def _limits_of(cells: list[str]) -> UserLimits:
-    """Parse the limits on running jobs, submitted jobs, walltime, and size."""
-    try:
-        sizes = dict(_TRES.findall(cells[3]))
-        numbers = [int(text) for text in cells[:2] if text.isdecimal()]
-        return UserLimits(
-            jobs=_least(*numbers),
-            walltime_s=limit_of(cells[2]),
-            nodes=int(sizes["node"]) if "node" in sizes else None,
-            cpus=int(sizes["cpu"]) if "cpu" in sizes else None,
-        )
-    except InputError:
-        return UserLimits()
 
 
 def _least(*values: Number | None) -> Number | None:
@@ -105,8 +51,11 @@ def room(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: 
     most = min(len(nodes), partition.max_nodes or len(nodes), user.nodes or len(nodes))
     if user.cpus is not None:
         most = max(1, min(most, user.cpus // max(node.cpus for node in nodes)))
+    if user.memory_bytes is not None:
+        memory_bytes = min(memory_bytes, user.memory_bytes)
+        most = max(1, min(most, user.memory_bytes // max(1, memory_bytes)))
     longest_s = _least(partition.max_time_s, user.walltime_s)
-    gpus = min(node.gpus for node in nodes)
+    gpus = _least(*(node.gpus for node in nodes), user.gpus) or 0
     return Resources(cores=cpus, memory_bytes=memory_bytes, gpus=gpus, nodes=most, walltime_s=longest_s)
 
 
@@ -117,7 +66,8 @@ def why_not(asked: Resources, partition: Partition, user: UserLimits, options: S
         lacks = f"has no node with {options.constraint}" if partition.is_up and partition.nodes else "takes no jobs"
         return f"partition {partition.name} {lacks}"
     if asked.nodes > most.nodes:
-        return f"{asked.nodes} nodes are more than the {most.nodes} that a job may have in partition {partition.name}"
+        why = user.said("nodes") if user.nodes == most.nodes else user.said("cpus")
+        return f"{asked.nodes} nodes are more than the {most.nodes} that a job may have in {partition.name}{why}"
     if asked.nodes < partition.min_nodes:
         return f"{asked.nodes} nodes are fewer than the {partition.min_nodes} that partition {partition.name} wants"
     fitting = [node for node in partition.nodes if _holds(node, asked, partition, options)]
@@ -128,7 +78,7 @@ def why_not(asked: Resources, partition: Partition, user: UserLimits, options: S
         )
     cores = math.ceil(asked.cores) * asked.nodes
     if user.cpus is not None and cores > user.cpus:
-        return f"{cores} cores are more than the {user.cpus} that one of your jobs may have"
+        return f"{cores} cores are more than the {user.cpus} that one of your jobs may have{user.said('cpus')}"
     if asked.walltime_s is not None and most.walltime_s is not None and asked.walltime_s > most.walltime_s:
         wanted, longest = format_duration(asked.walltime_s), format_duration(most.walltime_s)
         return f"{wanted} is more than the {longest} that a job may have in partition {partition.name}"
@@ -144,25 +94,46 @@ def _holds(node: Node, asked: Resources, partition: Partition, options: SlurmOpt
     )
 
 
-def usable(partitions: Sequence[Partition], options: SlurmOptions, groups: frozenset[str]) -> list[Partition]:
-    """The partitions that this user may use, the default first; only the named one if the user names one."""
+def usable(
+    partitions: Sequence[Partition], options: SlurmOptions, groups: frozenset[str], rights: Rights
+) -> list[Partition]:
+    """The partitions that this user may use, the default first; only the named ones if the user names some."""
     if options.partition is not None:
-        named = [partition for partition in partitions if partition.name == options.partition]
-        if not named:
-            known = ", ".join(sorted(partition.name for partition in partitions))
-            raise SiteError(f"there is no partition {options.partition}", todo=f"name one of {known}")
-        return named
-    found = [partition for partition in partitions if partition.is_up and _may_use(partition, options, groups)]
+        named = options.partition.split(",")
+        known = {partition.name: partition for partition in partitions}
+        if unknown := [name for name in named if name not in known]:
+            raise SiteError(f"there is no partition {unknown[0]}", todo=f"name one of {', '.join(sorted(known))}")
+        return [known[name] for name in named]
+    up = [partition for partition in partitions if partition.is_up]
+    mine: dict[str, Set[str]] = {"groups": groups}
+    mine |= {"accounts": {rights.account}} if rights.account else {}
+    mine |= {"qos": {rights.qos}} if rights.qos else {}
+    # Where the user's account or QOS is not known, Slurm has to say whether a partition accepts it.
+    found = [one for one in up if _may_use(one, mine) and one.allowed.keys() <= mine.keys()]
+    found = found or [one for one in up if _may_use(one, mine)]
     if not found:
-        raise SiteError("no partition accepts your jobs", todo="name one, or an account or QOS that one accepts")
+        raise _nothing_usable(up, rights)
     return sorted(found, key=lambda partition: (not partition.is_default, -len(partition.nodes), partition.name))
 
 
-def _may_use(partition: Partition, options: SlurmOptions, groups: frozenset[str]) -> bool:
-    mine: Mapping[str, Set[str | None]] = {"accounts": {options.account}, "qos": {options.qos}, "groups": groups}
-    return all(mine[kind] & set(names) for kind, names in partition.allowed.items()) and not any(
-        mine[kind] & set(names) for kind, names in partition.denied.items()
+def _may_use(partition: Partition, mine: Mapping[str, Set[str]]) -> bool:
+    return not any(
+        (kind in partition.allowed and not names & set(partition.allowed[kind]))
+        or names & set(partition.denied.get(kind, ()))
+        for kind, names in mine.items()
     )
+
+
+def _nothing_usable(up: Sequence[Partition], rights: Rights) -> SiteError:
+    """Say that no partition accepts the user's account and QOS, and which ones the partitions accept."""
+    mine = f"account {rights.account}" * bool(rights.account) + f" with QOS {rights.qos}" * bool(rights.qos)
+    wants = [
+        f"{partition.name} wants {kind} {' or '.join(names)}"
+        for partition in up
+        for kind, names in partition.allowed.items()
+    ]
+    todo = f"name another account, QOS or partition: {', '.join(wants)}" if wants else "look at `sinfo`"
+    return SiteError(f"no partition accepts jobs of {mine.strip() or 'yours'}", todo=todo)
 
 
 def choose(

@@ -15,7 +15,7 @@ from headway.clusters.slurm.commands import Commands, NoAnswerError
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.queue_reading import Reading, Twin, twin_of
 from headway.clusters.slurm.site_reading import Partition
-from headway.clusters.slurm.submitting import refusal, resource_arguments
+from headway.clusters.slurm.submitting import complaint_of, refusal, resource_arguments
 from headway.kernels.batch.twin import twin_of as kernel_twin
 from headway.kernels.batch.twin import twin_waits
 from headway.model.records import QueueRead
@@ -61,12 +61,14 @@ def probe(
     node: Resources,
     partition: Partition,
     options: SlurmOptions,
+    complaints: list[str] | None = None,
     *,
     in_cores: bool = False,
 ) -> list[Probe]:
     """Ask Slurm when jobs of a few shapes would start. Refused shapes are left out; without an answer it stops.
 
-    With `in_cores`, jobs may share the nodes, and a probe counts cores.
+    What Slurm complains about is added to `complaints`. With `in_cores`, jobs may share the nodes, and a probe counts
+    cores.
     """
     found = []
     for nodes, walltime_s in shapes[:MOST_PROBES]:
@@ -80,7 +82,10 @@ def probe(
         start = _START.search(answer.complaint)
         if answer.code == 0 and start and (moment := _moment(start[1])) is not None:
             found.append(Probe(nodes * int(node.cores) if in_cores else nodes, walltime_s, moment))
-        elif not refusal(answer):
+            continue
+        if complaints is not None:
+            complaints.append(complaint_of(answer))
+        if not refusal(answer):
             break
     return found
 

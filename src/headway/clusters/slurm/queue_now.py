@@ -61,7 +61,7 @@ def read_home(site: SlurmSite, probing: Probing, since: float = 0.0, *, in_cores
 def queue_now(options: SlurmOptions) -> QueueNow:
     """Read the queue once. Nothing is submitted; a few `--test-only` probes account for what we cannot see."""
     options.check()
-    commands = Commands(options.timeout_s)
+    commands = Commands(options.timeout_s, options.clusters)
     site = SlurmSite(commands, options)
     home = read_home(site, Probing(commands, options))
     works = {node.name for node in home.partition.nodes if node.works}

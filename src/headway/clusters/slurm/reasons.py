@@ -1,4 +1,4 @@
-"""Slurm's reasons for a job to wait, in words."""
+"""Why a job waits, in words: what Slurm's reasons mean, and for which of them it would wait for ever."""
 
 from __future__ import annotations
 
@@ -25,7 +25,22 @@ _WORDS = {
     "InvalidQOS": "its quality of service is not valid",
 }
 _HELD = ("JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue", "launch failed requeued held")
-_LIMIT = re.compile(r"(Assoc|QOS)?(Grp|Max)\w*|(Assoc|QOS)\w*Limit\w*", re.ASCII)
+_LIMIT = re.compile(
+    r"(?P<whose>Assoc|QOS|Reservation)?(?P<kind>Grp|Max)(?P<what>[A-Za-z]+?)(?P<per>Per(?:Job|User|Account|Node))?(?:Limit)?"
+)
+_WHOSE = {"Assoc": "your account", "QOS": "your QOS", "Reservation": "your reservation", None: "the site"}
+_BUDGET = re.compile(r"(?:Run)?(?:Mins|Minutes)$")
+_WHAT = {
+    "cpu": "cores", "node": "nodes", "mem": "memory", "memory": "memory", "gres": "GPUs and other devices",
+    "billing": "billing units", "jobs": "jobs at a time", "job": "jobs at a time", "submitjobs": "jobs in the queue",
+    "submitjob": "jobs in the queue", "wall": "time", "wallduration": "time", "license": "licenses",
+}  # fmt: skip
+# Nothing but a change by an administrator would let the job start.
+_NEVER = re.compile(
+    r"Job's (?:account|qos|group|user)\b.* not permitted.*|AccountNotAllowed|QOSNotAllowed|InvalidAccount|InvalidQOS"
+    r"|BadConstraints|PartitionTimeLimit|(?:Assoc|QOS)Max\w+PerJob(?:Limit)?|QOSMin\w+",
+    re.IGNORECASE,
+)
 
 
 def is_held(reason: str) -> bool:
@@ -36,16 +51,42 @@ def is_held(reason: str) -> bool:
 def words_of(reason: str) -> str:
     """Say why a job waits, with Slurm's own word; nothing if Slurm has not said it yet.
 
-    >>> words_of("Priority"), words_of("QOSMaxJobsPerUserLimit")[:56]
-    ('jobs of higher priority are before it (Priority)', 'a limit on jobs of your quality of service is reached: i')
+    >>> words_of("Priority")
+    'jobs of higher priority are before it (Priority)'
     """
     known = reason.split(",", maxsplit=1)[0].strip()
     if known in ("", "None"):
         return ""
-    if _LIMIT.fullmatch(known):
-        whose = "quality of service" if known.startswith("QOS") else "account"
-        if known.endswith("PerJob"):
-            return f"it asks for more than your {whose} allows for one job ({reason})"
-        return f"a limit on jobs of your {whose} is reached: it starts when others have ended ({reason})"
+    if limit := limit_in_words(known):
+        return limit
     words = _WORDS.get(known) or _WORDS.get(known.replace("_", " "))
     return f"{words} ({reason})" if words else f"Slurm's reason is {reason}"
+
+
+def limit_in_words(reason: str) -> str:
+    """Say which limit keeps a job waiting; nothing if no limit does.
+
+    >>> limit_in_words("QOSMaxCpuPerUserLimit")
+    'your QOS allows your jobs no more cores (QOSMaxCpuPerUserLimit)'
+    >>> limit_in_words("AssocGrpCPUMinutesLimit")
+    'what your account may use is used up: core-hours (AssocGrpCPUMinutesLimit)'
+    >>> limit_in_words("Priority")
+    ''
+    """
+    found = _LIMIT.fullmatch(reason)
+    if found is None:
+        return ""
+    whose, what = _WHOSE[found["whose"]], found["what"]
+    if _BUDGET.search(what):
+        unit = _WHAT.get(_BUDGET.sub("", what).lower(), what).removesuffix("s")
+        return f"what {whose} may use is used up: {unit}-hours ({reason})"
+    named = _WHAT.get(what.lower(), what)
+    if found["per"] == "PerJob":
+        return f"{whose} allows one job less {named} ({reason})"
+    jobs = "the jobs of all its users" if found["kind"] == "Grp" else "your jobs"
+    return f"{whose} allows {jobs} no more {named} ({reason})"
+
+
+def never(reason: str) -> str:
+    """Say why a waiting job will never start; nothing if it may."""
+    return limit_in_words(reason) or reason if _NEVER.fullmatch(reason) else ""

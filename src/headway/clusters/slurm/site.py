@@ -12,8 +12,9 @@ from typing import Any
 
 from headway.clusters.slurm.commands import Commands, Paced, why_no_login_node
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.partitions import UserLimits, choose, home_limits, read_user_limits, room, usable
+from headway.clusters.slurm.partitions import choose, home_limits, room, usable
 from headway.clusters.slurm.queue_reading import Reading
+from headway.clusters.slurm.rights import Rights, UserLimits, read_rights
 from headway.clusters.slurm.site_reading import (
     Configuration,
     Partition,
@@ -22,7 +23,7 @@ from headway.clusters.slurm.site_reading import (
     read_nodes,
     read_partition_lines,
 )
-from headway.clusters.slurm.squeue import SeenJob, everybody
+from headway.clusters.slurm.squeue import Look, SeenJob, everybody
 from headway.model.errors import SiteError
 from headway.model.resources import HELD, Resources
 
@@ -50,7 +51,8 @@ class SlurmSite:
         self._queue = Paced(self._read_queue, urgent_s, urgent_s)
         self._nodes = Paced(lambda: read_nodes(commands), urgent_s, urgent_s)
         self._partitions = Paced(lambda: read_partition_lines(commands), _SITE_INTERVAL_S, urgent_s)
-        self._limits = Paced(self._read_limits, _SITE_INTERVAL_S, urgent_s)
+        self._rights = Paced(self._read_rights, _SITE_INTERVAL_S, urgent_s)
+        self._learned_most_jobs: int | None = None
 
     def configuration(self) -> Configuration | None:
         """How Slurm is configured; None if it has not answered yet."""
@@ -71,6 +73,11 @@ class SlurmSite:
             raise _silent()
         return Reading(*queue, partitions)
 
+    def expire_queue(self) -> None:
+        """Read the queue again for the next plan: it has changed in a way that was not planned."""
+        self._queue.expire()
+        self._nodes.expire()
+
     def partitions(self) -> list[Partition]:
         """All partitions and their nodes; an UnreachableError if Slurm has not answered yet."""
         nodes, lines = self._nodes.answer(), self._partitions.answer()
@@ -83,7 +90,7 @@ class SlurmSite:
         if obstacle := why_no_login_node():
             raise SiteError(obstacle, todo="log in to one")
         questions: tuple[Paced[Any], ...] = (
-            self._queue, self._nodes, self._partitions, self._configuration, self._limits,
+            self._queue, self._nodes, self._partitions, self._configuration, self._rights,
         )  # fmt: skip
         deadline = time.monotonic() + _PATIENCE_S
         tries = 0
@@ -95,7 +102,7 @@ class SlurmSite:
 
     def candidates(self) -> list[Partition]:
         """The partitions that jobs may go to, the home partition first."""
-        return usable(self.partitions(), self._options, self._groups)
+        return usable(self.partitions(), self._options, self._groups, self.rights())
 
     def home(self) -> tuple[Partition, Resources]:
         """The partition that plans are made for, and the largest request that it allows."""
@@ -122,37 +129,70 @@ class SlurmSite:
         limits = self.user_limits()
         return choose(asked, self.candidates(), limits, self._options, self.reading(), shared=shared)
 
-    def user_limits(self) -> dict[str, UserLimits]:
-        """The user's limits, by partition."""
-        found = self._limits.answer()
+    def rights(self) -> Rights:
+        """The account and the QOS that jobs get, and their limits; an UnreachableError if Slurm has not answered."""
+        found = self._rights.answer()
         if found is None:
             raise UnreachableError("Slurm does not answer what it allows", todo="try `scontrol show config`")
         return found
 
+    def user_limits(self) -> dict[str, UserLimits]:
+        """The user's limits, by partition."""
+        rights = self.rights()
+        return {partition.name: rights.limits(partition.qos) for partition in self.candidates()}
+
+    def check_rights(self) -> None:
+        """Raise a SiteError if the account or the QOS is not the user's, or allows no job at all."""
+        configuration = self.configuration()
+        if configuration is not None and configuration.enforces_accounts:
+            self.rights().check()
+        obstacles = [limits.obstacle() for limits in self.user_limits().values()]
+        if all(obstacles):
+            accounts = ", ".join(name for name in self.rights().accounts if name != self.rights().account)
+            others = f"use another account: {accounts}" if accounts else "ask the site's administrators"
+            raise SiteError(next(iter(obstacles)), todo=f"{others}, or use another QOS or partition")
+
+    def allowed_instead(self, refusal: str) -> str:
+        """Name the accounts, QOS or partitions that the user may choose, if a refusal is about one of them."""
+        with contextlib.suppress(SiteError):
+            rights, said = self.rights(), refusal.lower()
+            if "invalid account" in said and rights.accounts:
+                return f"; your accounts here are {', '.join(rights.accounts)}"
+            if "invalid qos" in said and rights.choices:
+                return f"; account {rights.account} may use {', '.join(rights.choices)}"
+            if "invalid partition" in said:
+                return f"; partitions here are {', '.join(partition.name for partition in self.partitions())}"
+        return ""
+
     def most_jobs(self) -> int | None:
         """How many jobs this user may have in the queue; None if no limit is known."""
-        return min((limits.jobs for limits in self.user_limits().values() if limits.jobs is not None), default=None)
+        known = [limits.jobs for limits in self.user_limits().values()]
+        return min((jobs for jobs in (*known, self._learned_most_jobs) if jobs is not None), default=None)
+
+    def why_most_jobs(self) -> str:
+        """Whose limit `most_jobs` is, for the end of a sentence."""
+        limits = sorted(self.user_limits().values(), key=lambda one: float("inf") if one.jobs is None else one.jobs)
+        is_known = limits and limits[0].jobs == self.most_jobs()
+        return limits[0].said("jobs") if is_known else " (as sbatch said)"
+
+    def learn_most_jobs(self, look: Look | None) -> None:
+        """Slurm has refused a further job for the number of jobs: as many as there are now is the limit."""
+        if look is not None and look.live():
+            self._learned_most_jobs = look.live()
 
     def _read_queue(self) -> tuple[float, list[SeenJob]] | None:
         at = self._clock()
         jobs = everybody(self._commands)
         return None if jobs is None else (at, jobs)
 
-    def _read_limits(self) -> dict[str, UserLimits] | None:
+    def _read_rights(self) -> Rights | None:
         configuration = self.configuration()
         if configuration is None:
             return None
-        if not configuration.keeps_accounts or not configuration.enforces_limits:
-            return {}
-        try:
-            partitions = self.candidates()
-        except UnreachableError:
-            return None
-        by_qos = {
-            qos: read_user_limits(self._commands, self._user, self._options, qos)
-            for qos in {partition.qos for partition in partitions}
-        }
-        return {partition.name: by_qos[partition.qos] for partition in partitions}
+        if not configuration.keeps_accounts:
+            return Rights(self._options.account, self._options.qos)
+        enforced = configuration.enforces_limits
+        return read_rights(self._commands, self._user, configuration.cluster, self._options, enforced=enforced)
 
 
 def _silent() -> UnreachableError:

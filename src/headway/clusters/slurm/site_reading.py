@@ -24,6 +24,7 @@ class Configuration(Struct, frozen=True):
     version: str
     cluster: str
     keeps_accounts: bool  # whether there is a slurmdbd
+    enforces_accounts: bool  # whether jobs need an account that their user has
     enforces_limits: bool  # whether the limits of associations and QOS are enforced
     kills_for_memory: bool
     hides_jobs: bool  # of other users
@@ -74,6 +75,7 @@ def read_configuration(commands: Commands) -> Configuration | None:
         version=found["SLURM_VERSION"],
         cluster=found.get("ClusterName", ""),
         keeps_accounts=found["AccountingStorageType"].endswith("slurmdbd"),
+        enforces_accounts=any(word in enforced for word in ("associations", "limits", "qos", "safe", "wckeys", "all")),
         enforces_limits=any(word in enforced for word in ("limits", "qos", "safe", "all")),
         kills_for_memory="overmemorykill" in found.get("JobAcctGatherParams", "").lower(),
         hides_jobs="jobs" in found.get("PrivateData", ""),

@@ -29,7 +29,7 @@ OWN_MEMORY_MIB = 256  # for our own processes on a node, beside the tasks' share
 _AGAIN_AFTER_S = 5.0  # between two requests to cancel the same job
 _MINUTE_S = 60.0
 _NUMBER = re.compile(r"(\d{1,12})(?:;[\w.-]*)?", re.ASCII)
-# sbatch's errors after which the same request can never succeed. After any other error a job may exist.
+# sbatch's errors after which the same request can never succeed.
 _FOR_GOOD = re.compile(
     "invalid (partition|account|qos|feature|generic resource|wckey|license|constraint)"
     "|requested (node configuration|partition configuration|reservation) (is )?(not available|invalid|not permitted)"
@@ -38,6 +38,17 @@ _FOR_GOOD = re.compile(
     "|invalid generic resource|reservation .* not usable",
     re.IGNORECASE,
 )
+# Errors on the way to the controller and back: a job may exist.
+_NO_ANSWER = re.compile(
+    "unable to contact|timed out|connect|zero bytes|not responding|communication|try again|temporarily|message"
+    "|protocol|authenticat|munge|credential|controller|standby|shutdown|resource temporarily|interrupted|i/o error",
+    re.IGNORECASE,
+)
+# There are too many jobs in the queue, of the user (AssocMaxSubmitJobLimit), a group of users, or all. Without such a
+# name, sbatch's sentence means that, or a job that is too large.
+TOO_MANY = re.compile(r"\w*SubmitJobs?\w*Limit|MaxJobCount|^Job violates accounting/QOS policy", re.ASCII)
+_PREFIX = re.compile(r"^\s*(?:\w+: )?(?:error|fatal): (?:Batch job submission failed: )?|^allocation failure: ")
+_REPEAT_AFTER_S = 1.0  # a refusal counts when it is given twice
 
 
 class Submitter(Struct):
@@ -73,7 +84,7 @@ class Submitter(Struct):
             folder.note(asked)
             asked = self.send(tag, asked)
         if asked.refused:
-            raise SiteError(f"Slurm cannot take job {tag}: {asked.refused}", where=str(folder.path))
+            raise SiteError(f"Slurm refuses the job: {asked.refused}")
 
     def send(self, tag: str, asked: Asked) -> Asked:
         """Send a job to Slurm, if that is possible now; return what is known then, which is also in the folder."""
@@ -88,7 +99,7 @@ class Submitter(Struct):
                 folder.close()  # should a job exist all the same, it does nothing
                 asked = structs.replace(asked, refused=reply.words)
                 self.unanswered[tag] = asked.at
-            case "lost":
+            case "lost" | "unclear":
                 _log.info("job %s is not submitted yet, or its id is unknown: %s", tag, reply.words)
                 asked = structs.replace(asked, why_waiting=reply.words)
                 if asked.sent:
@@ -121,7 +132,26 @@ class Submitter(Struct):
         asked = structs.replace(asked, sent=True, at=time.time())
         folder.note(asked)  # from here on a job may exist, whatever sbatch answers
         self.sent_at.append(asked.at)
-        return send(self.commands, arguments), asked
+        reply = send(self.commands, arguments)
+        if reply.kind == "unclear" and self._is_not_there(tag):
+            first = reply
+            time.sleep(_REPEAT_AFTER_S)
+            reply = send(self.commands, arguments)
+            if reply == first and self._is_not_there(tag):
+                reply = Reply("refused", words=reply.words)
+        if reply.kind == "lost" and TOO_MANY.search(reply.words):
+            self.site.learn_most_jobs(self.own_jobs.answer(now=True))
+        if reply.kind == "refused":
+            reply = Reply("refused", words=f"{reply.words}{self.site.allowed_instead(reply.words)}")
+        return reply, asked
+
+    def _is_not_there(self, tag: str) -> bool:
+        """Whether the queue, read now, shows no job of this tag."""
+        began_at = time.time()
+        look = self.own_jobs.answer(now=True)
+        if look is None or look.at < began_at:
+            return False
+        return not any(job.directory == str(self.folder(tag).path) for job in look.by_name.get(tag, ()))
 
     def _too_fast(self) -> str:
         """Say that no more jobs may be submitted in this minute; nothing if one may."""
@@ -136,7 +166,9 @@ class Submitter(Struct):
         if most is None or look is None:
             return ""
         there = look.live() + sum(at > look.at for at in self.sent_at)
-        return f"you have {there} jobs in the queue and may have {most}" if there >= most else ""
+        if there < most:
+            return ""
+        return f"you have {there} jobs in the queue and may have {most}{self.site.why_most_jobs()}"
 
 
 class Canceller:
@@ -164,9 +196,12 @@ class Canceller:
 
 
 class Reply(NamedTuple):
-    """The outcome of a submission: accepted, refused for good, or lost, which means unknown."""
+    """The outcome of a submission: accepted, refused for good, lost, which means unknown, or unclear.
 
-    kind: Literal["accepted", "refused", "lost"]
+    An unclear answer is an error that sbatch did not have on its way to the controller. Given twice, it is a refusal.
+    """
+
+    kind: Literal["accepted", "refused", "lost", "unclear"]
     job_id: int | None = None
     words: str = ""
 
@@ -244,14 +279,23 @@ def send(commands: Commands, arguments: list[str]) -> Reply:
     found = _NUMBER.fullmatch(answer.text.strip())
     if answer.code == 0 and found and int(found[1]) > 0:
         return Reply("accepted", int(found[1]))
-    if words := refusal(answer):
+    words = complaint_of(answer)
+    if refusal(answer):
         return Reply("refused", words=words)
-    complaints = answer.complaint.splitlines()
-    return Reply("lost", words=complaints[-1] if complaints else "sbatch's answer cannot be understood")
+    if answer.code == 0 or not words:
+        return Reply("lost", words=words or f"sbatch ended with code {answer.code} and said nothing that can be read")
+    # Only sbatch's own last line: the sentences of a site may contain any word.
+    no_answer = _NO_ANSWER.search(answer.complaint.splitlines()[-1])
+    return Reply("lost" if no_answer or TOO_MANY.search(words) else "unclear", words=words)
+
+
+def complaint_of(answer: Answer) -> str:
+    """All that a command complained about, a site's own sentences included, on one line without its prefixes."""
+    lines = [_PREFIX.sub("", line).strip().rstrip(".;") for line in answer.complaint.splitlines()]
+    said = [line for line in dict.fromkeys(lines) if line]
+    return "; ".join([line for line in said if line != "Unspecified error"] or said)
 
 
 def refusal(answer: Answer) -> str:
     """Say why the same request can never succeed, in sbatch's words; nothing if it may succeed."""
-    said = _FOR_GOOD.search(answer.complaint) if answer.code != 0 else None
-    line = next((line for line in answer.complaint.splitlines() if said and said[0] in line), "")
-    return line.removeprefix("sbatch: error: ")
+    return complaint_of(answer) if answer.code != 0 and _FOR_GOOD.search(answer.complaint) else ""

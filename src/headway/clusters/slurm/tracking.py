@@ -14,6 +14,7 @@ from headway.clusters.slurm.reasons import is_held, words_of
 from headway.clusters.slurm.squeue import SeenJob
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
+from headway.model.units import format_duration
 
 _ORDER = {JobPhase.UNKNOWN: 0, JobPhase.PENDING: 1, JobPhase.RUNNING: 2, JobPhase.ENDED: 3}
 
@@ -62,7 +63,7 @@ def keep(before: JobNews | None, news: JobNews) -> JobNews:
 def by_slurm(folder: JobFolder, asked: Asked, job: SeenJob, *, kills_for_memory: bool) -> JobNews:
     """What the queue or accounting says of a job, corrected by the job's marks."""
     ended, waits = job.phase is JobPhase.ENDED, job.phase is JobPhase.PENDING
-    ending, message = None, ""
+    ending, message, cut = None, "", False
     if ended:
         ending, message = ending_of(
             job,
@@ -70,6 +71,8 @@ def by_slurm(folder: JobFolder, asked: Asked, job: SeenJob, *, kills_for_memory:
             kills_for_memory=kills_for_memory,
             log_tells_of_memory=folder.log_tells_of_memory(job.job_id),
         )
+        if cut := ending is Ending.TIME and was_cut(asked, job):
+            message = f"its time was up: it had been cut to {format_duration(job.limit_s or 0.0)} while it ran"
         if ending is Ending.SUCCESS and asked.cancelled and folder.is_closed():  # closed before it started
             ending, message = Ending.CANCELLED, "it was cancelled by Headway"
     elif waits:
@@ -86,8 +89,15 @@ def by_slurm(folder: JobFolder, asked: Asked, job: SeenJob, *, kills_for_memory:
         planned_at=job.started_at if waits else None,
         submitted_at=job.submitted_at,
         held=waits and is_held(job.reason),
+        cut=cut,
     )
     return by_marks(folder, news)
+
+
+def was_cut(asked: Asked, job: SeenJob) -> bool:
+    """Whether a job has less time than it asked for, which only an administrator or its user can have done."""
+    walltime_s = asked.per_node.walltime_s
+    return walltime_s is not None and job.limit_s is not None and job.limit_s + 60.0 <= walltime_s
 
 
 def by_marks(folder: JobFolder, news: JobNews) -> JobNews:
@@ -107,9 +117,10 @@ def by_marks(folder: JobFolder, news: JobNews) -> JobNews:
         if news.phase is JobPhase.ENDED:
             return structs.replace(news, ended_at=ended.at)
         is_clean = ended.words == "0"
-        failure = Ending.EXIT_CODE if news.phase is JobPhase.UNKNOWN else None  # None: the queue is about to say why
         message = "" if is_clean else f"what ran on its nodes ended with exit code {ended.words}"
-        ending = Ending.SUCCESS if is_clean else failure
+        # Supervisors end well also when Slurm ends their job. If the queue shows the job, it is about to say why.
+        own_word = Ending.SUCCESS if is_clean else Ending.EXIT_CODE
+        ending = own_word if news.phase is JobPhase.UNKNOWN else None
         return structs.replace(news, phase=JobPhase.ENDED, ended_at=ended.at, ending=ending, message=message)
     if news.phase is JobPhase.PENDING:
         return structs.replace(news, phase=JobPhase.RUNNING, message="")

@@ -1,0 +1,157 @@
+"""What the accounting database says of a user: which account and QOS jobs get, which others there are, and the limits.
+
+A limit of a QOS replaces the same limit of the association, and one of the partition's QOS replaces both, as in Slurm.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.squeue import limit_of
+from headway.model.errors import InputError, SiteError
+
+_TRES = re.compile(r"(cpu|node|mem|gres/gpu)=(\d{1,15})([KMGTP]?)", re.ASCII)
+_UNITS = {"K": 2**10, "": 2**20, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
+_FIELDS = {"cpu": "cpus", "node": "nodes", "mem": "memory_bytes", "gres/gpu": "gpus"}
+_SHARED = ("GrpJobs", "GrpSubmit", "GrpTRES")
+_OF_ASSOCIATION = ("MaxJobs", "MaxSubmit", "MaxWall", "MaxTRES", *_SHARED)
+# A QOS limits the jobs of one user by names of its own.
+_OF_QOS = {"MaxJobsPU": "MaxJobs", "MaxSubmitPU": "MaxSubmit", "MaxTRESPU": "MaxTRESPU"}
+_USER_COLUMNS = ("DefaultAccount", "Account", "Partition", "DefaultQOS", "QOS", *_OF_ASSOCIATION)
+_ACCOUNT_COLUMNS = ("Account", "ParentName", *_SHARED)
+_QOS_COLUMNS = ("Name", *_OF_QOS, "MaxWall", "MaxTRES", *_SHARED)
+_USUAL_QOS = "normal"
+_WHAT = {
+    "jobs": "jobs in the queue",
+    "walltime_s": "time",
+    "nodes": "nodes",
+    "cpus": "cores",
+    "memory_bytes": "memory",
+}
+
+Limits = dict[str, tuple[float, str]]  # by Slurm's name and resource (`GrpTRES cpu`): the limit, and whose it is
+
+
+class UserLimits(Struct, frozen=True):
+    """The limits of one user; None: no such limit is known."""
+
+    jobs: int | None = None  # in the queue at the same time
+    walltime_s: float | None = None
+    nodes: int | None = None  # of one job
+    cpus: int | None = None  # of one job
+    memory_bytes: int | None = None  # of one job, all its nodes together
+    gpus: int | None = None  # of one job, all its nodes together
+    because: dict[str, str] = {}  # by field: Slurm's name of the limit, and whose it is
+
+    def said(self, name: str) -> str:
+        """Whose limit one is, for the end of a sentence; nothing if that is not known."""
+        return f" ({self.because[name]})" if name in self.because else ""
+
+    def obstacle(self) -> str:
+        """Say which limit allows no job at all; nothing if none does."""
+        for name, what in _WHAT.items():
+            if getattr(self, name) == 0:
+                return f"you may have no {what} here{self.said(name)}"
+        return ""
+
+
+class Rights(Struct, frozen=True):
+    """The account and the QOS that jobs get; None, or no choices: not known."""
+
+    account: str | None = None
+    qos: str | None = None
+    accounts: tuple[str, ...] = ()  # that the user may choose
+    choices: tuple[str, ...] = ()  # the QOS that the account may choose
+    of_account: Limits = {}
+    of_qos: dict[str, Limits] = {}
+
+    def limits(self, partition_qos: str | None) -> UserLimits:
+        """The limits of jobs in a partition with this QOS."""
+        of_qos = {**self.of_qos.get(self.qos or "", {}), **self.of_qos.get(partition_qos or "", {})}
+        return _least_of({**self.of_account, **of_qos})
+
+    def check(self) -> None:
+        """Raise a SiteError that says what is allowed if the account or the QOS is not."""
+        if self.accounts and self.account not in self.accounts:
+            todo = f"your accounts here are {', '.join(self.accounts)}"
+            raise SiteError(f"you have no account {self.account} on this cluster", where="--account", todo=todo)
+        if self.choices and self.qos not in self.choices:
+            todo = f"it may use {', '.join(self.choices)}"
+            raise SiteError(f"account {self.account} may not use QOS {self.qos}", where="--qos", todo=todo)
+
+
+def read_rights(commands: Commands, user: str, cluster: str, options: SlurmOptions, *, enforced: bool) -> Rights:
+    """Read a user's rights, as far as the database shows them; limits only where the site enforces them."""
+    asked_for = Rights(options.account, options.qos)
+    rows = _sacctmgr(commands, _USER_COLUMNS, "user", f"name={user}", "withassoc", f"cluster={cluster}")
+    if not rows:
+        return asked_for
+    accounts = tuple(dict.fromkeys(row[1] for row in rows if row[1]))
+    account = options.account or rows[0][0]
+    # An association may count in one partition only.
+    mine = sorted((row for row in rows if row[1] == account), key=lambda row: row[2] != (options.partition or ""))
+    mine = [row for row in mine if row[2] in ("", options.partition)] or mine
+    if not mine:
+        return Rights(account, options.qos, accounts)
+    _, _, _, usual_qos, choices, *cells = mine[0]
+    qos = options.qos or usual_qos or _USUAL_QOS
+    if not enforced:
+        return Rights(account, qos, accounts, tuple(choices.split(",")) if choices else ())
+    parents = {row[0]: row[1:] for row in _sacctmgr(commands, _ACCOUNT_COLUMNS, "assoc", f"cluster={cluster}", "user=")}
+    limits = _limits(_OF_ASSOCIATION, cells, f"account {account}")
+    name = account
+    while name in parents:  # what a parent account limits is shared by all its users
+        parent, *shared = parents.pop(name)
+        for key, found in _limits(_SHARED, shared, f"account {name}").items():
+            limits[key] = min(found, limits.get(key, found))
+        name = parent
+    of_qos = {
+        row[0]: _limits([*_OF_QOS.values(), "MaxWall", "MaxTRES", *_SHARED], row[1:], f"QOS {row[0]}")
+        for row in _sacctmgr(commands, _QOS_COLUMNS, "qos")
+    }
+    return Rights(account, qos, accounts, tuple(choices.split(",")) if choices else (), limits, of_qos)
+
+
+def _sacctmgr(commands: Commands, columns: Sequence[str], *what: str) -> list[list[str]]:
+    text = commands.ask("sacctmgr", "--noheader", "--parsable2", "show", *what, f"format={','.join(columns)}")
+    return [row for line in (text or "").splitlines() if len(row := line.split("|")) == len(columns)]
+
+
+def _limits(names: Sequence[str], cells: Sequence[str], whose: str) -> Limits:
+    """Parse limits; those that cannot be read are left out."""
+    found: Limits = {}
+    for name, cell in zip(names, cells, strict=True):
+        said = f"{name} of {whose}"
+        if "TRES" in name:
+            for resource, number, unit in _TRES.findall(cell):
+                amount = int(number) * (_UNITS[unit] if resource == "mem" else 1)
+                found[f"{name} {resource}"] = (amount, f"{name} {resource}={number}{unit} of {whose}")
+        elif name == "MaxWall":
+            try:
+                longest_s = limit_of(cell)
+            except InputError:
+                continue
+            if longest_s is not None:
+                found[name] = (longest_s, said)
+        elif cell.isdecimal():
+            found[name] = (int(cell), said)
+    return found
+
+
+def _least_of(limits: Limits) -> UserLimits:
+    """The least of the limits of each kind: what jobs may have together, one of them may have."""
+    least: dict[str, tuple[float, str]] = {}
+    for key, found in limits.items():
+        name, _, resource = key.partition(" ")
+        field = _FIELDS[resource] if resource else "walltime_s" if name == "MaxWall" else "jobs"
+        least[field] = min(found, least.get(field, found))
+    values: dict[str, Any] = {
+        field: value if field == "walltime_s" else int(value) for field, (value, _) in least.items()
+    }
+    return UserLimits(**values, because={field: said for field, (_, said) in least.items()})
