@@ -99,8 +99,8 @@ def test_fastest_plans_first_and_failed_ones_last() -> None:
     assert lines[1] == "plan makespan jobs first mean node-hours busy expired status"
     assert lines[3:] == [
         "fast 1h 00m 1 1m 00s 1m 00s 12.5 80% 0 succeeded",
-        "slow 1h 30m 1,200 30 s 1m 30s 2.0 100% 0 succeeded",
-        "lost 10 s 3 30 s 1m 30s 2.0 100% 2 failed",
+        "slow 1h 30m 1,200 30 s 1m 30s 2.00 100% 0 succeeded",
+        "lost 10 s 3 30 s 1m 30s 2.00 100% 2 failed",
     ]
 
 
