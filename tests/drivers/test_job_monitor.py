@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -126,6 +127,8 @@ def test_a_lost_node_of_a_running_job_is_reported_once(bench: Bench, how: str) -
             over = node_folder(bench.jobs / TAG, NODE)
             over.mkdir(parents=True)
             (over / OVER).touch()
+            goes_on = structs.replace(bench.cluster.jobs[TAG], confirmed_at=time.time() + 60.0)
+            bench.cluster.jobs[TAG] = goes_on
         else:
             bench.cluster.jobs[TAG] = structs.replace(bench.cluster.jobs[TAG], nodes=("n2",))
         gone = await bench.next(NodeGone)
@@ -135,6 +138,47 @@ def test_a_lost_node_of_a_running_job_is_reported_once(bench: Bench, how: str) -
         assert not [message for message in bench.messages if isinstance(message, NodeGone)]
 
     bench.run(script)
+
+
+def test_a_supervisor_that_ends_with_its_whole_job_is_not_a_lost_node(tmp_path: Path) -> None:
+    """The job's end says why, as soon as the batch system does."""
+
+    async def script(bench: Bench) -> None:
+        bench.follow()
+        await bench.next(Connected)
+        over = node_folder(bench.jobs / TAG, NODE)
+        over.mkdir(parents=True)
+        (over / OVER).touch()
+        await asyncio.sleep(0.2)
+        ended = structs.replace(bench.cluster.jobs[TAG], phase=JobPhase.ENDED)
+        bench.cluster.jobs[TAG] = ended
+        await asyncio.sleep(0.2)
+        bench.cluster.jobs[TAG] = structs.replace(ended, ending=Ending.PREEMPTED, message="others took its nodes")
+        gone = await bench.next(JobGone)
+        assert (gone.nodes, gone.news.message) == ((KEY,), "others took its nodes")
+        assert not [message for message in bench.messages if isinstance(message, NodeGone)]
+
+    Bench(tmp_path, queues=True).run(script)
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_job_that_will_never_start_or_starts_again_is_over(tmp_path: Path, refused: bool) -> None:
+    async def script(bench: Bench) -> None:
+        bench.follow()
+        await bench.next(Connected)
+        if refused:
+            bench.cluster.end(TAG, Ending.LAUNCH_FAILED, "not your account")
+            bench.cluster.jobs[TAG] = structs.replace(bench.cluster.jobs[TAG], refused=True)
+        else:
+            bench.cluster.jobs[TAG] = structs.replace(bench.cluster.jobs[TAG], phase=JobPhase.PENDING, restarts=1)
+        gone = await bench.next(JobGone)
+        assert (gone.nodes, gone.news.ending) == ((KEY,), Ending.PREEMPTED)
+
+    if refused:
+        with pytest.raises(SiteError, match=r"will never start job .*: not your account"):
+            Bench(tmp_path, queues=True).run(script)
+    else:
+        Bench(tmp_path, queues=True).run(script)
 
 
 @pytest.mark.parametrize("lost", [0, 1], ids=["first", "second"])

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,6 +90,7 @@ tasks:
     outputs: [made]
     resources: {time: 5m}
 """
+PATIENCE_S = 200.0
 LOW = ("n6", "n7")
 
 
@@ -118,6 +119,19 @@ class Stage:
         self.folders[name] = user.directory(name, {"workflow.yaml": workflow, "headway.toml": toml})
         self.commands[name] = user.headway(self.folders[name], "run", "--on", "slurm", *words, **more)
         return self.commands[name]
+
+    def wait(self, name: str, until: Callable[[], bool]) -> None:
+        """Wait for something that a run does before it ends."""
+        command = self.commands[name]
+
+        def there() -> bool:
+            assert command.process.poll() is None, command.output()
+            return until()
+
+        try:
+            wait_until(there, f"what {name} waits for", patience_s=PATIENCE_S)
+        except TimeoutError as error:
+            raise AssertionError(command.output()) from error
 
     def ask_doctor(self, user: OrdinaryUser, name: str, *words: str) -> None:
         self.folders[name] = user.directory(name, {})
@@ -154,7 +168,7 @@ def _played(lab: SlurmLab, news: OrdinaryUser, mail: OrdinaryUser) -> Scene:
     held = [mail.submit("--hold") for _ in range(3)]
     limited = stage.run(mail, "limited")
     for name in ("preempted", "cut"):
-        wait_until(lambda name=name: _has(stage.folders[name], Launch), f"a task of {name}", patience_s=120)
+        stage.wait(name, lambda name=name: _has(stage.folders[name], Launch))
     _preempt_and_cut(lab)
     stage.run(news, "refused")
     stage.run(news, "detached", "--detach")
@@ -163,13 +177,13 @@ def _played(lab: SlurmLab, news: OrdinaryUser, mail: OrdinaryUser) -> Scene:
     stage.run(news, "wrong qos", "--account", "physics", HEADWAY_QOS="vip")
     stage.run(news, "nothing allowed", SBATCH_ACCOUNT="empty")
     stage.run(news, "variables", SBATCH_ACCOUNT="physics", SBATCH_TIMELIMIT="1")
-    wait_until(lambda: "may have 4" in limited.output(), "the limit on jobs", patience_s=60)
+    stage.wait("limited", lambda: "may have 4" in limited.output())
     mail.run("scancel", *held)
     stage.run(mail, "never", "--partition", "closed")
     stage.ask_doctor(news, "doctor", "--json")
     stage.ask_doctor(news, "doctor of nothing", "--account", "empty")
     stage.ask_doctor(news, "doctor elsewhere", "--account", "physics", "--clusters", "lab")
-    wait_until(lambda: "no more cores" in limited.output(), "the limit on cores", patience_s=60)
+    stage.wait("limited", lambda: "no more cores" in limited.output())
     mail.run("scancel", busy)
     ended = {name: command.end() for name, command in stage.commands.items()}
     rows = lab.run("sacct", "-X", "-n", "-P", f"--user={MAIL}", "--format=Account,QOS").stdout.split()

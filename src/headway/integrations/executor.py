@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from headway.api.settings import RunSettings
+from headway.api.settings import RunSettings, batch_settings
 from headway.integrations.amounts import stated_amounts
 from headway.integrations.call import pickled
 from headway.integrations.call_book import CallBook, Submitted
@@ -87,7 +87,7 @@ class Executor(Submitter):
             fresh=fresh,
             cluster=on,
             plan=plan,
-            batch=dict(batch or {}),
+            batch=dict(batch or {}) if self._is_local else batch_settings(self._keep or Path(), batch or {}, on),
             linger_s=_LINGER_S if self._is_local else _LINGER_IN_JOBS_S,
             known_as=_known_as(),
             project=_program(),

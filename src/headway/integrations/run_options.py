@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -19,6 +19,10 @@ _BATCH = {
     "account": "account",
     "qos": "qos",
     "constraint": "constraint",
+    "reservation": "reservation",
+    "clusters": "clusters",
+    "nodes": "whole_nodes",
+    "requeue": "requeue",
     "sbatch": "flags",
     "lines": "lines",
 }
@@ -49,6 +53,10 @@ class RunOptions(TypedDict, total=False):
     account: str | None
     qos: str | None
     constraint: str | None
+    reservation: str | None
+    clusters: str | None
+    nodes: str | None  # "whole" or "shared"
+    requeue: bool | None  # whether the batch system may restart a job that lost its nodes
     sbatch: str | Sequence[str] | None  # further flags
     lines: str | None  # how nodes are reached: "files" or "dask"
     measure: str | None
@@ -64,7 +72,7 @@ def settings_of(directory: Path, options: Mapping[str, Any]) -> RunSettings:
             raise TypeError(f"run() got an unexpected keyword argument {name!r}; {hint}")
     given = {name: value for name, value in options.items() if value is not None}
     fields = stated_amounts(*(given.pop(name, None) for name in _AMOUNTS))
-    batch = {_BATCH[name]: _flags(given.pop(name)) for name in _BATCH if name in given}
+    batch = {_BATCH[name]: _told(name, given.pop(name)) for name in _BATCH if name in given}
     if batch:
         fields["batch"] = batch
     if "set" in given:
@@ -77,12 +85,20 @@ def settings_of(directory: Path, options: Mapping[str, Any]) -> RunSettings:
     for name, value in given.items():
         setting = SETTINGS[name.replace("_", "-")]
         is_seconds = name == "grace" and not isinstance(value, str)
-        try:
-            fields[setting.field] = float(value) if is_seconds else (setting.from_file or setting.from_text)(value)
-        except InputError as error:
-            raise InputError(error.what, where=name, todo=error.todo) from None
+        fields[setting.field] = _checked(name, float if is_seconds else setting.from_file or setting.from_text, value)
     return settings_for(directory, fields)
 
 
-def _flags(value: str | Sequence[str]) -> str:
+def _told(name: str, value: Any) -> str:
+    """Return a value as the batch system is told it."""
+    setting = SETTINGS.get(name)
+    if setting is not None and setting.from_file is not None:
+        return str(_checked(name, setting.from_file, value))
     return value if isinstance(value, str) else " ".join(value)
+
+
+def _checked(name: str, read: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return read(value)
+    except InputError as error:
+        raise InputError(error.what, where=name, todo=error.todo) from None

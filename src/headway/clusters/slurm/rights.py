@@ -76,12 +76,12 @@ class Rights(Struct, frozen=True):
         of_qos = {**self.of_qos.get(self.qos or "", {}), **self.of_qos.get(partition_qos or "", {})}
         return _least_of({**self.of_account, **of_qos})
 
-    def check(self) -> None:
-        """Raise a SiteError that says what is allowed if the account or the QOS is not."""
-        if self.accounts and self.account not in self.accounts:
+    def check(self, options: SlurmOptions) -> None:
+        """Raise a SiteError that says what is allowed if the account or the QOS that the user names is not."""
+        if options.account and self.accounts and self.account not in self.accounts:
             todo = f"your accounts here are {', '.join(self.accounts)}"
             raise SiteError(f"you have no account {self.account} on this cluster", where="--account", todo=todo)
-        if self.choices and self.qos not in self.choices:
+        if options.qos and self.choices and self.qos not in self.choices:
             todo = f"it may use {', '.join(self.choices)}"
             raise SiteError(f"account {self.account} may not use QOS {self.qos}", where="--qos", todo=todo)
 
@@ -93,19 +93,20 @@ def read_rights(commands: Commands, user: str, cluster: str, options: SlurmOptio
     if not rows:
         return asked_for
     accounts = tuple(dict.fromkeys(row[1] for row in rows if row[1]))
-    account = options.account or rows[0][0]
-    # An association may count in one partition only.
-    mine = sorted((row for row in rows if row[1] == account), key=lambda row: row[2] != (options.partition or ""))
-    mine = [row for row in mine if row[2] in ("", options.partition)] or mine
+    account = (options.account or rows[0][0]).lower() or None  # Slurm keeps names in small letters
+    mine = [row for row in rows if row[1] == account]
     if not mine:
         return Rights(account, options.qos, accounts)
-    _, _, _, usual_qos, choices, *cells = mine[0]
-    qos = options.qos or usual_qos or _USUAL_QOS
+    named = (options.partition or "").split(",")
+    mine.sort(key=lambda row: row[2] not in ("", *named))  # an association may count in one partition only
+    _, _, _, usual_qos, listed, *cells = mine[0]
+    choices = tuple(name.lstrip("+") for name in listed.split(",") if name and not name.startswith("-"))
+    qos = (options.qos or usual_qos).lower() or (_USUAL_QOS if _USUAL_QOS in choices or not choices else None)
     if not enforced:
-        return Rights(account, qos, accounts, tuple(choices.split(",")) if choices else ())
+        return Rights(account, qos, accounts, choices)
     parents = {row[0]: row[1:] for row in _sacctmgr(commands, _ACCOUNT_COLUMNS, "assoc", f"cluster={cluster}", "user=")}
     limits = _limits(_OF_ASSOCIATION, cells, f"account {account}")
-    name = account
+    name = account or ""
     while name in parents:  # what a parent account limits is shared by all its users
         parent, *shared = parents.pop(name)
         for key, found in _limits(_SHARED, shared, f"account {name}").items():
@@ -115,7 +116,7 @@ def read_rights(commands: Commands, user: str, cluster: str, options: SlurmOptio
         row[0]: _limits([*_OF_QOS.values(), "MaxWall", "MaxTRES", *_SHARED], row[1:], f"QOS {row[0]}")
         for row in _sacctmgr(commands, _QOS_COLUMNS, "qos")
     }
-    return Rights(account, qos, accounts, tuple(choices.split(",")) if choices else (), limits, of_qos)
+    return Rights(account, qos, accounts, choices, limits, of_qos)
 
 
 def _sacctmgr(commands: Commands, columns: Sequence[str], *what: str) -> list[list[str]]:

@@ -145,7 +145,7 @@ class SlurmSite:
         """Raise a SiteError if the account or the QOS is not the user's, or allows no job at all."""
         configuration = self.configuration()
         if configuration is not None and configuration.enforces_accounts:
-            self.rights().check()
+            self.rights().check(self._options)
         obstacles = [limits.obstacle() for limits in self.user_limits().values()]
         if all(obstacles):
             accounts = ", ".join(name for name in self.rights().accounts if name != self.rights().account)
