@@ -68,8 +68,8 @@ def test_the_table(pair: Bench) -> None:
     )
     assert [" ".join(line.split()) for line in lines[3:7] if not line.startswith("─")] == [
         "plan makespan jobs first mean node-hours busy",
-        "one-job 2m 30s 1 0 s 0 s 0.0 100%",
-        "one-job-per-task 2m 30s 2 0 s 0 s 0.0 100%",
+        "one-job 2m 30s 1 0 s 0 s 2.5 min 100%",
+        "one-job-per-task 2m 30s 2 0 s 0 s 2.5 min 100%",
     ]
     assert lines[-1] == "one-job and one-job-per-task finish first, after 2m 30s"
 

@@ -85,7 +85,7 @@ def test_fillers_of_a_busy_queue_ask_for_the_remaining_work_at_most(most_jobs: i
     assert all(asked_s <= most_s for asked_s, most_s in asked_beside_anchor(run, instance))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from([1, 3, 20, 90, 300]), st.sampled_from([1.0, 45.0, 600.0])), min_size=1, max_size=3

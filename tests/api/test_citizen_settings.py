@@ -1,0 +1,35 @@
+"""How often a batch system is asked is set in files and variables, and does not concern local runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headway.api.settings import settings_for
+from headway.clusters.slurm.options import SlurmOptions
+from headway.model.errors import InputError
+
+
+def test_files_and_variables_say_how_often_slurm_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "headway.toml").write_text('ask-every = "2 min"\nsubmissions = 3\nmost-jobs = 7\n')
+    monkeypatch.setenv("HEADWAY_SUBMISSIONS", "5")
+    assert settings_for(tmp_path).batch == {}, "a local run has no batch system"
+    asked = settings_for(tmp_path, {"cluster": "slurm", "batch": {"partition": "main"}}).batch
+    assert asked == {"interval_s": "120.0", "submissions": "5", "most_jobs": "7", "partition": "main"}
+
+
+@pytest.mark.parametrize("line", ["submissions = 0.5", 'most-jobs = "7"', "ask-every = 60"])
+def test_wrong_values_are_named_with_their_line(tmp_path: Path, line: str) -> None:
+    (tmp_path / "headway.toml").write_text(f"\n{line}\n")
+    with pytest.raises(InputError, match=line.partition(" ")[0]) as error:
+        settings_for(tmp_path)
+    assert str(error.value.where).endswith("headway.toml:2")
+
+
+@pytest.mark.parametrize(
+    "options", [SlurmOptions(submissions=0), SlurmOptions(most_jobs=0), SlurmOptions(interval_s=-1)]
+)
+def test_no_number_below_one_makes_sense(options: SlurmOptions) -> None:
+    with pytest.raises(InputError):
+        options.check()
