@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from statistics import NormalDist
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from headway.model.outcome import Ending, Outcome
 from headway.model.resources import Resources
@@ -37,12 +38,16 @@ class TimeCost(Struct):
     used_s: float = 0.0
     asked_s: float = 0.0  # by all attempts
     lost_s: float = 0.0  # by attempts that ran out of time
-    within: list[int] = field(default_factory=lambda: [0] * len(LEVELS))  # tasks that ended within each quantile
+    within: list[int] = []  # tasks that ended within each quantile; empty where none is predicted
 
     @property
     def delay_s(self) -> float:
         """The delay by long requests and by time-outs: longer waits, lost attempts, and waiting again."""
         return WAIT_PER_S * self.asked_s + self.lost_s + WAIT_S * self.timeouts
+
+    def coverage(self) -> dict[float, float]:
+        """The share of tasks that ended within each predicted quantile; empty where none was predicted."""
+        return dict(zip(LEVELS, (each / self.tasks for each in self.within), strict=False)) if self.tasks else {}
 
     def add(self, run_s: float, requests: Sequence[float], *, known: bool) -> None:
         """Add a task with the requests of its attempts, of which only the last can be enough."""
@@ -108,11 +113,11 @@ class FromNormal(TimeRule):
 
     def request(self, task: Task, timed_out: Sequence[float]) -> float:
         if timed_out:
-            return min(LONGEST_S, 2 * timed_out[-1])
+            return _doubled(0.0, timed_out)
         if not self.runs:
             return LONGEST_S
         mean, sigma = self._distribution.normal(task.input_bytes)
-        return min(LONGEST_S, whole_minutes(mean + TWO_SIGMA * sigma))
+        return whole_minutes(mean + TWO_SIGMA * sigma)
 
     def quantile(self, task: Task, q: float) -> float:
         mean, sigma = self._distribution.normal(task.input_bytes)
@@ -145,7 +150,7 @@ class TimeReplay:
         An attempt that takes longer than what was asked for is lost, and the task asks for more. Tasks without a run
         time are left out.
         """
-        cost = TimeCost()
+        cost = TimeCost(within=[0] * len(LEVELS))
         in_flight: deque[tuple[TimeRule, Task, list[Outcome]]] = deque()
         for number, logged in enumerate(tasks):
             if progress and number % _PROGRESS_EVERY == 0:
@@ -165,7 +170,7 @@ class TimeReplay:
         self._begun[logged.category] = number = self._begun.get(logged.category, 0) + 1
         cores = {"cores": logged.asked["cores"]} if "cores" in logged.asked else {}
         task = Task(logged.id, logged.category, "-", hints=cores, input_bytes=logged.input_bytes)
-        requests = list(_requests(logged.run_s, lambda failed: rule.request(task, failed)))
+        requests = list(_requests(logged.run_s, partial(rule.request, task)))
         if rule.runs:  # else it asks for all there is, whatever the rule
             cost.add(logged.run_s, requests, known=number > KNOWN)
             for place, level in enumerate(LEVELS):
@@ -187,13 +192,16 @@ def as_asked(tasks: Sequence[LoggedTask]) -> TimeCost | None:
     """
     cost, begun = TimeCost(), dict[str, int]()
     for logged in tasks:
-        asked = logged.asked.get("walltime_s", 0.0)
+        asked_s = logged.asked.get("walltime_s", 0.0)
         if logged.run_s > 0:
             begun[logged.category] = number = begun.get(logged.category, 0) + 1
-            if number > 1 and asked > 0:
-                requests = list(_requests(logged.run_s, lambda failed, asked=asked: asked * 2.0 ** len(failed)))
-                cost.add(logged.run_s, requests, known=number > KNOWN)
+            if number > 1 and asked_s > 0:
+                cost.add(logged.run_s, list(_requests(logged.run_s, partial(_doubled, asked_s))), known=number > KNOWN)
     return cost if cost.tasks else None
+
+
+def _doubled(asked_s: float, failed: Sequence[float]) -> float:
+    return 2 * failed[-1] if failed else asked_s
 
 
 def _requests(run_s: float, request: Callable[[Sequence[float]], float]) -> Iterator[float]:
