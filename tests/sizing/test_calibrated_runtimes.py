@@ -100,10 +100,15 @@ def learned(attempts: list[tuple[float, Ending, int]]) -> CalibratedRuntimes:
 def test_quantiles_rise_with_the_level(
     attempts: list[tuple[float, Ending, int]], p: float, q: float, size: int
 ) -> None:
-    times = learned(attempts)
+    times = learned([(100.0, Ending.SUCCESS, 3), *attempts])
     low, high = (times.quantile(task(10**size), each) for each in sorted((p, q)))
     assert low is not None and high is not None
     assert 0 < low <= high * (1 + 1e-9) < math.inf
+
+
+def test_a_failed_attempt_does_not_count() -> None:
+    times = learned([(100.0, Ending.SUCCESS, 3), (300.0, Ending.TIME, 3), (9.0, Ending.MEMORY, 3)])
+    assert times.state() == learned([(100.0, Ending.SUCCESS, 3)]).state()
 
 
 @given(ATTEMPTS, ATTEMPTS, st.floats(0.01, 0.99))

@@ -16,6 +16,7 @@ from headway.sizing.base import Context, Prediction
 from headway.sizing.calibrated_runtimes import CalibratedRuntimes
 from headway.sizing.failure_price import FailurePrice
 from headway.sizing.walltime import (
+    FURTHEST,
     SHARES,
     WAIT_PER_S,
     WAIT_S,
@@ -71,6 +72,12 @@ def test_a_time_out_doubles_until_the_limit() -> None:
     assert [asked(sizer, 300.0), asked(sizer, 300.0, 600.0), asked(sizer, 80_000.0)] == [600.0, 1200.0, 86_400.0]
 
 
+def test_never_much_longer_than_the_longest_run() -> None:
+    """Two runs that differ by a factor of a thousand: the tail of their distribution has years."""
+    sizer = sizer_that_saw(*[10.0, 10_000.0] * 3, failures=0.0)
+    assert asked(sizer) == whole_minutes(15_000.0)
+
+
 @given(st.lists(st.floats(1, 1e5), min_size=1, max_size=40), st.floats(0.0001, 0.5))
 def test_no_share_that_is_tolerated_delays_less(run_times: list[float], tolerance: float) -> None:
     times = CalibratedRuntimes()
@@ -84,7 +91,9 @@ def test_no_share_that_is_tolerated_delays_less(run_times: list[float], toleranc
 
     for share in SHARES:
         if share <= tolerance:
-            seconds = whole_minutes(times.quantile(TASK, 1 - share) or 0.0)
+            seconds = whole_minutes(
+                min(times.quantile(TASK, 1 - share) or 0.0, FURTHEST * (times.longest(TASK) or 0.0))
+            )
             assert delay_s(request.share, request.seconds) <= delay_s(share, seconds)
 
 

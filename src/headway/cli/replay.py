@@ -102,7 +102,8 @@ def command(logs: tuple[str, ...], **options: Any) -> ReplayResult:
     failed counts the attempts that ran out of the resource. The line `asked` is what the log's own requests wasted.
 
     With --resource time, rules ask for time: what `ladder` asks of a batch queue, Lotaru, and the mean of earlier run
-    times with two standard deviations. A task that takes longer than asked is lost and asks for more.
+    times with two standard deviations. A task that takes longer than asked is lost and asks for more; see
+    `headway docs run-times`.
 
     LOG is a trace of Nextflow, benchmark files of Snakemake (or their directory), what Slurm's sacct -P, sacct --json
     or seff prints, the efficiency report of Snakemake's Slurm plugin, a directory with runs of Headway, or a log of

@@ -25,7 +25,8 @@ class CalibratedRuntimes:
     the model is right, these levels are spread evenly over [0, 1]. If 0.9 of them are below 0.95, the 0.95 quantile of
     the model is what 90% of the runs do not exceed, and `quantile(task, 0.9)` returns that. So run times that grow, an
     input size that misleads and the model's own errors are made up for, whatever their distribution. Levels count less
-    with age, as records do, and `PRIOR` levels that are spread evenly keep the first ones from counting too much.
+    with age, as records do, and `PRIOR` levels that are spread evenly keep the first ones from counting too much. Only
+    successes count: a failed attempt is followed by another, and both would count a long task several times.
     Conformal prediction corrects by the same ranks (V. Vovk et al., "Nonparametric predictive distributions based on
     conformal prediction", Machine Learning 108, 2019); the weights and the prior are Headway's own.
 
@@ -43,7 +44,7 @@ class CalibratedRuntimes:
     def __init__(self) -> None:
         self._model = RuntimeModel()
         self._fit: Fit | None = None
-        self._new = 0  # attempts since the fit
+        self._new = 0  # successes since the fit
         self._levels: list[float] = []
         self._counted = 0  # levels that the curve has
         self._curve: tuple[list[float], list[float]] = ([], [])
@@ -53,9 +54,11 @@ class CalibratedRuntimes:
         return len(self._model)
 
     def observe(self, task: Task, outcome: Outcome) -> None:
-        """Learn from an attempt."""
+        """Learn from a success."""
         seconds = run_s(outcome)
-        if self._fit is not None and outcome.ending is Ending.SUCCESS and seconds > 0:
+        if outcome.ending is not Ending.SUCCESS or not seconds > 0:
+            return
+        if self._fit is not None:
             self._levels.append(self._fit.level_of(task, seconds))
         self._model.observe(task, outcome)
         self._new += 1
@@ -67,6 +70,10 @@ class CalibratedRuntimes:
     def quantile(self, task: Task, q: float) -> float | None:
         """Return the seconds that a run does not exceed with probability `q`; None where nothing is known."""
         return None if self._fit is None else self._fit.quantile(task, self.level(q))
+
+    def longest(self, task: Task) -> float | None:
+        """Return the seconds that the longest run so far would have taken for `task`; None where nothing is known."""
+        return None if self._fit is None else self._fit.longest(task)
 
     def level(self, q: float) -> float:
         """Return the level of the model at which its quantile has held with probability `q`.

@@ -71,6 +71,10 @@ class Fit(Struct):
         """Return the seconds that a run of `task` does not exceed with probability `q`."""
         return math.exp(min(self.centre(*_features(task)) + self.residual_at(q), math.log(ABSURD)))
 
+    def longest(self, task: Task) -> float:
+        """Return the seconds that the longest record would have taken with the input and cores of `task`."""
+        return math.exp(min(self.centre(*_features(task)) + self.residuals[-1], math.log(ABSURD)))
+
     def level_of(self, task: Task, seconds: float) -> float:
         """Return the share of runs of `task` that are shorter than `seconds`; of those as long, half are counted."""
         residual = math.log(max(SHORTEST_S, seconds)) - self.centre(*_features(task))

@@ -8,7 +8,9 @@ longer than r, a request delays the task by
 
 seconds on average, beyond the run time and a first wait. The rule asks for the quantile at which this is least. For
 short tasks it is a high one, since a few minutes cost less than another wait. Once a category is known, p is at most
-the tolerated share of failures. `python -m benchmarks.run_times` measures both constants in logs of batch queues.
+the tolerated share of failures. No request is more than half as long again as the longest run so far would be with the
+task's input: a retry costs less than the days that a guess about the tail may add. `python -m benchmarks.run_times`
+measures both constants in logs of batch queues.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from headway.sizing.resource_rules import WALLTIME
 WAIT_PER_S, WAIT_S = 0.25, 1800.0
 MORE_S = 60.0  # starting and stopping takes time as well
 MINUTE_S = 60.0
+FURTHEST = 1.5  # times the longest run: how far a tail is trusted that no run has shown
 SHARES = (0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02, 0.01, 0.003, 0.001, 0.0001)  # of time-outs, to choose from
 
 
@@ -48,12 +51,13 @@ def cheapest_request(times: CalibratedRuntimes, task: Task, tolerance: float) ->
 
     `tolerance` is the greatest share of time-outs to accept.
     """
-    best, least_s = None, math.inf
+    best, least_s, longest_s = None, math.inf, times.longest(task)
     tolerance = min(tolerance, SHARES[0])
     for share in (tolerance, *(each for each in SHARES if each < tolerance)):
         quantile_s = times.quantile(task, 1.0 - share)
-        if quantile_s is None:
+        if quantile_s is None or longest_s is None:
             return None
+        quantile_s = min(quantile_s, FURTHEST * longest_s)
         seconds = whole_minutes(quantile_s)
         delay_s = WAIT_PER_S * seconds + share * (seconds + WAIT_S)
         if delay_s < least_s:
