@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import convert, to_builtins
+from msgspec import convert, structs, to_builtins
 
 from headway.model.outcome import Ending, Outcome
 from headway.model.task import Task
@@ -15,6 +15,7 @@ from headway.sizing.runtime_model import HALF_LIFE, KEPT, Fit, RuntimeModel
 
 PRIOR = 10.0  # records of a model that is right
 HIGHEST = 1.0 - 1e-6  # level: no run time is impossible
+DIGITS = 4  # of levels and residuals: the state is kept in a history
 REFIT_AFTER = 0.05  # of the records: the model is fitted anew when so many are new
 
 
@@ -59,12 +60,12 @@ class CalibratedRuntimes:
         if outcome.ending is not Ending.SUCCESS or not seconds > 0:
             return
         if self._fit is not None:
-            self._levels.append(self._fit.level_of(task, seconds))
+            self._levels.append(round(self._fit.level_of(task, seconds), DIGITS))
         self._model.observe(task, outcome)
         self._new += 1
         if self._new >= REFIT_AFTER * len(self._model):
             del self._levels[:-KEPT]
-            self._fit, self._new, self._counted = self._model.fit(), 0, len(self._levels)
+            self._fit, self._new, self._counted = _rounded(self._model.fit()), 0, len(self._levels)
             self._curve = _shares(self._levels)
 
     def quantile(self, task: Task, q: float) -> float | None:
@@ -82,7 +83,7 @@ class CalibratedRuntimes:
         """
         levels, shares = self._curve
         if not levels:
-            return q
+            return min(q, HIGHEST)
         whole = PRIOR + shares[-1] - PRIOR * levels[-1]
         place = bisect_left(shares, q * whole)
         before = shares[place - 1] - PRIOR * levels[place - 1] if place else 0.0
@@ -104,12 +105,19 @@ class CalibratedRuntimes:
         """Continue from what `state` returned, or `RuntimeModel.state` in earlier versions."""
         if "records" in state:
             self._model.restore(state)
-            self._fit = self._model.fit()
+            self._fit = _rounded(self._model.fit())
             return
         self._model.restore(state["model"])
         self._fit = convert(state["fit"], Fit | None)
         self._new, self._levels, self._counted = state["new"], list(state["levels"]), state["counted"]
         self._curve = _shares(self._levels[: self._counted])
+
+
+def _rounded(fit: Fit | None) -> Fit | None:
+    if fit is None:
+        return None
+    residuals, survival = ([round(each, DIGITS) for each in values] for values in (fit.residuals, fit.survival))
+    return structs.replace(fit, residuals=residuals, survival=survival)
 
 
 def _shares(levels: Sequence[float]) -> tuple[list[float], list[float]]:
