@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from headway.sizing.runtime_model import HALF_LIFE, KEPT, Fit, RuntimeModel
 
 PRIOR = 10.0  # records of a model that is right
 HIGHEST = 1.0 - 1e-6  # level: no run time is impossible
-DIGITS = 4  # of levels and residuals: the state is kept in a history
+DIGITS = 4  # of levels: the state is kept in a history
 REFIT_AFTER = 0.05  # of the records: the model is fitted anew when so many are new
 
 
@@ -116,8 +117,8 @@ class CalibratedRuntimes:
 def _rounded(fit: Fit | None) -> Fit | None:
     if fit is None:
         return None
-    residuals, survival = ([round(each, DIGITS) for each in values] for values in (fit.residuals, fit.survival))
-    return structs.replace(fit, residuals=residuals, survival=survival)
+    up = [math.ceil(each * 1e6) / 1e6 for each in fit.residuals]  # a quantile of equal run times is not below them
+    return structs.replace(fit, residuals=up, survival=[round(each, DIGITS) for each in fit.survival])
 
 
 def _shares(levels: Sequence[float]) -> tuple[list[float], list[float]]:

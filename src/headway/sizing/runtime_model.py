@@ -42,7 +42,7 @@ HALF_LIFE = 100  # records
 SHORTEST_S = 0.001  # run times are logarithms: none is 0
 SPREAD_UNKNOWN = math.log(2)
 STEEPEST_BY_INPUT, STEEPEST_BY_CORES = 2.0, 1.0
-ALIKE = 1e-4  # run times whose logarithms differ by less are equal
+ALIKE = 2e-6  # run times whose logarithms differ by less are equal
 NOTHING_RAN = frozenset({Ending.LAUNCH_FAILED, Ending.MISSING_INPUT})
 
 
