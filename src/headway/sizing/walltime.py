@@ -71,7 +71,7 @@ def whole_minutes(seconds: float) -> float:
     >>> whole_minutes(70.0)
     180.0
     """
-    return MINUTE_S * math.ceil((seconds + MORE_S) / MINUTE_S - 1e-9)  # run times were logarithms
+    return MINUTE_S * math.ceil((seconds + MORE_S) / MINUTE_S - 1e-3)  # run times were logarithms
 
 
 class WalltimeFromQuantiles(Sizer):
