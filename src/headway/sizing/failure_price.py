@@ -32,7 +32,7 @@ class FailurePrice:
     """
 
     def __init__(self, tolerance: float) -> None:
-        tolerance = max(_LEAST_TOLERANCE, tolerance)
+        self.tolerance = tolerance = max(_LEAST_TOLERANCE, tolerance)
         aim = _AIM * tolerance
         self._fall = aim / (1.0 - aim)
         self._learned = _Learned(min(_HIGHEST, -math.log(tolerance)))
