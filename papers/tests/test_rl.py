@@ -30,7 +30,7 @@ from headway_papers.rl.report import document, report
 from headway_papers.rl.statements import ABSTRACT, CLAIMS, CPU, GOALS, Claim, Statement, statements
 from headway_papers.rl.study import MAIN, Asked, Results, run_study
 from headway_papers.rl.units import AS_THESIS, Done, Unit, carry_out
-from headway_papers.rl.worlds import FRACTIONS, MACHINE, World, world_of
+from headway_papers.rl.worlds import LAWS, MACHINE, World, world_of
 
 SPREAD = "evenly spread"
 
@@ -96,7 +96,7 @@ def test_requests_are_multiplied_as_far_as_the_machine_goes() -> None:
 
 
 def test_fractions_are_shares() -> None:
-    for fractions in FRACTIONS:
+    for fractions in LAWS:
         works = world_of(generated("sarek"), fractions, 3).works.values()
         assert all(0 <= work.parallel < 1 for work in works)
 
@@ -162,7 +162,7 @@ def results(small: None, tmp_path: Path) -> Results:
 
 
 def test_the_whole_experiment_in_small(results: Results) -> None:
-    assert len(results.done) == 2 * len(FRACTIONS) * len(NAMES) * len(MAIN)
+    assert len(results.done) == 2 * len(LAWS) * len(NAMES) * len(MAIN)
     found = totals(results.done, AS_THESIS, SPREAD)
     assert list(found) and set(found) == set(MAIN)
     tables = "\n".join(str(line) for line, _ in lines_of(report(results), 150))
@@ -179,7 +179,7 @@ def test_the_whole_experiment_in_small(results: Results) -> None:
     assert len(statements(results.done, AS_THESIS)) == len(CLAIMS)
     assert len(told["verdicts"]) == ABSTRACT + 2 * len(GOALS)
     shown = page(report(results))
-    assert shown.count("<svg") == 2 * (3 + 3 * len(FRACTIONS)) and "<script" not in shown
+    assert shown.count("<svg") == 2 * (3 + 3 * len(LAWS)) and "<script" not in shown
 
 
 def test_a_unit_is_the_same_wherever_it_is_carried_out(small: None) -> None:

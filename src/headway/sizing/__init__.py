@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from headway.sizing.agents.feedback_loop import FeedbackLoop
-from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditAllCores
+from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditPrinted
 from headway.sizing.agents.ladder_malleable import LadderMalleable, Ladders
 from headway.sizing.agents.q_learning import QLearning, QLearningHarmonic, QLearningPrinted
 from headway.sizing.agents.q_learning_separate import QLearningSeparate
@@ -54,7 +54,7 @@ SIZERS: dict[str, WayOfSizing] = {
         # agents that choose cores and memory together; those after the first are of Zunker 2021
         chosen_by(LadderMalleable),
         chosen_by(GradientBandit),
-        chosen_by(GradientBanditAllCores),
+        chosen_by(GradientBanditPrinted),
         chosen_by(QLearning),
         chosen_by(QLearningPrinted),
         chosen_by(QLearningHarmonic),
