@@ -33,7 +33,7 @@ SIZERS: dict[str, WayOfSizing] = {
         # Phung and Thain 2024; not in the papers: those that are censored learn from failed attempts, too
         estimated_by(GreedyBucketing, censored=True),
         estimated_by(ExhaustiveBucketing, censored=True),
-        estimated_by(QuantizedBucketing, censored=True),
+        estimated_by(QuantizedBucketing),
         estimated_by(MinWaste, censored=True),
         estimated_by(MaxThroughput, censored=True),
         estimated_by(MaxSeen, otherwise=partial(MaxSeen, step=1), censored=True),
