@@ -49,8 +49,8 @@ class Ladder(Estimator):
     keeps failures as rare as the user wants them (`FailurePrice`).
 
     Before there is a record, the first tasks of other categories tell what to try (`first_tasks`). Only one task at a
-    time tries this; the others get what the resource's rules say, usually the hint. Where too little only slows a task down, the estimate is what nine tenths of the run time needed.
-    This algorithm is Headway's own.
+    time tries this; the others get what the resource's rules say, usually the hint. Where too little only slows a task
+    down, the estimate is what nine tenths of the run time needed. This algorithm is Headway's own.
 
     `unit`: amounts are learned in multiples of this; it must be well below the peaks. With 1, amounts are whole.
 
