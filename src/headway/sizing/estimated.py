@@ -67,6 +67,7 @@ class EstimatedSizer(Sizer):
             self._peers,
             self._fine,
             self.price.fine_at_first if self.price else None,
+            self.price.tolerance if self.price else 1.0,
             context.others,
             None if self.price is None else partial(self._rules.coarse, context=context),
         )

@@ -35,6 +35,7 @@ class FailurePrice:
     """
 
     def __init__(self, tolerance: float) -> None:
+        self.tolerance = tolerance  # the share of attempts that may fail
         tolerance = max(_LEAST_TOLERANCE, tolerance)
         self._falls = _fall(tolerance), _fall(min(1.0, 2.0 * tolerance))
         start = min(_HIGHEST, math.log(_START / tolerance))

@@ -98,9 +98,9 @@ class Ladder(Estimator):
             "experts": EXPERTS[best].name,
             "failed_share": self._failed_share,
             "fine": fine,
+            "tolerated": query.tolerated,
         }
-        priced = ", with failures priced to be rare" if fine else ""
-        because = f"costs least{priced}, going by {EXPERTS[best].name} of {len(self._log_peaks)}"
+        because = f"costs least{_bound(query)}, going by {EXPERTS[best].name} of {len(self._log_peaks)}"
         return self._next(self._rungs[:count] * self._unit, query, figures, because)
 
     def _next(
@@ -169,9 +169,11 @@ class Ladder(Estimator):
         fine = self._fine(query.fine_at_first)
         terms = first_tasks.Terms(self._failed_share, self._lost_besides(query), SPREAD, fine)
         rungs, scaled = first_tasks.climb(firsts, None if hint is None else hint / unit, terms)
-        figures: dict[str, Figure] = {"hint": hint, "others": len(firsts), "fine": fine}
+        figures: dict[str, Figure] = {"hint": hint, "others": len(firsts), "fine": fine, "tolerated": query.tolerated}
         used = "the shares of their hints" if scaled else "the amounts"
-        because = f"costs least, going by {used} that the first tasks of {len(firsts)} other categories used"
+        because = (
+            f"costs least{_bound(query)}, going by {used} that the first tasks of {len(firsts)} other categories used"
+        )
         return self._next(rungs * unit, query, figures, because)
 
     # --- what was learned ---
@@ -222,3 +224,10 @@ class Ladder(Estimator):
 def _log(input_bytes: int | None) -> float:
     """Return the logarithm of an input size; NaN where it is unknown or 0."""
     return math.log(input_bytes) if input_bytes else _NOT_KNOWN
+
+
+def _bound(query: Query) -> str:
+    """Say how many attempts may fail."""
+    if query.tolerated >= 1:
+        return ""
+    return f" if at most {100 * query.tolerated:g}% of attempts may fail"
