@@ -12,7 +12,8 @@ KNOWN = 5  # successes after which a category is known, and its failures count
 _LEAST_TOLERANCE = 1e-4  # none at all would have an infinite price
 _AIM = 0.8  # of what is tolerated: the price is always a little late
 _START = 0.5  # of the factor that keeps the bound where peaks are distributed exponentially: most vary less
-_LOWEST, _HIGHEST = -3.0, 9.0  # logarithms of the factors: from nearly free to nearly forbidden
+_LOWEST, _HIGHEST = -3.0, 11.0  # logarithms of the factors: from nearly free to nearly forbidden
+_FEW = 20  # tasks that let a factor rise by its start again: a burst of failures among few tasks says little
 
 
 class FailurePrice:
@@ -38,8 +39,8 @@ class FailurePrice:
         self.tolerance = tolerance  # the share of attempts that may fail
         tolerance = max(_LEAST_TOLERANCE, tolerance)
         self._falls = _fall(tolerance), _fall(min(1.0, 2.0 * tolerance))
-        start = min(_HIGHEST, math.log(_START / tolerance))
-        self._learned = _Learned(start, log_factor_at_first=start)
+        self._start = math.log(_START / tolerance)
+        self._learned = _Learned(self._start, log_factor_at_first=self._start)
 
     @property
     def fine(self) -> float:
@@ -54,8 +55,9 @@ class FailurePrice:
     def failed(self, known: bool = True) -> None:
         """Take note of a failed attempt at a task; `known`: of its category enough tasks had succeeded."""
         learned = self._learned
-        learned.log_factor = min(_HIGHEST, learned.log_factor + known)
-        learned.log_factor_at_first = min(_HIGHEST, learned.log_factor_at_first + 1.0)
+        highest = min(_HIGHEST, self._start + math.log(1.0 + learned.tasks / _FEW))
+        learned.log_factor = min(highest, learned.log_factor + known)
+        learned.log_factor_at_first = min(highest, learned.log_factor_at_first + 1.0)
 
     def succeeded(self, peak: float, run_s: float, known: bool = True) -> None:
         """Take note of a success."""

@@ -144,5 +144,5 @@ def _figure(name: str, value: Figure) -> str:
         return "none"
     if isinstance(value, str):
         return harmless(value)
-    times = " × 1 s" if name == "fine" and value else ""  # an amount held for a time
+    times = "·s" if name == "fine" and value else ""  # an amount held for a time
     return (amount("_bytes", value) if value >= 1e5 else f"{value:g}") + times
