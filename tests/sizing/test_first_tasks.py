@@ -61,8 +61,11 @@ def test_the_hint_is_tried_before_more_than_the_hint() -> None:
 
 def test_failures_make_the_next_first_tasks_careful() -> None:
     allocator = taught(0.03)
+    used = Usage(memory_bytes=Measured(1e9, Quality.EXACT))
+    for _ in range(100):
+        allocator.observe(Task("t", "c0", "true"), {}, Outcome("t", 1, Ending.SUCCESS, 0.0, 60.0, used))
     before = given(allocator, 10 * GB)
-    for number in range(4):
+    for number in range(8):
         used = Usage(memory_bytes=Measured(9 * GB, Quality.LOWER_BOUND))
         task = Task("t", f"unlucky{number}", "true", hints={"memory_bytes": 10 * GB})
         allocator.observe(task, {}, Outcome("t", 1, Ending.MEMORY, 0.0, 60.0, used))
@@ -95,7 +98,8 @@ def test_amounts_are_used_where_hints_tell_nothing() -> None:
 
 def test_first_tasks_have_a_price_of_their_own() -> None:
     price = FailurePrice(0.03)
-    price.succeeded(1e9, 10.0, known=False)
+    for _ in range(50):
+        price.succeeded(1e9, 10.0, known=False)
     known, first = price.fine, price.fine_at_first
     price.failed(known=False)
     assert price.fine == known

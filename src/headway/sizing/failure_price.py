@@ -22,13 +22,15 @@ class FailurePrice:
     One price holds for all categories. A ladder that minimises its cost then accepts failures where they save most,
     in long tasks with large peaks, and hardly any in short ones: no other way of spending the same number of failures
     saves more. The price is a multiple of what a task costs on average, peak times run time. Each failure of a known
-    category raises it e-fold, and each success lowers it by so much that it stands still at the tolerated share.
+    category raises it e-fold, and each success lowers it by so much that it stands still at the tolerated share. Among
+    few tasks it rises less.
 
     The first task of a category has a price of its own, which every failure raises and every success lowers: it stands
     still where twice the tolerated share of all attempts fails. This algorithm is Headway's own.
 
     >>> price = FailurePrice(0.03)
-    >>> price.succeeded(peak=2e9, run_s=10.0)
+    >>> for _ in range(100):
+    ...     price.succeeded(peak=2e9, run_s=10.0)
     >>> before = price.fine
     >>> price.failed()
     >>> round(price.fine / before, 3)
