@@ -49,6 +49,16 @@ def climb(firsts: Sequence[FirstTask], hint: float | None, terms: Terms) -> tupl
     return np.append(rungs[rungs < hint], hint), scaled
 
 
+def climb_shares(firsts: Sequence[FirstTask], hint: float, terms: Terms) -> NDArray[np.float64]:
+    """Return the rungs by the shares of their hints that others used, each counted once: where failures are free."""
+    logs = np.log(np.maximum(np.array([min(1.0, first.peak / first.hint) * hint for first in firsts]), 1.0))
+    same = np.ones(len(logs))
+    rungs = np.zeros(MOST_RUNGS)
+    lost, spread = terms.lost_besides, terms.spread
+    count = rungs_of(logs, same, same, 0.0, _NOT_KNOWN, 0.0, terms.failed_share, lost, spread, 0.0, rungs)
+    return np.append(rungs[:count][rungs[:count] < hint], hint)
+
+
 def _cheapest(
     peaks: NDArray[np.float64], seconds: NDArray[np.float64], scales: NDArray[np.float64], terms: Terms
 ) -> tuple[float, NDArray[np.float64]]:

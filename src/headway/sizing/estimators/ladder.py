@@ -155,20 +155,25 @@ class Ladder(Estimator):
     def _from_others(self, query: Query) -> Estimate | None:
         """Climb a ladder of what other categories' first tasks used; None where a safe amount is better."""
         hint, unit = query.hint, self._unit
-        if (query.others and not query.failures) or (hint is None and query.fine is None):
+        priced = query.fine is not None
+        if (priced and query.others and not query.failures) or (hint is None and not priced):
             return None
         firsts = [
             first_tasks.FirstTask(peak / unit, run_s, asked / unit)
             for peer in query.peers()
             if isinstance(peer, Ladder) and peer._first
             for peak, run_s, asked in [peer._first]
+            if priced or asked
         ]
         over_limit = hint is not None and query.limit is not None and hint > query.limit
         if len(firsts) < first_tasks.FEWEST or over_limit:
             return None
         fine = self._fine(query.fine_at_first)
         terms = first_tasks.Terms(self._failed_share, self._lost_besides(query), SPREAD, fine)
-        rungs, scaled = first_tasks.climb(firsts, None if hint is None else hint / unit, terms)
+        if priced or hint is None:
+            rungs, scaled = first_tasks.climb(firsts, None if hint is None else hint / unit, terms)
+        else:
+            rungs, scaled = first_tasks.climb_shares(firsts, hint / unit, terms), True
         figures: dict[str, Figure] = {"hint": hint, "others": len(firsts), "fine": fine, "tolerated": query.tolerated}
         used = "the shares of their hints" if scaled else "the amounts"
         because = (
