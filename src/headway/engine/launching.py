@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 
@@ -58,12 +59,19 @@ class Launching(Struct, eq=False):
             elif node.free.cores > 0:
                 bound.setdefault(node.tag, []).append(node)
         placed: list[Placement | Unplaceable] = []
+        sized: Counter[str] = Counter()  # tasks that may start now, by category
+
+        def allocate(task_id: str) -> Allocation | CannotFit:
+            category = self.board.tasks[task_id].task.category
+            sized[category] += 1
+            return self.allocate(task_id, sized[category] - 1)
+
         for nodes in bound.values():
-            placed += place_bound(nodes, self.board.wanting, self.allocate)
+            placed += place_bound(nodes, self.board.wanting, allocate)
         if free and not placed:  # tasks that were just placed are still in the queue; the rest is decided after them
             with self.board.placeable.walk() as ready:
                 ends_by = partial(self._ends_by, now)
-                placed += place(ready, self.allocate, free, overtaken, ends_by)
+                placed += place(ready, allocate, free, overtaken, ends_by)
         return [
             records.GiveUp(now, placement.task, does_not_fit(placement.verdict))
             if isinstance(placement, Unplaceable)
@@ -117,11 +125,12 @@ class Launching(Struct, eq=False):
         ceiling = held.replace(**amounts)
         return ceiling if ceiling != held else None
 
-    def allocate(self, task_id: str) -> Allocation | CannotFit:
-        """The resources for the task's next attempt."""
+    def allocate(self, task_id: str, starting: int = 0) -> Allocation | CannotFit:
+        """The resources for the task's next attempt, while so many other tasks of its category start."""
         state = self.board.tasks[task_id]
         draw = (self.seed, "", task_id, state.attempts + 1)
-        context = Context(self._limits, draw, held=self.order.at_stake(state.task))
+        others = self.board.running[state.task.category] + starting
+        context = Context(self._limits, draw, held=self.order.at_stake(state.task), others=others)
         answer = self._within_limits(state, self.allocator.allocate(state.task, state.exhausted or {}, context))
         if state.task.nodes > 1 and isinstance(answer, Allocation):
             return self._whole_nodes(state.task.nodes, answer)

@@ -52,7 +52,7 @@ def cheapest_request(times: CalibratedRuntimes, task: Task, tolerance: float) ->
     `tolerance` is the greatest share of time-outs to accept.
     """
     best, least_s, longest_s = None, math.inf, times.longest(task)
-    tolerance = min(tolerance, SHARES[0])
+    tolerance = max(SHARES[-1], min(tolerance, SHARES[0]))
     for share in (tolerance, *(each for each in SHARES if each < tolerance)):
         quantile_s = times.quantile(task, 1.0 - share)
         if quantile_s is None or longest_s is None:
