@@ -63,8 +63,9 @@ class Launching(Struct, eq=False):
 
         def allocate(task_id: str) -> Allocation | CannotFit:
             category = self.board.tasks[task_id].task.category
+            starting = self._beside(category, sized)
             sized[category] += 1
-            return self.allocate(task_id, sized[category] - 1)
+            return self.allocate(task_id, starting)
 
         for nodes in bound.values():
             placed += place_bound(nodes, self.board.wanting, allocate)
@@ -125,11 +126,18 @@ class Launching(Struct, eq=False):
         ceiling = held.replace(**amounts)
         return ceiling if ceiling != held else None
 
+    def _beside(self, category: str, attempts: Mapping[str, int]) -> int:
+        """How many of these attempts will teach what a task needs: of its category, or if it is new of all new ones."""
+        seen = self.board.seen
+        if category in seen:
+            return attempts.get(category, 0)
+        return sum(number for each, number in attempts.items() if each not in seen)
+
     def allocate(self, task_id: str, starting: int = 0) -> Allocation | CannotFit:
-        """The resources for the task's next attempt, while so many other tasks of its category start."""
+        """The resources for the task's next attempt, while so many others that teach what it needs start."""
         state = self.board.tasks[task_id]
         draw = (self.seed, "", task_id, state.attempts + 1)
-        others = self.board.running[state.task.category] + starting
+        others = self._beside(state.task.category, self.board.running) + starting
         context = Context(self._limits, draw, held=self.order.at_stake(state.task), others=others)
         answer = self._within_limits(state, self.allocator.allocate(state.task, state.exhausted or {}, context))
         if state.task.nodes > 1 and isinstance(answer, Allocation):

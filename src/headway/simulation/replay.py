@@ -93,6 +93,7 @@ def replay(log: TaskLog, allocator: Allocator, world: World, progress: Callable[
     replayed = frozenset(log.resources)
     in_flight: deque[tuple[Task, list[Outcome]]] = deque()
     others: Counter[str] = Counter()  # tasks in flight, by category
+    seen: set[str] = set()  # categories of which a task has ended
     for number, logged in enumerate(log.tasks):
         if progress and number % _PROGRESS_EVERY == 0:
             progress(number)
@@ -100,11 +101,14 @@ def replay(log: TaskLog, allocator: Allocator, world: World, progress: Callable[
         if not hints.keys() <= replayed:  # the log tells more, such as times
             hints = {name: hints[name] for name in log.resources if name in hints}
         task = Task(logged.id, logged.category, "-", outputs=("-",), hints=hints, input_bytes=logged.input_bytes)
-        in_flight.append((task, _run(logged, task, log, allocator, world, result, others[task.category])))
+        new = [] if task.category in seen else [category for category in others if category not in seen]
+        beside = sum(others[category] for category in {task.category, *new})
+        in_flight.append((task, _run(logged, task, log, allocator, world, result, beside)))
         others[task.category] += 1
         if len(in_flight) > world.lag:
             ended, happened = in_flight.popleft()
             others[ended.category] -= 1
+            seen.add(ended.category)
             _learn(allocator, ended, happened)
     for learn_from, happened in in_flight:  # for the next run, if there is one
         _learn(allocator, learn_from, happened)
@@ -138,7 +142,7 @@ def _run(
 ) -> list[Outcome]:
     """Run a task from its first attempt to its last and add its costs; return the outcomes.
 
-    `others` tasks of its category are in flight.
+    `others` tasks are in flight that will teach what it needs.
     """
     kills = frozenset(log.kills)
     failures: dict[str, list[float]] = {}

@@ -31,7 +31,8 @@ class Context(Struct, frozen=True):
 
     `start` is what to give of a resource while nothing is known (by default a share of the machine). `held` is the
     share of a node that the attempt's other resources take: all of it is lost when one resource runs out. `others` are
-    the attempts of the task's category that have begun and not ended.
+    the attempts that have begun and will teach what the task needs: those of its category, and if nothing is known of
+    that, those of all such categories.
     """
 
     limits: Resources
