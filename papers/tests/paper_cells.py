@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headway_papers.bucketing.allocators import ENTRANTS, OURS, RECOMMENDED
+from headway_papers.bucketing.allocators import ANY, ENTRANTS, OURS, RECOMMENDED
 from headway_papers.bucketing.cells import NEAREST, PLAIN, RESOURCES, Cell, Setting, Share
 from headway_papers.bucketing.workflows import GENERATED, LOG, LOGS
 
@@ -27,7 +27,7 @@ def all_cells(
     instead: Mapping[tuple[str, str], float] | None = None,
 ) -> list[Cell]:
     """Six workflows in the two settings that verdicts are about; `instead` for single workflows and allocators."""
-    awe = dict.fromkeys(ENTRANTS, others) | {OURS: ours, RECOMMENDED: recommended}
+    awe = dict.fromkeys(ENTRANTS, others) | {OURS: ours, ANY: ours, RECOMMENDED: recommended}
     return [
         cell(
             workflow,

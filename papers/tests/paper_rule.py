@@ -8,6 +8,7 @@ from headway.drivers.assemble import known, sizers
 from headway.model.task import Task
 from headway.sizing.base import CannotFit, Context, Prediction, Sizer
 from headway.sizing.estimated import EstimatedSizer
+from headway.sizing.estimators.censored import Censored
 
 
 def as_published(name: str) -> Callable[[str], Sizer]:
@@ -20,7 +21,8 @@ def as_published(name: str) -> Callable[[str], Sizer]:
     def adapted(resource: str) -> Sizer:
         sizer = make(resource)
         if isinstance(sizer, EstimatedSizer) and not sizer.estimator.climbs:
-            return AsPublished(sizer.estimator, resource, name)
+            known = sizer.estimator.known if isinstance(sizer.estimator, Censored) else sizer.estimator
+            return AsPublished(known, resource, name)
         return sizer
 
     return adapted

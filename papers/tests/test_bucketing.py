@@ -50,7 +50,7 @@ def few(tasks: int = 40, seeds: tuple[int, ...] = (0,)) -> list[Workflow]:
 def results() -> Results:
     times = [Timing(name, records, 12.5, None) for name in TIMED for records in RECORDS]
     cells = [*all_cells(), *generated_cells()]
-    return Results([0], False, ["<nothing> is missing"], cells, [], times, 1.0)
+    return Results([0], False, 0.03, ["<nothing> is missing"], cells, [], times, 1.0)
 
 
 def test_every_allocator_of_the_paper_is_in_it() -> None:
@@ -58,7 +58,7 @@ def test_every_allocator_of_the_paper_is_in_it() -> None:
     assert len({ENTRANTS[name].column for name in RIVALS}) == 7
     for name, entrant in ENTRANTS.items():
         sizer = entrant.make("memory_bytes")
-        assert sizer.name == name or name == "max-seen, exact"
+        assert sizer.name == name or name in ("max-seen, exact", "ladder, any failures")
 
 
 def test_a_cell_is_what_the_replay_says(tmp_path: Path) -> None:
@@ -79,6 +79,18 @@ def test_a_cell_is_what_the_replay_says(tmp_path: Path) -> None:
     published = {(it.workflow, it.allocator): it.resources["disk"].published for it in cells}
     assert published["Uniform", "greedy-bucketing"] == 0.4
     assert published["Uniform", "ladder"] is None
+
+
+def test_failures_are_bounded_for_ours_only() -> None:
+    plan = [(workflow, [PLAIN]) for workflow in few()]
+    free, bounded = (run_cells(plan, [0], None, processes=1, failures=share) for share in (1.0, 0.0))
+    for one, other in zip(free, bounded, strict=True):
+        assert one == other or one.allocator == "ladder"
+    cells = {(it.workflow, it.allocator): it for it in free}
+    assert all(cells[name, "ladder"].resources == cells[name, "ladder, any failures"].resources for name, _ in cells), (
+        "with --failures any they are the same"
+    )
+    assert free != bounded
 
 
 def test_several_seeds_are_averaged_and_processes_change_nothing() -> None:
@@ -144,7 +156,7 @@ def test_the_document_has_every_cell_and_verdict(results: Results) -> None:
     assert (first["workflow"], first["allocator"], first["lag"], first["ttf"]) == ("Normal", "whole-machine", 0, "end")
     assert first["resources"]["memory"]["awe"] == 0.4
     assert first["resources"]["memory"]["awe_by_seed"] == {"0": 0.4}
-    assert [verdict["passed"] for verdict in found["verdicts"]] == [True] * 12
+    assert [verdict["passed"] for verdict in found["verdicts"]] == [True] * 18
     assert found["nearest"] == {"lag": 60, "ttf": "observed"}
 
 
@@ -152,7 +164,7 @@ def test_the_page_stands_alone_and_holds_the_figures(results: Results) -> None:
     text = page(report(results))
     assert not re.search(r"https?:|src=|href=|@import|url\(|<script|<link", text)
     assert "&lt;nothing&gt; is missing" in text
-    assert text.count('class="pass"') == 12
+    assert text.count('class="pass"') == 18
     charts = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
     assert len(charts) == 12, "three resources in four figures"
     for chart in charts:

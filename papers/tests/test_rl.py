@@ -27,10 +27,10 @@ from headway_papers.rl.courses import APPROACHES, DEFAULT, LOOP, OURS, STATED, A
 from headway_papers.rl.figures import added, ratio, totals
 from headway_papers.rl.pipelines import NAMES, find_pipelines, generated
 from headway_papers.rl.report import document, report
-from headway_papers.rl.statements import ABSTRACT, CLAIMS, CPU, GOALS, Claim, Statement, statements
+from headway_papers.rl.statements import ABSTRACT, CLAIMS, CPU, GOALS, NOT_WORSE, Claim, Statement, statements
 from headway_papers.rl.study import MAIN, Asked, Results, run_study
 from headway_papers.rl.units import AS_THESIS, Done, Unit, carry_out
-from headway_papers.rl.worlds import FRACTIONS, MACHINE, World, world_of
+from headway_papers.rl.worlds import AMDAHL, BEYOND_AMDAHL, LAWS, MACHINE, World, world_of
 
 SPREAD = "evenly spread"
 
@@ -44,8 +44,8 @@ def no_traces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three processes a pipeline, and short courses."""
-    monkeypatch.setattr(pipelines, "_GENERATED", 3)
+    """Two processes a pipeline, and short courses."""
+    monkeypatch.setattr(pipelines, "_GENERATED", 2)
     monkeypatch.setattr(units, "COUNTED", 2)
     for name, approach in APPROACHES.items():
         monkeypatch.setitem(APPROACHES, name, Approach(name, 3, approach.allocator))
@@ -96,9 +96,24 @@ def test_requests_are_multiplied_as_far_as_the_machine_goes() -> None:
 
 
 def test_fractions_are_shares() -> None:
-    for fractions in FRACTIONS:
-        works = world_of(generated("sarek"), fractions, 3).works.values()
+    for law in LAWS:
+        works = world_of(generated("sarek"), law, 3).works.values()
         assert all(0 <= work.parallel < 1 for work in works)
+
+
+def test_programs_that_do_not_obey_the_law() -> None:
+    capped, waiting, bound = (list(world_of(generated("sarek"), law, 0).works.values()) for law in BEYOND_AMDAHL)
+    assert all(2 <= work.most_threads <= 8 for work in capped + bound)
+    assert all(work.run_s(8) == work.run_s(32) for work in capped + bound)
+    assert all(work.busy_cores(32) == 32 for work in waiting + bound)
+    assert all(work.busy_cores(32) < 9 for work in capped)
+
+
+@pytest.mark.parametrize("law", sorted(BEYOND_AMDAHL))
+def test_ours_is_not_misled_by_them(law: str) -> None:
+    own = world_of(generated("chipseq"), law, 0, 4.0)
+    ours, default = (course(own, Approach(name, 12, APPROACHES[name].allocator))[-1] for name in (OURS, DEFAULT))
+    assert ours.cpu_hours < 1.05 * default.cpu_hours
 
 
 def test_figures_by_hand() -> None:
@@ -162,7 +177,7 @@ def results(small: None, tmp_path: Path) -> Results:
 
 
 def test_the_whole_experiment_in_small(results: Results) -> None:
-    assert len(results.done) == 2 * len(FRACTIONS) * len(NAMES) * len(MAIN)
+    assert len(results.done) == (len(LAWS) + len(AMDAHL)) * len(NAMES) * len(MAIN)
     found = totals(results.done, AS_THESIS, SPREAD)
     assert list(found) and set(found) == set(MAIN)
     tables = "\n".join(str(line) for line, _ in lines_of(report(results), 150))
@@ -170,6 +185,8 @@ def test_the_whole_experiment_in_small(results: Results) -> None:
         "Figures 5.1 and 5.2",
         "Figure 5.3",
         "Figure 5.4",
+        "Not by Amdahl's law: busy-waiting",
+        "Under every law",
         "ladder < loop, memory",
     ):
         assert words in tables
@@ -177,9 +194,9 @@ def test_the_whole_experiment_in_small(results: Results) -> None:
     assert len(told["statements"]) == 2 * len(CLAIMS) and len(told["bar"]) == 2 * len(GOALS)
     assert all(statement["held"] == all(statement["holds"].values()) for statement in told["statements"])
     assert len(statements(results.done, AS_THESIS)) == len(CLAIMS)
-    assert len(told["verdicts"]) == ABSTRACT + 2 * len(GOALS)
+    assert len(told["verdicts"]) == ABSTRACT + 2 * len(GOALS) + len(NOT_WORSE)
     shown = page(report(results))
-    assert shown.count("<svg") == 2 * (3 + 3 * len(FRACTIONS)) and "<script" not in shown
+    assert shown.count("<svg") == 2 * (3 + 3 * len(AMDAHL)) + 3 * len(BEYOND_AMDAHL) and "<script" not in shown
 
 
 def test_a_unit_is_the_same_wherever_it_is_carried_out(small: None) -> None:

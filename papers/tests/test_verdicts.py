@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from headway_papers.bucketing.allocators import OURS, RECOMMENDED
 from headway_papers.bucketing.cells import NEAREST, PLAIN
@@ -64,6 +65,24 @@ def test_one_cell_decides_whether_it_is_nowhere_far_behind() -> None:
     assert (far.passed, far.value) == (False, pytest.approx(0.07))
 
 
+def test_none_of_the_paper_is_better_in_efficiency_and_failures() -> None:
+    """All have three failures a cell; one with a higher efficiency and fewer failures is better in both."""
+    higher = dict.fromkeys(((workflow, "min-waste") for workflow in LOGS), 0.8)
+    assert all(it.passed for it in by_words(verdicts_on(all_cells(instead=higher)), "fewer failures"))
+    for failures, passed in ((2.0, False), (4.0, True)):
+        cells = [
+            structs.replace(
+                it, resources={name: structs.replace(own, failures=failures) for name, own in it.resources.items()}
+            )
+            if it.allocator == "min-waste"
+            else it
+            for it in all_cells(instead=higher)
+        ]
+        found = by_words(verdicts_on(cells), "fewer failures")
+        assert [it.passed for it in found] == [passed] * 6
+        assert ("with fewer the best is min-waste, 0.800 with 12" in found[0].detail) != passed
+
+
 def test_what_is_not_in_the_paper_is_no_rival() -> None:
     verdicts = verdicts_on(all_cells(instead={("Bimodal", "max-seen, exact"): 0.99}))
     assert all(verdict.passed for verdict in verdicts)
@@ -84,7 +103,7 @@ def test_no_verdict_without_the_papers_logs() -> None:
     assert verdicts_on([]) == []
     nearest_only = [it for it in all_cells() if it.setting == NEAREST]
     assert len(by_words(verdicts_on(nearest_only), "claim of Phung and Thain")) == 3
-    assert len(verdicts_on(nearest_only)) == 3 + 1
+    assert len(verdicts_on(nearest_only)) == 3 + 1 + 3
     assert differences_of([cell("Normal", OURS, PLAIN, 0.5)], PLAIN) == {}
 
 

@@ -55,6 +55,10 @@ CASES: dict[str, tuple[Call, str]] = {
         lambda: replay("trace.csv", sizers=["ladder", "user"], lag=1, ttf=0.5, machine="4 cores, 16 GB"),
         "replay trace.csv --sizers ladder,user --lag 1 --ttf 0.5 --machine '4 cores, 16 GB'",
     ),
+    "replay run times": (
+        lambda: replay("trace.csv", resource="time", sizers=["ladder", "lotaru"], lag=1, failures="1%"),
+        "replay trace.csv --resource time --sizers ladder,lotaru --lag 1 --failures 1%",
+    ),
     "replay runs together": (
         lambda: replay(["trace.csv"] * 2, sizers=["user"], together=True, category_from="^a"),
         "replay trace.csv trace.csv --sizers user --together --category-from ^a",

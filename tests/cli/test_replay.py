@@ -269,3 +269,61 @@ def test_a_whole_machine_on_a_real_log(bench: Bench) -> None:
     ):
         used = sum(float(row[column]) * float(row["wall_time_s"]) for row in rows)
         assert document[name]["awe"] == pytest.approx(used / (machine * run_s))
+
+
+class TestTime:
+    def write(self, bench: Bench, *seconds: float, name: str = "times.csv") -> str:
+        """Tasks that asked for two hours each."""
+        rows = [f"{number},align,{number},{1000 * each},{GIB},2h" for number, each in enumerate(seconds, start=1)]
+        bench.write("\n".join(["task_id,process,start,realtime,peak_rss,time", *rows]), name)
+        return name
+
+    def test_the_table(self, bench: Bench) -> None:
+        """The second asks for 1,260 s, the third for 660 s and then for twice as much four times."""
+        output = bench.succeeds("replay", self.write(bench, 600, 600, 6000, 0), "--resource", "time")
+        lines = output.splitlines()
+        assert lines[0] == "times: run times of 4 tasks, 1 without a run time left out"
+        body = {line.split()[0]: line.split()[1:] for line in lines if line.startswith(("ladder", "mean", "asked"))}
+        assert body["mean-plus-2-sigma"] == ["50.0%", "50.0%", "50.0%", "4", "-", "6.03", "1.83", "2.75", "6.26"]
+        assert body["asked"] == ["-", "-", "-", "0", "-", "4", "1.83", "0", "1"]
+        assert "The first task of a category is not counted." in " ".join(lines)
+
+    def test_the_document(self, bench: Bench) -> None:
+        name = self.write(bench, 600, 600, 6000)
+        document = bench.json("replay", name, "--resource", "time", "--sizers", "mean-plus-2-sigma")
+        assert document["resource"] == "time" and document["rules"].keys() == {"mean-plus-2-sigma"}
+        assert document["asked"]["asked_h"] == 4.0 and document["asked"]["within"] == {}
+        rule = document["rules"]["mean-plus-2-sigma"]
+        assert (rule["tasks"], rule["attempts"], rule["timeouts"]) == (2, 6, 4)
+        assert rule["within"] == {"0.5": 0.5, "0.9": 0.5, "0.95": 0.5}
+
+    def test_several_logs(self, bench: Bench) -> None:
+        names = self.write(bench, 600, 600), self.write(bench, 600, 600, name="second.csv")
+        each = bench.json("replay", *names, "--resource", "time")
+        together = bench.json("replay", *names, "--resource", "time", "--together")
+        assert [log["rules"]["ladder"]["tasks"] for log in each] == [1, 1]
+        assert [log["rules"]["ladder"]["tasks"] for log in together] == [1, 2]
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (["--resource", "tme"], "invalid value for '--resource': 'tme' is not one of 'sizes', 'time'"),
+            (["--resource", "time", "--ttf", "0.5"], "--ttf: this is for sizes, not for --resource time; leave it out"),
+            (
+                ["--resource", "time", "--sizers", "lotaro"],
+                "--sizers: there is no rule for run times called 'lotaro'; did you mean 'lotaru'?",
+            ),
+            (
+                ["--resource", "time", "--sizers", ""],
+                "--sizers: no rule is named; write for example --sizers ladder,lotaru",
+            ),
+        ],
+    )
+    def test_mistakes(self, bench: Bench, options: list[str], said: str) -> None:
+        problem = bench("replay", self.write(bench, 600, 600), *options)
+        assert problem.returncode == 2 and said in problem.stderr and problem.stderr.count("\n") == 1
+
+    def test_a_log_without_run_times(self, bench: Bench) -> None:
+        problem = bench("replay", self.write(bench, 0, 0), "--resource", "time")
+        assert problem.returncode == 2
+        assert "times.csv: no task of this log has a run time; replay its sizes instead" in problem.stderr

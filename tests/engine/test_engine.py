@@ -77,6 +77,28 @@ def test_memory_that_no_task_holds_is_lent() -> None:
         assert (launch.ceiling and launch.ceiling.memory_bytes) == ceiling
 
 
+def test_one_task_of_a_new_category_tries_less_than_its_hint() -> None:
+    """The other tasks that start at the same time get the hint: were the first guess too low, all would fail."""
+    machine = Resources(cores=8, memory_bytes=64 * GB, disk_bytes=100 * GB)
+    hints = {"memory_bytes": 6 * GB}
+    old = [Task(f"old{number}", f"old{number}", "true", outputs=(f"{number}",), hints=hints) for number in range(4)]
+    new = [
+        Task(
+            f"new{number}", "new", "true", parents=tuple(task.id for task in old), outputs=(f"n{number}",), hints=hints
+        )
+        for number in range(5)
+    ]
+    run = PretendRun([*old, *new], machine=machine, sizer="ladder", failures=0.03)
+    run.decide()
+    for launch in list(run.held):
+        run.end(launch, Ending.SUCCESS)  # each used 1 GB
+    run.decide()
+    given = sorted(launch.resources.memory_bytes for launch in run.held)
+    assert len(given) == 5
+    assert 1 * GB < given[0] < 3 * GB
+    assert given[1:] == [6 * GB] * 4
+
+
 @pytest.mark.parametrize("retries", [0, 1, 3])
 def test_other_failures_are_retried_as_often_as_the_user_says(retries: int) -> None:
     run = PretendRun([Task("t", "t", "true", retries=retries)], lambda launch: Ending.EXIT_CODE)

@@ -17,6 +17,7 @@ def outcome(
     busy: float | None = 1.0,
     peak: float = 1.0 * GB,
     ending: Ending = Ending.SUCCESS,
+    task: str = "t",
 ) -> Outcome:
     quality = Quality.EXACT if ending is Ending.SUCCESS else Quality.LOWER_BOUND
     usage = Usage(
@@ -24,7 +25,7 @@ def outcome(
         memory_bytes=Measured(peak, quality),
         cores_average=None if busy is None else Measured(busy, Quality.EXACT),
     )
-    return Outcome("t", 1, ending, 0.0, seconds, usage)
+    return Outcome(task, 1, ending, 0.0, seconds, usage)
 
 
 def asked(

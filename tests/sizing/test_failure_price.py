@@ -124,16 +124,37 @@ def test_only_failures_of_known_categories_count() -> None:
     start = allocator.state()["prices"]["memory_bytes"]["log_factor"]
     allocator.observe(task, {}, outcome(None, Ending.MEMORY, given=1e9))
     assert allocator.state()["prices"]["memory_bytes"]["log_factor"] == start
-    for _ in range(5):
+    for _ in range(50):
         allocator.observe(task, {}, outcome(1e9))
     known = allocator.state()["prices"]["memory_bytes"]["log_factor"]
     allocator.observe(task, {}, outcome(None, Ending.MEMORY, given=5e9))
     assert allocator.state()["prices"]["memory_bytes"]["log_factor"] == known + 1
 
 
+def test_a_burst_of_failures_among_few_tasks_says_little() -> None:
+    few, many = FailurePrice(0.03), FailurePrice(0.03)
+    for price, tasks in ((few, 20), (many, 2000)):
+        for _ in range(tasks):
+            price.succeeded(1e9, 10.0, known=False)  # only the failures move the price
+        for _ in range(4):
+            price.failed()
+    start = 0.5 / 0.03 * 1e10
+    assert few.fine == pytest.approx(2 * start)
+    assert many.fine > 50 * start
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_bound_is_kept_where_peaks_have_a_heavy_tail(seed: int) -> None:
+    draw = random.Random(seed)
+    peaks = [min(60e9, 1e8 * draw.paretovariate(1.5)) for _ in range(2000)]
+    dear = cost_of(log_of(60.0, t=peaks), 0.03)
+    assert dear.costs["memory_bytes"].failures <= 0.03 * dear.attempts + 10
+
+
 def test_without_tolerance_the_price_stays_finite() -> None:
     price = FailurePrice(0.0)
-    price.succeeded(1e12, 1e6)
+    for _ in range(1000):
+        price.succeeded(1e12, 1e6)
     for _ in range(1000):
         price.failed()
     assert 1e20 < price.fine < 1e24

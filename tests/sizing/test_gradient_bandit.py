@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headway.model.outcome import Ending
 from headway.model.task import Task
-from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditAllCores, cores_reward, memory_reward
+from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditPrinted, cores_reward, memory_reward
 from headway.sizing.agents.preferences import Preferences
 from tests.sizing.agent_world import GB, TASK, asked, lived, outcome
 
@@ -132,7 +132,7 @@ def test_serial_tasks_end_up_with_few_cores() -> None:
 
 
 def test_all_cores_are_those_of_the_machine() -> None:
-    assert asked(GradientBanditAllCores()).ticket["most_cores"] == 8.0
+    assert asked(GradientBanditPrinted()).ticket["most_cores"] == 8.0
 
 
 def test_a_waiting_task_keeps_its_draw_and_draws_anew_in_the_next_run() -> None:

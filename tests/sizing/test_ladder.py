@@ -174,7 +174,7 @@ def test_walltime_is_requested_where_there_is_a_limit() -> None:
     assert 660 < first < 3_600
     assert asked(sizer, task(hints={"walltime_s": 50.0}), context=limited) == first, "a hint is for plans"
     assert asked(sizer, failures=(first,), context=limited) == 2 * first
-    assert asked(sizer, failures=(first, 2 * first), context=limited) == 86_400
+    assert asked(sizer, failures=(first, 2 * first), context=limited) == 4 * first
     assert isinstance(sizer.predict(task(), [first, 2 * first, 86_400.0], limited), CannotFit)
     here = sizer.predict(task(), [], HERE)
     assert isinstance(here, Prediction) and here.value is None, "on the user's own machine nothing limits time"

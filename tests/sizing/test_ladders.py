@@ -81,7 +81,7 @@ def test_malleable_tasks_are_sized_as_by_ladder_malleable() -> None:
     ours, theirs = lived(Ladders(), MALLEABLE, 15), lived(LadderMalleable(), TASK, 15)
     assert [answer.resources for answer in ours] == [answer.resources for answer in theirs]
     assert [answer.why for answer in ours] == [answer.why for answer in theirs]
-    assert [answer.resources.cores for answer in ours][::14] == [2.0, 4.0], "a quarter of the work is serial"
+    assert [answer.resources.cores for answer in ours][::14] == [2.0, 3.0], "a quarter of the work is serial"
     assert ours[-1].why["cores"].policy == "ladder-malleable" and ours[-1].why["memory_bytes"].policy == "ladder"
 
 
@@ -92,7 +92,7 @@ def test_the_kept_state_teaches_cores_only() -> None:
     before = asked(later, OTHER)
     later.restore(json.loads(json.dumps(ours.kept())))
     assert asked(later, OTHER) == before
-    assert asked(later, MALLEABLE).resources.cores == asked(ours, MALLEABLE).resources.cores == 4.0
+    assert asked(later, MALLEABLE).resources.cores == asked(ours, MALLEABLE).resources.cores == 3.0
     assert asked(later, MALLEABLE).why["memory_bytes"].rule == "hint", "memory is learned from observations"
 
 

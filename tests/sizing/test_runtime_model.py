@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from headway.model.outcome import Ending, Outcome
 from headway.model.task import Task
 from headway.sizing import runtime_model
-from headway.sizing.runtime_model import RuntimeModel, walltime_request
+from headway.sizing.runtime_model import RuntimeModel
 
 LN2 = math.log(2)
 OLD = 0.5 ** (1 / 100)  # the weight of a record that is one older than the newest
@@ -110,22 +110,6 @@ class TestByHand:
         for size in (10, 1000, 100_000):
             model.observe(task(size), lasted(1e6 / size))
         assert quantile(model, 0.5, 10**6) == quantile(model, 0.5, 10) == pytest.approx(1000, rel=0.1)
-
-
-class TestWalltime:
-    def test_a_tenth_and_a_minute_more_in_whole_minutes(self) -> None:
-        model = taught(*[(1000, Ending.SUCCESS)] * 300)
-        quantile_s = quantile(model, 0.99)
-        assert quantile_s == pytest.approx(1000), "of three hundred that are all alike"
-        answer = walltime_request(model, task(), 86_400, "ladder")
-        assert answer.value == 60 * math.ceil((1.1 * quantile_s + 60) / 60)
-        assert answer.why.rule == "runtime-quantile" and answer.why.figures["quantile_s"] == quantile_s
-
-    def test_never_above_the_limit_and_no_limit_where_there_is_none(self) -> None:
-        model = taught((1000, Ending.SUCCESS))
-        assert walltime_request(model, task(), 900.5, "ladder").value == 900.5
-        assert walltime_request(RuntimeModel(), task(), 7200, "ladder").value == 7200
-        assert walltime_request(model, task(), 7200, "ladder").why.policy == "ladder"
 
 
 ATTEMPTS = st.lists(
@@ -236,3 +220,24 @@ def test_of_many_lognormal_run_times_the_quantiles_are_right() -> None:
     assert hits[0.9] / 2000 == pytest.approx(0.9, abs=0.03)
     assert hits[0.99] / 2000 == pytest.approx(0.99, abs=0.008)
     assert len(json.dumps(model.state())) < 100 * runtime_model.KEPT, "however many there were"
+
+
+@given(ATTEMPTS, st.floats(0.01, 1e6), st.floats(0.01, 1e6), st.integers(0, 10**12))
+def test_the_level_of_a_run_rises_with_its_run_time(
+    attempts: list[tuple[float, Ending, int | None, int]], s: float, t: float, size: int
+) -> None:
+    fit = learned(attempts).fit()
+    assert fit is not None
+    short, long = (fit.level_of(task(size), seconds) for seconds in sorted((s, t)))
+    assert 0 <= short <= long + 1e-9 <= 1 + 1e-9
+
+
+@given(ATTEMPTS, st.floats(0.01, 0.999))
+def test_the_level_of_a_quantile_is_that_quantile(
+    attempts: list[tuple[float, Ending, int | None, int]], q: float
+) -> None:
+    fit = learned(attempts).fit()
+    assert fit is not None
+    between = len(set(fit.residuals)) == len(fit.residuals) and min(abs(1 - q - each) for each in fit.survival) > 1e-3
+    assume(between and 1 - q < fit.survival[0] and fit.quantile(task(), q) < 1e15)
+    assert fit.level_of(task(), fit.quantile(task(), q)) == pytest.approx(q, abs=1e-4)

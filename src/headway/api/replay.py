@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, to_builtins
 
 from headway.api.amounts import parse_cores, parse_share, parse_size
-from headway.api.keywords import Tell, chosen_names, settled
+from headway.api.keywords import Tell, chosen_names, refuse, settled
 from headway.api.nearest import nearest
+from headway.api.replay_times import TimesReplay, replay_times
 from headway.api.task_logs import read_logs
 from headway.model.errors import InputError
 from headway.report.replay_table import ASKED, ResourceCost, SizerCost, best_first
@@ -36,6 +37,7 @@ _SHOWN = {
 class ReplaySettings(Struct, frozen=True, kw_only=True):
     """Which sizers are tried, on what machine, and when attempts fail and outcomes become known."""
 
+    resource: Literal["sizes", "time"] = "sizes"  # memory, disk and cores, or requests for time
     sizers: tuple[str, ...] | None = None  # None: all
     machine: str | None = None  # the most that a task can get: '16 cores, 64 GB, 64 GB'; None: as the log says
     lag: Annotated[int, Meta(ge=0)] = 0  # tasks that are sized before the outcome of one is known
@@ -78,14 +80,15 @@ class LogReplay(Struct, frozen=True):
 
 
 class ReplayResult(Struct, frozen=True):
-    """What the sizers would have cost on each log; `together` if they were runs of one pipeline."""
+    """What the sizers would have cost on each log, or `times`; `together` if they were runs of one pipeline."""
 
     logs: list[LogReplay]
     together: bool = False
+    times: list[TimesReplay] = []
 
     def document(self) -> dict[str, Any] | list[dict[str, Any]]:
         """The answer of `headway replay --json`: an object for one log, a list for several."""
-        documents = [log.document() for log in self.logs]
+        documents = [log.document() for log in self.logs or self.times]
         return documents[0] if len(documents) == 1 else documents
 
 
@@ -105,17 +108,20 @@ def replay(
     from headway.simulation.replay import World
     from headway.sizing.per_resource import PerResource
 
-    asked, _ = settled(ReplaySettings, settings, named)
+    asked, set_by_caller = settled(ReplaySettings, settings, named)
     table = all_sizers()
+    if asked.resource == "time":
+        refuse(("machine", "ttf", "seed"), set_by_caller, "sizes, not for --resource time")
+        chosen = _chosen(logs, asked, observed=False)
+        failures = _share(asked.failures)
+        times = replay_times(chosen, asked.sizers, failures, asked.lag, together=asked.together, progress=progress)
+        return ReplayResult([], asked.together, times)
     if asked.sizers == ():
         raise InputError("no sizer is named", where="--sizers", todo="write for example --sizers max-seen,user")
     names = sorted(table) if asked.sizers is None else chosen_names(asked.sizers, table, "sizer", "--sizers")
     failures = _share(asked.failures)
     ttf, amounts = _time_to_failure(asked.ttf), _amounts(asked.machine)
-    paths = [Path(logs)] if isinstance(logs, str | Path) else [Path(log) for log in logs]
-    read = read_logs(paths, asked.category_from)
-    for path, log in read:
-        _choose(path, log, asked.category, observed=ttf == "observed")
+    read = _chosen(logs, asked, observed=ttf == "observed")
     if asked.together:
         _make_alike([log for _, log in read])
     answers: list[LogReplay] = []
@@ -128,6 +134,17 @@ def replay(
                 allocator.tolerate(failures)
         answers.append(_replayed(path, log, allocators, world, progress))
     return ReplayResult(answers, asked.together)
+
+
+def _chosen(
+    logs: str | Path | Sequence[str | Path], asked: ReplaySettings, *, observed: bool
+) -> list[tuple[Path, TaskLog]]:
+    """Read the logs, with the tasks of the chosen categories."""
+    paths = [Path(logs)] if isinstance(logs, str | Path) else [Path(log) for log in logs]
+    read = read_logs(paths, asked.category_from)
+    for path, log in read:
+        _choose(path, log, asked.category, observed=observed)
+    return read
 
 
 def _share(failures: float | str) -> float:

@@ -12,12 +12,14 @@ from headway.api.replay import LogReplay, ReplayResult, ReplaySettings, replay
 from headway.cli.batch_options import given, settings_options
 from headway.cli.options import answers
 from headway.cli.queue_progress import progress_bar
+from headway.cli.replay_times import print_times
 from headway.model.units import format_duration
 from headway.report.replay_table import replay_table, runs_table, summary_table, verdict
 from headway.report.saying import say, show
 from headway.report.words import count, harmless
 
 _OPTIONS = {
+    "--resource": "sizes: memory, disk and cores. time: how often predicted run times hold, and requests for time.",
     "--sizers A,B": "Only these; by default all that `headway policies` lists.",
     "--machine AMOUNTS": "The most that a task can get, as '16 cores, 64 GB, 64 GB' (cores, memory, disk); by default "
     "the log's.",
@@ -33,10 +35,13 @@ _OPTIONS = {
 
 
 def _print(console: Console, result: ReplayResult) -> None:
-    for each in result.logs:
-        if each.log.bad_rows:
-            rows = count(each.log.bad_rows, "row")
-            say(console, f"{rows} that cannot be read left out; the first: {each.log.first_bad}", style="yellow")
+    for log in (*(each.log for each in result.logs), *(each.log for each in result.times)):
+        if log.bad_rows:
+            rows = count(log.bad_rows, "row")
+            say(console, f"{rows} that cannot be read left out; the first: {log.first_bad}", style="yellow")
+    if result.times:
+        print_times(console, result.times)
+        return
     if result.together:
         for each in result.logs:
             say(console, _title(each))
@@ -96,6 +101,10 @@ def command(logs: tuple[str, ...], **options: Any) -> ReplayResult:
     amount that successful attempts used over the amount allocated, both weighted by run time; waste is the rest;
     failed counts the attempts that ran out of the resource. The line `asked` is what the log's own requests wasted.
 
+    With --resource time, rules ask for time: what `ladder` asks of a batch queue, Lotaru, and the mean of earlier run
+    times with two standard deviations. A task that takes longer than asked is lost and asks for more; see
+    `headway docs run-times`.
+
     LOG is a trace of Nextflow, benchmark files of Snakemake (or their directory), what Slurm's sacct -P, sacct --json
     or seff prints, the efficiency report of Snakemake's Slurm plugin, a directory with runs of Headway, or a log of
     Work Queue, the CCL or k-Segments; any file also with .gz, and - is standard input. `headway docs replay` has the
@@ -108,6 +117,7 @@ def command(logs: tuple[str, ...], **options: Any) -> ReplayResult:
       headway replay trace_1.txt trace_2.txt trace_3.txt --together
       sacct --json -S 2026-01-01 | headway replay - --sizers ladder
       headway replay *_whole.csv.gz --lag 20 --ttf observed
+      headway replay trace.txt --resource time
       headway replay trace.txt --json | jq '.sizers[].memory.waste'
     """
     with progress_bar("") as tell:

@@ -106,9 +106,10 @@ class JobMonitor(Struct, eq=False, dict=True):
 
     def _tell(self, tag: str, news: JobNews) -> None:
         """Pass on what the batch system says of a job that waits or has begun to run, if that is news."""
-        if not self.cluster.queues or news.phase not in (JobPhase.PENDING, JobPhase.RUNNING):
+        waits = news.phase is JobPhase.PENDING or (news.phase is JobPhase.UNKNOWN and bool(news.message))
+        if not self.cluster.queues or not (waits or news.phase is JobPhase.RUNNING):
             return
-        message = news.message if news.phase is JobPhase.PENDING else ""
+        message = news.message if waits else ""
         seen = JobSeen(time.time(), tag, news.phase, news.job_id, message, news.held, news.planned_at)
         if seen.is_news_after(self._told.get(tag)):
             self._told[tag] = seen

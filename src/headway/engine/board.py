@@ -29,6 +29,8 @@ class Board:
         self.counts = dict.fromkeys(Phase, 0)
         self.wanting: dict[str, None] = {}  # tasks that only need room, in the order in which they became so
         self.looked_at: Counter[str] = Counter()  # tasks whose files are being or have been read, by category
+        self.running: Counter[str] = Counter()  # tasks that are running, by category
+        self.seen: set[str] = set()  # categories of which an attempt has succeeded, here or in an earlier run
         self.known: dict[str, Known] = {}  # results of earlier runs
         self.unread = ReadyQueue(partial(self._is_in, Phase.READY), order.category_key)
         self.placeable = ReadyQueue(partial(self._is_in, Phase.PLACEABLE), order.category_key)
@@ -58,6 +60,7 @@ class Board:
         elif state.phase is Phase.PLACEABLE:
             del self.wanting[state.task.id]
         self.looked_at[state.task.category] += (phase in _LOOKED_AT) - (state.phase in _LOOKED_AT)
+        self.running[state.task.category] += (phase is Phase.RUNNING) - (state.phase is Phase.RUNNING)
         state.phase = phase
 
     def add(self, tasks: Iterable[Task]) -> list[TaskState]:

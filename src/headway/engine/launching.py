@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -62,12 +63,20 @@ class Launching(Struct, eq=False):
             elif node.free.cores > 0:
                 bound.setdefault(node.tag, []).append(node)
         placed: list[Placement | Unplaceable] = []
+        sized: Counter[str] = Counter()  # tasks that may start now, by category
+
+        def allocate(task_id: str) -> Allocation | CannotFit:
+            category = self.board.tasks[task_id].task.category
+            starting = self._beside(category, sized)
+            sized[category] += 1
+            return self.allocate(task_id, starting)
+
         for nodes in bound.values():
-            placed += place_bound(nodes, self.board.wanting, self.allocate)
+            placed += place_bound(nodes, self.board.wanting, allocate)
         if free and not placed:  # tasks that were just placed are still in the queue; the rest is decided after them
             with self.board.placeable.walk() as ready:
                 ends_by = partial(self._ends_by, now)
-                placed += place(ready, self.allocate, free, overtaken, ends_by)
+                placed += place(ready, allocate, free, overtaken, ends_by)
         return [
             records.GiveUp(now, placement.task, does_not_fit(placement.verdict))
             if isinstance(placement, Unplaceable)
@@ -122,8 +131,8 @@ class Launching(Struct, eq=False):
         return ceiling if ceiling != held else None
 
     def likely(self, task_id: str) -> Resources:
-        """What a task's next attempt would hold on a node; all there is if it would not fit."""
-        answer = self.allocate(task_id)
+        """What a task's next attempt would hold on a node beside others like it; all there is if it would not fit."""
+        answer = self.allocate(task_id, starting=1)
         held = answer.resources if isinstance(answer, Allocation) else self._limits
         return held.replace(nodes=1, walltime_s=None)
 
@@ -133,25 +142,35 @@ class Launching(Struct, eq=False):
         state = self.board.tasks[task_id]
         failures = state.exhausted or {}
         more = {**failures, "memory_bytes": [*failures.get("memory_bytes", ()), held.memory_bytes]}
-        answer = self._allocation(state, more)
+        answer = self._allocation(state, more, starting=1)
         if isinstance(answer, CannotFit) or answer.resources.memory_bytes > 2 * held.memory_bytes:
             return held
         return held.replace(memory_bytes=max(held.memory_bytes, answer.resources.memory_bytes))
 
-    def _allocation(self, state: TaskState, failures: Mapping[str, Sequence[float]]) -> Allocation | CannotFit:
+    def _allocation(
+        self, state: TaskState, failures: Mapping[str, Sequence[float]], starting: int
+    ) -> Allocation | CannotFit:
         """The allocator's answer for the usual nodes, or for the first larger ones on which the task fits."""
         draw = (self.seed, "", state.task.id, state.attempts + 1)
         held = self.order.at_stake(state.task)
+        others = self._beside(state.task.category, self.board.running) + starting
         for most in (self._limits, *self.allocations.site.larger):
-            answer = self.allocator.allocate(state.task, failures, Context(most, draw, held=held))
+            answer = self.allocator.allocate(state.task, failures, Context(most, draw, held=held, others=others))
             if isinstance(answer, Allocation):
                 break
         return self._within_limits(state, answer)
 
-    def allocate(self, task_id: str) -> Allocation | CannotFit:
-        """The resources for the task's next attempt."""
+    def _beside(self, category: str, attempts: Mapping[str, int]) -> int:
+        """How many of these attempts will teach what a task needs: of its category, or if it is new of all new ones."""
+        seen = self.board.seen
+        if category in seen:
+            return attempts.get(category, 0)
+        return sum(number for each, number in attempts.items() if each not in seen)
+
+    def allocate(self, task_id: str, starting: int = 0) -> Allocation | CannotFit:
+        """The resources for the task's next attempt, while so many others that teach what it needs start."""
         state = self.board.tasks[task_id]
-        answer = self._allocation(state, state.exhausted or {})
+        answer = self._allocation(state, state.exhausted or {}, starting)
         if state.task.nodes > 1 and isinstance(answer, Allocation):
             return self._whole_nodes(state.task.nodes, answer)
         if state.losses >= SUSPECTED_AFTER and isinstance(answer, Allocation):

@@ -305,6 +305,8 @@ class RunState(Struct, eq=False, dict=True):
         self.finished = record.status
 
     def _learn(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
+        if outcome.ending is Ending.SUCCESS:
+            self._board.seen.add(task.category)
         self.allocator.observe(task, ticket, outcome)
         self.order.observe(task, outcome)
         if self.run_times is not None:

@@ -26,7 +26,8 @@ from headway.model.task import Task
 from headway.model.task_log import LoggedTask, TaskLog
 from headway.sizing.estimators.ladder import SHORTEST_S, SPREAD
 from headway.sizing.failure_price import KNOWN, FailurePrice
-from headway.sizing.runtime_model import FACTOR, MORE_S, QUANTILE, RuntimeModel
+from headway.sizing.runtime_model import RuntimeModel
+from headway.sizing.walltime import MORE_S
 
 MEMORY, TIME, CORES = "memory_bytes", "walltime_s", "cores"
 _GB_H = 3600e9
@@ -35,6 +36,9 @@ _NOISE = 0.1  # of a core: 2.1 busy cores are two and a noisy clock
 _MEASURED_S = 0.5  # a shorter run does not tell how many cores were busy
 _REFIT = 1.02  # advice is found anew when there are this many times as many records
 _KEPT, _KEPT_CORES = 10_000, 1000  # records of a category, the newest
+# A configuration holds for long and for other machines, and a time-out also loses the memory that was held: so the time
+# to ask for is higher than in a run, which goes on learning.
+_QUANTILE, _FACTOR = 0.99, 1.1
 _STEPS_MB = {
     megabyte: (100, 200, 500, *(gigabyte * step * 10**power for power in range(6) for step in (1, 2, 5)))
     for megabyte, gigabyte in ((1e6, 1000), (2.0**20, 1024))
@@ -234,12 +238,12 @@ class _Learner:
         if self.records < self._fitted * _REFIT:
             return self._time
         self._fitted = self.records
-        quantile_s = self._times.quantile(Task("", "", ""), QUANTILE)
+        quantile_s = self._times.quantile(Task("", "", ""), _QUANTILE)
         self._time = ()
         if quantile_s is not None:
             least, most = self._asked.get(TIME, (math.inf, 0.0))
             slower = self._slower()
-            first = round_time((FACTOR * quantile_s + MORE_S) * slower)
+            first = round_time((_FACTOR * quantile_s + MORE_S) * slower)
             first = min(first, least) if self._most_used[TIME] * slower <= least else first
             times = [first]
             while len(times) < self._terms.attempts:

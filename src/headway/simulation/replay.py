@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -92,6 +92,8 @@ def replay(log: TaskLog, allocator: Allocator, world: World, progress: Callable[
     result = Replay.over(log.resources)
     replayed = frozenset(log.resources)
     in_flight: deque[tuple[Task, list[Outcome]]] = deque()
+    others: Counter[str] = Counter()  # tasks in flight, by category
+    seen: set[str] = set()  # categories of which a task has ended
     for number, logged in enumerate(log.tasks):
         if progress and number % _PROGRESS_EVERY == 0:
             progress(number)
@@ -99,9 +101,15 @@ def replay(log: TaskLog, allocator: Allocator, world: World, progress: Callable[
         if not hints.keys() <= replayed:  # the log tells more, such as times
             hints = {name: hints[name] for name in log.resources if name in hints}
         task = Task(logged.id, logged.category, "-", outputs=("-",), hints=hints, input_bytes=logged.input_bytes)
-        in_flight.append((task, _run(logged, task, log, allocator, world, result)))
+        new = [] if task.category in seen else [category for category in others if category not in seen]
+        beside = sum(others[category] for category in {task.category, *new})
+        in_flight.append((task, _run(logged, task, log, allocator, world, result, beside)))
+        others[task.category] += 1
         if len(in_flight) > world.lag:
-            _learn(allocator, *in_flight.popleft())
+            ended, happened = in_flight.popleft()
+            others[ended.category] -= 1
+            seen.add(ended.category)
+            _learn(allocator, ended, happened)
     for learn_from, happened in in_flight:  # for the next run, if there is one
         _learn(allocator, learn_from, happened)
     result.tasks = len(log.tasks)
@@ -130,15 +138,18 @@ def as_asked(log: TaskLog) -> Replay | None:
 
 
 def _run(
-    logged: LoggedTask, task: Task, log: TaskLog, allocator: Allocator, world: World, result: Replay
+    logged: LoggedTask, task: Task, log: TaskLog, allocator: Allocator, world: World, result: Replay, others: int
 ) -> list[Outcome]:
-    """Run a task from its first attempt to its last and add its costs; return the outcomes."""
+    """Run a task from its first attempt to its last and add its costs; return the outcomes.
+
+    `others` tasks are in flight that will teach what it needs.
+    """
     kills = frozenset(log.kills)
     failures: dict[str, list[float]] = {}
     outcomes: list[Outcome] = []
     while True:
         attempt = len(outcomes) + 1
-        context = Context(world.machine, (world.seed, "", task.id, attempt), world.start, kills)
+        context = Context(world.machine, (world.seed, "", task.id, attempt), world.start, kills, others=others)
         answer = allocator.allocate(task, failures, context)
         if isinstance(answer, CannotFit):
             result.impossible += 1

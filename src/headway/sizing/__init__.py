@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from headway.sizing.agents.feedback_loop import FeedbackLoop
-from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditAllCores
+from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditPrinted
 from headway.sizing.agents.ladder_malleable import LadderMalleable, Ladders
 from headway.sizing.agents.q_learning import QLearning, QLearningHarmonic, QLearningPrinted
 from headway.sizing.agents.q_learning_separate import QLearningSeparate
@@ -30,22 +30,22 @@ SIZERS: dict[str, WayOfSizing] = {
     way.name: way
     for way in (
         WayOfSizing(Ladders.name, summary(Ladders), ladder_sizer, Ladders),
-        # Phung and Thain 2024
-        estimated_by(GreedyBucketing),
-        estimated_by(ExhaustiveBucketing),
+        # Phung and Thain 2024; not in the papers: those that are censored learn from failed attempts, too
+        estimated_by(GreedyBucketing, censored=True),
+        estimated_by(ExhaustiveBucketing, censored=True),
         estimated_by(QuantizedBucketing),
-        estimated_by(MinWaste),
-        estimated_by(MaxThroughput),
-        estimated_by(MaxSeen, otherwise=partial(MaxSeen, step=1)),
+        estimated_by(MinWaste, censored=True),
+        estimated_by(MaxThroughput, censored=True),
+        estimated_by(MaxSeen, otherwise=partial(MaxSeen, step=1), censored=True),
         estimated_by(WholeMachine),
         # Witt et al. 2019
-        estimated_by(Percentile50),
-        estimated_by(Percentile95),
-        estimated_by(LinearRegression),
-        estimated_by(LinearRegressionNone),
-        estimated_by(LinearRegressionMean),
-        estimated_by(LinearRegressionMeanMinus),
-        estimated_by(LinearRegressionMax),
+        estimated_by(Percentile50, censored=True),
+        estimated_by(Percentile95, censored=True),
+        estimated_by(LinearRegression, censored=True),
+        estimated_by(LinearRegressionNone, censored=True),
+        estimated_by(LinearRegressionMean, censored=True),
+        estimated_by(LinearRegressionMeanMinus, censored=True),
+        estimated_by(LinearRegressionMax, censored=True),
         # what people use today
         estimated_by(PerProcessMax),
         estimated_by(PeakPlus20, otherwise=PerProcessMax),
@@ -54,7 +54,7 @@ SIZERS: dict[str, WayOfSizing] = {
         # agents that choose cores and memory together; those after the first are of Zunker 2021
         chosen_by(LadderMalleable),
         chosen_by(GradientBandit),
-        chosen_by(GradientBanditAllCores),
+        chosen_by(GradientBanditPrinted),
         chosen_by(QLearning),
         chosen_by(QLearningPrinted),
         chosen_by(QLearningHarmonic),

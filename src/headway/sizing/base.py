@@ -30,7 +30,9 @@ class Context(Struct, frozen=True):
     """The surroundings of a question: the limits, the price of giving too little, and the seed of random draws.
 
     `start` is what to give of a resource while nothing is known (by default a share of the machine). `held` is the
-    share of a node that the attempt's other resources take: all of it is lost when one resource runs out.
+    share of a node that the attempt's other resources take: all of it is lost when one resource runs out. `others` are
+    the attempts that have begun and will teach what the task needs: those of its category, and if nothing is known of
+    that, those of all such categories.
     """
 
     limits: Resources
@@ -38,6 +40,7 @@ class Context(Struct, frozen=True):
     start: Mapping[str, float] = {}
     kills: frozenset[str] = KILLS
     held: float = 0.0
+    others: int = 0
 
     def uniform(self) -> float:
         """Draw one number from [0, 1): the same question always draws the same.

@@ -66,6 +66,9 @@ class EstimatedSizer(Sizer):
             self._rules.show,
             self._peers,
             self._fine,
+            self.price.fine_at_first if self.price else None,
+            self.price.tolerance if self.price else 1.0,
+            context.others,
             None if self.price is None else partial(self._rules.coarse, context=context),
         )
 
@@ -113,7 +116,10 @@ class EstimatedSizer(Sizer):
             self.estimator.learn(attempt)
 
     def gives_more_now(self, task: Task, exhausted: float) -> bool:
-        found = self.estimator.estimate(Query(input_bytes=task.input_bytes, fine=self._fine))
+        first = self.price.fine_at_first if self.price else None
+        hint = task.hints.get(self.resource)
+        query = Query((), task.input_bytes, hint=hint, peers=self._peers, fine=self._fine, fine_at_first=first)
+        found = self.estimator.estimate(query)
         return found is not None and isinstance(found.value, float | int) and found.value > exhausted
 
     def state(self) -> dict[str, Any]:

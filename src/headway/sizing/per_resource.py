@@ -45,7 +45,7 @@ class PerResource(Allocator):
             sizer = by_category.get(task.category) or self._new(resource)
             held = context.held + (together - shares.get(resource, 0.0))
             draw = (self._seed, f"{sizer.name}/{resource}", *context.draw[2:])
-            question = Context(limits, draw, context.start, context.kills, held)
+            question = Context(limits, draw, context.start, context.kills, held, context.others)
             answer = sizer.predict(task, failures.get(resource, ()), question)
             if isinstance(answer, CannotFit):
                 return answer
@@ -72,14 +72,15 @@ class PerResource(Allocator):
             }
 
     def _set_prices(self, task: Task, outcome: Outcome) -> None:
+        known = self._successes.get(task.category, 0) >= KNOWN
         for resource, price in self._prices.items():
             peak = RULES[resource].peak(outcome)
             if peak is not None:
-                price.succeeded(peak, run_s(outcome))
-            elif outcome.ending.exhausted == resource and self._successes.get(task.category, 0) >= KNOWN:
+                price.succeeded(peak, run_s(outcome), known)
+            elif outcome.ending.exhausted == resource:
                 used = outcome.usage.peak(resource)
                 if used is None or not self._sizer(task.category, resource).gives_more_now(task, used.value):
-                    price.failed()
+                    price.failed(known)
 
     def state(self) -> dict[str, Any]:
         return {

@@ -20,8 +20,7 @@ from headway.sizing.observing import ABSURD, SHORTEST_S, run_s
 
 # The steps in which memory and disk are given where a failure has a price.
 _LARGEST_STEP = 64e6
-_STEPS_OF_A_NODE = 64
-_STEPS_OF_AN_AMOUNT = 16
+_STEPS = 64  # of a node, and of an amount
 
 
 class ResourceRules(ABC):
@@ -139,8 +138,8 @@ class ByteRules(ResourceRules):
 
     def coarse(self, value: float, context: Context) -> float:
         """Round up so far that no task is stopped for a few megabytes."""
-        least = min(_LARGEST_STEP, (context.limits[self.resource] or math.inf) / _STEPS_OF_A_NODE)
-        step = min(least, value / _STEPS_OF_AN_AMOUNT)
+        least = min(_LARGEST_STEP, (context.limits[self.resource] or math.inf) / _STEPS)
+        step = min(least, value / _STEPS)
         return max(least, step * math.ceil(value / step)) if step > 1 else value
 
     def whole(self, value: float) -> float:

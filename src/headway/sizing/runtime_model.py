@@ -1,4 +1,4 @@
-"""`RuntimeModel`: the distribution of a category's run times; `walltime_request`: the time to ask of a batch queue.
+"""`RuntimeModel`: the distribution of a category's run times.
 
     log run time  =  a  +  b · log(1 + input bytes)  -  s · log(cores)  +  residual
 
@@ -24,17 +24,14 @@ The same records in the same order give the same answers.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
 from headway.model.outcome import Ending, Outcome
-from headway.model.records import Figure, Why
 from headway.model.task import Task
-from headway.model.units import format_duration
-from headway.sizing.base import Prediction
 from headway.sizing.observing import ABSURD, run_s
 
 if TYPE_CHECKING:
@@ -45,6 +42,7 @@ HALF_LIFE = 100  # records
 SHORTEST_S = 0.001  # run times are logarithms: none is 0
 SPREAD_UNKNOWN = math.log(2)
 STEEPEST_BY_INPUT, STEEPEST_BY_CORES = 2.0, 1.0
+ALIKE = 2e-6  # run times whose logarithms differ by less are equal
 NOTHING_RAN = frozenset({Ending.LAUNCH_FAILED, Ending.MISSING_INPUT})
 
 
@@ -68,6 +66,26 @@ class Fit(Struct):
     spread: float
     residuals: Sequence[float]  # of the successes, ascending; the last is the greatest of all records
     survival: Sequence[float]  # the probability of a greater residual, for each of them
+
+    def quantile(self, task: Task, q: float) -> float:
+        """Return the seconds that a run of `task` does not exceed with probability `q`."""
+        return math.exp(min(self.centre(*_features(task)) + self.residual_at(q), math.log(ABSURD)))
+
+    def longest(self, task: Task) -> float:
+        """Return the seconds that the longest record would have taken with the input and cores of `task`."""
+        return math.exp(min(self.centre(*_features(task)) + self.residuals[-1], math.log(ABSURD)))
+
+    def level_of(self, task: Task, seconds: float) -> float:
+        """Return the share of runs of `task` that are shorter than `seconds`; of those as long, half are counted."""
+        residual = math.log(max(SHORTEST_S, seconds)) - self.centre(*_features(task))
+        first, after = bisect_left(self.residuals, residual - ALIKE), bisect_right(self.residuals, residual + ALIKE)
+        if first == len(self.residuals):
+            return 1.0 - self.survival[-1] * math.exp((self.residuals[-1] - residual) / self.spread)
+        longer = 1.0 if first == 0 else self.survival[first - 1]
+        if first < after or first == 0:
+            return 1.0 - (longer + self.survival[max(first, after - 1)]) / 2
+        low, high = self.residuals[first - 1 : first + 1]
+        return 1.0 - longer - (self.survival[first] - longer) * (residual - low) / (high - low)
 
     def centre(self, size: float | None, cores: float) -> float:
         """Return the logarithm of the run time without the residual."""
@@ -114,12 +132,18 @@ class RuntimeModel:
 
     def quantile(self, task: Task, q: float) -> float | None:
         """Return the seconds that a run does not exceed with probability `q`; None where nothing is known."""
-        if self._fit is None:
-            if not self._records:
-                return None
+        fit = self.fit()
+        return None if fit is None else fit.quantile(task, q)
+
+    def fit(self) -> Fit | None:
+        """Return the line and the survival curve of what was observed; None where nothing was."""
+        if self._fit is None and self._records:
             self._fit = _fit(self._records)
-        centre = self._fit.centre(*_features(task))
-        return math.exp(min(centre + self._fit.residual_at(q), math.log(ABSURD)))
+        return self._fit
+
+    def __len__(self) -> int:
+        """The number of records that count."""
+        return len(self._records)
 
     def state(self) -> dict[str, Any]:
         """Return what was learned, as JSON with a `version`."""
@@ -129,40 +153,6 @@ class RuntimeModel:
         """Continue from what `state` returned."""
         self._records = [Record(*each) for each in state["records"]]
         self._fit = None
-
-
-# Asking for too much time costs little: unused time goes back, and the job only starts somewhat later because it fits
-# into fewer gaps. Asking for too little loses the whole run. With the tail above, one more second saves P(longer) /
-# (spread · t) runs; where a lost run costs t seconds and the spread is about one half, 0.99 is right if one second of
-# computing lost is worth fifty asked for in vain.
-QUANTILE = 0.99
-# Machines differ, the records come from those that happened to be free, and starting and stopping takes time as well.
-FACTOR, MORE_S = 1.1, 60.0
-MINUTE_S = 60.0
-
-
-def walltime_request(model: RuntimeModel, task: Task, limit: float, policy: str) -> Prediction:
-    """Return the time to ask of a queue for `task`, in whole minutes: the 0.99 quantile, a tenth and a minute more.
-
-    Where nothing is known, the answer is the whole limit.
-    """
-    quantile_s = model.quantile(task, QUANTILE)
-    if quantile_s is None:
-        why = Why(policy, "no-limit", {"limit": limit}, "nothing is known of how long it takes: as long as is allowed")
-        return Prediction(limit, why)
-    value = min(limit, MINUTE_S * math.ceil((FACTOR * quantile_s + MORE_S) / MINUTE_S))
-    figures: dict[str, Figure] = {
-        "quantile": QUANTILE,
-        "quantile_s": quantile_s,
-        "factor": FACTOR,
-        "more_s": MORE_S,
-        "limit": limit,
-    }
-    text = (
-        f"99 of 100 such tasks should be done after {format_duration(quantile_s)}; a tenth and a minute more, "
-        "since running out of time loses everything"
-    )
-    return Prediction(value, Why(policy, "runtime-quantile", figures, text))
 
 
 def _features(task: Task) -> tuple[float | None, float]:

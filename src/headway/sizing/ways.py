@@ -12,6 +12,7 @@ from headway.sizing.agents.malleable import MalleableAllocator
 from headway.sizing.base import Allocator, Sizer
 from headway.sizing.estimated import EstimatedSizer
 from headway.sizing.estimators.base import Estimator
+from headway.sizing.estimators.censored import Censored
 from headway.sizing.per_resource import PerResource
 
 MakeSizer = Callable[[str], Sizer]  # from the name of a resource
@@ -43,21 +44,30 @@ class WayOfSizing(Struct, frozen=True):
         return allocator
 
 
-def sizers_of(estimator: MakeEstimator, *, otherwise: MakeEstimator | None = None, name: str = "") -> MakeSizer:
-    """Return a maker of sizers by an estimator; `otherwise` estimates what is not counted in bytes, if not the same."""
+def sizers_of(
+    estimator: MakeEstimator, *, otherwise: MakeEstimator | None = None, name: str = "", censored: bool = False
+) -> MakeSizer:
+    """Return a maker of sizers by an estimator; `otherwise` estimates what is not counted in bytes, if not the same.
+
+    `censored`: it also learns from attempts that ran out.
+    """
 
     def make(resource: str) -> Sizer:
         counts_bytes = resource in ("memory_bytes", "disk_bytes")
-        return EstimatedSizer((estimator if counts_bytes or otherwise is None else otherwise)(), resource, name)
+        made = (estimator if counts_bytes or otherwise is None else otherwise)()
+        return EstimatedSizer(Censored(made) if censored else made, resource, name)
 
     name = name or estimator().name
     return make
 
 
-def estimated_by(estimator: type[Estimator], *, otherwise: MakeEstimator | None = None, name: str = "") -> WayOfSizing:
-    """Make a way of sizing from an estimator; `otherwise` estimates what is not counted in bytes, if not the same."""
+def estimated_by(
+    estimator: type[Estimator], *, otherwise: MakeEstimator | None = None, name: str = "", censored: bool = False
+) -> WayOfSizing:
+    """Make a way of sizing from an estimator, as `sizers_of` does."""
     name = name or estimator.name
-    return WayOfSizing(name, summary(estimator), sizers_of(estimator, otherwise=otherwise, name=name))
+    make = sizers_of(estimator, otherwise=otherwise, name=name, censored=censored)
+    return WayOfSizing(name, summary(estimator), make)
 
 
 def chosen_by(agents: type[MalleableAllocator], name: str = "") -> WayOfSizing:

@@ -59,10 +59,17 @@ class EstimatorContract:
     def test_attempts_without_a_peak_are_no_records(self) -> None:
         estimator = _trained(self.make(), random.Random(6), 12)
         before = estimator.estimate(_query(1))
-        estimator.learn_without_peak(Attempt(run_s=5.0, task="other", exhausted=2.0))
         estimator.learn_without_peak(Attempt(run_s=5.0, task="another"))
         after = estimator.estimate(_query(1))
         assert (after and after.value) == (before and before.value)
+
+    def test_an_amount_that_ran_out_lowers_no_estimate(self) -> None:
+        estimator = _trained(self.make(), random.Random(6), 12)
+        before = estimator.estimate(_query(1))
+        estimator.learn_without_peak(Attempt(run_s=5.0, task="other", exhausted=LIMIT / 2))
+        after = estimator.estimate(_query(1))
+        if before is not None and isinstance(before.value, float | int):
+            assert after is not None and isinstance(after.value, float | int) and after.value >= before.value
 
 
 def _query(number: int, *failures: float) -> Query:

@@ -76,6 +76,7 @@ class Job(Struct, frozen=True):
     setting: Setting
     seed: int
     tasks: int  # in the workflow
+    failures: float = 1.0  # share of attempts that may fail; 1: any
 
 
 class Replayed(Struct, frozen=True):
@@ -97,11 +98,19 @@ def run_cells(
     path: Path | None = None,
     processes: int | None = None,
     tell: Tell | None = None,
+    failures: float = 1.0,
 ) -> list[Cell]:
     """All cells, by workflow, setting and allocator. Where the seed changes nothing, only the first one is replayed."""
     jobs = {
         (workflow.key, setting, entrant.name): [
-            Job(workflow.key, entrant.name, setting, seed, len(workflow.logs[seed].tasks))
+            Job(
+                workflow.key,
+                entrant.name,
+                setting,
+                seed,
+                len(workflow.logs[seed].tasks),
+                failures if entrant.bounded else 1.0,
+            )
             for seed in (seeds if entrant.draws or _differs(workflow) else seeds[:1])
         ]
         for workflow, settings in workflows
@@ -160,4 +169,6 @@ def _replay_here(job: Job) -> Replayed:
 
 def _replay(log: TaskLog, job: Job) -> Replay:
     world = World(log.machine, job.setting.lag, job.setting.ttf, job.seed)
-    return replay(log, PerResource(ENTRANTS[job.allocator].make, job.seed), world)
+    allocator = PerResource(ENTRANTS[job.allocator].make, job.seed)
+    allocator.tolerate(job.failures)
+    return replay(log, allocator, world)

@@ -16,6 +16,7 @@ from headway_papers.bucketing.cells import NEAREST, PLAIN, RESOURCES, Cell, Sett
 from headway_papers.bucketing.own_runs import OwnRun
 from headway_papers.bucketing.study import Results
 from headway_papers.bucketing.times import RECORDS, TIMED
+from headway_papers.bucketing.verdicts import failed_of
 from headway_papers.bucketing.workflows import GENERATED, LOG, STAND_IN
 from headway_papers.frame.bar_chart import Bar, Group, bar_chart
 from headway_papers.frame.page import picture
@@ -26,7 +27,18 @@ PAPER = "P&T"  # Phung and Thain: as narrow as a figure
 _SHORT = {"Exponential": "Expon.", "ColmenaXTB": "Colmena"}
 _DEAREST = 90  # the first pair of columns; the last leave a narrow screen first
 # A colour an allocator, in the order of `ENTRANTS`: those without records grey, bucketing blue, ours orange.
-_COLOURS = ("#b8bcc2", "#8c959f", "#57a773", "#2f7d4f", "#9b7fd1", "#6cb0e8", "#2f6fb5", "#59636e", "#e8762d")
+_COLOURS = (
+    "#b8bcc2",
+    "#8c959f",
+    "#57a773",
+    "#2f7d4f",
+    "#9b7fd1",
+    "#6cb0e8",
+    "#2f6fb5",
+    "#59636e",
+    "#f3b183",
+    "#e8762d",
+)
 _FAILED, _UNUSED = "#d1434b", "#8c959f40"
 _LEGEND = legend(zip(ENTRANTS, _COLOURS, strict=True))
 _STAND_IN_TITLE = f"AWE on coffea 2021, in place of TopEFT whose log is not available; not counted; {PLAIN}"
@@ -52,6 +64,7 @@ def sections(results: Results) -> Iterator[Section]:
     yield from _awe(results, kind, NEAREST, f"Figure 5: AWE on {what}; {NEAREST}")
     yield from _waste(results, kind)
     yield from _awe(results, kind, PLAIN, f"AWE on {what}; {PLAIN}")
+    yield from _failures(results, kind, what)
     yield from _lags(results, kind, what)
     if kind == LOG:
         yield from _awe(results, GENERATED, PLAIN, f"AWE on generated workflows; {PLAIN}")
@@ -163,6 +176,21 @@ def _waste(results: Results, kind: str) -> Iterator[Section]:
         for it in results.workflows(kind)
     ]
     yield pair_section(f"Figure 6: attempts per task; {NEAREST}", "attempts per task", [_mean_pair(pairs), *pairs])
+
+
+# --- failures ---
+
+
+def _failures(results: Results, kind: str, what: str) -> Iterator[Section]:
+    """Failed attempts beside efficiency, since one is bought with the other."""
+    bound = "any" if results.failures >= 1 else f"{100 * results.failures:g}%"
+    for setting in (PLAIN, NEAREST):
+        pairs = []
+        for resource in RESOURCES:
+            failed = failed_of(results.cells, setting, resource, kind)
+            pairs.append(Pair("AWE", partial(_mean_awe, results, kind, setting, resource), group=resource))
+            pairs.append(Pair("failed", failed.get, best=None, form="{:,.0f}", group=resource))
+        yield pair_section(f"Mean AWE and failed attempts on {what}; --failures {bound}; {setting}", "", pairs)
 
 
 # --- lags, Table I, all cells ---

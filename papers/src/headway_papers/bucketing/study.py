@@ -24,6 +24,7 @@ class Results(Struct, frozen=True):
 
     seeds: list[int]
     full: bool
+    failures: float  # share of attempts that ours may let fail; 1: any
     missing: list[str]
     cells: list[Cell]
     own_runs: list[OwnRun]
@@ -54,6 +55,7 @@ def run_study(
     seeds: list[int],
     *,
     full: bool,
+    failures: float = 1.0,
     path: Path | None = None,
     processes: int | None = None,
     tell: Tell | None = None,
@@ -64,6 +66,6 @@ def run_study(
         (workflow, settings_of(workflow, _FULL if full else _QUICK if workflow.kind == LOG else _GENERATED_QUICK))
         for workflow in found.workflows
     ]
-    cells = run_cells(plan, seeds, found.figure_5, path, processes, tell)
+    cells = run_cells(plan, seeds, found.figure_5, path, processes, tell, failures)
     runs = own_runs(found.folder, found.figure_5) if found.folder and found.figure_5 else []
-    return Results(seeds, full, found.missing, cells, runs, table_i(), time.monotonic() - began)
+    return Results(seeds, full, failures, found.missing, cells, runs, table_i(), time.monotonic() - began)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from headway.cli.options import SHARE
 from headway.model.errors import InputError
 from headway_papers.cli.shared import make_folder, present, study_options
 
@@ -23,6 +24,13 @@ _FULL_SEEDS = 3
     "--tasks", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N", help="Per generated workflow."
 )
 @click.option(
+    "--failures",
+    type=SHARE,
+    default="3%",
+    show_default=True,
+    help="How many attempts `ladder` may let fail once a category is known; any: the row 'any failures' twice.",
+)
+@click.option(
     "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also write one HTML page, FILE."
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
@@ -30,6 +38,7 @@ _FULL_SEEDS = 3
 def command(
     full: bool,
     tasks: int,
+    failures: float,
     html: Path | None,
     force: bool,
     seed: int,
@@ -47,6 +56,7 @@ def command(
     \b
     Examples:
       headway reproduce bucketing
+      headway reproduce bucketing --failures any
       headway reproduce bucketing --full --html bucketing.html
       headway reproduce bucketing --json | jq '.verdicts[] | [.passed, .about]'
     """
@@ -68,5 +78,5 @@ def command(
     make_folder(out)
     with study_progress(kept=out is not None) as tell:
         path = None if out is None else out / "replays.jsonl"
-        results = run_study(found, seeds, full=full, path=path, processes=processes, tell=tell)
+        results = run_study(found, seeds, full=full, failures=failures, path=path, processes=processes, tell=tell)
     return present(results, report, document, "bucketing")

@@ -20,7 +20,7 @@ from headway.ordering.learning_rank import (
     waiting_below,
 )
 from headway.simulation.replay import Cost
-from headway.sizing.estimators import ladder
+from headway.sizing.estimators import first_tasks, ladder
 from headway_papers.fixed_pool import state
 from headway_papers.fixed_pool.kernel import through_pool
 from headway_papers.fixed_pool.pool import POOL, PoolResult
@@ -116,7 +116,7 @@ def compiled_in_pool(workflow: Prepared, order: str, sizer: str, ttf: float, poo
         spread=ladder.SPREAD,
         forgiving=ladder.FORGIVING,
         longest_mean=ladder._LONGEST_MEAN,
-        fewest_hints=ladder._FEWEST_HINTS,
+        fewest_hints=first_tasks.FEWEST,
         shortest_s=ladder.SHORTEST_S,
         caution=CAUTION if order == LearningRankCautious.name else 0.0,
     )

@@ -12,7 +12,7 @@ from headway.model.records import Decision, Event
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing.agents.feedback_loop import FeedbackLoop
-from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditAllCores
+from headway.sizing.agents.gradient_bandit import GradientBandit, GradientBanditPrinted
 from headway.sizing.agents.ladder_malleable import Ladders
 from headway.sizing.agents.malleable import MalleableAllocator
 from headway.sizing.agents.q_learning import QLearning, QLearningHarmonic, QLearningPrinted
@@ -71,7 +71,7 @@ APPROACHES = {
         Approach(LOOP, 20, lambda world: FeedbackLoop(world.seed, 10, world.tasks_a_run())),
         Approach(OURS, 20, _agents(Ladders)),
         Approach(STATED, 20, _sizer(ladder_sizer)),
-        Approach(GradientBanditAllCores.name, 50, _agents(GradientBanditAllCores)),
+        Approach(GradientBanditPrinted.name, 50, _agents(GradientBanditPrinted)),
         Approach(QLearningPrinted.name, 100, _agents(QLearningPrinted)),
         Approach(QLearningHarmonic.name, 100, _agents(QLearningHarmonic)),
         Approach(QLearningSeparate.name, 100, _agents(QLearningSeparate)),

@@ -25,12 +25,12 @@ class Total(Struct, frozen=True):
     cells: dict[Cell, RunFigures]
 
 
-def totals(done: Iterable[Done], requests: str, fractions: str) -> dict[str, Total]:
+def totals(done: Iterable[Done], requests: str, law: str) -> dict[str, Total]:
     """By approach, over all worlds and pipelines."""
     cells: dict[str, dict[Cell, RunFigures]] = {}
     for each in done:
         unit = each.unit
-        if (unit.requests, unit.fractions) == (requests, fractions):
+        if (unit.requests, unit.law) == (requests, law):
             cells.setdefault(unit.approach, {})[unit.seed, unit.pipeline] = added(each.counted)
     return {name: Total(name, added(list(own.values())), own) for name, own in cells.items()}
 

@@ -13,7 +13,7 @@ from headway_papers.frame.runner import Runner
 from headway_papers.rl.courses import APPROACHES, BANDIT, DEFAULT, LOOP, OURS, Q
 from headway_papers.rl.pipelines import Found, Pipeline, find_pipelines
 from headway_papers.rl.units import AS_THESIS, AS_TRACED, Done, Unit, carry_out
-from headway_papers.rl.worlds import FRACTIONS
+from headway_papers.rl.worlds import AMDAHL, LAWS
 
 MAIN = (DEFAULT, BANDIT, Q, LOOP, OURS)
 VARIANTS = tuple(name for name in APPROACHES if name not in MAIN)
@@ -30,10 +30,10 @@ class Asked(Struct, frozen=True):
         """The longest first, so that all cores are busy to the end."""
         approaches = (*MAIN, *VARIANTS) if self.variants else MAIN
         found = [
-            Unit(requests, fractions, pipeline.name, self.seed * 1000 + world, approach, pipeline.measured)
+            Unit(requests, law, pipeline.name, self.seed * 1000 + world, approach, pipeline.measured)
             for world in range(self.worlds)
             for requests in (AS_THESIS, AS_TRACED)
-            for fractions in FRACTIONS
+            for law in (LAWS if requests == AS_THESIS else AMDAHL)
             for pipeline in pipelines
             for approach in approaches
             if approach in MAIN or requests == AS_THESIS

@@ -21,7 +21,7 @@ class Unit(Struct, frozen=True):
     """What one process simulates at a time."""
 
     requests: str
-    fractions: str
+    law: str
     pipeline: str
     seed: int
     approach: str
@@ -40,7 +40,7 @@ class Done(Struct, frozen=True):
 def carry_out(unit: Unit) -> Done:
     """Simulate all its runs."""
     began = time.process_time()
-    world = world_of(_pipelines()[unit.pipeline], unit.fractions, unit.seed, REQUESTS[unit.requests])
+    world = world_of(_pipelines()[unit.pipeline], unit.law, unit.seed, REQUESTS[unit.requests])
     runs = course(world, APPROACHES[unit.approach])
     return Done(unit, runs[:-COUNTED], runs[-COUNTED:], time.process_time() - began)
 

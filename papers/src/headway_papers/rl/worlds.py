@@ -1,16 +1,16 @@
 """`World`: one pipeline's workflow that a machine of 32 cores and 125 GB runs repeatedly.
 
-A world draws once its tasks, the work of each, and which fraction of it can be parallel. Its runs repeat the same work
+A world draws once its tasks, the work of each, and how cores make it faster. Its runs repeat the same work
 with a little noise, as the thesis repeated the same inputs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp
+from math import exp, inf
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.model.resources import Resources
 from headway.model.task import Task
@@ -29,33 +29,51 @@ _CORES_BUSY_S = 600.0
 _TIME_NOISE, _MEMORY_NOISE = 0.05, 0.02  # standard deviations of logarithms between runs of the same task
 OVERHEAD = 0.01
 
-# The fraction of a process's work that can be parallel: three distributions, drawn for each process.
-FRACTIONS: dict[str, Callable[[Generator], float]] = {
-    "mostly serial": lambda draw: float(draw.beta(2, 5)),
-    "evenly spread": lambda draw: float(draw.uniform(0, 1)),
-    "mostly parallel": lambda draw: float(draw.beta(5, 1)),
+
+class Law(Struct, frozen=True):
+    """How cores make a process faster: what is drawn for each process, and how its threads behave."""
+
+    parallel: Callable[[Generator], float]  # draws the fraction of the work that can be parallel
+    most_threads: Callable[[Generator], float] = lambda draw: inf
+    always_busy: bool = False
+
+
+def _two_to_eight(draw: Generator) -> float:
+    return float(draw.integers(2, 9))
+
+
+# Amdahl's law with three distributions of the fraction, and programs that do not obey it.
+AMDAHL: dict[str, Law] = {
+    "mostly serial": Law(lambda draw: float(draw.beta(2, 5))),
+    "evenly spread": Law(lambda draw: float(draw.uniform(0, 1))),
+    "mostly parallel": Law(lambda draw: float(draw.beta(5, 1))),
 }
+BEYOND_AMDAHL: dict[str, Law] = {
+    "capped": Law(lambda draw: float(draw.beta(5, 1)), _two_to_eight),
+    "busy-waiting": Law(lambda draw: float(draw.uniform(0, 1)), always_busy=True),
+    "memory-bound": Law(lambda draw: float(draw.beta(5, 1)), _two_to_eight, always_busy=True),
+}
+LAWS = AMDAHL | BEYOND_AMDAHL
 
 
 class World(Struct, frozen=True):
     """Tasks, parents before children, and the work of each."""
 
     pipeline: str
-    fractions: str
+    law: str
     seed: int
     tasks: list[Task]
     works: dict[str, MalleableWork]
 
     def works_of_run(self, run: int) -> dict[str, MalleableWork]:
         """The work of the tasks in that run: the same, with a little noise."""
-        draw = drawing("run", self.pipeline, self.fractions, self.seed, run)
+        draw = drawing("run", self.pipeline, self.law, self.seed, run)
         noise = draw.normal(size=(len(self.works), 2))
         return {
-            task: MalleableWork(
-                work.one_core_s * exp(_TIME_NOISE * seconds),
-                work.parallel,
-                int(work.memory_bytes * exp(_MEMORY_NOISE * memory)),
-                work.overhead,
+            task: structs.replace(
+                work,
+                one_core_s=work.one_core_s * exp(_TIME_NOISE * seconds),
+                memory_bytes=int(work.memory_bytes * exp(_MEMORY_NOISE * memory)),
             )
             for (task, work), (seconds, memory) in zip(self.works.items(), noise.tolist(), strict=True)
         }
@@ -68,7 +86,7 @@ class World(Struct, frozen=True):
         return found
 
 
-def world_of(pipeline: Pipeline, fractions: str, seed: int, requests: float = 1.0, overhead: float = OVERHEAD) -> World:
+def world_of(pipeline: Pipeline, law: str, seed: int, requests: float = 1.0, overhead: float = OVERHEAD) -> World:
     """Draw a world: stages of tasks that depend on the stage before, with measured work and memory.
 
     `requests` multiplies the memory that the developers request.
@@ -83,13 +101,13 @@ def world_of(pipeline: Pipeline, fractions: str, seed: int, requests: float = 1.
     for number, process in enumerate(pipeline.processes):
         if number % _STAGE == 0:
             before, stage = stage, []
-        parallel = min(0.999, FRACTIONS[fractions](drawing("fraction", pipeline.name, seed, fractions, process.name)))
+        speed = _speed(LAWS[law], drawing("fraction", pipeline.name, seed, law, process.name), overhead)
         many = 1 if process.tasks == 1 else min(_MOST_TASKS, max(1, round(SAMPLES * process.tasks / typical)))
         stage.append([f"{process.name} ({index + 1})" for index in range(many)])
         for index, task in enumerate(stage[-1]):
             tasks.append(_task(task, process, _parents(before, index, many), requests))
-            works[task] = _work(process, parallel, overhead, draw)
-    return World(pipeline.name, fractions, seed, tasks, _stretched(tasks, works))
+            works[task] = _work(process, speed, draw)
+    return World(pipeline.name, law, seed, tasks, _stretched(tasks, works))
 
 
 def _task(task: str, process: Process, parents: tuple[str, ...], requests: float) -> Task:
@@ -105,18 +123,21 @@ def _parents(before: list[list[str]], index: int, many: int) -> tuple[str, ...]:
     return tuple(tasks[index % len(tasks)] for tasks in before)
 
 
-def _work(process: Process, parallel: float, overhead: float, draw: Generator) -> MalleableWork:
+def _speed(law: Law, draw: Generator, overhead: float) -> MalleableWork:
+    """One second of work of a process, which says how it speeds up."""
+    parallel = min(0.999, law.parallel(draw))
+    return MalleableWork(1.0, parallel, 0, overhead, most_threads=law.most_threads(draw), always_busy=law.always_busy)
+
+
+def _work(process: Process, speed: MalleableWork, draw: Generator) -> MalleableWork:
     run_s, peak_bytes = process.runs[int(draw.integers(len(process.runs)))]
-    cores = min(float(process.cores), MACHINE.cores)
-    alone_s = run_s / (1.0 - parallel + parallel / cores)
-    return MalleableWork(alone_s, parallel, int(min(peak_bytes, 0.95 * MACHINE.memory_bytes)), overhead)
+    alone_s = run_s / speed.run_s(min(float(process.cores), MACHINE.cores))
+    peak = int(min(peak_bytes, 0.95 * MACHINE.memory_bytes))
+    return structs.replace(speed, one_core_s=alone_s, memory_bytes=peak)
 
 
 def _stretched(tasks: list[Task], works: dict[str, MalleableWork]) -> dict[str, MalleableWork]:
     """The works with all times multiplied by one factor, so that the requested cores are held for ten minutes."""
     held_s = sum(task.hints["cores"] * works[task.id].run_s(task.hints["cores"]) for task in tasks)
     factor = _CORES_BUSY_S * MACHINE.cores / held_s
-    return {
-        task: MalleableWork(work.one_core_s * factor, work.parallel, work.memory_bytes, work.overhead)
-        for task, work in works.items()
-    }
+    return {task: structs.replace(work, one_core_s=work.one_core_s * factor) for task, work in works.items()}

@@ -65,7 +65,7 @@ def news_of(record: Event | Decision, summary: RunSummary) -> News | None:
             running = sum(launch.node == record.node for launch in summary.running.values())
             again = f"; {count(running, 'task')} will run again" if running else ""
             return News(Kind.LOST, f"node {record.node}", f"{record.message}{again}")
-        case JobSeen(phase=JobPhase.PENDING):
+        case JobSeen(phase=JobPhase.PENDING | JobPhase.UNKNOWN):
             return _waits(record, summary)
         case AvoidNode():
             return News(Kind.AVOIDED, f"node {record.node}", f"{record.why.text}; until {clock(record.until)}")

@@ -135,13 +135,14 @@ def _reason(why: Why, note: str) -> Text:
 
 
 def _figures(why: Why) -> str:
-    return ", ".join(f"{name} {_figure(value)}" for name, value in why.figures.items() if value != "")
+    return ", ".join(f"{name} {_figure(name, value)}" for name, value in why.figures.items() if value != "")
 
 
-def _figure(value: Figure) -> str:
+def _figure(name: str, value: Figure) -> str:
     """A figure in short form; `--json` has all digits."""
     if value is None:
         return "none"
     if isinstance(value, str):
         return harmless(value)
-    return amount("_bytes", value) if value >= 1e5 else f"{value:g}"
+    times = "·s" if name == "fine" and value else ""  # an amount held for a time
+    return (amount("_bytes", value) if value >= 1e5 else f"{value:g}") + times

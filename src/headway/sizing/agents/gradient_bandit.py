@@ -21,7 +21,7 @@ CHUNKS = 10
 MOST_OF_DEFAULT = 1.5
 # The thesis's actions are "based on the number of CPUs available". Over 32 cores rewards are so far apart that a step
 # of 1 / mean time settles on the second draw, as in its Figure 4.2; hence at most twice the request, as for its other
-# agent. `gradient-bandit-all-cores` follows the thesis to the letter.
+# agent. `gradient-bandit-printed` does as the thesis prints it.
 MOST_OF_DEFAULT_CORES = 2.0
 
 
@@ -42,10 +42,10 @@ class GradientBandit(MalleableAllocator):
         return _Bandits(self.name, self.most_of_default_cores)
 
 
-class GradientBanditAllCores(GradientBandit):
-    """`gradient-bandit` that may give a task all cores of the machine, whatever the workflow asks for (Zunker 2021)."""
+class GradientBanditPrinted(GradientBandit):
+    """`gradient-bandit` as Zunker 2021 prints it: it may give a task all cores of the machine, whatever it asks for."""
 
-    name = "gradient-bandit-all-cores"
+    name = "gradient-bandit-printed"
     most_of_default_cores = inf
 
 

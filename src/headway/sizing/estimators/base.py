@@ -42,6 +42,9 @@ class Query(Struct, frozen=True, gc=False):
     show: Callable[[float], str] = "{:g}".format  # an amount as people write it: "1.5 GB memory"
     peers: Callable[[], Iterable[Estimator]] = lambda: ()  # the estimators of the same resource for all categories
     fine: float | None = None  # what a failed attempt costs besides what it held
+    fine_at_first: float | None = None  # the same for the first task of a category
+    tolerated: float = 1.0  # share of attempts that may fail
+    others: int = 0  # attempts of the category that have begun and not ended
     coarse: Callable[[float], float] | None = None  # rounds up, where failures have a price
 
     @property

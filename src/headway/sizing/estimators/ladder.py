@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from headway.kernels.ladder import MOST_RUNGS, price, rungs_of
 from headway.model.records import Figure
+from headway.sizing.estimators import first_tasks
 from headway.sizing.estimators.base import Attempt, Estimate, Estimator, Query
 
 REMEMBERED = 256  # records; older ones are forgotten
@@ -19,7 +20,6 @@ SHORTEST_S = 1.0  # a task counts for at least a second, since starting it has a
 SPREAD = 0.1  # how far a next maximum may lie above the last, while little is known
 FORGIVING = 0.97  # the part of an expert's cost that is still held against it one task later
 _NOT_KNOWN = math.nan
-_FEWEST_HINTS = 3  # categories that must have shown what hints are worth
 _LONGEST_MEAN = 50.0  # failures over which the share of the run time that they lasted is averaged
 
 
@@ -48,9 +48,9 @@ class Ladder(Estimator):
     is asked. The price of a failure is learned: the share of its run time after which an attempt fails, and a fine that
     keeps failures as rare as the user wants them (`FailurePrice`).
 
-    Before there is a record, the resource's rules decide: usually the hint counts. Where any number of attempts may
-    fail, the hint is scaled by what the first tasks of other categories used of theirs. Where too little only slows a
-    task down, the estimate is what nine tenths of the run time needed. This algorithm is Headway's own.
+    Before there is a record, the first tasks of other categories tell what to try (`first_tasks`). Only one task at a
+    time tries this; the others get what the resource's rules say, usually the hint. Where too little only slows a task
+    down, the estimate is what nine tenths of the run time needed. This algorithm is Headway's own.
 
     `unit`: amounts are learned in multiples of this; it must be well below the peaks. With 1, amounts are whole.
 
@@ -67,7 +67,7 @@ class Ladder(Estimator):
     climbs = True
     step = 0.0
     learned = (
-        "log_peaks", "run_s", "log_inputs", "charged", "failed_after", "failed_share", "failures", "first_of_hint",
+        "log_peaks", "run_s", "log_inputs", "charged", "failed_after", "failed_share", "failures", "first",
     )  # fmt: skip
 
     def __init__(self, unit: float = 1.0) -> None:
@@ -80,7 +80,7 @@ class Ladder(Estimator):
         self._failed_after: dict[str, float] = {}  # by task: how many seconds its last attempt lasted that ran out
         self._failed_share = 1.0  # of its run time that an attempt lasts which runs out
         self._failures = 0
-        self._first_of_hint: float | None = None  # peak of the first task as a share of its hint
+        self._first: list[float] = []  # the first task's peak, run time and hint (0: none)
         self._rungs: NDArray[np.float64] = np.zeros(MOST_RUNGS)
 
     # --- how much to give ---
@@ -89,7 +89,7 @@ class Ladder(Estimator):
         if query.compressible:
             return self._mostly_enough(query)
         if not self._log_peaks:
-            return self._from_hint(query) if query.fine is None else None
+            return self._from_others(query)
         best = min(range(len(EXPERTS)), key=self._charged.__getitem__)
         fine = self._fine(query.fine)
         count = self._climb(EXPERTS[best], _log(query.input_bytes), self._lost_besides(query), fine)
@@ -98,9 +98,9 @@ class Ladder(Estimator):
             "experts": EXPERTS[best].name,
             "failed_share": self._failed_share,
             "fine": fine,
+            "tolerated": query.tolerated,
         }
-        priced = ", with failures priced to be rare" if fine else ""
-        because = f"costs least{priced}, going by {EXPERTS[best].name} of {len(self._log_peaks)}"
+        because = f"costs least{_bound(query)}, going by {EXPERTS[best].name} of {len(self._log_peaks)}"
         return self._next(self._rungs[:count] * self._unit, query, figures, because)
 
     def _next(
@@ -152,26 +152,34 @@ class Ladder(Estimator):
         text = f"nine tenths of the time {query.show(round(busy, 2))} or fewer were busy"
         return Estimate(busy, "busy-cores", figures, text)
 
-    def _from_hint(self, query: Query) -> Estimate | None:
-        """Climb a ladder of what other categories' first tasks used of their hints, with this task's hint on top."""
-        hint = query.hint
-        shares = [
-            peer._first_of_hint
-            for peer in (query.peers() if hint is not None else ())
-            if isinstance(peer, Ladder) and peer._first_of_hint is not None
-        ]
-        if hint is None or len(shares) < _FEWEST_HINTS or (query.limit is not None and hint > query.limit):
+    def _from_others(self, query: Query) -> Estimate | None:
+        """Climb a ladder of what other categories' first tasks used; None where a safe amount is better."""
+        hint, unit = query.hint, self._unit
+        priced = query.fine is not None
+        if (priced and query.others and not query.failures) or (hint is None and not priced):
             return None
-        amounts = np.array([min(1.0, share) * hint / self._unit for share in shares])
-        logs = np.log(np.maximum(amounts, 1.0))
-        same = np.ones(len(logs))
-        lost = self._lost_besides(query)
-        count = rungs_of(logs, same, same, 0.0, _NOT_KNOWN, 0.0, self._failed_share, lost, SPREAD, 0.0, self._rungs)
-        rungs = self._rungs[:count] * self._unit
-        rungs = np.append(rungs[rungs < hint], hint)
-        figures: dict[str, Figure] = {"hint": hint, "others": len(shares)}
-        because = f"costs least, as {len(shares)} kinds of tasks used their hints; this is {query.show(hint)}"
-        return self._next(rungs, query, figures, because)
+        firsts = [
+            first_tasks.FirstTask(peak / unit, run_s, asked / unit)
+            for peer in query.peers()
+            if isinstance(peer, Ladder) and peer._first
+            for peak, run_s, asked in [peer._first]
+            if priced or asked
+        ]
+        over_limit = hint is not None and query.limit is not None and hint > query.limit
+        if len(firsts) < first_tasks.FEWEST or over_limit:
+            return None
+        fine = self._fine(query.fine_at_first)
+        terms = first_tasks.Terms(self._failed_share, self._lost_besides(query), SPREAD, fine)
+        if priced or hint is None:
+            rungs, scaled = first_tasks.climb(firsts, None if hint is None else hint / unit, terms)
+        else:
+            rungs, scaled = first_tasks.climb_shares(firsts, hint / unit, terms), True
+        figures: dict[str, Figure] = {"hint": hint, "others": len(firsts), "fine": fine, "tolerated": query.tolerated}
+        used = "the shares of their hints" if scaled else "the amounts"
+        because = (
+            f"costs least{_bound(query)}, going by {used} that the first tasks of {len(firsts)} other categories used"
+        )
+        return self._next(rungs * unit, query, figures, because)
 
     # --- what was learned ---
 
@@ -190,10 +198,10 @@ class Ladder(Estimator):
             self._failures += 1
             weight = 1.0 / min(self._failures + 2.0, _LONGEST_MEAN)  # begins as if two had failed at their very end
             self._failed_share += weight * (min(1.0, lasted / seconds) - self._failed_share)
-        if not self._log_peaks and attempt.hint:
-            self._first_of_hint = peak / attempt.hint
         units = max(1.0, peak / self._unit)
         charged = max(SHORTEST_S, seconds)
+        if not self._log_peaks:
+            self._first = [peak, charged, attempt.hint or 0.0]
         log_input = _log(attempt.input_bytes)
         if self._log_peaks:
             self._charge(log_input, units, charged, self._fine(attempt.fine))
@@ -214,10 +222,17 @@ class Ladder(Estimator):
             self._charged[index] = FORGIVING * self._charged[index] + costs[key]
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        super().restore(state)
+        super().restore({"first": []} | dict(state))
         self._inputs_known = not all(map(math.isnan, self._log_inputs))
 
 
 def _log(input_bytes: int | None) -> float:
     """Return the logarithm of an input size; NaN where it is unknown or 0."""
     return math.log(input_bytes) if input_bytes else _NOT_KNOWN
+
+
+def _bound(query: Query) -> str:
+    """Say how many attempts may fail."""
+    if query.tolerated >= 1:
+        return ""
+    return f" if at most {100 * query.tolerated:g}% of attempts may fail"
