@@ -43,11 +43,12 @@ class QueuedJob(Struct, frozen=True):
 
     @property
     def shape(self) -> str:
-        """What it asks for: `2 nodes with 8 cores, 16 GB memory for 1h 30m`."""
+        """What it asks for: `2 nodes with 8 cores, 16 GB memory for 1h 30m`; of a share `3 cores, 6 GB on 1 node`."""
         asked = self.submit.request.per_node
         time_s = "" if asked.walltime_s is None else f" for {format_duration(asked.walltime_s)}"
         each = asked.replace(nodes=1, walltime_s=None, disk_bytes=0)
-        return f"{count(asked.nodes, 'node')} with {each}{time_s}"
+        nodes = count(asked.nodes, "node")
+        return f"{each} on {nodes}{time_s}" if self.submit.request.places else f"{nodes} with {each}{time_s}"
 
     @property
     def expected_at(self) -> float | None:
