@@ -24,7 +24,7 @@ def test_without_the_data_it_says_what_is_missing_and_goes_on(bench: Bench) -> N
     assert document["verdicts"] == []
     assert {cell["kind"] for cell in document["cells"]} == {"generated"}
     assert {cell["workflow"] for cell in document["cells"]} == set(DISTRIBUTIONS)
-    assert len(document["cells"]) == 5 * 9 * 2
+    assert len(document["cells"]) == 5 * 10 * 2
     timed = [(timing["allocator"], timing["records"]) for timing in document["times"]]
     assert len(timed) == 15
     assert ("ladder", 5_000) in timed

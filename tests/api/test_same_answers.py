@@ -19,7 +19,18 @@ from tests.cli.conftest import DEMO
 SETTINGS = {"cores": 2.0, "memory_bytes": 1e9, "disk_bytes": 1e9}
 OPTIONS = ("--cores", "2", "--memory", "1GB", "--disk", "1GB")
 # What differs between two calls, and between two runs of the same workflow.
-MOMENTS = {"wall_s", "run_time_s", "started_at", "ended_at", "launched_at", "journal", "directory", "run"}
+MOMENTS = {
+    "core_hours_held",
+    "core_hours_used",
+    "wall_s",
+    "run_time_s",
+    "started_at",
+    "ended_at",
+    "launched_at",
+    "journal",
+    "directory",
+    "run",
+}
 MEASURED = {"resources", "allocated_s", "consumed_s"}
 
 

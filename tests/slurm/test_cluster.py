@@ -249,7 +249,7 @@ def test_a_new_manager_finds_the_jobs_of_the_old_one(here: SlurmLab, tmp_path: P
     assert new.calls.get("sbatch", 0) == 0
     new.cancel(["run1-a"])
     assert new.poll(["run1-a"]) == {"run1-a": JobPhase.ENDED}
-    assert here.run("squeue", "-h").stdout == ""
+    wait_until(lambda: here.run("squeue", "-h").stdout == "", "Slurm to clean up after it")
 
 
 def test_only_a_failed_query_is_repeated(here: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -401,13 +401,14 @@ def test_the_queue_twin_agrees_with_slurms_planned_starts(here: SlurmLab, tmp_pa
         return len(starts) == 4 and "N/A" not in starts
 
     wait_until(planned, "Slurm's plan")
-    found = agreement(slurm._site.reading(), "main")
+    found = agreement(slurm._site.reading(), "main", in_cores=True)
     assert found is not None
     assert found.jobs == 4
     assert found.median_s <= 60
     plan = slurm.snapshot()
-    assert plan.free[0] == 2
-    assert plan.free[-1] == 8
+    assert plan.counts == "cores"
+    assert plan.free[0] == 2 * 8
+    assert plan.free[-1] == 8 * 8
     # No probes: with visible waiting jobs, the twin knows more than --test-only.
     assert slurm.calls.get("sbatch", 0) == 0
 
@@ -416,7 +417,7 @@ def test_the_queue_twin_is_corrected_by_at_most_five_probes(here: SlurmLab, tmp_
     before = int(here.submit("true"))
     here.wait_for_job(before)
     slurm = cluster(tmp_path)
-    assert slurm.snapshot().free == [8.0]
+    assert slurm.snapshot().free == [64.0]
     assert 1 <= slurm.calls["sbatch"] <= 5
     assert here.run("squeue", "-h").stdout == ""  # nothing was submitted
 
@@ -424,7 +425,7 @@ def test_the_queue_twin_is_corrected_by_at_most_five_probes(here: SlurmLab, tmp_
 def test_no_more_probes_follow_a_failed_one(here: SlurmLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     reach(here, monkeypatch, in_front_of("sbatch", "#!/bin/sh\nexit 1\n", here, tmp_path))
     slurm = cluster(tmp_path)
-    assert slurm.snapshot().free == [8.0]
+    assert slurm.snapshot().free == [64.0]
     assert slurm.calls["sbatch"] == 1
 
 

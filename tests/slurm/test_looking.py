@@ -65,11 +65,8 @@ def test_old_probes_count_only_where_they_are_later_than_the_plan() -> None:
         ("", ""),
         ("Resources", "it is next when enough is free (Resources)"),
         ("JobHeldAdmin", "it is held by an administrator; ask them why (JobHeldAdmin)"),
-        (
-            "AssocGrpCpuLimit",
-            "a limit on jobs of your account is reached: it starts when others have ended (AssocGrpCpuLimit)",
-        ),
-        ("QOSMaxCpuPerJob", "it asks for more than your quality of service allows for one job (QOSMaxCpuPerJob)"),
+        ("AssocGrpCpuLimit", "your account allows the jobs of all its users no more cores (AssocGrpCpuLimit)"),
+        ("QOSMaxCpuPerJob", "it asks for more cores than your QOS allows one job (QOSMaxCpuPerJob)"),
         (
             "ReqNodeNotAvail, UnavailableNodes:n1",
             "a node that it needs is not available; a maintenance may be near (ReqNodeNotAvail, UnavailableNodes:n1)",

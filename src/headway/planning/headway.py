@@ -105,11 +105,9 @@ class Headway(Planner):
         # Never the anchor: it would be submitted again at once.
         others = [job for job in idle if job.tag not in rules and job.role != "anchor"]
         rules |= {job.tag: "the-rest-is-through-as-soon" for job in unneeded(view, others, self._estimate, now)}
-        expired_at = max(
-            (job.ended_at or 0.0 for job in view.jobs.values() if job.tasks and not job.live and not job.released),
-            default=-1.0,
-        )
-        rules |= {job.tag: "its-predecessor-expired" for job in live if job.tasks and job.submitted_at < expired_at}
+        chain = [job for job in view.jobs.values() if job.role == "anchor" and job.tasks]
+        expired_at = max((job.ended_at or 0.0 for job in chain if not job.live and not job.released), default=-1.0)
+        rules |= {job.tag: "its-predecessor-expired" for job in chain if job.live and job.submitted_at < expired_at}
         return [Release(now, tag, Why(self.name, rule)) for tag, rule in rules.items()]
 
     # --- the anchor ---
@@ -213,16 +211,17 @@ class Headway(Planner):
         return self._gap_filler(view, uncovered, ask, now) or self._queued_filler(view, uncovered, ask, now)
 
     def _on_large_nodes(self, view: View, now: float) -> list[Decision]:
-        """A job for each ready task that needs a larger node than the anchor has, unless one waits for it."""
+        """A job for each ready task that needs a larger node than the anchor has, unless it has one."""
         _, large = view.without_large([view.workflow.tasks[task_id] for task_id in view.placeable])
-        waiting = sum(job.started_at is None and _is_large(view, job) for job in view.live)
+        covered = {task_id for job in view.live if _is_large(view, job) for task_id in job.tasks}
+        wanted = [task for task in large if task.id not in covered]
         room = MOST_SMALL if view.limits.most_jobs is None else max(0, view.limits.most_jobs - len(view.live))
-        return [
-            self._submit(
-                view, view.packing([task]), "small-filler", 1, requested_s(self._run_s(view, task)), None, now, offset
-            )
-            for offset, task in enumerate(large[waiting : waiting + room])
-        ]
+        submits: list[Decision] = []
+        for offset, task in enumerate(wanted[:room]):
+            asked_s = requested_s(self._run_s(view, task))
+            submit = self._submit(view, view.packing([task]), "small-filler", 1, asked_s, None, now, offset)
+            submits.append(structs.replace(submit, tasks=(task.id,)))  # or smaller tasks would take its place
+        return submits
 
     def _run_s(self, view: View, task: Task) -> float:
         """The expected run time of a task. As in the engine, each expiry of its job doubles it."""

@@ -82,8 +82,10 @@ class Fit(Struct):
         if first == len(self.residuals):
             return 1.0 - self.survival[-1] * math.exp((self.residuals[-1] - residual) / self.spread)
         longer = 1.0 if first == 0 else self.survival[first - 1]
-        if first < after or first == 0:
-            return 1.0 - (longer + self.survival[max(first, after - 1)]) / 2
+        if first < after:
+            return 1.0 - min(self.survival[first], (longer + self.survival[after - 1]) / 2)
+        if first == 0:
+            return 1.0 - (longer + self.survival[0]) / 2
         low, high = self.residuals[first - 1 : first + 1]
         return 1.0 - longer - (self.survival[first] - longer) * (residual - low) / (high - low)
 

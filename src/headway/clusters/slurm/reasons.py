@@ -82,7 +82,7 @@ def limit_in_words(reason: str) -> str:
         return f"what {whose} may use is used up: {unit}-hours ({reason})"
     named = _WHAT.get(what.lower(), what)
     if found["per"] == "PerJob":
-        return f"{whose} allows one job less {named} ({reason})"
+        return f"it asks for more {named} than {whose} allows one job ({reason})"
     jobs = "the jobs of all its users" if found["kind"] == "Grp" else "your jobs"
     return f"{whose} allows {jobs} no more {named} ({reason})"
 
