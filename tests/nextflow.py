@@ -16,6 +16,7 @@ from pathlib import Path
 
 VERSION = "25.04.4"
 JARS = Path(sys.prefix) / f"nextflow-{VERSION}"
+_PATIENCE_S = 600
 PROJECT = f"""<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>tests</groupId> <artifactId>nextflow</artifactId> <version>1</version>
@@ -45,7 +46,12 @@ def get() -> str:
         unfinished.mkdir()
         (unfinished / "pom.xml").write_text(PROJECT)
         command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=."]
-        done = subprocess.run(command, cwd=unfinished, capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(
+                command, cwd=unfinished, capture_output=True, text=True, check=False, timeout=_PATIENCE_S
+            )
+        except subprocess.TimeoutExpired:
+            return f"Maven has not got Nextflow within {_PATIENCE_S} s"
         if done.returncode:
             return f"Maven cannot get Nextflow: {done.stdout[-500:]}"
         unfinished.rename(JARS)
