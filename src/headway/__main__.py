@@ -25,6 +25,10 @@ def main() -> NoReturn:
         run_command_line()
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
+    except RuntimeError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # it came while Python was creating a class
+            sys.exit(_INTERRUPTED)
+        raise
 
 
 def _repeat_lost_interrupt(lost: sys.UnraisableHookArgs) -> None:

@@ -83,3 +83,29 @@ def test_an_interrupt_that_python_has_to_ignore_is_raised_again(where: str) -> N
     """)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (130, "")
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["importing", "in a verb"])
+def test_an_interrupt_while_a_class_is_created_ends_the_command(inside: bool) -> None:
+    """Python raises a RuntimeError then, which the interrupt is the cause of."""
+    program = textwrap.dedent(f"""
+        import signal, sys, types
+        import headway.__main__ as entry
+
+        class Named:
+            def __set_name__(self, owner, name):
+                signal.raise_signal(signal.SIGINT)
+
+        def create(*_, **__):
+            class Owner:
+                name = Named()
+
+        if {inside}:
+            import headway.cli.main, click
+            click.Group.main = create
+        else:
+            sys.modules["headway.cli.main"] = types.SimpleNamespace(main=create)
+        entry.main()
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (130, "")

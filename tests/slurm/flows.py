@@ -136,7 +136,8 @@ class SlurmFlow:
 
     def _listed(self, *which: str) -> dict[int, str]:
         rows = self.lab.run("squeue", "-h", "-a", *which, "-o", "%A %j %Z").stdout.splitlines()
-        jobs = [row.split(maxsplit=2) for row in rows]
+        # The directory of another test's run may contain line ends.
+        jobs = [row for row in (row.split(maxsplit=2) for row in rows) if len(row) == 3 and row[0].isdecimal()]
         return {int(number): name for number, name, directory in jobs if directory.startswith(str(self.directory))}
 
     def job_number(self, tag: str) -> int:

@@ -108,6 +108,8 @@ class Verbs(click.Group):
         except (click.Abort, KeyboardInterrupt):
             return INTERRUPTED
         except Exception as error:
+            if isinstance(error.__cause__, KeyboardInterrupt):  # it came while Python was creating a class
+                return INTERRUPTED
             if os.environ.get("HEADWAY_DEBUG") and not isinstance(error, HeadwayError):
                 raise
             return _complain(*line_and_code(error))
