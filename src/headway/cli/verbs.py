@@ -108,9 +108,8 @@ class Verbs(click.Group):
         except (click.Abort, KeyboardInterrupt):
             return INTERRUPTED
         except Exception as error:
-            if isinstance(error.__cause__, KeyboardInterrupt):  # it came while Python was creating a class
-                return INTERRUPTED
-            if os.environ.get("HEADWAY_DEBUG") and not isinstance(error, HeadwayError):
+            told = isinstance(error, HeadwayError) or not os.environ.get("HEADWAY_DEBUG")
+            if not told or isinstance(error.__cause__, KeyboardInterrupt):
                 raise
             return _complain(*line_and_code(error))
         return answer if isinstance(answer, int) else 0
@@ -118,8 +117,7 @@ class Verbs(click.Group):
 
 def _sentence(message: str) -> str:
     """Return a message of click in our style: no capital at the start, no full stop at the end."""
-    message = " ".join(message.split()).rstrip(".")
-    return message[:1].lower() + message[1:]
+    return (text := " ".join(message.split()).rstrip("."))[:1].lower() + text[1:]
 
 
 def _complain(message: str, exit_code: int) -> int:
