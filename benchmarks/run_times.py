@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy
 
+from benchmarks.failures import FOLDERS
 from headway.formats.read_task_log import read_task_log
 from headway.model.errors import InputError
 from headway.model.task_log import LoggedTask
@@ -24,13 +25,6 @@ from headway.simulation.replay_times import RULES, TimeCost, TimeReplay, as_aske
 
 PAGE = Path(__file__).parents[1] / "docs" / "run-times.md"
 TABLES = re.compile(r"(<!-- table: python -m benchmarks.run_times -->\n).*(<!-- end -->)", re.DOTALL)
-FOLDERS = (
-    "sizey-nextflow-traces",
-    "ksegments-traces",
-    "cws-nextflow-runs",
-    "ccl-task-resources",
-    "ipdps2024-bucketing",
-)
 # The same tasks as in other logs, or one run time for all.
 LEFT_OUT = re.compile(r"_(greedy|exhaust|max-seen|max-xput|min-waste)\.|_txn\.|series|_phase_")
 TOLERATED = 0.03

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
 from headway.drivers.assemble import assemble
 from headway.drivers.digests import Digests
@@ -36,6 +37,7 @@ from headway.journal.sqlite import SqliteJournal
 from headway.model import records
 from headway.model.errors import BusyError, InputError, SiteError, WorkflowError
 from headway.model.records import Decision, Event, Known
+from headway.model.resources import Resources
 from headway.model.workflow import Workflow
 from headway.version import __version__
 
@@ -122,9 +124,7 @@ def prepare(
     cluster = target.cluster
     for text in cluster.remarks():
         warn(text)
-    limits = records.LimitsRead(
-        started.at, cluster.limits(), cluster.most_jobs(), cluster.lends, cluster.shares, cluster.larger_nodes()
-    )
+    limits = _site(started.at, cluster.limits(), cluster)
     stated = options.project or options.known_as
     origin, older = origin_of(whole, folder.directory, stated, growing=growing, read_only=read_only)
     name = options.known_as or workflow.name
@@ -157,14 +157,7 @@ def resume(
         now = time.time()
         live = target.cluster.find(job.tag for job in engine.jobs.values() if job.live)
         limits = engine.limits if live else target.cluster.limits()  # a live allocation keeps its size
-        site = records.LimitsRead(
-            now,
-            limits,
-            target.cluster.most_jobs(),
-            target.cluster.lends,
-            target.cluster.shares,
-            target.cluster.larger_nodes(),
-        )
+        site = _site(now, limits, target.cluster)
         again: list[Event | Decision] = [records.Resumed(now, __version__), site]
         journal.append(again)
         _log.info("run %s is resumed", folder.run)
@@ -313,3 +306,8 @@ def _drive(
         history.close()
         digests.save()
         journal.close()
+
+
+def _site(at: float, limits: Resources, cluster: Cluster) -> records.LimitsRead:
+    """What a cluster allows: `limits` on its usual nodes, and the rest by its own word."""
+    return records.LimitsRead(at, limits, cluster.most_jobs(), cluster.lends, cluster.shares, cluster.larger_nodes())

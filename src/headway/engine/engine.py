@@ -131,10 +131,10 @@ class Engine(RunState, eq=False, dict=True):
 
     def _is_large(self, known: dict[str, bool], task: Task) -> bool:
         """Whether a task needs more than a usual node has; one that has not failed is like others of its category."""
-        if self.tasks[task.id].exhausted:
-            return not self._launching.likely(task.id).fits_in(self.limits.replace(walltime_s=None))
-        if task.category not in known:
-            known[task.category] = not self._launching.likely(task.id).fits_in(self.limits.replace(walltime_s=None))
+        failed = bool(self.tasks[task.id].exhausted)
+        if failed or task.category not in known:
+            is_large = not self._launching.likely(task.id).fits_in(self.limits.replace(walltime_s=None))
+            return is_large if failed else known.setdefault(task.category, is_large)
         return known[task.category]
 
     def _needs(self, tasks: Sequence[Task]) -> dict[str, Need]:
@@ -145,13 +145,16 @@ class Engine(RunState, eq=False, dict=True):
         return {category: self._need(alike) for category, alike in by_category.items()}
 
     def _need(self, tasks: Sequence[Task]) -> Need:
-        """The need of tasks of one category: the first speaks for all; the largest may be of one that has failed."""
+        """The need of tasks of one category. One that has not failed speaks for all.
+
+        The largest is of one that has failed, is ready, or has the most input.
+        """
         ready = set(islice(self._board.wanting, _LOOKED_AT))
-        failed = [task.id for task in tasks if self.tasks[task.id].exhausted or task.id in ready]
+        asked = [task.id for task in tasks if self.tasks[task.id].exhausted or task.id in ready]
         with_most = max(tasks, key=lambda task: task.input_bytes or 0).id
-        first = next((task.id for task in tasks if not self.tasks[task.id].exhausted), failed[0] if failed else "")
+        first = next((task.id for task in tasks if not self.tasks[task.id].exhausted), tasks[0].id)
         largest = Resources()
-        for task_id in {first, with_most, *failed}:
+        for task_id in {first, with_most, *asked}:
             largest = largest.covering(self._launching.with_next(task_id))
         return Need(self._launching.likely(first), largest, len(tasks))
 

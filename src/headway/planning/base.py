@@ -12,7 +12,7 @@ from headway.model.job import JobPhase, JobRequest
 from headway.model.records import Decision, LimitsRead, QueueRead, SeenWait, Submit
 from headway.model.task import Task
 from headway.model.workflow import Workflow
-from headway.planning.packing import Need, Packing, largest_of, shares, whole_nodes
+from headway.planning.packing import Need, Packing, largest_of, shares
 
 Estimate = Callable[[Task], float]  # the expected run time of a task, in seconds
 
@@ -113,12 +113,12 @@ class View(Struct, frozen=True):
         usual = self.limits.limits
         narrow = bool(tasks) and all(task.nodes == 1 for task in tasks)
         if not narrow or not self._chooses:
-            return whole_nodes(usual, self.most_nodes, self.tasks_per_node())
+            return Packing(usual, self.most_nodes, self.tasks_per_node())
         needs = self.needs(tasks)
         node = self.limits.nodes_for(largest_of(needs.values()))
         if self.limits.shares:
             return shares(node, self.queue if node is usual else None, needs)
-        return whole_nodes(node, self.most_nodes if node is usual else node.nodes, self.tasks_per_node())
+        return Packing(node, self.most_nodes if node is usual else node.nodes, self.tasks_per_node())
 
     def without_large(self, tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
         """The tasks that fit on usual nodes, and those that need more, where there are larger nodes."""

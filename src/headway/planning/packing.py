@@ -95,11 +95,6 @@ class Packing(Struct, frozen=True):
         return JobRequest(self.node.replace(**amounts, nodes=nodes, walltime_s=asked_s), places=nodes * on_each)
 
 
-def whole_nodes(node: Resources, most: int, tasks_per_node: int) -> Packing:
-    """Units are whole nodes."""
-    return Packing(node, most, tasks_per_node)
-
-
 def largest_of(needs: Iterable[Need]) -> Resources:
     """The most that any of the tasks needs of each resource."""
     largest = Resources()

@@ -102,11 +102,8 @@ def _rights(site: SlurmSite, partition: Partition) -> str:
     charged = f"charged to account {rights.account}" if rights.account else "no account is needed"
     qos = f", QOS {rights.qos}" if rights.qos else ""
     number = "no limit on their number is to be seen" if jobs is None else f"at most {jobs} in the queue"
-    others = [
-        f"{limits.because[name]}"
-        for name in ("walltime_s", "nodes", "cpus", "memory_bytes", "gpus")
-        if name in limits.because
-    ]
+    names = ("walltime_s", "nodes", "cpus", "memory_bytes", "gpus")
+    others = [limits.because[name] for name in names if name in limits.because]
     return "; ".join([f"{charged}{qos}", f"{number}{site.why_most_jobs() if jobs is not None else ''}", *others])
 
 

@@ -28,11 +28,10 @@ _RARELY = 16  # a task with one core is tried with two once in 16 attempts, time
 class LadderMalleable(MalleableAllocator):
     """As `ladder`, for tasks that use as many cores as they are given: as many as make them faster.
 
-    The number of busy cores out of c tells which share s of the work is serial: by Amdahl's law, 1 / busy is
-    s + (1 - s) / c. A task gets three quarters of 1 / s cores, the limit of its speedup: four in seven
-    of them are busy. A task that
-    holds much memory gets more, if that reduces its run time times the shares of the machine that it holds. From run to
-    run cores at most double. A task whose workflow asks for one core is first tried with two.
+    The number of busy cores out of c tells which share s of the work is serial: by Amdahl's law, 1 / busy is s + (1 -
+    s) / c. A task gets three quarters of 1 / s cores, the limit of its speedup: four in seven of them are busy. A task
+    that holds much memory gets more, if that reduces its run time times the shares of the machine that it holds. From
+    run to run cores at most double. A task whose workflow asks for one core is first tried with two.
 
     Not every program obeys that law: some start only so many threads, some wait busily, some wait for memory. So run
     times decide whether a step to more cores paid (`Speeds`); one that did not is taken back, and no more is tried. A
