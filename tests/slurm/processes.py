@@ -16,10 +16,14 @@ PATIENCE_S = 120.0
 
 
 def start_daemon(argv: list[str], log: Path, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
-    """Start a daemon in foreground mode, in its own session."""
+    """Start a daemon in foreground mode, in its own session.
+
+    The daemon ignores SIGPIPE, as every service of systemd does. Otherwise slurmd dies of it when the
+    controller closes a connection early: it blocks the signal only some time after its start.
+    """
     with log.open("ab") as out:
         return subprocess.Popen(
-            argv,
+            ["env", "--ignore-signal=PIPE", *argv],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,

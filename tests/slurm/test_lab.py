@@ -13,7 +13,7 @@ import pytest
 from tests.slurm.configuration import Configuration, Partition, cgroup_obstacle
 from tests.slurm.conftest import require_slurm
 from tests.slurm.lab import SlurmLab
-from tests.slurm.processes import configured_by, is_alive, mentioning, of_jobs, wait_until
+from tests.slurm.processes import configured_by, is_alive, mentioning, of_jobs, start_daemon, wait_until
 
 
 def processes_that_mention(text: str) -> list[str]:
@@ -191,3 +191,9 @@ def test_missing_packages_fail_a_test_as_root_and_skip_it_otherwise(
     monkeypatch.setattr(os, "geteuid", lambda: user)
     with pytest.raises(end, match=r"need the commands slurmd: run tests/packages\.sh as root"):
         require_slurm()
+
+
+def test_a_daemon_outlives_a_connection_that_is_closed_early(tmp_path: Path) -> None:
+    daemon = start_daemon(["/bin/sh", "-c", "kill -PIPE $$; echo alive"], tmp_path / "log")
+    assert daemon.wait(timeout=60) == 0
+    assert (tmp_path / "log").read_text() == "alive\n"
