@@ -16,6 +16,7 @@ from headway.planning import PLANS
 from headway.planning.gaps import longest_gap
 from headway.planning.headway import Headway
 from tests.planning.test_staged import of, stages
+from tests.planning.views import fan, job, view
 
 CONSERVATIVE = Scheduling("conservative")
 
@@ -157,3 +158,15 @@ def test_waits_of_other_users_change_the_expected_wait() -> None:
     planner.learn([SeenWait(4, 3600.0, 7200.0, 720.0)] * 200)
     assert planner._expected_wait_s(4, 3600.0, 7200.0) < before / 2
     assert planner._expected_wait_s(4, 3600.0, 0.0) == 0.0
+
+
+def test_no_filler_is_submitted_while_nodes_of_the_anchor_are_on_their_way() -> None:
+    anchor = job(1, JobPhase.RUNNING, nodes=4, walltime_s=3600.0)
+    anchor.role, anchor.started_at, anchor.granted = "anchor", 90.0, True
+    empty = QueueRead(100.0, [100.0], [8.0])
+    seen = view(fan(4), jobs=[anchor], queue=empty, placeable=["w2", "w3"])
+    planner = Headway(lambda task: 600.0)
+    anchor.answering_nodes = 2
+    assert [type(it) for it in planner.plan(seen, 100.0)] == [records.WakeAt]
+    anchor.answering_nodes = 4  # and yet these tasks have no place
+    assert {type(it) for it in planner.plan(seen, 100.0)} == {records.Submit}

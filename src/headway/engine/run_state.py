@@ -173,6 +173,7 @@ class RunState(Struct, eq=False, dict=True):
     @apply.register
     def _handle_node_up(self, record: records.NodeUp) -> None:
         job = self.jobs[record.tag]
+        job.answering_nodes += 1
         self.bad_nodes.is_up(record.node)
         walltime_s = job.request.per_node.walltime_s
         until = math.inf if walltime_s is None or job.started_at is None else job.started_at + walltime_s

@@ -33,6 +33,7 @@ class JobStatus:
         self.phase = JobPhase.PENDING
         self.released = False
         self.lost_nodes = 0
+        self.answering_nodes = 0  # that have answered at least once
         self.granted = False  # whether it was seen to run; `started_at` is set when the first of its nodes answers
         self.submitted_at = submit.at
         self.started_at: float | None = None

@@ -40,6 +40,7 @@ MOST_SMALL = 100  # one-node fillers at a time; a run with more tasks than this 
 SOONER = 0.9  # a filler is worth it if it starts within this share of the time until the anchor starts
 BETTER = 0.8  # an anchor is replaced by one that ends within this share of the held one's time
 IDLE_S = 60.0  # a filler released this soon after its start ran nothing: the next ones are wide
+OPENING_S = 60.0  # the nodes of a job that has started are expected to answer within this time
 SHORTEST_S = 120.0  # tasks that would make a shorter filler share one: very short jobs are a burden to a batch system
 TOO_MUCH = 2.0  # waiting fillers are cancelled when all fillers ask for this many times the remaining work
 
@@ -179,6 +180,9 @@ class Headway(Planner):
         coming = [job for job in live if job.role == "anchor" and job.started_at is None]
         if any(job.granted or job.expected_start <= now for job in coming):
             return []
+        begun = [job for job in live if job.role == "anchor" and job.started_at is not None]
+        if any(_awaits_nodes(job, now) for job in begun):  # they will take tasks that are ready
+            return [WakeAt(now, now + OPENING_S, Why(self.name, "nodes-are-coming"))]
         usual, _ = view.without_large(remaining)
         ready, _ = view.without_large([view.workflow.tasks[task_id] for task_id in view.placeable])
         narrow = [task for task in ready if task.nodes == 1]  # tasks that span nodes run in the anchor only
@@ -192,7 +196,6 @@ class Headway(Planner):
         run_s = sorted((self._run_s(view, task) for task in narrow), reverse=True)
         wanted = sorted(map(requested_s, bundled(run_s, packing.tasks_per_unit, SHORTEST_S)), reverse=True)
         uncovered, useless = matched(wanted, pending)
-        begun = [job for job in live if job.role == "anchor" and job.started_at is not None]
         unused = [job for job in useless if begun or job.role == "small-filler"]
         if unused:
             return [Release(now, job.tag, Why(self.name, "for-nobody")) for job in unused]
@@ -364,6 +367,12 @@ def _held(anchors: Sequence[JobStatus], levels: Levels, now: float) -> Anchor:
 def _is_large(view: View, job: JobStatus) -> bool:
     """Whether a job asks for nodes with more of something than the usual ones have."""
     return bool(set(job.request.per_node.excess(view.limits.limits)) & set(HELD))
+
+
+def _awaits_nodes(job: JobStatus, now: float) -> bool:
+    """Whether a job has just started and some of its nodes have not answered yet."""
+    just = job.started_at is not None and now < job.started_at + OPENING_S
+    return just and job.answering_nodes < job.request.per_node.nodes
 
 
 def _changed_lately(job: JobStatus, now: float) -> bool:
