@@ -135,6 +135,8 @@ class JobLookup:
         unknown = JobNews(JobPhase.UNKNOWN, asked.job_id, message=asked.why_waiting)
         known = by_marks(folder, unknown)
         if known.phase is JobPhase.ENDED:
+            if not asked.cancelled and (look is None or look.at <= (known.ended_at or 0.0) + 1.0):
+                return structs.replace(known, ending=None)  # no look since then: Slurm may say why
             return _cancelled(known) if asked.cancelled and known.ending is not Ending.SUCCESS else known
         if asked.cancelled and folder.is_closed():
             return _cancelled(JobNews(JobPhase.ENDED, asked.job_id))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headway.clusters.slurm.commands import Commands, Paced, why_no_login_node
-from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.options import SELDOM, SlurmOptions
 from headway.clusters.slurm.partitions import choose, home_limits, room, usable
 from headway.clusters.slurm.queue_reading import Reading
 from headway.clusters.slurm.rights import Rights, UserLimits, read_rights
@@ -52,6 +52,7 @@ class SlurmSite:
         self._nodes = Paced(lambda: read_nodes(commands), urgent_s, urgent_s)
         self._partitions = Paced(lambda: read_partition_lines(commands), _SITE_INTERVAL_S, urgent_s)
         self._rights = Paced(self._read_rights, _SITE_INTERVAL_S, urgent_s)
+        self._drained = Paced(self._nodes.answer, SELDOM * options.interval_s, urgent_s)
         self._learned_most_jobs: int | None = None
 
     def configuration(self) -> Configuration | None:
@@ -77,6 +78,11 @@ class SlurmSite:
         """Read the queue again for the next plan: it has changed in a way that was not planned."""
         self._queue.expire()
         self._nodes.expire()
+
+    def drained(self) -> set[str]:
+        """The nodes that are being drained, as far as is known; Slurm is seldom asked for this."""
+        by_partition = self._drained.answer() or {}
+        return {node.name for nodes in by_partition.values() for node in nodes if node.drains}
 
     def partitions(self) -> list[Partition]:
         """All partitions and their nodes; an UnreachableError if Slurm has not answered yet."""

@@ -41,6 +41,7 @@ class Node(Struct, frozen=True):
     memory_bytes: int
     gpus: int
     features: tuple[str, ...]
+    drains: bool = False  # whether an administrator lets no new job start on it
 
 
 class Partition(Struct, frozen=True):
@@ -110,6 +111,7 @@ def read_nodes(commands: Commands) -> dict[str, list[Node]] | None:
                 memory_bytes=int(memory_mib) * 2**20,
                 gpus=sum(int(number) for number in _GPUS.findall(gres)),
                 features=tuple(features.split(",")) if features != "(null)" else (),
+                drains=state.startswith("drain"),
             )
             found.setdefault(partition, []).append(node)
     except ValueError:
