@@ -16,6 +16,7 @@ from headway.planning import PLANS
 from headway.planning.gaps import longest_gap
 from headway.planning.headway import Headway
 from tests.planning.test_staged import of, stages
+from tests.planning.views import fan, job, view
 
 CONSERVATIVE = Scheduling("conservative")
 
@@ -157,3 +158,20 @@ def test_waits_of_other_users_change_the_expected_wait() -> None:
     planner.learn([SeenWait(4, 3600.0, 7200.0, 720.0)] * 200)
     assert planner._expected_wait_s(4, 3600.0, 7200.0) < before / 2
     assert planner._expected_wait_s(4, 3600.0, 0.0) == 0.0
+
+
+def test_while_a_job_is_suspended_another_is_asked_for() -> None:
+    held = job(1, JobPhase.RUNNING, walltime_s=1000.0)
+    held.role, held.started_at = "anchor", 0.0
+    seen = view(fan(3), jobs=[held], queue=QueueRead(10.0, [10.0], [8.0]))
+    asked = [record.role for record in Headway(lambda task: 100.0).plan(seen, 10.0)]  # type: ignore[attr-defined]
+    assert "anchor" not in asked
+    held.suspended = True
+    (submit,) = Headway(lambda task: 100.0).plan(seen, 10.0)
+    assert isinstance(submit, records.Submit) and submit.role == "anchor"
+
+
+def test_a_job_that_was_taken_away_was_not_too_short() -> None:
+    jobs = [job(number, JobPhase.ENDED) for number in (1, 2)]
+    jobs[0].excused = True
+    assert view(fan(1), jobs=jobs).expired == 1

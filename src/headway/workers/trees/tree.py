@@ -131,7 +131,8 @@ class Tree:
 
         Its usage includes all descendants that were waited for; it is `alone` if it never waited for a child.
         """
-        self._rounds.notice_suspension()
+        if at_s > time.monotonic() - _STOPPED_S / 2:  # otherwise it ran on while this process did not
+            self._rounds.notice_suspension()
         self.status = status
         self.ended_s = at_s
         self._meter.add_reaped(cpu_s, largest_bytes, alone=alone)
