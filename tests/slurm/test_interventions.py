@@ -12,12 +12,19 @@ from pathlib import Path
 
 import pytest
 
+from headway.clusters.slurm.job_folder import JobFolder
+from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.preemption import rate_of
+from headway.model.job import JobRequest
+from headway.model.outcome import Ending
 from headway.model.records import JobSeen, NodeLost
+from headway.model.resources import Resources
 from tests.slurm.configuration import Configuration, Partition
 from tests.slurm.conftest import require_slurm
 from tests.slurm.flows import SlurmFlow
 from tests.slurm.lab import SlurmLab
 from tests.slurm.processes import wait_until
+from tests.slurm.test_cluster import cluster, follow, is_over, is_running, reach
 
 # Its task fails if an attempt counts against it, and lasts until the test lets it end.
 PATIENT = """
@@ -41,7 +48,7 @@ SITE = Configuration(
         Partition("requeued", 5, 60, first=5, more="PreemptMode=REQUEUE"),
         Partition("suspended", 6, 60, first=6, more="PreemptMode=SUSPEND OverSubscribe=FORCE:1"),
         Partition("cancelled", 7, 60, first=7, more="PreemptMode=CANCEL"),
-        Partition("urgent", 7, 60, first=5, priority_tier=50, more="OverSubscribe=FORCE:1"),
+        Partition("urgent", 7, 60, first=5, priority_tier=50, more="OverSubscribe=FORCE:1 RootOnly=YES"),
     ),
 )
 
@@ -92,16 +99,21 @@ class Scene:
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def lab() -> Iterator[SlurmLab]:
     require_slurm()
     with SlurmLab(SITE) as lab:
-        scene = Scene(lab, tmp_path_factory.mktemp("interventions"))
-        try:
-            play(scene)
-            yield scene
-        finally:
-            for run in scene.runs.values():
-                run.kill()
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def scene(lab: SlurmLab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    scene = Scene(lab, tmp_path_factory.mktemp("interventions"))
+    try:
+        play(scene)
+        yield scene
+    finally:
+        for run in scene.runs.values():
+            run.kill()
 
 
 def play(scene: Scene) -> None:
@@ -220,3 +232,55 @@ def test_a_run_whose_jobs_are_cancelled_again_and_again_stops(scene: Scene) -> N
     flow.check_queue()
     flow.await_end(flow.start("resume"))
     flow.check(1)
+
+
+# --- preemptible partitions on purpose ---
+
+SHORT = JobRequest(Resources(cores=1, memory_bytes=10**8, walltime_s=300.0), places=1, at_stake_s=60.0)
+LONG = JobRequest(Resources(cores=1, memory_bytes=10**8, walltime_s=3600.0), places=1, at_stake_s=3500.0)
+
+
+@pytest.fixture
+def busy(lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> SlurmLab:
+    """The site, with a job on all nodes of the partition `main` for the next five minutes."""
+    lab.tidy()
+    lab.wait_for_job(lab.submit("sleep 600", "-N4", "--exclusive", "--time=5"), "RUNNING")
+    return reach(lab, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "request_", "goes_to"),
+    [(None, SHORT, "main"), ("cancelled", SHORT, "cancelled"), ("cancelled", LONG, "main")],
+    ids=["not allowed", "cheap", "dear"],
+)
+def test_a_preemptible_partition_is_used_where_it_is_allowed_and_little_would_be_lost(
+    busy: SlurmLab, tmp_path: Path, allowed: str | None, request_: JobRequest, goes_to: str
+) -> None:
+    slurm = cluster(tmp_path, options=SlurmOptions(interval_s=0.2, preemptible=allowed))
+    slurm.submit(request_, "run1-a")
+    asked = JobFolder(tmp_path / "jobs", "run1-a").asked()
+    assert asked is not None
+    assert asked.partition == goes_to
+    slurm.cancel(["run1-a"])
+
+
+def test_the_rate_of_preemptions_is_learned(busy: SlurmLab, tmp_path: Path) -> None:
+    slurm = cluster(tmp_path, options=SlurmOptions(interval_s=0.2, preemptible="cancelled"))
+    slurm.submit(SHORT, "run1-a")
+    follow(slurm, "run1-a", is_running)
+    before = rate_of(tmp_path / "jobs", "cancelled")
+    busy.submit("sleep 60", "--partition=urgent", "--exclusive", "--nodelist=n7")
+    assert follow(slurm, "run1-a", is_over).ending is Ending.PREEMPTED
+    assert rate_of(tmp_path / "jobs", "cancelled") > 1.9 * before
+    assert rate_of(tmp_path / "jobs", "requeued") >= before
+
+
+def test_a_run_uses_a_preemptible_partition_while_others_are_busy(busy: SlurmLab, tmp_path: Path) -> None:
+    flow = SlurmFlow(busy, tmp_path, PATIENT)
+    (flow.directory / "headway.toml").write_text('preemptible = ["cancelled", "requeued"]')
+    (tmp_path / "executions.go").touch()
+    flow.await_end(flow.start("run", "--on", "slurm"))
+    flow.check(1)
+    assert flow.executed() == {"make": 1}
+    jobs = [JobFolder(path.parent, path.name) for path in flow.directory.glob(".headway/runs/1/jobs/*-1")]
+    assert [asked.partition for job in jobs if (asked := job.asked())] == ["cancelled"]

@@ -11,6 +11,7 @@ from headway.cli.options import Function, option
 
 NAMED = {
     "--partition NAME": "slurm: partition of jobs; several with commas. By default the one where they start soonest.",
+    "--preemptible NAME": "slurm: partitions whose jobs others may preempt: used where little would be lost.",
     "--account NAME": "slurm: account that jobs are charged to; by default yours.",
     "--qos NAME": "slurm: quality of service of jobs.",
     "--constraint FEATURES": "slurm: features that nodes must have.",

@@ -52,6 +52,11 @@ class Cluster(ABC):
         """Whether jobs may ask for a share of a node; `snapshot` counts cores then."""
         return False
 
+    @property
+    def preempts(self) -> bool:
+        """Whether other jobs may take the nodes of some jobs away; requests then say how much work that would cost."""
+        return False
+
     def called(self) -> str:
         """The name of this machine or cluster: what was learned here is not used elsewhere."""
         return socket.gethostname()

@@ -167,6 +167,7 @@ class LimitsRead(Event, frozen=True, tag="limits-read"):
     lends: bool = False  # tasks may use memory and disk that no other task holds
     shares: bool = False  # a job may have a share of a node; other jobs may have the rest
     larger: tuple[Resources, ...] = ()  # nodes with more of something than `limits`, for tasks that need it
+    preempts: bool = False  # other jobs may take the nodes of some jobs away
 
     def nodes_for(self, needed: Resources) -> Resources:
         """The first kind of node that has what is needed; the usual one if none has."""

@@ -91,6 +91,11 @@ class SlurmCluster(Cluster):
     def shares(self) -> bool:
         return self._site.shares()
 
+    @property
+    def preempts(self) -> bool:
+        risky = self._site.preemptible()
+        return any(partition.name in risky for partition in self._site.candidates())
+
     def most_jobs(self) -> int | None:
         return min(self._options.most_jobs, self._site.most_jobs() or self._options.most_jobs)
 

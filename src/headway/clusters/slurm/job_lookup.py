@@ -112,6 +112,8 @@ class JobLookup:
         if job is not None:
             self._missing_since.pop(tag, None)
             news = self._by_slurm(folder, asked, job)
+            if asked.preempted_at is None and (news.ending is Ending.PREEMPTED or job.restarts):
+                folder.note(structs.replace(asked, preempted_at=time.time()))  # for the rate of preemptions
             is_sure = job.state == "RUNNING" and news.phase is JobPhase.RUNNING
             return structs.replace(news, confirmed_at=look.at if is_sure and look is not None else None)
         return self._not_in_queue(tag, folder, asked, look)

@@ -42,6 +42,7 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
     """How jobs are submitted, and how often Slurm is asked."""
 
     partition: str | None = None  # several with commas; None: of all the one that fits and starts soonest
+    preemptible: str | None = None  # partitions, with commas, whose jobs others may preempt: used where that is cheap
     account: str | None = None
     qos: str | None = None
     constraint: str | None = None
@@ -60,9 +61,10 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
 
     def check(self) -> None:
         """Raise an InputError if a value cannot be passed to Slurm."""
-        for name in ("partition", "account", "qos", "reservation", "clusters"):
+        for name in ("partition", "preemptible", "account", "qos", "reservation", "clusters"):
             value = getattr(self, name)
-            names = [] if value is None else value.split(",") if name == "partition" else [value]
+            several = name in ("partition", "preemptible")
+            names = [] if value is None else value.split(",") if several else [value]
             if not all(map(_NAME.fullmatch, names)):
                 raise InputError(f"{name} is {value!r}, which cannot be a name in Slurm", where=f"--{name}")
         if self.constraint is not None and not _CONSTRAINT.fullmatch(self.constraint):

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from headway.clusters.slurm.commands import Commands, Paced, why_no_login_node
+from headway.clusters.slurm.job_folder import Asked
 from headway.clusters.slurm.options import SELDOM, SlurmOptions
 from headway.clusters.slurm.partitions import choose, home_limits, room, usable
+from headway.clusters.slurm.preemption import allowed, loss_s, preemptible
 from headway.clusters.slurm.queue_reading import Reading
 from headway.clusters.slurm.rights import Rights, UserLimits, read_rights
 from headway.clusters.slurm.site_reading import (
@@ -108,7 +110,14 @@ class SlurmSite:
 
     def candidates(self) -> list[Partition]:
         """The partitions that jobs may go to, the home partition first."""
-        return usable(self.partitions(), self._options, self._groups, self.rights())
+        partitions = self.partitions()
+        found = usable(partitions, self._options, self._groups, self.rights())
+        return allowed(found, partitions, preemptible(partitions, self.configuration()), self._options)
+
+    def preemptible(self) -> set[str]:
+        """The partitions in which others may preempt jobs, by Slurm's configuration or by the user's word."""
+        named = (self._options.preemptible or "").split(",")
+        return {name for name in (*preemptible(self.partitions(), self.configuration()), *named) if name}
 
     def home(self) -> tuple[Partition, Resources]:
         """The partition that plans are made for, and the largest request that it allows."""
@@ -130,10 +139,15 @@ class SlurmSite:
         configuration = self.configuration()
         return configuration is not None and configuration.divides_nodes and not self.home()[0].exclusive
 
-    def partition_for(self, asked: Resources, *, shared: bool) -> Partition:
-        """Choose the partition for a request; a SiteError if none accepts it."""
-        limits = self.user_limits()
-        return choose(asked, self.candidates(), limits, self._options, self.reading(), shared=shared)
+    def partition_for(self, asked: Asked, rate_of: Callable[[str], float]) -> Partition:
+        """Choose the partition for a request, given how often jobs are preempted; a SiteError if none accepts it."""
+        risky = self.preemptible()
+
+        def loss(partition: Partition, wait_s: float) -> float:
+            return loss_s(rate_of(partition.name), asked, wait_s) if partition.name in risky else 0.0
+
+        about = (self.candidates(), self.user_limits(), self._options, self.reading())
+        return choose(asked.per_node, *about, shared=asked.shared, loss_s=loss)
 
     def rights(self) -> Rights:
         """The account and the QOS that jobs get, and their limits; an UnreachableError if Slurm has not answered."""
