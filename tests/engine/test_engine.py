@@ -490,3 +490,13 @@ def test_a_changed_time_limit_counts() -> None:
     for walltime_s, until in ((1800.0, 1800.0), (60.0, 60.0), (None, 600.0)):
         run.record(records.JobSeen(run.now, tag, JobPhase.RUNNING, 7, walltime_s=walltime_s))
         assert run.engine.nodes["here"].until == until
+
+
+@pytest.mark.parametrize(("notice_s", "stake_s"), [(0, 300.0), (20, 20.0)])
+def test_where_jobs_are_preempted_a_request_says_how_much_work_it_holds(notice_s: float, stake_s: float) -> None:
+    task = Task("a", "t", "true", hints={"walltime_s": 300.0}, notice_s=notice_s)
+    run = PretendRun([task], cluster="slurm", plan="one-job")
+    run.record(records.LimitsRead(0.0, MACHINE, preempts=True))
+    run.record(records.QueueRead(0.0, [0.0], [1.0]))
+    submits = [decision for decision in run.decide() if isinstance(decision, records.Submit)]
+    assert [submit.request.at_stake_s for submit in submits] == [stake_s]
