@@ -161,20 +161,24 @@ def test_a_supervisor_that_ends_with_its_whole_job_is_not_a_lost_node(tmp_path: 
     Bench(tmp_path, queues=True).run(script)
 
 
-@pytest.mark.parametrize("refused", [True, False])
-def test_a_job_that_will_never_start_or_starts_again_is_over(tmp_path: Path, refused: bool) -> None:
+@pytest.mark.parametrize("how", ["refused", "requeued", "restarted"])
+def test_a_job_that_will_never_start_or_starts_again_is_over(tmp_path: Path, how: str) -> None:
     async def script(bench: Bench) -> None:
         bench.follow()
         await bench.next(Connected)
-        if refused:
+        if how == "refused":
             bench.cluster.end(TAG, Ending.LAUNCH_FAILED, "not your account")
             bench.cluster.jobs[TAG] = structs.replace(bench.cluster.jobs[TAG], refused=True)
+        elif how == "restarted":
+            bench.cluster.jobs[TAG] = structs.replace(
+                bench.cluster.jobs[TAG], phase=JobPhase.ENDED, ending=Ending.SUCCESS, restarts=1
+            )
         else:
             bench.cluster.jobs[TAG] = structs.replace(bench.cluster.jobs[TAG], phase=JobPhase.PENDING, restarts=1)
         gone = await bench.next(JobGone)
         assert (gone.nodes, gone.news.ending) == ((KEY,), Ending.PREEMPTED)
 
-    if refused:
+    if how == "refused":
         with pytest.raises(SiteError, match=r"will never start job .*: not your account"):
             Bench(tmp_path, queues=True).run(script)
     else:

@@ -178,7 +178,8 @@ class JobMonitor(Struct, eq=False, dict=True):
             self.cluster.ask_now()
             await asyncio.sleep(self.cluster.look_every_s)
             news = (await asyncio.to_thread(self.cluster.news, [tag]))[tag]
-        if news.phase is JobPhase.PENDING:  # its tasks run again elsewhere, and then nothing may be left for it
+        # Its tasks run again elsewhere, so that nothing may be left for it; if it was started again, it did nothing.
+        if news.phase is JobPhase.PENDING or (news.restarts and news.ending is Ending.SUCCESS):
             message = "Slurm took its nodes away and put the job back into the queue"
             return structs.replace(news, phase=JobPhase.ENDED, ending=Ending.PREEMPTED, message=message)
         return news

@@ -60,7 +60,9 @@ def keep(before: JobNews | None, news: JobNews) -> JobNews:
         started_at=news.started_at or before.started_at,
         ended_at=news.ended_at or before.ended_at,
         ending=news.ending or before.ending,
+        # Only a running job has been resumed, and shows when it ends: not one that is being ended.
         walltime_s=news.walltime_s if news.confirmed_at is not None else before.walltime_s,
+        suspended=news.suspended or (before.suspended and news.confirmed_at is None),
     )
 
 
