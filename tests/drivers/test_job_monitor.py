@@ -258,6 +258,21 @@ def test_a_supervisor_that_never_answers_stops_the_run(bench: Bench, monkeypatch
     bench.run(script)
 
 
+def test_a_supervisor_in_a_suspended_job_has_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_monitor, "_ANSWER_QUEUED_WITHIN_S", 0.05)
+
+    async def script(bench: Bench) -> None:
+        bench.connections.answers = False
+        bench.follow()
+        bench.cluster.jobs[TAG] = structs.replace(bench.cluster.jobs[TAG], suspended=True)
+        assert (await bench.next(JobSeen)).suspended
+        await asyncio.sleep(0.3)
+        bench.connections.answers = True
+        await bench.next(Connected)
+
+    Bench(tmp_path, queues=True).run(script)
+
+
 def test_trouble_on_a_node_stops_the_run(bench: Bench) -> None:
     async def script(bench: Bench) -> None:
         bench.follow()

@@ -42,12 +42,12 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
     """How jobs are submitted, and how often Slurm is asked."""
 
     partition: str | None = None  # several with commas; None: of all the one that fits and starts soonest
-    preemptible: str | None = None  # partitions, with commas, whose jobs others may preempt: used where that is cheap
     account: str | None = None
     qos: str | None = None
     constraint: str | None = None
     reservation: str | None = None
     clusters: str | None = None  # another cluster than the one that Slurm's commands ask by themselves
+    preemptible: str | None = None  # partitions, with commas, whose jobs others may preempt: used where that is cheap
     flags: tuple[str, ...] = ()  # further flags for sbatch, such as --gres=gpu:1
     nodes: Literal["whole", "shared"] | None = None  # None: shared where the site allows it
     requeue: bool = False  # whether Slurm may restart a job that lost its nodes

@@ -3,7 +3,7 @@
 A job goes to such a partition only if the user allows it, and if it starts there sooner by more than it is expected to
 lose: `rate * length * (run / 2 + wait)`. `rate * length` is how often the job is expected to be preempted while it
 lasts. Each time its longest task loses half of its run time on average, and waits for another job. The rate is learned
-from the run's own jobs.
+from the jobs of this run and of earlier runs in the same directory.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from headway.model.errors import SiteError
 
 # What is assumed before anything was seen: one preemption in so much time of running jobs.
 _ASSUMED, _ASSUMED_S = 1.0, 4 * 3600.0
+_RUNS = 20  # the newest runs of a directory, which count
 
 
 def preemptible(partitions: Sequence[Partition], configuration: Configuration | None) -> set[str]:
@@ -64,10 +65,13 @@ def loss_s(rate: float, asked: Asked, wait_s: float) -> float:
 
 
 def rate_of(jobs: Path, partition: str) -> float:
-    """Preemptions a second in a partition, by all jobs of the run whose folders are in `jobs`."""
+    """Preemptions a second in a partition, by the jobs of a run, whose folders are in `jobs`, and of earlier runs."""
     seen, seen_s = _ASSUMED, _ASSUMED_S
-    for path in jobs.iterdir() if jobs.is_dir() else ():
-        folder = JobFolder(jobs, path.name)
+    runs = jobs.parent.parent  # `jobs` is `runs/NUMBER/jobs`
+    numbers = sorted(int(path.name) for path in runs.iterdir() if path.name.isdecimal())[-_RUNS:]
+    everywhere = [runs / str(number) / jobs.name for number in numbers] or [jobs]
+    for path in (path for folder in everywhere if folder.is_dir() for path in folder.iterdir()):
+        folder = JobFolder(path.parent, path.name)
         asked = folder.asked()
         if asked is None or asked.partition != partition:
             continue
