@@ -60,6 +60,7 @@ class Scene:
         self.lab = lab
         self.flows: dict[str, SlurmFlow] = {}
         self.runs: dict[str, subprocess.Popen[bytes]] = {}
+        self.status = ""  # of the run `held`, while its job is suspended
         self._parent = parent
 
     def run(self, name: str, node: str, *words: str) -> None:
@@ -149,6 +150,8 @@ def play(scene: Scene) -> None:
     scene.wait_for_line("held", "it may run for 30m")
     slurm("scontrol", "suspend", scene.job("held"))
     scene.wait_for_line("held", "suspended job")
+    scene.flows["held"].headway("status")
+    scene.status = scene.flows["held"].output()
     scene.wait_for_line("SUSPEND", "suspended job")
     slurm("scancel", *map(str, urgent))
     slurm("scontrol", "resume", scene.job("held"))
@@ -207,6 +210,7 @@ def test_a_job_that_is_held_given_more_time_suspended_and_drained_goes_on(scene:
         "resumed job: its tasks go on; the time in between does not count",
         "drained n1: tasks go on there until this job ends, and Slurm starts no other job there",
     ]
+    assert "suspended, runs" in scene.status
 
 
 def test_a_job_that_is_preempted_by_being_suspended_goes_on(scene: Scene) -> None:

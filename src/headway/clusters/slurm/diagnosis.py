@@ -75,13 +75,11 @@ def _jobs(
         yield Finding("fail", "partitions", str(error))
         return
     yield Finding("ok", "partitions", f"{', '.join(names)}; a job in {partition.name} may have {most} (each node)")
-    used = {name for name in site.preemptible() if name in names}
-    if unused := sorted(site.preemptible() - used):
-        found = f"others may preempt jobs in {', '.join(unused)}: not used unless you allow it (--preemptible)"
-        yield Finding("ok", "preemption", found)
-    elif used:
-        found = f"others may preempt jobs in {', '.join(sorted(used))}: used where little would be lost"
-        yield Finding("ok", "preemption", found)
+    if risky := site.preemptible():
+        use = {True: "used where little would be lost", False: "not used unless you allow it (--preemptible)"}
+        kinds = {words: sorted(name for name in risky if (name in names) is used) for used, words in use.items()}
+        found = "; ".join(f"{', '.join(some)}: {words}" for words, some in kinds.items() if some)
+        yield Finding("ok", "preemption", f"others may preempt jobs in {found}")
     yield Finding("ok", "sharing", "jobs ask for shares of nodes" if site.shares() else "jobs ask for whole nodes")
     yield Finding("ok", "your jobs", _rights(site, partition))
     complaints: list[str] = []
