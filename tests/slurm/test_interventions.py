@@ -238,6 +238,26 @@ def test_a_run_whose_jobs_are_cancelled_again_and_again_stops(scene: Scene) -> N
     flow.check(1)
 
 
+def test_a_job_that_slurm_starts_again_while_there_is_no_manager_does_nothing(lab: SlurmLab, tmp_path: Path) -> None:
+    lab.tidy()
+    flow = SlurmFlow(lab, tmp_path, PATIENT)
+    manager = flow.begin("--requeue", "--sbatch=--nodelist=n1")
+    wait_until(lambda: flow.executed()["make"] == 1, "the task to begin")
+    manager.kill()
+    manager.wait()
+    job = max(flow.jobs())
+    lab.run("scontrol", "requeue", str(job))
+    lab.wait_for_job(job, "PENDING")
+    lab.run("scontrol", "update", f"jobid={job}", "starttime=now")
+    assert lab.wait_for_job(job) == "COMPLETED"
+    assert flow.executed() == {"make": 1}
+    (tmp_path / "executions.go").touch()
+    flow.await_end(flow.start("resume"))
+    flow.check(1)
+    assert flow.executed() == {"make": 2}
+    assert lines(flow, SAID) == ["lost node n1#1: Slurm took its nodes away and put the job back into the queue"]
+
+
 # --- preemptible partitions on purpose ---
 
 SHORT = JobRequest(Resources(cores=1, memory_bytes=10**8, walltime_s=300.0), places=1, at_stake_s=60.0)
