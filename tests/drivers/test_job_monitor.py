@@ -161,20 +161,24 @@ def test_a_supervisor_that_ends_with_its_whole_job_is_not_a_lost_node(tmp_path: 
     Bench(tmp_path, queues=True).run(script)
 
 
-@pytest.mark.parametrize("refused", [True, False])
-def test_a_job_that_will_never_start_or_starts_again_is_over(tmp_path: Path, refused: bool) -> None:
+@pytest.mark.parametrize("how", ["refused", "requeued", "restarted"])
+def test_a_job_that_will_never_start_or_starts_again_is_over(tmp_path: Path, how: str) -> None:
     async def script(bench: Bench) -> None:
         bench.follow()
         await bench.next(Connected)
-        if refused:
+        if how == "refused":
             bench.cluster.end(TAG, Ending.LAUNCH_FAILED, "not your account")
             bench.cluster.jobs[TAG] = structs.replace(bench.cluster.jobs[TAG], refused=True)
+        elif how == "restarted":
+            bench.cluster.jobs[TAG] = structs.replace(
+                bench.cluster.jobs[TAG], phase=JobPhase.ENDED, ending=Ending.SUCCESS, restarts=1
+            )
         else:
             bench.cluster.jobs[TAG] = structs.replace(bench.cluster.jobs[TAG], phase=JobPhase.PENDING, restarts=1)
         gone = await bench.next(JobGone)
         assert (gone.nodes, gone.news.ending) == ((KEY,), Ending.PREEMPTED)
 
-    if refused:
+    if how == "refused":
         with pytest.raises(SiteError, match=r"will never start job .*: not your account"):
             Bench(tmp_path, queues=True).run(script)
     else:
@@ -252,6 +256,21 @@ def test_a_supervisor_that_never_answers_stops_the_run(bench: Bench, monkeypatch
             await bench.next(Connected)
 
     bench.run(script)
+
+
+def test_a_supervisor_in_a_suspended_job_has_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_monitor, "_ANSWER_QUEUED_WITHIN_S", 0.05)
+
+    async def script(bench: Bench) -> None:
+        bench.connections.answers = False
+        bench.follow()
+        bench.cluster.jobs[TAG] = structs.replace(bench.cluster.jobs[TAG], suspended=True)
+        assert (await bench.next(JobSeen)).suspended
+        await asyncio.sleep(0.3)
+        bench.connections.answers = True
+        await bench.next(Connected)
+
+    Bench(tmp_path, queues=True).run(script)
 
 
 def test_trouble_on_a_node_stops_the_run(bench: Bench) -> None:

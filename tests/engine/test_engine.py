@@ -13,6 +13,7 @@ from headway.engine.engine import READ_AHEAD
 from headway.engine.placer import MOST_OVERTAKINGS
 from headway.engine.state import Phase
 from headway.model import records
+from headway.model.job import JobPhase
 from headway.model.outcome import Ending
 from headway.model.resources import Resources
 from headway.model.task import Fingerprint, Task
@@ -466,3 +467,36 @@ def test_a_task_that_waited_when_its_manager_died_has_its_resources_back() -> No
     assert node.free == before
     run.end(run.held[0], Ending.SUCCESS)
     assert node.free == run.machine
+
+
+def test_nothing_starts_in_a_suspended_job() -> None:
+    whole = {"cores": MACHINE.cores}
+    run = PretendRun([Task("a", "t", "true", hints=whole), Task("b", "t", "true", hints=whole)])
+    run.decide()
+    (first,), tag = run.held, run.held[0].tag
+    run.record(records.JobSeen(run.now, tag, JobPhase.RUNNING, 7, suspended=True))
+    run.end(first, Ending.SUCCESS)
+    run.decide()
+    assert not run.held
+    run.record(records.JobSeen(run.now, tag, JobPhase.RUNNING, 7))
+    run.decide()
+    assert [launch.task for launch in run.held] == ["b"]
+
+
+def test_a_changed_time_limit_counts() -> None:
+    run = PretendRun([Task("a", "t", "true")], machine=MACHINE.replace(walltime_s=600.0))
+    run.decide()
+    tag = run.held[0].tag
+    for walltime_s, until in ((1800.0, 1800.0), (60.0, 60.0), (None, 600.0)):
+        run.record(records.JobSeen(run.now, tag, JobPhase.RUNNING, 7, walltime_s=walltime_s))
+        assert run.engine.nodes["here"].until == until
+
+
+@pytest.mark.parametrize(("notice_s", "stake_s"), [(0, 300.0), (20, 20.0)])
+def test_where_jobs_are_preempted_a_request_says_how_much_work_it_holds(notice_s: float, stake_s: float) -> None:
+    task = Task("a", "t", "true", hints={"walltime_s": 300.0}, notice_s=notice_s)
+    run = PretendRun([task], cluster="slurm", plan="one-job")
+    run.record(records.LimitsRead(0.0, MACHINE, preempts=True))
+    run.record(records.QueueRead(0.0, [0.0], [1.0]))
+    submits = [decision for decision in run.decide() if isinstance(decision, records.Submit)]
+    assert [submit.request.at_stake_s for submit in submits] == [stake_s]

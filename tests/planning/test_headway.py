@@ -170,3 +170,20 @@ def test_no_filler_is_submitted_while_nodes_of_the_anchor_are_on_their_way() -> 
     assert [type(it) for it in planner.plan(seen, 100.0)] == [records.WakeAt]
     anchor.answering_nodes = 4  # and yet these tasks have no place
     assert {type(it) for it in planner.plan(seen, 100.0)} == {records.Submit}
+
+
+def test_while_a_job_is_suspended_another_is_asked_for() -> None:
+    held = job(1, JobPhase.RUNNING, walltime_s=1000.0)
+    held.role, held.started_at, held.answering_nodes = "anchor", 0.0, 1
+    seen = view(fan(3), jobs=[held], queue=QueueRead(10.0, [10.0], [8.0]))
+    asked = [record.role for record in Headway(lambda task: 100.0).plan(seen, 10.0)]  # type: ignore[attr-defined]
+    assert "anchor" not in asked
+    held.suspended = True
+    (submit,) = Headway(lambda task: 100.0).plan(seen, 10.0)
+    assert isinstance(submit, records.Submit) and submit.role == "anchor"
+
+
+def test_a_job_that_was_taken_away_was_not_too_short() -> None:
+    jobs = [job(number, JobPhase.ENDED) for number in (1, 2)]
+    jobs[0].excused = True
+    assert view(fan(1), jobs=jobs).expired == 1

@@ -38,3 +38,11 @@ def test_a_failed_attempt_is_only_a_lower_bound() -> None:
     for _ in range(3):
         times.observe(task, outcome(task, 500.0, Ending.TIME))
     assert times(task) > before
+
+
+def test_an_attempt_that_was_taken_away_does_not_shorten_the_estimate() -> None:
+    times, task = RunTimes(), Task("a", "kind", "-", hints={"walltime_s": 300.0})
+    times.observe(task, outcome(task, 5.0, Ending.CANCELLED))
+    assert times(task) == 300.0
+    times.observe(task, outcome(task, 900.0, Ending.TIME))
+    assert times(task) > 300.0

@@ -15,14 +15,16 @@ from headway.clusters.slurm import accounting
 from headway.clusters.slurm.commands import Answer, clean_environment
 from headway.clusters.slurm.endings import ending_of
 from headway.clusters.slurm.hostlist import expand
-from headway.clusters.slurm.job_folder import check_tag, job_script
+from headway.clusters.slurm.job_folder import Asked, JobFolder, check_tag, job_script
 from headway.clusters.slurm.options import ALLOWED_FLAGS, SlurmOptions, options_of, sbatch_variables
+from headway.clusters.slurm.preemption import rate_of
 from headway.clusters.slurm.rights import Rights
 from headway.clusters.slurm.squeue import Exit, SeenJob, exit_of, jobs_of
 from headway.clusters.slurm.submitting import complaint_of, send
 from headway.model.errors import InputError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
+from headway.model.resources import Resources
 
 LINE = (
     "7|1000|RUNNING|None|1794742548|1794742549|1794742669|2:00|3|24|n[1-3]|21|main|0|9|1|NO|"
@@ -346,3 +348,16 @@ def test_variables_that_change_slurms_commands_are_removed_from_the_environment(
     mine = {"PATH": "/bin", "SLURM_CONF": "/x", "A": "1", **meddling}
     assert clean_environment(mine, for_reading=False) == {"PATH": "/bin", "SLURM_CONF": "/x", "A": "1"}
     assert clean_environment(mine, for_reading=True)["SLURM_TIME_FORMAT"] == "%s"
+
+
+def test_the_rate_of_preemptions_counts_earlier_runs_in_the_directory(tmp_path: Path) -> None:
+    for run in ("1", "2"):
+        folder = JobFolder(tmp_path / "runs" / run / "jobs", "job")
+        folder.make()
+        asked = Asked(Resources(walltime_s=7200.0), 0.0, partition="low", preempted_at=5000.0 if run == "1" else None)
+        folder.note(asked)
+        folder.write("started-0", b"7 1400 n1")
+        folder.write("ended-0", b"7 5000 0")
+    jobs = tmp_path / "runs" / "2" / "jobs"
+    assert rate_of(jobs, "low") == 2 / (4 * 3600.0 + 2 * 3600.0)
+    assert rate_of(jobs, "other") == 1 / (4 * 3600.0)

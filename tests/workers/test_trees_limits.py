@@ -159,3 +159,19 @@ def test_kill(method: str, manner: str, tmp_path: Path) -> None:
         bench.trees.kill("unknown")
 
     on_bench(method, tmp_path, work)
+
+
+def test_the_time_in_which_a_job_is_suspended_does_not_count(method: str, tmp_path: Path) -> None:
+    """Slurm stops all processes of a suspended job, this one too."""
+
+    async def work(bench: Bench) -> CommandEnd:
+        began = Path(bench.path("began"))
+        running = asyncio.create_task(bench.run(["sh", "-c", f"echo $$ > {began}; kill -STOP $$; :"], walltime_s=3.9))
+        await wait_for(began)
+        time.sleep(4.0)  # nothing else runs in this process
+        os.kill(int(began.read_text()), signal.SIGCONT)
+        return await running
+
+    end = on_bench(method, tmp_path, work)
+    assert (end.stopped_for, end.exit_code) == (None, 0)
+    assert end.usage.wall_s.value < 3.9

@@ -19,6 +19,7 @@ NAMED = {
 }
 JOB_OPTIONS: list[Callable[[Function], Function]] = [
     *(option(flags, words) for flags, words in NAMED.items()),
+    option("--preemptible NAME", "slurm: partitions whose jobs others may preempt: used where little would be lost."),
     option(
         "--nodes",
         "slurm: jobs ask for whole nodes, or for shares; by default for shares where the site allows it.",
@@ -27,7 +28,7 @@ JOB_OPTIONS: list[Callable[[Function], Function]] = [
     option("--requeue/--no-requeue", "slurm: may Slurm restart a job that lost its nodes?", default=None),
     option("--sbatch flags FLAG", "slurm: a further flag, as --sbatch=--nice=5.", multiple=True),
 ]
-_NAMES = (*(flags.split()[0].removeprefix("--") for flags in NAMED), "nodes", "requeue", "flags")
+_NAMES = (*(flags.split()[0].removeprefix("--") for flags in NAMED), "preemptible", "nodes", "requeue", "flags")
 
 
 def job_options(function: Function) -> Function:

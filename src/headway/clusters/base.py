@@ -30,6 +30,8 @@ class JobNews(Struct, frozen=True, omit_defaults=True):
     held: bool = False  # it waits until somebody releases it
     confirmed_at: float | None = None  # when the batch system itself last said that it is running
     cut: bool = False  # its walltime was shortened while it ran
+    walltime_s: float | None = None  # from its start to its end, if that is not what it asked for any more
+    suspended: bool = False  # its processes are stopped until the batch system resumes it
     refused: bool = False  # the batch system will never run it, nor another one like it
 
 
@@ -48,6 +50,11 @@ class Cluster(ABC):
     @property
     def shares(self) -> bool:
         """Whether jobs may ask for a share of a node; `snapshot` counts cores then."""
+        return False
+
+    @property
+    def preempts(self) -> bool:
+        """Whether other jobs may take the nodes of some jobs away; requests then say how much work that would cost."""
         return False
 
     def called(self) -> str:

@@ -109,8 +109,8 @@ class JobMonitor(Struct, eq=False, dict=True):
         waits = news.phase is JobPhase.PENDING or (news.phase is JobPhase.UNKNOWN and bool(news.message))
         if not self.cluster.queues or not (waits or news.phase is JobPhase.RUNNING):
             return
-        message = news.message if waits else ""
-        seen = JobSeen(time.time(), tag, news.phase, news.job_id, message, news.held, news.planned_at)
+        about = (news.message, news.held, news.planned_at, news.walltime_s, news.suspended)
+        seen = JobSeen(time.time(), tag, news.phase, news.job_id, *about)
         if seen.is_news_after(self._told.get(tag)):
             self._told[tag] = seen
             self.inbox.put(seen)
@@ -178,8 +178,9 @@ class JobMonitor(Struct, eq=False, dict=True):
             self.cluster.ask_now()
             await asyncio.sleep(self.cluster.look_every_s)
             news = (await asyncio.to_thread(self.cluster.news, [tag]))[tag]
-        if news.phase is JobPhase.PENDING:  # its tasks run again elsewhere, and then nothing may be left for it
-            message = "the batch system has taken its nodes away and put it back into the queue"
+        # Its tasks run again elsewhere, so that nothing may be left for it; if it was started again, it did nothing.
+        if news.phase is JobPhase.PENDING or (news.restarts and news.ending is Ending.SUCCESS):
+            message = "Slurm took its nodes away and put the job back into the queue"
             return structs.replace(news, phase=JobPhase.ENDED, ending=Ending.PREEMPTED, message=message)
         return news
 
@@ -200,7 +201,9 @@ class JobMonitor(Struct, eq=False, dict=True):
         while tag not in self._released:
             connection = await self.connector.connect(tag, node, timeout_s)
             if connection is None:
-                if key not in self._up and time.monotonic() > deadline:
+                if (told := self._told.get(tag)) is not None and told.suspended:
+                    deadline = time.monotonic() + within_s
+                elif key not in self._up and time.monotonic() > deadline:
                     self._fail(tag, f"did not answer within {within_s:g} s")
                     return
                 continue

@@ -48,6 +48,7 @@ _CHECK_EVERY_S = 0.5  # for the file that stops a run, and for the wall clock wh
 _FORCE_AFTER_GRACE_S = 5.0  # for a supervisor to stop its tasks and report it, beyond the tasks' time of grace
 _QUEUE_WITHIN_S = 3600.0  # for a batch system that does not answer
 _QUEUE_AGAIN_S = 10.0
+MOST_CANCELLED = 3  # jobs in a row: then their user wants the run to end
 _STARTED_BEFORE_S = 5.0  # a batch system counts a job's time from before its script started
 
 
@@ -79,6 +80,7 @@ class Driver(Struct, eq=False, dict=True):
         self._batch: list[Event | Decision] = []  # applied, and not durable yet
         self._preparing: dict[str, asyncio.Task[Exception | None]] = {}  # tasks that wait for their environment
         self._interrupts = 0
+        self._cancelled_by_hand = 0  # jobs in a row, while no task succeeded
         self._environments: Environments
         self._inbox: Inbox
         self._background: Background
@@ -263,6 +265,7 @@ class Driver(Struct, eq=False, dict=True):
                     return
                 crash_point("ended")
                 read = self.engine.tasks[outcome.task].inputs
+                self._cancelled_by_hand *= outcome.ending is not Ending.SUCCESS
                 if outcome.ending is Ending.SUCCESS and not self.inputs.are_as_read(read):
                     event = structs.replace(event, inputs_moved=True)
             case records.TaskWithdrawn():
@@ -309,11 +312,7 @@ class Driver(Struct, eq=False, dict=True):
 
     def _is_time_up(self, tag: str, at: float) -> bool:
         """Whether a job has used its walltime, whatever else is said of its end."""
-        job = self.engine.jobs[tag]
-        walltime_s = job.request.per_node.walltime_s
-        if job.started_at is None or walltime_s is None:
-            return False
-        return at >= job.started_at + walltime_s - _STARTED_BEFORE_S
+        return at >= self.engine.jobs[tag].ends_at - _STARTED_BEFORE_S
 
     async def _lost(self, node: str, message: str, *, expired: bool, excused: bool = False) -> None:
         """A node is gone: results that its tasks left count, the other tasks will run again."""
@@ -333,11 +332,18 @@ class Driver(Struct, eq=False, dict=True):
         _log.info("job %s has ended (%s)%s", message.tag, news.ending, f": {news.message}" if news.message else "")
         is_up = self._is_time_up(message.tag, min(message.at, news.ended_at or message.at))
         # If the time was cut while the job ran, none of its tasks took too long.
-        expired = not news.cut and (news.ending is Ending.TIME or (is_up and news.ending is not Ending.PREEMPTED))
-        excused = news.cut or news.ending in (Ending.PREEMPTED, Ending.CANCELLED)
+        taken = news.ending in (Ending.PREEMPTED, Ending.CANCELLED)
+        expired = not news.cut and (news.ending is Ending.TIME or (is_up and not taken))
+        excused = news.cut or taken
         for node in message.nodes:
             await self._lost(node, news.message or "its supervisor is gone", expired=expired, excused=excused)
-        self._note(records.JobState(time.time(), message.tag, JobPhase.ENDED, news.message, news.ended_at))
+        state = records.JobState(time.time(), message.tag, JobPhase.ENDED, news.message, news.ended_at, excused)
+        self._note(state)
+        if news.ending is Ending.CANCELLED and not self.engine.jobs[message.tag].released:
+            self._cancelled_by_hand += 1
+            if self._cancelled_by_hand == MOST_CANCELLED:
+                because = f"{MOST_CANCELLED} of its jobs in a row were cancelled by hand"
+                self._note(records.UserCancel(time.time(), "gently", because))
 
     # --- acts ---
 

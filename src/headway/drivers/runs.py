@@ -310,4 +310,5 @@ def _drive(
 
 def _site(at: float, limits: Resources, cluster: Cluster) -> records.LimitsRead:
     """What a cluster allows: `limits` on its usual nodes, and the rest by its own word."""
-    return records.LimitsRead(at, limits, cluster.most_jobs(), cluster.lends, cluster.shares, cluster.larger_nodes())
+    allowed = (cluster.most_jobs(), cluster.lends, cluster.shares, cluster.larger_nodes(), cluster.preempts)
+    return records.LimitsRead(at, limits, *allowed)

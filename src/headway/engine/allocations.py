@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from headway.model import records
 from headway.model.job import JobPhase
 from headway.model.records import Decision
@@ -41,7 +43,7 @@ class Allocations:
             case records.JobState():
                 self._update(self.jobs[record.tag], record)
             case records.JobSeen():
-                self.jobs[record.tag].granted = record.phase is JobPhase.RUNNING
+                self._see(self.jobs[record.tag], record)
             case records.AskQueue():
                 self._asking = True
             case records.QueueRead():
@@ -55,12 +57,21 @@ class Allocations:
                 self._asking = False
                 self.wakes_at = self.alarm_set_at = None
 
+    def _see(self, job: JobStatus, record: records.JobSeen) -> None:
+        job.granted = record.phase is JobPhase.RUNNING
+        job.request = job.asked
+        if record.walltime_s is not None:
+            job.request = structs.replace(job.asked, per_node=job.asked.per_node.replace(walltime_s=record.walltime_s))
+        if job.suspended is not record.suspended:
+            job.suspended, job.changed_at = record.suspended, record.at
+
     def _update(self, job: JobStatus, record: records.JobState) -> None:
         at = record.at if record.since is None else record.since
         if record.phase is JobPhase.RUNNING and job.started_at is None:
             job.started_at, job.changed_at = at, record.at
         elif record.phase is JobPhase.ENDED:
             job.ended_at, job.changed_at = at, record.at
+            job.excused, job.suspended = record.excused, False
             self._live.pop(record.tag, None)
         job.phase = record.phase
 

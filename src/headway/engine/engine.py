@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 from typing import Literal
+
+from msgspec import structs
 
 from headway.engine.run_state import RunState
 from headway.engine.state import Phase
@@ -95,7 +98,24 @@ class Engine(RunState, eq=False, dict=True):
             alarm_set_at=held.alarm_set_at,
             stopping=self._winding_down,
         )
-        return [decision for decision in self.planner.plan(view, now) if not held.is_under_way(decision)]
+        decisions = [decision for decision in self.planner.plan(view, now) if not held.is_under_way(decision)]
+        if held.site.preempts:
+            return [self._with_stake(one, view) if isinstance(one, records.Submit) else one for one in decisions]
+        return decisions
+
+    def _with_stake(self, submit: records.Submit, view: View) -> records.Submit:
+        """The submission, with the most work that one of its tasks would lose with the job: its run time.
+
+        A task that asks for notice continues from a checkpoint: it loses what it needs to write one.
+        """
+        tasks = [view.workflow.tasks[task_id] for task_id in submit.tasks]
+        if not tasks and submit.role in ("filler", "small-filler"):
+            tasks = [view.workflow.tasks[task_id] for task_id in view.placeable]
+        longest_s = submit.request.per_node.walltime_s or math.inf
+        expected_s = self.run_times or (lambda task: longest_s)
+        lost_s = [min(task.notice_s or math.inf, expected_s(task)) for task in tasks or view.remaining()]
+        stake_s = max((it for it in lost_s if it <= longest_s), default=longest_s)  # longer ones do not run in it
+        return structs.replace(submit, request=structs.replace(submit.request, at_stake_s=stake_s))
 
     def _too_narrow(self, now: float) -> list[Decision]:
         """Release idle jobs that do not serve the tasks that wait: too narrow, too small, or on nodes to avoid."""

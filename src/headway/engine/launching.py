@@ -56,7 +56,7 @@ class Launching(Struct, eq=False):
         free: list[NodeState] = []
         bound: dict[str, list[NodeState]] = {}  # by job
         for node in self.nodes.values():
-            if self.bad_nodes.is_avoided(node.name):
+            if self.bad_nodes.is_avoided(node.name) or self.allocations.jobs[node.tag].suspended:
                 continue
             if not node.only:
                 free.append(node)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import singledispatchmethod
 
@@ -175,9 +174,7 @@ class RunState(Struct, eq=False, dict=True):
         job = self.jobs[record.tag]
         job.answering_nodes += 1
         self.bad_nodes.is_up(record.node)
-        walltime_s = job.request.per_node.walltime_s
-        until = math.inf if walltime_s is None or job.started_at is None else job.started_at + walltime_s
-        self.nodes[record.node] = NodeState(record.node, record.tag, record.capacity, job.tasks, until)
+        self.nodes[record.node] = NodeState(record.node, record.tag, record.capacity, job.tasks, job.ends_at)
 
     @apply.register
     def _handle_node_lost(self, record: records.NodeLost) -> None:
@@ -236,6 +233,9 @@ class RunState(Struct, eq=False, dict=True):
     @apply.register
     def _handle_job_seen(self, record: records.JobSeen) -> None:
         self._allocations.apply(record)
+        for node in self.nodes.values():
+            if node.tag == record.tag:
+                node.until = self.jobs[record.tag].ends_at
 
     @apply.register
     def _handle_environment_missing(self, record: records.EnvironmentMissing) -> None:

@@ -14,6 +14,7 @@ class JobRequest(Struct, frozen=True, omit_defaults=True):
 
     per_node: Resources
     places: int | None = None  # for so many tasks side by side, on a share of each node; None: whole nodes
+    at_stake_s: float | None = None  # the most work that one of its tasks loses if the job is taken away; None: unknown
 
     @property
     def width(self) -> int:

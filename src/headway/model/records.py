@@ -167,6 +167,7 @@ class LimitsRead(Event, frozen=True, tag="limits-read"):
     lends: bool = False  # tasks may use memory and disk that no other task holds
     shares: bool = False  # a job may have a share of a node; other jobs may have the rest
     larger: tuple[Resources, ...] = ()  # nodes with more of something than `limits`, for tasks that need it
+    preempts: bool = False  # other jobs may take the nodes of some jobs away
 
     def nodes_for(self, needed: Resources) -> Resources:
         """The first kind of node that has what is needed; the usual one if none has."""
@@ -181,6 +182,7 @@ class JobState(Event, frozen=True, tag="job-state"):
     phase: JobPhase
     message: str = ""
     since: float | None = None  # when the job started or ended, if earlier than `at`
+    excused: bool = False  # the batch system or a user ended it: it was not too short
 
 
 class JobSeen(Event, frozen=True, tag="job-seen"):
@@ -189,17 +191,22 @@ class JobSeen(Event, frozen=True, tag="job-seen"):
     tag: str
     phase: JobPhase
     job_id: int | None = None  # None: it was not submitted yet
-    message: str = ""  # why it waits
+    message: str = ""  # why it waits, or which of its nodes are being drained
     held: bool = False  # it waits until somebody releases it
     planned_at: float | None = None  # when the batch system plans to start it
+    walltime_s: float | None = None  # from its start to its end, if that is not what it asked for any more
+    suspended: bool = False  # its processes are stopped until the batch system resumes it
 
     def is_news_after(self, before: JobSeen | None) -> bool:
         """Whether it says more than `before` did; a planned start that moves a little is no news."""
-        if before is None or (before.phase, before.job_id, before.message) != (self.phase, self.job_id, self.message):
+        if before is None or self._facts() != before._facts():
             return True
         if self.planned_at is None or before.planned_at is None:
             return self.planned_at is not before.planned_at
         return abs(self.planned_at - before.planned_at) > max(_MOVED_S, _MOVED * (self.planned_at - self.at))
+
+    def _facts(self) -> tuple[object, ...]:
+        return self.phase, self.job_id, self.message, self.suspended, self.walltime_s
 
 
 class NodeUp(Event, frozen=True, tag="node-up"):
@@ -309,6 +316,7 @@ class UserCancel(Event, frozen=True, tag="user-cancel"):
     """The user stops the run: `gently` lets running tasks end, `now` kills them."""
 
     mode: Literal["gently", "now"]
+    because: str = ""  # what the user did, if that was not to stop the run itself
 
 
 class Resumed(Event, frozen=True, tag="resumed"):

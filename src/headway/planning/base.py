@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -22,7 +23,8 @@ class JobStatus:
 
     def __init__(self, submit: Submit) -> None:
         self.tag = submit.tag
-        self.request: JobRequest = submit.request
+        self.asked: JobRequest = submit.request
+        self.request: JobRequest = submit.request  # with the walltime that the job has now
         self.role = submit.role
         self.expected_s = submit.expected_s
         self.expected_wait_s = submit.expected_wait_s
@@ -35,6 +37,8 @@ class JobStatus:
         self.lost_nodes = 0
         self.answering_nodes = 0  # that have answered at least once
         self.granted = False  # whether it was seen to run; `started_at` is set when the first of its nodes answers
+        self.suspended = False  # its processes are stopped until the batch system resumes it
+        self.excused = False  # it ended, though not since it was too short
         self.submitted_at = submit.at
         self.started_at: float | None = None
         self.ended_at: float | None = None
@@ -49,6 +53,12 @@ class JobStatus:
     def width(self) -> int:
         """Its size in the units of `Packing`."""
         return self.request.width
+
+    @property
+    def ends_at(self) -> float:
+        """When a running job reaches its walltime."""
+        walltime_s = self.request.per_node.walltime_s
+        return math.inf if walltime_s is None or self.started_at is None else self.started_at + walltime_s
 
     @property
     def expected_start(self) -> float:
@@ -95,7 +105,8 @@ class View(Struct, frozen=True):
     @property
     def expired(self) -> int:
         """How many jobs have ended without being released: they were too short."""
-        return sum(job.phase is JobPhase.ENDED and not job.released for job in self.jobs.values())
+        ended = [job for job in self.jobs.values() if job.phase is JobPhase.ENDED]
+        return sum(not job.released and not job.excused for job in ended)
 
     def remaining(self) -> list[Task]:
         """The tasks that are not over and are to run, parents first."""

@@ -74,6 +74,8 @@ class Headway(Planner):
         if not view.unfinished or view.stopping:
             useless = idle if view.unfinished else live
             return [Release(now, job.tag, Why(self.name, "no-more-work")) for job in useless]
+        live = [job for job in live if not job.suspended]  # or no job would be asked for while one stands still
+        idle = [job for job in idle if not job.suspended]
         over = self._over(view, live, idle, now)
         if over:
             return over

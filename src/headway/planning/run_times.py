@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headway.model.outcome import Ending, Outcome
 from headway.model.task import Task
+from headway.sizing.observing import run_s
 from headway.sizing.runtime_model import RuntimeModel
 
 SHARE = 0.8  # the quantile of the run time that plans count on
@@ -21,18 +22,22 @@ class RunTimes:
         self._models: dict[str, RuntimeModel] = {}
         self._seen_s = 0.0
         self._seen = 0
+        self._succeeded: set[str] = set()  # categories
 
     def __call__(self, task: Task) -> float:
         """The run time in seconds that 80% of such tasks do not exceed."""
         model = self._models.get(task.category)
         known_s = None if model is None else model.quantile(task, SHARE)
-        if known_s is not None:
+        if known_s is not None and task.category in self._succeeded:
             return known_s
-        return task.hints.get("walltime_s") or (self._seen_s / self._seen if self._seen else UNKNOWN_S)
+        # What an attempt took that did not end by itself is a lower bound: its job may have been taken away at once.
+        guess_s = task.hints.get("walltime_s") or (self._seen_s / self._seen if self._seen else UNKNOWN_S)
+        return max(guess_s, known_s or 0.0)
 
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Learn from an attempt."""
         self._models.setdefault(task.category, RuntimeModel()).observe(task, outcome)
         if outcome.ending is Ending.SUCCESS:
-            self._seen_s += outcome.ended_at - outcome.started_at
+            self._seen_s += run_s(outcome)
             self._seen += 1
+            self._succeeded.add(task.category)

@@ -11,7 +11,7 @@ _ROUNDS = 4  # with more tasks than this for each slot the run is not in its tai
 
 def unneeded(view: View, idle: Sequence[JobStatus], estimate: Estimate, now: float) -> list[JobStatus]:
     """The idle jobs without which the remaining tasks end as early, on nodes that other jobs hold for long enough."""
-    kept = [job for job in view.live if job.started_at is not None and not job.tasks]
+    kept = [job for job in view.live if job.started_at is not None and not job.tasks and not job.suspended]
     free = sorted((job for job in idle if not job.tasks), key=_width)
     if not free or len(free) == len(kept):  # at least one job must be kept
         return []
@@ -29,7 +29,7 @@ def unneeded(view: View, idle: Sequence[JobStatus], estimate: Estimate, now: flo
         rest = [other for other in kept if other is not job]
         through_s = run_s[min(held, len(run_s)) - 1]
         as_soon = run_s[min(held - _width(job), len(run_s)) - 1] <= through_s
-        lasting = all(_ends_at(other) >= now + through_s for other in rest)
+        lasting = all(other.ends_at >= now + through_s for other in rest)
         if as_soon and lasting and widest <= max(map(_width, rest)):
             kept, held = rest, held - _width(job)
             dropped.append(job)
@@ -38,8 +38,3 @@ def unneeded(view: View, idle: Sequence[JobStatus], estimate: Estimate, now: flo
 
 def _width(job: JobStatus) -> int:
     return job.width
-
-
-def _ends_at(job: JobStatus) -> float:
-    walltime_s = job.request.per_node.walltime_s
-    return float("inf") if walltime_s is None else (job.started_at or 0.0) + walltime_s

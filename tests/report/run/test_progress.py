@@ -106,6 +106,16 @@ def test_it_is_said_once_why_a_job_waits_and_when_it_is_expected_to_start() -> N
     assert str(news_of(held, summary)).startswith("HELD job 4711")
 
 
+def test_a_job_that_ends_before_it_started_is_news() -> None:
+    summary = after(*started(task("a")), submitted(), records.JobSeen(60.0, "headway-u-1", JobPhase.PENDING, 4711))
+    gone = records.JobState(70.0, "headway-u-1", JobPhase.ENDED, "it was cancelled")
+    assert str(news_of(gone, summary)) == (
+        "lost job 4711 (2 nodes with 8 cores, 16 GB memory for 1h 30m): it was cancelled"
+    )
+    summary.apply(records.JobState(65.0, "headway-u-1", JobPhase.RUNNING))
+    assert news_of(gone, summary) is None, "the loss of its nodes says it"
+
+
 def test_a_node_that_is_avoided_is_news() -> None:
     why = Why("engine", "bad-node", {}, "3 tasks failed there")
     assert f"avoided node n3: 3 tasks failed there; until {clock(3700.0)}" == str(

@@ -91,6 +91,11 @@ class SlurmCluster(Cluster):
     def shares(self) -> bool:
         return self._site.shares()
 
+    @property
+    def preempts(self) -> bool:
+        risky = self._site.preemptible()
+        return any(partition.name in risky for partition in self._site.candidates())
+
     def most_jobs(self) -> int | None:
         return min(self._options.most_jobs, self._site.most_jobs() or self._options.most_jobs)
 
@@ -125,7 +130,16 @@ class SlurmCluster(Cluster):
             self._looking.note(look.at if look else None, self._lookup.state())
             if any(news[tag].phase is JobPhase.ENDED for tag in going_on):
                 self._site.expire_queue()  # or the plan would take its nodes for busy
-            return news
+            return self._with_drained(news) if going_on else news
+
+    def _with_drained(self, news: dict[str, JobNews]) -> dict[str, JobNews]:
+        """Say of running jobs which of their nodes are being drained."""
+        drained = self._site.drained()
+        for tag, known in news.items():
+            if known.phase is JobPhase.RUNNING and (nodes := [node for node in known.nodes if node in drained]):
+                what = f"{', '.join(nodes)}: tasks go on there until this job ends, and Slurm starts no other job there"
+                news[tag] = structs.replace(known, message=what)
+        return news
 
     def ask_now(self) -> None:
         at = time.monotonic()

@@ -75,6 +75,11 @@ def _jobs(
         yield Finding("fail", "partitions", str(error))
         return
     yield Finding("ok", "partitions", f"{', '.join(names)}; a job in {partition.name} may have {most} (each node)")
+    if risky := site.preemptible():
+        use = {True: "used where little would be lost", False: "not used unless you allow it (--preemptible)"}
+        kinds = {words: sorted(name for name in risky if (name in names) is used) for used, words in use.items()}
+        found = "; ".join(f"{', '.join(some)}: {words}" for words, some in kinds.items() if some)
+        yield Finding("ok", "preemption", f"others may preempt jobs in {found}")
     yield Finding("ok", "sharing", "jobs ask for shares of nodes" if site.shares() else "jobs ask for whole nodes")
     yield Finding("ok", "your jobs", _rights(site, partition))
     complaints: list[str] = []

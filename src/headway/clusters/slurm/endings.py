@@ -12,7 +12,7 @@ _TOO_MUCH_MEMORY = (Ending.MEMORY, "it used more memory than it had asked for")
 _BY_STATE = {
     "OUT_OF_MEMORY": _TOO_MUCH_MEMORY,
     **dict.fromkeys(("TIMEOUT", "DEADLINE"), (Ending.TIME, "its time was up")),
-    **dict.fromkeys(("NODE_FAIL", "BOOT_FAIL"), (Ending.NODE_LOST, "a node failed")),
+    **dict.fromkeys(("NODE_FAIL", "BOOT_FAIL"), (Ending.NODE_LOST, "a node failed or was restarted")),
     "PREEMPTED": (Ending.PREEMPTED, "a job of higher priority took its nodes"),
 }
 

@@ -78,6 +78,9 @@ class Asked(Struct, frozen=True, omit_defaults=True):
     refused: str = ""  # Slurm's reason, if it will never accept the job
     shared: bool = False  # whether other jobs may have the rest of its nodes
     why_waiting: str = ""  # shown to users: why it was not sent yet
+    at_stake_s: float | None = None  # as in `JobRequest`
+    partition: str = ""  # that it was sent to
+    preempted_at: float | None = None  # when its nodes were found to be taken away
 
 
 class Mark(Struct, frozen=True):

@@ -112,6 +112,8 @@ class JobLookup:
         if job is not None:
             self._missing_since.pop(tag, None)
             news = self._by_slurm(folder, asked, job)
+            if asked.preempted_at is None and (news.ending is Ending.PREEMPTED or job.restarts):
+                folder.note(structs.replace(asked, preempted_at=time.time()))  # for the rate of preemptions
             is_sure = job.state == "RUNNING" and news.phase is JobPhase.RUNNING
             return structs.replace(news, confirmed_at=look.at if is_sure and look is not None else None)
         return self._not_in_queue(tag, folder, asked, look)
@@ -135,6 +137,8 @@ class JobLookup:
         unknown = JobNews(JobPhase.UNKNOWN, asked.job_id, message=asked.why_waiting)
         known = by_marks(folder, unknown)
         if known.phase is JobPhase.ENDED:
+            if not asked.cancelled and (look is None or look.at <= (known.ended_at or 0.0) + 1.0):
+                return structs.replace(known, ending=None)  # no look since then: Slurm may say why
             return _cancelled(known) if asked.cancelled and known.ending is not Ending.SUCCESS else known
         if asked.cancelled and folder.is_closed():
             return _cancelled(JobNews(JobPhase.ENDED, asked.job_id))

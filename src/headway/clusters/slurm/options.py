@@ -47,6 +47,7 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
     constraint: str | None = None
     reservation: str | None = None
     clusters: str | None = None  # another cluster than the one that Slurm's commands ask by themselves
+    preemptible: str | None = None  # partitions, with commas, whose jobs others may preempt: used where that is cheap
     flags: tuple[str, ...] = ()  # further flags for sbatch, such as --gres=gpu:1
     nodes: Literal["whole", "shared"] | None = None  # None: shared where the site allows it
     requeue: bool = False  # whether Slurm may restart a job that lost its nodes
@@ -60,9 +61,10 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
 
     def check(self) -> None:
         """Raise an InputError if a value cannot be passed to Slurm."""
-        for name in ("partition", "account", "qos", "reservation", "clusters"):
+        for name in ("partition", "preemptible", "account", "qos", "reservation", "clusters"):
             value = getattr(self, name)
-            names = [] if value is None else value.split(",") if name == "partition" else [value]
+            several = name in ("partition", "preemptible")
+            names = [] if value is None else value.split(",") if several else [value]
             if not all(map(_NAME.fullmatch, names)):
                 raise InputError(f"{name} is {value!r}, which cannot be a name in Slurm", where=f"--{name}")
         if self.constraint is not None and not _CONSTRAINT.fullmatch(self.constraint):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TypeVar
 
 from headway.clusters.slurm.core_counts import cores_asked
@@ -144,10 +144,12 @@ def choose(
     reading: Reading | None,
     *,
     shared: bool = False,
+    loss_s: Callable[[Partition, float], float] = lambda partition, wait_s: 0.0,
 ) -> Partition:
     """The partition that starts a request soonest by our plan, the first of equal ones; a SiteError if none accepts it.
 
-    Without a reading of the queue it is the first that accepts it.
+    Without a reading of the queue it is the first that accepts it. `loss_s` is how much a job is expected to lose in a
+    partition where it waits so long: it has to start that much sooner there.
     """
     reasons = {item.name: why_not(asked, item, users.get(item.name, UserLimits()), options) for item in candidates}
     fitting = [item for item in candidates if not reasons[item.name]]
@@ -159,7 +161,7 @@ def choose(
     if reading is None or len(fitting) == 1:
         return fitting[0]
     waits = {item.name: _wait_s(asked, item, reading, in_cores=shared) for item in fitting}
-    return min(fitting, key=lambda item: waits[item.name])
+    return min(fitting, key=lambda item: waits[item.name] + loss_s(item, waits[item.name]))
 
 
 def _wait_s(asked: Resources, partition: Partition, reading: Reading, *, in_cores: bool) -> float:

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from headway.clusters.slurm.commands import Commands, Paced, why_no_login_node
-from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.job_folder import Asked
+from headway.clusters.slurm.options import SELDOM, SlurmOptions
 from headway.clusters.slurm.partitions import choose, home_limits, room, usable
+from headway.clusters.slurm.preemption import allowed, loss_s, preemptible
 from headway.clusters.slurm.queue_reading import Reading
 from headway.clusters.slurm.rights import Rights, UserLimits, read_rights
 from headway.clusters.slurm.site_reading import (
@@ -52,6 +54,7 @@ class SlurmSite:
         self._nodes = Paced(lambda: read_nodes(commands), urgent_s, urgent_s)
         self._partitions = Paced(lambda: read_partition_lines(commands), _SITE_INTERVAL_S, urgent_s)
         self._rights = Paced(self._read_rights, _SITE_INTERVAL_S, urgent_s)
+        self._drained = Paced(self._nodes.answer, SELDOM * options.interval_s, urgent_s)
         self._learned_most_jobs: int | None = None
 
     def configuration(self) -> Configuration | None:
@@ -78,6 +81,11 @@ class SlurmSite:
         self._queue.expire()
         self._nodes.expire()
 
+    def drained(self) -> set[str]:
+        """The nodes that are being drained, as far as is known; Slurm is seldom asked for this."""
+        by_partition = self._drained.answer() or {}
+        return {node.name for nodes in by_partition.values() for node in nodes if node.drains}
+
     def partitions(self) -> list[Partition]:
         """All partitions and their nodes; an UnreachableError if Slurm has not answered yet."""
         nodes, lines = self._nodes.answer(), self._partitions.answer()
@@ -102,7 +110,14 @@ class SlurmSite:
 
     def candidates(self) -> list[Partition]:
         """The partitions that jobs may go to, the home partition first."""
-        return usable(self.partitions(), self._options, self._groups, self.rights())
+        partitions = self.partitions()
+        found = usable(partitions, self._options, self._groups, self.rights())
+        return allowed(found, partitions, preemptible(partitions, self.configuration()), self._options)
+
+    def preemptible(self) -> set[str]:
+        """The partitions in which others may preempt jobs, by Slurm's configuration or by the user's word."""
+        named = (self._options.preemptible or "").split(",")
+        return {name for name in (*preemptible(self.partitions(), self.configuration()), *named) if name}
 
     def home(self) -> tuple[Partition, Resources]:
         """The partition that plans are made for, and the largest request that it allows."""
@@ -124,10 +139,15 @@ class SlurmSite:
         configuration = self.configuration()
         return configuration is not None and configuration.divides_nodes and not self.home()[0].exclusive
 
-    def partition_for(self, asked: Resources, *, shared: bool) -> Partition:
-        """Choose the partition for a request; a SiteError if none accepts it."""
-        limits = self.user_limits()
-        return choose(asked, self.candidates(), limits, self._options, self.reading(), shared=shared)
+    def partition_for(self, asked: Asked, rate_of: Callable[[str], float]) -> Partition:
+        """Choose the partition for a request, given how often jobs are preempted; a SiteError if none accepts it."""
+        risky = self.preemptible()
+
+        def loss(partition: Partition, wait_s: float) -> float:
+            return loss_s(rate_of(partition.name), asked, wait_s) if partition.name in risky else 0.0
+
+        about = (self.candidates(), self.user_limits(), self._options, self.reading())
+        return choose(asked.per_node, *about, shared=asked.shared, loss_s=loss)
 
     def rights(self) -> Rights:
         """The account and the QOS that jobs get, and their limits; an UnreachableError if Slurm has not answered."""

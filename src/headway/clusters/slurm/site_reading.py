@@ -30,6 +30,7 @@ class Configuration(Struct, frozen=True):
     hides_jobs: bool  # of other users
     min_job_age_s: float  # how long an ended job stays in the queue
     divides_nodes: bool  # whether jobs can have cores instead of whole nodes
+    preempts_by_tier: bool  # whether jobs of a partition preempt those of partitions with a lower tier
 
 
 class Node(Struct, frozen=True):
@@ -41,6 +42,7 @@ class Node(Struct, frozen=True):
     memory_bytes: int
     gpus: int
     features: tuple[str, ...]
+    drains: bool = False  # whether an administrator lets no new job start on it
 
 
 class Partition(Struct, frozen=True):
@@ -56,6 +58,7 @@ class Partition(Struct, frozen=True):
     max_cpus_per_node: int | None
     max_memory_bytes_per_node: int | None
     tier: int
+    preempt_mode: str  # what happens to its jobs if others preempt them; OFF: nothing does
     exclusive: bool  # whether every job has its nodes to itself
     qos: str | None
     allowed: dict[str, tuple[str, ...]]  # accounts, qos, groups; without an entry: all
@@ -81,6 +84,7 @@ def read_configuration(commands: Commands) -> Configuration | None:
         hides_jobs="jobs" in found.get("PrivateData", ""),
         min_job_age_s=float(age[0]) if age else 300.0,
         divides_nodes="cons_" in found.get("SelectType", ""),
+        preempts_by_tier=found.get("PreemptType", "").endswith("partition_prio"),
     )
 
 
@@ -110,6 +114,7 @@ def read_nodes(commands: Commands) -> dict[str, list[Node]] | None:
                 memory_bytes=int(memory_mib) * 2**20,
                 gpus=sum(int(number) for number in _GPUS.findall(gres)),
                 features=tuple(features.split(",")) if features != "(null)" else (),
+                drains=state.startswith("drain"),
             )
             found.setdefault(partition, []).append(node)
     except ValueError:
@@ -133,6 +138,7 @@ def partition_of(line: str, nodes: dict[str, list[Node]]) -> Partition:
         max_cpus_per_node=_bound(pair.get("MaxCPUsPerNode", "UNLIMITED")),
         max_memory_bytes_per_node=None if memory_mib is None else memory_mib * 2**20,
         tier=int(pair.get("PriorityTier", "1")),
+        preempt_mode=pair.get("PreemptMode", "OFF"),
         exclusive=pair.get("OverSubscribe", "NO").startswith("EXCLUSIVE"),
         qos=None if pair.get("QoS", "N/A") == "N/A" else pair["QoS"],
         allowed=_names(pair, "Allow"),

@@ -7,6 +7,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -16,6 +17,7 @@ from headway.clusters.slurm.commands import Answer, Commands, NoAnswerError, Pac
 from headway.clusters.slurm.job_folder import SCRIPT, Asked, JobFolder, check_tag, job_script
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.partitions import has_features
+from headway.clusters.slurm.preemption import rate_of
 from headway.clusters.slurm.site import SlurmSite, UnreachableError
 from headway.clusters.slurm.site_reading import Partition
 from headway.clusters.slurm.squeue import Look
@@ -80,7 +82,8 @@ class Submitter(Struct):
             if after is not None and self.folder(after).asked() is None:
                 raise SiteError(f"job {after}, whose end {tag} should wait for, was never submitted")
             folder.make()
-            asked = Asked(request.per_node, time.time(), after, shared=request.places is not None)
+            shared = request.places is not None
+            asked = Asked(request.per_node, time.time(), after, shared=shared, at_stake_s=request.at_stake_s)
             folder.note(asked)
             asked = self.send(tag, asked)
         if asked.refused:
@@ -118,7 +121,7 @@ class Submitter(Struct):
         if (words := self._too_fast()) != "":
             return Reply("lost", words=words), asked
         try:
-            partition = self.site.partition_for(asked.per_node, shared=asked.shared)
+            partition = self.site.partition_for(asked, partial(rate_of, self.jobs))
             if (words := self._too_many()) != "":
                 return Reply("lost", words=words), asked
         except UnreachableError as error:
@@ -129,7 +132,7 @@ class Submitter(Struct):
         after = parent.job_id if parent else None
         avoided = [node for node, until in self.avoided.items() if until > time.time()]
         arguments = sbatch_arguments(tag, folder.path, asked, partition, self.options, after, avoided)
-        asked = structs.replace(asked, sent=True, at=time.time())
+        asked = structs.replace(asked, sent=True, at=time.time(), partition=partition.name)
         folder.note(asked)  # from here on a job may exist, whatever sbatch answers
         self.sent_at.append(asked.at)
         reply = send(self.commands, arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from msgspec import structs
@@ -16,6 +17,8 @@ from headway.model.job import JobPhase
 from headway.model.outcome import Ending
 from headway.model.units import format_duration
 
+_SUSPENDED = ("SUSPENDED", "STOPPED")
+_ROUNDING_S = 5.0
 _ORDER = {JobPhase.UNKNOWN: 0, JobPhase.PENDING: 1, JobPhase.RUNNING: 2, JobPhase.ENDED: 3}
 
 
@@ -57,12 +60,16 @@ def keep(before: JobNews | None, news: JobNews) -> JobNews:
         started_at=news.started_at or before.started_at,
         ended_at=news.ended_at or before.ended_at,
         ending=news.ending or before.ending,
+        # Only a running job has been resumed, and shows when it ends: not one that is being ended.
+        walltime_s=news.walltime_s if news.confirmed_at is not None else before.walltime_s,
+        suspended=news.suspended or (before.suspended and news.confirmed_at is None),
     )
 
 
 def by_slurm(folder: JobFolder, asked: Asked, job: SeenJob, *, kills_for_memory: bool) -> JobNews:
     """What the queue or accounting says of a job, corrected by the job's marks."""
-    ended, waits = job.phase is JobPhase.ENDED, job.phase is JobPhase.PENDING
+    phase = JobPhase.PENDING if _is_being_requeued(folder, job) else job.phase
+    ended, waits = phase is JobPhase.ENDED, phase is JobPhase.PENDING
     ending, message, cut = None, "", False
     if ended:
         ending, message = ending_of(
@@ -78,7 +85,7 @@ def by_slurm(folder: JobFolder, asked: Asked, job: SeenJob, *, kills_for_memory:
     elif waits:
         message = words_of(job.reason)
     news = JobNews(
-        job.phase,
+        phase,
         job.job_id,
         started_at=None if waits or not job.node_names else job.started_at,
         nodes=job.node_names,
@@ -90,8 +97,29 @@ def by_slurm(folder: JobFolder, asked: Asked, job: SeenJob, *, kills_for_memory:
         submitted_at=job.submitted_at,
         held=waits and is_held(job.reason),
         cut=cut,
+        walltime_s=changed_walltime_s(asked, job),
+        suspended=job.state in _SUSPENDED,
     )
     return by_marks(folder, news)
+
+
+def _is_being_requeued(folder: JobFolder, job: SeenJob) -> bool:
+    """Whether Slurm is putting a job back into the queue: it counts the next round already, which has not started."""
+    started = folder.last_mark(STARTED)
+    return job.state == "COMPLETING" and started is not None and started.restarts < job.restarts
+
+
+def changed_walltime_s(asked: Asked, job: SeenJob) -> float | None:
+    """The time from a running job's start to its end if that is not what it asked for; None if it is.
+
+    An administrator may change the limit, and the time in which a job is suspended does not count.
+    """
+    walltime_s = asked.per_node.walltime_s
+    if job.state != "RUNNING" or walltime_s is None or job.started_at is None or job.ended_at is None:
+        return None
+    length_s = job.ended_at - job.started_at
+    rounded_s = 60.0 * math.ceil(walltime_s / 60.0)  # as it was asked for
+    return length_s if abs(length_s - rounded_s) > _ROUNDING_S else None
 
 
 def was_cut(asked: Asked, job: SeenJob) -> bool:

@@ -76,10 +76,11 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
 def _job(tag: str, job: QueuedJob) -> dict[str, Any]:
     """A job that waits or runs, and what the batch system says of it."""
     seen = job.seen
+    runs = "suspended" if seen and seen.suspended else "running"
     return {
         "tag": tag,
         "job_id": seen.job_id if seen else None,
-        "state": "waiting" if job.started_at is None else "running",
+        "state": "waiting" if job.started_at is None else runs,
         "reason": seen.message if seen and job.started_at is None else "",
         "held": bool(seen and seen.held and job.started_at is None),
         "asked": {"nodes": job.submit.request.per_node.nodes, **amounts(job.submit.request.per_node)},

@@ -18,6 +18,8 @@ def job_lines(jobs: Sequence[QueuedJob], now: float) -> list[str]:
 
 
 def _state(job: QueuedJob, now: float) -> str:
+    if job.started_at is not None and job.seen is not None and job.seen.suspended:
+        return f"suspended, runs {format_duration(max(0.0, now - job.started_at)):>8}"
     if job.started_at is not None:
         return f"runs  {format_duration(max(0.0, now - job.started_at)):>8}"
     return f"{'HELD' if job.seen and job.seen.held else 'waits'} {format_duration(max(0.0, now - job.submit.at)):>8}"

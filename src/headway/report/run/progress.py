@@ -18,13 +18,15 @@ from headway.model.records import (
     Event,
     GiveUp,
     JobSeen,
+    JobState,
     Launch,
     NodeLost,
     UserCancel,
 )
 from headway.model.resources import describe
+from headway.model.units import format_duration
 from headway.report.run.job_lines import outlook
-from headway.report.run.summary import RunSummary
+from headway.report.run.summary import QueuedJob, RunSummary
 from headway.report.saying import show
 from headway.report.streams import silence
 from headway.report.words import clock, count, harmless
@@ -40,6 +42,10 @@ class Kind(StrEnum):
     CREATING = "creating"
     WAITS = "waits"
     HELD = "HELD"
+    SUSPENDED = "suspended"
+    RESUMED = "resumed"
+    CHANGED = "changed"
+    DRAINED = "drained"
     AVOIDED = "avoided"
 
 
@@ -65,8 +71,8 @@ def news_of(record: Event | Decision, summary: RunSummary) -> News | None:
             running = sum(launch.node == record.node for launch in summary.running.values())
             again = f"; {count(running, 'task')} will run again" if running else ""
             return News(Kind.LOST, f"node {record.node}", f"{record.message}{again}")
-        case JobSeen(phase=JobPhase.PENDING | JobPhase.UNKNOWN):
-            return _waits(record, summary)
+        case JobSeen() | JobState() if record.tag in summary.queue:
+            return _of_job(record, summary.queue[record.tag])
         case AvoidNode():
             return News(Kind.AVOIDED, f"node {record.node}", f"{record.why.text}; until {clock(record.until)}")
         case UserCancel():
@@ -87,18 +93,44 @@ def _retry(launch: Launch, summary: RunSummary) -> News:
     return News(Kind.RETRY, harmless(launch.task), f"{cause}; attempt {launch.attempt}{gets}")
 
 
-def _waits(record: JobSeen, summary: RunSummary) -> News | None:
+def _of_job(record: JobSeen | JobState, job: QueuedJob) -> News | None:
+    """Return the news in what the batch system says of a job."""
+    if isinstance(record, JobSeen):
+        return _changed(record, job) if record.phase is JobPhase.RUNNING else _waits(record, job)
+    if record.phase is not JobPhase.ENDED or not record.message or job.started_at is not None:
+        return None  # of a job that has run, the loss of its nodes says it
+    return News(Kind.LOST, f"job {job.name} ({job.shape})", harmless(record.message))
+
+
+def _waits(record: JobSeen, job: QueuedJob) -> News | None:
     """Return why a job waits, when that is known or changes."""
-    job = summary.queue.get(record.tag)
-    if job is None or not record.message or (job.seen is not None and job.seen.message == record.message):
+    if not record.message or (job.seen is not None and job.seen.message == record.message):
         return None
     job = structs.replace(job, seen=record)
     said = "; ".join([harmless(record.message), *outlook(job.expected_at, record.at)])
     return News(Kind.HELD if record.held else Kind.WAITS, f"job {job.name} ({job.shape})", said)
 
 
+def _changed(record: JobSeen, job: QueuedJob) -> News | None:
+    """Return what became of a running job: it was suspended or resumed, or has another time limit."""
+    before = job.seen or structs.replace(record, suspended=False, walltime_s=None)
+    subject = f"job {structs.replace(job, seen=record).name} ({job.shape})"
+    if record.suspended and not before.suspended:
+        return News(Kind.SUSPENDED, subject, "its tasks stand still until it is resumed, and no others start there")
+    longer = record.walltime_s or job.submit.request.per_node.walltime_s
+    if before.suspended and not record.suspended:
+        return News(Kind.RESUMED, subject, "its tasks go on; the time in between does not count")
+    if record.message and record.message != before.message:
+        return News(Kind.DRAINED, "", harmless(record.message))
+    if record.walltime_s == before.walltime_s or record.suspended or longer is None:
+        return None
+    return News(Kind.CHANGED, subject, f"it may run for {format_duration(longer)} now")
+
+
 def _stopping(record: UserCancel, summary: RunSummary) -> News:
     running = count(len(summary.running), "running task")
+    if record.because:
+        return News(Kind.STOPPING, "", f"gently: {record.because}; `headway resume` goes on")
     text = f"gently: waiting for {running}; Ctrl-C again stops them at once"
     if record.mode == "now":
         text = f"at once: ending {running}"
@@ -121,6 +153,10 @@ STYLES = {
     Kind.WAITS: "cyan",
     Kind.HELD: "bold red",
     Kind.AVOIDED: "yellow",
+    Kind.SUSPENDED: "yellow",
+    Kind.RESUMED: "cyan",
+    Kind.CHANGED: "cyan",
+    Kind.DRAINED: "yellow",
 }
 
 

@@ -27,6 +27,7 @@ _RUNAWAY = 1.1  # a tree that exceeds this multiple of its memory limit while it
 _NEW_PEAK = 1.02  # shared memory is measured, which is slow, if the sum exceeds this multiple of the known peak
 _SHORT_PAUSE_S, _LONG_PAUSE_S = 0.005, 0.1  # between two samples of a tree that is being stopped: first and longest
 _SHORTEST_INTERVAL_S = 0.1  # between two samples of a tree
+_STOPPED_S = 3.0  # if a sample is later than this, this process and its trees were stopped: their job was suspended
 _LONGEST_INTERVAL_S = 0.4  # so that a peak that lasts half a second is seen
 _SAMPLING_SHARE = 0.05  # of one core, which sampling may use unless the interval would exceed _LONGEST_INTERVAL_S
 _DISK_INTERVAL_S = 0.5
@@ -88,6 +89,7 @@ class Tree:
         self._grace_s = spec.grace_s
         self._deadline_s = math.inf
         self._stopping_s: float | None = None  # since when it is being stopped
+        self._suspended_s = 0.0  # how long it could not run
         self._pause_s = _SHORT_PAUSE_S
         self._asked: set[int] = set()  # processes that got SIGTERM
         self._killing = False
@@ -129,6 +131,8 @@ class Tree:
 
         Its usage includes all descendants that were waited for; it is `alone` if it never waited for a child.
         """
+        if at_s > time.monotonic() - _STOPPED_S / 2:  # otherwise it ran on while this process did not
+            self._rounds.notice_suspension()
         self.status = status
         self.ended_s = at_s
         self._meter.add_reaped(cpu_s, largest_bytes, alone=alone)
@@ -158,6 +162,13 @@ class Tree:
         else:
             self._continue_stopping(now_s, sample.held_bytes if sample else 0, children_of)
 
+    def was_suspended(self, for_s: float) -> None:
+        """Note that its processes were stopped for some time, which counts neither as run time nor for its limits."""
+        self._suspended_s += for_s
+        self._deadline_s += for_s
+        if self._stopping_s is not None:
+            self._stopping_s += for_s
+
     def stop(self, cause: Ending | None, now_s: float, *, at_once: bool = False) -> None:
         """Stop all processes: SIGTERM now, SIGKILL after the grace time. If called again, the first cause stands."""
         if self._stopping_s is None:
@@ -180,7 +191,8 @@ class Tree:
             if disk_bytes is not None:
                 self._meter.add_disk(disk_bytes)
             limit_bytes = self.spec.limits.memory_bytes
-            usage = self._meter.usage(self.started_s, self.ended_s, self._totals, self.stopped_for, limit_bytes)
+            started_s = self.started_s + self._suspended_s
+            usage = self._meter.usage(started_s, self.ended_s, self._totals, self.stopped_for, limit_bytes)
         started_at = time.time() - (time.monotonic() - self.started_s)
         status = self.status
         return CommandEnd(
@@ -291,6 +303,7 @@ class Rounds:
         self._unremoved: list[Group] = []
         self._timer: asyncio.TimerHandle | None = None
         self._interval_s = _SHORTEST_INTERVAL_S
+        self._resumed_s = -math.inf  # when this process was last found to have been stopped
 
     def wake(self) -> None:
         """Set the timer to the earliest time at which a tree is due, or an orphan may have to be reaped."""
@@ -304,6 +317,18 @@ class Rounds:
                 return
             self._timer.cancel()
         self._timer = self._loop.call_at(due_s, self._round)
+
+    def notice_suspension(self) -> None:
+        """Tell the trees how long this process could not run, if it was stopped since the last round."""
+        if self._timer is None:
+            return
+        now_s = self._loop.time()
+        late_s = now_s - max(self._timer.when(), self._resumed_s)
+        if late_s > _STOPPED_S:
+            _log.info("stopped for %.1f s, with its tasks", late_s)
+            self._resumed_s = now_s
+            for tree in self.trees.values():
+                tree.was_suspended(late_s)
 
     def collect_orphans(self) -> None:
         """Assign every orphan to its tree and reap the dead ones."""
@@ -332,6 +357,7 @@ class Rounds:
         self._pool.shutdown(wait=False)
 
     def _round(self) -> None:
+        self.notice_suspension()
         self._timer = None
         now_s = self._loop.time()
         began_s = time.thread_time()
