@@ -8,45 +8,68 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from headway.clusters.slurm.site_reading import Node
 from headway.clusters.slurm.squeue import SeenJob
 from headway.model.resources import Resources
 
+Floats = NDArray[np.float64]
 
-def cores_of(job: SeenJob, node: Node, nodes: int) -> int:
-    """The cores that a waiting job would take on `nodes` nodes like this one."""
-    if job.alone:
-        return nodes * node.cpus
-    return min(nodes * node.cpus, math.ceil(_larger(job.cpus, job.memory_bytes, node)))
+
+def cores_of(jobs: Sequence[tuple[SeenJob, int]], node: Node) -> list[int]:
+    """The cores that waiting jobs would take, each on so many nodes like this one."""
+    most = np.array([nodes for _, nodes in jobs], np.int64) * node.cpus
+    alone = np.array([job.alone for job, _ in jobs], bool)
+    asked = _larger(_column(job.cpus for job, _ in jobs), _column(job.memory_bytes for job, _ in jobs), node)
+    cores: list[int] = np.where(alone, most, np.minimum(most, np.ceil(asked).astype(np.int64))).tolist()
+    return cores
 
 
 def cores_asked(asked: Resources, node: Node) -> int:
     """The cores that a request would take on nodes like this one."""
-    return asked.nodes * min(node.cpus, math.ceil(_larger(asked.cores, asked.memory_bytes, node)))
+    cores = _larger(np.array([asked.cores]), np.array([asked.memory_bytes]), node)
+    return asked.nodes * min(node.cpus, math.ceil(float(cores[0])))
 
 
-def _larger(cpus: float, memory_bytes: float, node: Node) -> float:
-    return max(cpus, memory_bytes / node.memory_bytes * node.cpus if node.memory_bytes else 0.0, 1.0)
+def _column(values: Iterable[float]) -> Floats:
+    return np.fromiter(values, np.float64)
+
+
+def _larger(cpus: Floats, memory_bytes: Floats, node: Node) -> Floats:
+    by_memory = memory_bytes / node.memory_bytes * node.cpus if node.memory_bytes else 0.0
+    return np.maximum(np.maximum(cpus, by_memory), 1.0)
 
 
 def freed(running: Iterable[tuple[SeenJob, float]], nodes: Collection[Node]) -> Counter[float]:
     """The cores that become free on these nodes, by the time when they do; each job comes with its end."""
-    on_node: dict[str, list[tuple[float, SeenJob]]] = {node.name: [] for node in nodes}
+    number = {node.name: index for index, node in enumerate(nodes)}
+    has = [(node.cpus, node.cpus / node.memory_bytes if node.memory_bytes else 0.0) for node in nodes]
+    parts = []  # of jobs on nodes
     for job, end in running:
+        wide = len(job.node_names)
         for name in job.node_names:
-            if name in on_node:
-                on_node[name].append((end, job))
-    found: Counter[float] = Counter()
-    for node in nodes:
-        cpus = memory_bytes = 0.0
-        taken = 0  # by the jobs that end later
-        for end, job in sorted(on_node[node.name], key=lambda pair: -pair[0]):
-            wide = len(job.node_names)
-            cpus += node.cpus if job.alone else job.cpus / wide
-            memory_bytes += job.memory_bytes / wide
-            with_it = min(node.cpus, math.ceil(_larger(cpus, memory_bytes, node) - 1e-9))
-            found[end] += with_it - taken
-            taken = with_it
-    return +found  # without those that free nothing
+            if (index := number.get(name)) is not None:
+                cpus, of_memory = has[index]
+                parts.append((index, -end, cpus if job.alone else job.cpus / wide, job.memory_bytes / wide * of_memory))
+    if not parts:
+        return Counter()
+    on, ends, cores, by_memory = np.array(sorted(parts)).T
+    first = np.searchsorted(on, on)  # of the parts on the same node, which end the later the earlier they come
+    taken = np.maximum(_sums(cores, first), _sums(by_memory, first))
+    whole = np.array(has)[on.astype(np.int64), 0]
+    taken = np.minimum(whole, np.maximum(1.0, np.ceil(taken - 1e-9)))  # with those that end later
+    more = np.diff(taken, prepend=0.0)
+    more[first == np.arange(len(on))] = taken[first == np.arange(len(on))]
+    times, places = np.unique(-ends, return_inverse=True)
+    freed_then = np.bincount(places, more)
+    return +Counter(dict(zip(times.tolist(), map(int, freed_then), strict=True)))  # without those that free nothing
+
+
+def _sums(values: Floats, first: NDArray[np.int64]) -> Floats:
+    """The sum of each value and those before it, from the one at `first` on."""
+    sums = np.cumsum(values)
+    return sums - (sums - values)[first]
