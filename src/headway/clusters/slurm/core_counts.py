@@ -1,7 +1,9 @@
 """The cores that jobs take where they share nodes. Memory counts as cores, by its share of a node.
 
 A node whose memory is all taken has no free core. Which nodes have the free cores is not counted, and neither are GPUs:
-a job that needs many cores on one node may start later than planned.
+a job that needs many cores on one node may start later than planned. The memory of waiting jobs counts only if it is
+scarcer than cores, that is if all of them together ask for a larger part of it: jobs with much memory and jobs with
+many cores share nodes.
 """
 
 from __future__ import annotations
@@ -20,28 +22,32 @@ from headway.model.resources import Resources
 Floats = NDArray[np.float64]
 
 
-def cores_of(jobs: Sequence[tuple[SeenJob, int]], node: Node) -> list[int]:
-    """The cores that waiting jobs would take, each on so many nodes like this one."""
-    most = np.array([nodes for _, nodes in jobs], np.int64) * node.cpus
+def cores_of(jobs: Sequence[tuple[SeenJob, float]], node: Node) -> list[int]:
+    """The cores that waiting jobs would take on nodes like this one, each with the part of it that may run there.
+
+    Jobs that may also run elsewhere take that part of their cores in all, so that a small one may take none.
+    """
+    parts = _column(part for _, part in jobs)
+    cpus, memory_bytes = _column(job.cpus for job, _ in jobs), _column(job.memory_bytes for job, _ in jobs)
+    whole = _column(job.nodes * node.cpus for job, _ in jobs)
     alone = np.array([job.alone for job, _ in jobs], bool)
-    asked = _larger(_column(job.cpus for job, _ in jobs), _column(job.memory_bytes for job, _ in jobs), node)
-    cores: list[int] = np.where(alone, most, np.minimum(most, np.ceil(asked).astype(np.int64))).tolist()
-    return cores
+    by_memory = memory_bytes * (node.cpus / node.memory_bytes if node.memory_bytes else 0.0)
+    is_scarce = by_memory[~alone].sum() > cpus[~alone].sum()
+    asked = np.ceil(np.maximum(cpus, by_memory) - 1e-9) if is_scarce else cpus
+    cores = np.where(alone, whole, np.clip(asked, 1.0, whole))
+    shared = np.floor(np.cumsum(np.where(parts < 1, cores * parts, 0.0)) + 1e-9)
+    found: list[int] = np.where(parts < 1, np.diff(shared, prepend=0.0), cores).astype(np.int64).tolist()
+    return found
 
 
 def cores_asked(asked: Resources, node: Node) -> int:
     """The cores that a request would take on nodes like this one."""
-    cores = _larger(np.array([asked.cores]), np.array([asked.memory_bytes]), node)
-    return asked.nodes * min(node.cpus, math.ceil(float(cores[0])))
+    by_memory = asked.memory_bytes / node.memory_bytes * node.cpus if node.memory_bytes else 0.0
+    return asked.nodes * min(node.cpus, math.ceil(max(asked.cores, by_memory, 1.0)))
 
 
 def _column(values: Iterable[float]) -> Floats:
     return np.fromiter(values, np.float64)
-
-
-def _larger(cpus: Floats, memory_bytes: Floats, node: Node) -> Floats:
-    by_memory = memory_bytes / node.memory_bytes * node.cpus if node.memory_bytes else 0.0
-    return np.maximum(np.maximum(cpus, by_memory), 1.0)
 
 
 def freed(running: Iterable[tuple[SeenJob, float]], nodes: Collection[Node]) -> Counter[float]:

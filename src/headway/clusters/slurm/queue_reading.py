@@ -56,8 +56,9 @@ def twin_of(reading: Reading, name: str, *, in_cores: bool = False) -> Twin | No
     """The queue twin of a partition, in nodes or in cores; None if it has no working node.
 
     A node is free when all jobs on it have reached their limits, in whichever partition they run; where jobs share
-    nodes, each frees its own cores. Waiting jobs are planned in the order of Slurm's backfill scheduler: by the tier of
-    their partition, priority, and submission; each starts as early as possible without delaying a job before it.
+    nodes, each frees its own cores, and jobs of other partitions that have some of these nodes take that part of their
+    cores. Waiting jobs are planned in the order of Slurm's backfill scheduler: by the tier of their partition, by
+    priority, and by submission; each starts as early as possible without delaying a job before it.
     """
     here = next((partition for partition in reading.partitions if partition.name == name), None)
     working = [node for node in here.nodes if node.works] if here else []
@@ -70,11 +71,11 @@ def twin_of(reading: Reading, name: str, *, in_cores: bool = False) -> Twin | No
     if in_cores:
         # In whole minutes, as Slurm plans: thousands of small jobs would make a plan of thousands of steps.
         taken = freed(((job, math.ceil((end - reading.at) / 60) * 60.0) for job, end in _running(reading)), working)
-        with_cores = zip(waiting, cores_of(waiting, largest), strict=True)
-        ahead = [([job.job_id], cores, job.limit_s or _NO_LIMIT_S) for (job, _), cores in with_cores]
+        with_cores = zip(waiting, cores_of([(job, part) for job, _, part in waiting], largest), strict=True)
+        ahead = [([job.job_id], cores, job.limit_s or _NO_LIMIT_S) for (job, _, _), cores in with_cores if cores]
     else:
         taken = busy(reading, names)
-        ahead = bundles(waiting, largest.cpus)
+        ahead = bundles([(job, nodes) for job, nodes, _ in waiting], largest.cpus)
     running = [(units, left_s) for left_s, units in sorted(taken.items())]
     ahead = [(numbers, min(units, machine), limit_s) for numbers, units, limit_s in ahead]
     jobs = np.array([*running, *(shape for _, *shape in ahead)], np.float64).reshape(-1, 2)
@@ -107,28 +108,33 @@ def busy(reading: Reading, names: set[str]) -> Counter[float]:
     return Counter(end - reading.at for end in until.values())
 
 
-def waiting_jobs(reading: Reading, names: set[str]) -> list[tuple[SeenJob, int]]:
-    """The jobs that wait for any of these nodes, in the order of planning, and how many of these nodes each needs."""
+def waiting_jobs(reading: Reading, names: set[str]) -> list[tuple[SeenJob, int, float]]:
+    """The jobs that wait for any of these nodes, in the order of planning.
+
+    With each: how many of these nodes it needs, and which part of the nodes that it may run on are these.
+    """
     tiers = {partition.name: partition.tier for partition in reading.partitions}
     shared = {
         partition.name: len(names.intersection(node.name for node in partition.nodes))
         for partition in reading.partitions
     }
-    known: dict[str, tuple[int, int]] = {}  # by what jobs say of partitions: the tier, and nodes in common
-    found = []
+    sizes = {partition.name: sum(node.works for node in partition.nodes) for partition in reading.partitions}
+    known: dict[str, tuple[int, int, int]] = {}  # by what jobs say of partitions: tier, nodes in common, nodes in all
+    found: list[tuple[int, int, float, int, int, SeenJob, int, float]] = []
     for job in reading.jobs:
         if job.state != "PENDING" or job.reason not in _WAITS_FOR_NODES:
             continue
         if job.partition not in known:
             wanted = [partition for partition in job.partition.split(",") if shared.get(partition)]
-            most = [max((of[name] for name in wanted), default=0) for of in (tiers, shared)]
-            known[job.partition] = most[0], most[1]
-        tier, common = known[job.partition]
+            tier, common, in_all = (max((of[name] for name in wanted), default=0) for of in (tiers, shared, sizes))
+            known[job.partition] = tier, common, in_all
+        tier, common, in_all = known[job.partition]
         if common:
             rank = -tier, -job.priority, job.submitted_at or 0.0, job.job_id
-            found.append((*rank, job, min(job.nodes, common)))
-    found.sort()  # ids differ, so that jobs are not compared
-    return [(job, nodes) for *_, job, nodes in found]
+            # The members of an array that wait have one id: the number in the list tells them apart.
+            found.append((*rank, len(found), job, min(job.nodes, common), common / in_all))
+    found.sort()
+    return [(job, nodes, part) for *_, job, nodes, part in found]
 
 
 def bundles(jobs: Sequence[tuple[SeenJob, int]], cpus: int) -> list[tuple[list[int], int, float]]:
