@@ -24,7 +24,6 @@ from pathlib import Path
 import numpy as np
 from tests.slurm.configuration import Configuration, Partition
 from tests.slurm.fast import FastSlurmLab
-from tests.slurm.processes import wait_until
 
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.options import SlurmOptions
@@ -107,9 +106,14 @@ def read(lab: FastSlurmLab) -> Reading:
 
 def real_starts(lab: FastSlurmLab) -> dict[int, float]:
     """Wait until all jobs have started; return when."""
-    wait_until(lambda: not lab.run("squeue", "-h", "-t", "PD").stdout, "all jobs to start", patience_s=PATIENCE_S)
-    lines = lab.run("squeue", "-h", "-a", "-t", "all", "-o", "%i|%S").stdout.splitlines()
-    return {int(job): datetime.fromisoformat(moment).timestamp() for job, moment in (it.split("|") for it in lines)}
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        time.sleep(2.0)
+        answer = lab.run("squeue", "-h", "-a", "-t", "all", "-o", "%i|%S|%T", check=False)
+        lines = [line.split("|") for line in answer.stdout.splitlines()]
+        if not answer.returncode and lines and all(state != "PENDING" for *_, state in lines):
+            return {int(job): datetime.fromisoformat(moment).timestamp() for job, moment, _ in lines}
+    raise SystemExit("not all jobs have started")
 
 
 def measured(configuration: Configuration, jobs: int, seed: int) -> list[Start]:
