@@ -73,6 +73,14 @@ CASES: dict[str, tuple[Call, str]] = {
         lambda: simulate("log.swf", workflow="flow.json", plan=["one-job", "headway"], start="1d", most_jobs=4),
         "simulate log.swf --workflow flow.json --plan one-job --plan headway --start 1d --most-jobs 4",
     ),
+    "simulate shares": (
+        lambda: simulate("log.swf", workflow="flow.json", plan=["headway"], nodes="shared", node_cores=4, start="1d"),
+        "simulate log.swf --workflow flow.json --plan headway --nodes shared --node-cores 4 --start 1d",
+    ),
+    "plan shares": (
+        lambda: plan("flow.json", on="log.swf", futures=1, plan=["headway"], nodes="shared", node_cores=4),
+        "plan flow.json --on log.swf --futures 1 --plan headway --nodes shared --node-cores 4",
+    ),
     "plan": (
         lambda: plan("flow.json", on="log.swf", start="2d", futures=2, plan=["one-job", "headway"], prefer=0.5),
         "plan flow.json --on log.swf --start 2d --futures 2 --plan one-job --plan headway --prefer 0.5",
@@ -85,6 +93,21 @@ CASES: dict[str, tuple[Call, str]] = {
         lambda: compare(["log.swf"], ["flow.json"], plans=["one-job", "headway"], starts=2, warm_up="1d", processes=1),
         "compare --traces log.swf --workflows flow.json --plans one-job headway --starts 2 --warm-up 1d --processes 1 "
         "--out study",
+    ),
+    "compare shares": (
+        lambda: compare(
+            ["log.swf"],
+            ["flow.json"],
+            plans=["headway"],
+            starts=1,
+            warm_up="1d",
+            processes=1,
+            nodes="shared",
+            node_cores=4,
+            node_memory="64GB",
+        ),
+        "compare --traces log.swf --workflows flow.json --plans headway --starts 1 --warm-up 1d --processes 1 "
+        "--nodes shared --node-cores 4 --node-memory 64GB --out study",
     ),
     "generate": (
         lambda: generate("montage", tasks=40, seed=1, memory_mean="1GB:2GB", output="m.json", force=True),

@@ -53,9 +53,9 @@ def test_a_mistake_is_reported(made: Bench, words: tuple[str, ...], said: str) -
 
 
 def test_preferring_node_hours_changes_the_recommendation() -> None:
-    fast = Alternative("fast", 100.0, 90.0, 110.0, 0.0, 5, 50.0, True)
-    cheap = Alternative("cheap", 400.0, 300.0, 500.0, 0.0, 1, 10.0, True)
-    same = Alternative("same", 100.5, 90.0, 110.0, 0.0, 5, 40.0, True)
+    fast = Alternative("fast", 100.0, 90.0, 110.0, 0.0, 5, 50.0, 100.0, 90.0, True)
+    cheap = Alternative("cheap", 400.0, 300.0, 500.0, 0.0, 1, 10.0, 20.0, 20.0, True)
+    same = Alternative("same", 100.5, 90.0, 110.0, 0.0, 5, 40.0, 80.0, 70.0, True)
     assert recommended([fast, cheap], 0.0) is fast
     assert recommended([fast, cheap], 1.0) is cheap
     assert recommended([fast, cheap, same], 0.0) is same  # about as soon, and cheaper

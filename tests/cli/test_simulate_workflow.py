@@ -49,7 +49,8 @@ def test_makespans_computed_by_hand(pair: Bench) -> None:
     assert found["policy"] == {"backfill": "easy", "nodes": "counts", "rules": "pyss", "depth": 1}
     one, each = found["plans"]
     same = {"status": "succeeded", "makespan_s": 150, "expired": 0, "first_wait_s": 0, "mean_wait_s": 0}
-    same |= {"node_hours": pytest.approx(150 / 3600), "busy_share": pytest.approx(1)}
+    hours = ("node_hours", "core_hours", "used_core_hours")
+    same |= dict.fromkeys(hours, pytest.approx(150 / 3600)) | {"busy_share": pytest.approx(1)}
     assert one == same | {"plan": "one-job", "jobs": 1}
     assert each == same | {"plan": "one-job-per-task", "jobs": 2}
 
@@ -58,6 +59,33 @@ def test_it_waits_for_jobs_submitted_earlier(pair: Bench) -> None:
     found = pair.json("simulate", "idle.swf", "--workflow", "pair.dax", "--start", "4s", "--plan", "one-job")
     (one,) = found["plans"]
     assert (one["first_wait_s"], one["makespan_s"]) == (6, 156)
+
+
+def test_core_hours_of_whole_and_shared_nodes(pair: Bench) -> None:
+    asked = ("simulate", "idle.swf", "--workflow", "pair.dax", "--start", "100s", *BOTH, "--node-cores", "4")
+    for nodes, cores in (("whole", 4), ("shared", 1)):
+        found = pair.json(*asked, "--nodes", nodes)
+        assert (found["node_cores"], found["node_memory"], found["policy"]["nodes"]) == (4, None, nodes)
+        for plan in found["plans"]:
+            assert plan["makespan_s"] == 150
+            assert plan["core_hours"] == pytest.approx(cores * 150 / 3600)
+            assert plan["used_core_hours"] == pytest.approx(150 / 3600)
+    lines = pair.succeeds(*asked, "--nodes", "shared").splitlines()
+    assert "shares of nodes of 4 cores" in lines[0]
+    assert "one-job 2m 30s 1 0 s 0 s 2.5 min 2.5 min 100%" in [" ".join(line.split()) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--nodes", "shared", "--workflow", "pair.dax"), "nothing says how large a node is; add --node-cores N"),
+        (("--nodes", "whole", "--node-cores", "2"), "whole and shared are for a workflow's jobs; add --workflow W"),
+        (("--node-cores", "2", "--workflow", "pair.dax"), "add --nodes shared"),
+        (("--nodes", "shared", "--node-cores", "5", "--workflow", "pair.dax"), "the machine has 4 cores"),
+    ],
+)
+def test_a_node_s_size_belongs_to_whole_and_shared_nodes(pair: Bench, words: tuple[str, ...], said: str) -> None:
+    assert said in pair.fails(2, "simulate", "idle.swf", *words)
 
 
 def test_the_table(pair: Bench) -> None:

@@ -13,10 +13,12 @@ from msgspec import structs
 from headway.clusters.simulated import SimulatedCluster
 from headway.drivers.assemble import assemble
 from headway.drivers.simulated import SimulatedRun, simulate
-from headway.drivers.through_queue import Through, run_through
+from headway.drivers.through_queue import Through, check_node, node_of, run_through
 from headway.kernels.batch.queue import BatchQueue, Scheduling
 from headway.model import records
+from headway.model.errors import InputError
 from headway.model.instance import Instance, Recorded
+from headway.model.job import Asks, JobRequest
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, encode
 from headway.model.resources import Resources
@@ -243,3 +245,64 @@ def test_the_snapshot_is_the_scheduler_s_plan() -> None:
     cluster.queue.advance(5.0)
     seen = cluster.snapshot()
     assert (seen.at, seen.times, seen.free) == (5.0, [5.0, 100.0], [1.0, 4.0])
+
+
+# --- a queue that counts cores ---
+
+NODE = node_of(4, 8 * 10**9)
+
+
+def in_cores(queue: BatchQueue, instance: Instance, asks: Asks, plan: str = "one-job") -> SimulatedRun:
+    run = run_through(instance, Through(PLANS[plan], 10.0, node=NODE, asks=asks))
+    simulate(queue, [run])
+    assert run.engine.finished == "succeeded"
+    return run
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_a_share_starts_where_no_whole_node_is_free(plan: str) -> None:
+    # Three nodes of four cores; two cores are free until 1000: for one task, with memory for a second attempt.
+    jobs = {"submit": [0], "nodes": [10], "req": [1000], "run": [1000]}
+    shares = in_cores(BatchQueue(12, CONSERVATIVE, **jobs), fan(2, 100.0), "shared", plan)
+    whole = in_cores(BatchQueue(12, CONSERVATIVE, **jobs), fan(2, 100.0), "whole", plan)
+    assert all(submit.request.per_node.cores < NODE.cores for submit in submits(shares))
+    assert {submit.request.per_node.cores for submit in submits(whole)} == {NODE.cores}
+    assert min(launches(whole)["w0"]) >= 1000
+    if plan in ("headway", "one-job-per-task"):
+        assert min(launches(shares)["w0"]) < 1000
+
+
+def test_the_queue_counts_the_cores_and_the_memory_of_shares() -> None:
+    cluster = SimulatedCluster(BatchQueue(12), NODE, asks="shared")
+    assert cluster.limits().nodes == 3
+    taken = []
+    for tag, asked in {
+        "one core": NODE.replace(cores=1, memory_bytes=10**9),
+        "half the memory": NODE.replace(cores=1, memory_bytes=4 * 10**9),
+        "two nodes": NODE.replace(cores=2, nodes=2, memory_bytes=10**9),
+    }.items():
+        before = cluster.snapshot().free[0]
+        cluster.submit(JobRequest(asked.replace(walltime_s=60.0), places=1), tag)
+        cluster.queue.advance(0.0)
+        taken.append(before - cluster.snapshot().free[0])
+    assert taken == [1, 2, 4]
+    assert cluster.snapshot().counts == "cores"
+
+
+def test_a_task_has_no_more_than_the_share_of_its_job() -> None:
+    instance = fan(6, 100.0)
+    run = in_cores(BatchQueue(12, CONSERVATIVE), instance, "shared")
+    (submit,) = submits(run)
+    asked = submit.request.per_node
+    room = {record.node: record.capacity for record in run.journal if isinstance(record, records.NodeUp)}
+    assert len(room) == asked.nodes
+    assert {capacity.cores for capacity in room.values()} == {asked.cores}
+    assert asked.cores * asked.nodes == 6
+
+
+def test_a_node_that_does_not_exist_or_is_too_small() -> None:
+    with pytest.raises(InputError, match="the machine has 3 cores: fewer than a node"):
+        check_node(NODE, 3, fan(1, 1.0))
+    large = Instance(Workflow("w", [Task("t", "t", "-", hints={"cores": 8.0})]), {"t": Recorded(run_s=1.0)})
+    with pytest.raises(InputError, match="'t' asks for 8 cores, and a node has 4 cores"):
+        check_node(NODE, 12, large)

@@ -77,6 +77,36 @@ def test_memory_takes_its_share_of_a_nodes_cores() -> None:
     assert (twin.snapshot().times, twin.snapshot().free) == ([NOW, NOW + 60, NOW + 120], [4.0, 7.0, 8.0])
 
 
+def starts_in_minutes(reading: Reading, name: str) -> dict[int, float]:
+    twin = twin_of(reading, name, in_cores=True)
+    assert twin is not None
+    return {number: (start - NOW) / 60 for number, start in twin.starts().items()}
+
+
+def test_jobs_that_may_run_elsewhere_take_a_part_of_the_nodes() -> None:
+    """Eight jobs fill a node each and may run on four nodes: each takes a quarter of the other partition's only one."""
+    partitions = [partition("main", nodes(1, 4)), partition("one", nodes(4, 4))]
+    jobs = [small(number, 8, 600.0) for number in range(1, 9)] + [small(9, 8, 600.0, partition="one")]
+    reading = Reading(NOW, jobs, partitions)
+    assert starts_in_minutes(reading, "one")[9] == 20.0
+    assert sorted(starts_in_minutes(reading, "main").values()) == [0.0] * 4 + [10.0] * 4 + [20.0]
+
+
+def test_members_of_an_array_that_wait_have_one_id() -> None:
+    jobs = [small(1, 8, 600.0), small(1, 8, 600.0), small(2, 8, 600.0)]
+    assert starts_in_minutes(Reading(NOW, jobs, [partition("main", nodes(1, 1))]), "main") == {1: 10.0, 2: 20.0}
+
+
+def test_memory_that_is_not_scarce_leaves_cores_to_others() -> None:
+    """A job with half of the memory and one with most of the cores share a node; three such jobs do not."""
+    much, wide = 8 * 10**9, 10**9
+    jobs = [small(1, 1, 600.0, memory_bytes=much), small(2, 7, 600.0, memory_bytes=wide)]
+    one = [partition("main", nodes(1, 1))]
+    assert starts_in_minutes(Reading(NOW, jobs, one), "main") == {1: 0.0, 2: 0.0}
+    many = [small(number, 1, 600.0, memory_bytes=much) for number in (1, 2, 3)]
+    assert starts_in_minutes(Reading(NOW, many, one), "main") == {1: 0.0, 2: 0.0, 3: 10.0}
+
+
 def test_waiting_jobs_are_planned_by_the_cores_that_they_ask_for() -> None:
     jobs = [job(1, 1, 120, NOW, "n1"), small(2, 6, 50), small(3, 2, 50), small(4, 3, 60), job(5, 1, 10)]
     twin = twin_of(Reading(NOW, jobs, [partition("main", nodes(1, 2))]), "main", in_cores=True)

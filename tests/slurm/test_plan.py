@@ -62,7 +62,7 @@ def test_planning_on_an_idle_queue_submits_nothing(login: Bench, told: Liar, slu
     assert all("--test-only" in call.arguments for call in submissions)
     answer = planned(login)
     assert answer["probes"] <= 5
-    assert (answer["machine"], answer["nodes_taken"], answer["jobs_waiting"]) == (8, 0, 0)
+    assert (answer["machine"], answer["cores_taken"], answer["jobs_waiting"]) == (64, 0, 0)
     assert {plan["makespan_s"] for plan in answer["plans"]} == {1500.0}, "20 minutes, then 5 minutes, without a wait"
 
 
@@ -71,11 +71,23 @@ def test_running_and_waiting_jobs_delay_the_plans(login: Bench, slurm: SlurmLab)
     slurm.wait_for_job(first, "RUNNING")
     second = slurm.submit("sleep 3000", "-N8", "--exclusive", "--time=30")
     answer = planned(login, "--plan", "one-job", "--plan", "headway", "--futures", "4")
-    assert (answer["nodes_taken"], answer["jobs_waiting"]) == (8, 1)
+    assert (answer["cores_taken"], answer["jobs_waiting"]) == (64, 1)
     for plan in answer["plans"]:
         assert 60 * 60 < plan["longest_s"] - 1500 <= 90 * 60, "at most the walltimes of both jobs"
         assert plan["shortest_s"] < plan["longest_s"], "in other futures the jobs end before their walltimes"
+    whole = planned(login, "--nodes", "whole", "--plan", "one-job", "--futures", "1")
+    assert (whole["machine"], whole["nodes_taken"], whole["jobs_waiting"]) == (8, 8, 1)
     assert slurm.run("squeue", "-h", "-o", "%i").stdout.split() == [str(second), str(first)]
+
+
+def test_a_share_starts_beside_other_jobs(login: Bench, slurm: SlurmLab) -> None:
+    others = slurm.submit("sleep 3000", "-N8", "-n8", "--mem=100M", "--time=60")
+    slurm.wait_for_job(others, "RUNNING")
+    plans = ("--plan", "one-job", "--plan", "headway", "--futures", "1")
+    shares, whole = (planned(login, *plans, "--nodes", nodes) for nodes in ("shared", "whole"))
+    assert [plan["makespan_s"] for plan in shares["plans"]] == [1500.0, 1500.0]
+    assert all(plan["makespan_s"] > 3000 for plan in whole["plans"])
+    assert shares["plans"][0]["core_hours"] < whole["plans"][0]["core_hours"]
 
 
 def test_run_times_from_earlier_runs_on_this_site_replace_hints(login: Bench) -> None:
@@ -142,5 +154,5 @@ def test_waits_on_slurm_are_those_of_the_queue_as_it_is_now(login: Bench, slurm:
 def test_a_short_workflow_does_not_cost_nothing(login: Bench) -> None:
     login.write("name: w\ntasks:\n  a:\n    run: 'true'\n    resources: {time: 30s, memory: 100 MB}\n", "short.yaml")
     table = login.succeeds("plan", "short.yaml", "--on", "slurm", "--plan", "one-job", "--futures", "1")
-    assert "0.5 min" in table
+    assert "30 s" in table
     assert "0.0 " not in table

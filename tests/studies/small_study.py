@@ -45,7 +45,9 @@ def row(plan: str, makespan_s: float, workflow: str = "w", start_s: float = 0.0,
     usual: dict[str, object] = {
         "trace": "log", "requests": "real", "cancelled": "drop", "whole_minutes": False, "machine": 0,
         "skip_bad": False, "backfill": "conservative", "nodes": "counts", "rules": "pyss", "dependency": "slurm",
-        "most_jobs": 16, "begins_s": 0.0, "seed": 0, "status": "succeeded", "jobs": 1, "expired": 0,
-        "first_wait_s": 0.0, "mean_wait_s": 0.0, "node_hours": 1.0, "busy_share": 0.5, "way": "one-job", "cpu_s": 0.1,
+        "most_jobs": 16, "begins_s": 0.0, "node_cores": 0, "node_memory_bytes": 0,
+        "seed": 0, "status": "succeeded", "jobs": 1, "expired": 0,
+        "first_wait_s": 0.0, "mean_wait_s": 0.0, "node_hours": 1.0, "busy_share": 0.5,
+        "core_hours": 2.0, "used_core_hours": 1.0, "way": "one-job", "cpu_s": 0.1,
     }  # fmt: skip
     return Row(**(usual | {"plan": plan, "makespan_s": makespan_s, "workflow": workflow, "start_s": start_s} | more))  # type: ignore[arg-type]

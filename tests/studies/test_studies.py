@@ -205,7 +205,7 @@ def test_another_setting_is_another_run(tmp_path: Path) -> None:
     others: dict[str, object] = {
         "requests": "accurate", "cancelled": "one-second", "whole_minutes": True, "machine": 32, "skip_bad": True,
         "backfill": "easy", "nodes": "ids", "rules": "batsched", "dependency": "reserved", "most_jobs": 5,
-        "begins_s": 60.0,
+        "begins_s": 60.0, "node_cores": 8, "node_memory_bytes": 10**9,
     }  # fmt: skip
     assert {"trace", *others} == set(Queue.__struct_fields__)
     for name, value in others.items():

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, structs, to_builtins
 
 from headway.api.keywords import chosen_names, settled
-from headway.api.queues import AtLeastOne, Backfill, Cancelled, Nodes, Rules, Seed
+from headway.api.nodes import NodeSettings
+from headway.api.queues import AtLeastOne, Backfill, Cancelled, Rules, Seed
 from headway.api.whole_files import write_whole
 from headway.api.workflow_in_queue import USUAL_BACKFILL, USUAL_MOST_JOBS, seconds_of
 from headway.model.errors import InputError, SiteError
@@ -26,11 +27,14 @@ __all__ = ["CompareResult", "CompareSettings", "Progress", "Tell", "compare"]
 
 _USUAL_STARTS = 10
 _USUAL_REFERENCE = "one-job-per-task"  # what most people do
-_OF_A_QUEUE = ("cancelled", "machine", "skip_bad", "backfill", "nodes", "rules", "dependency", "most_jobs")
+_OF_A_QUEUE = (
+    *("cancelled", "machine", "skip_bad", "backfill", "nodes", "rules", "dependency", "most_jobs"),
+    *("node_cores", "node_memory_bytes"),
+)
 _BOTH: tuple[Literal["accurate", "real"], ...] = ("accurate", "real")
 
 
-class CompareSettings(Struct, frozen=True, kw_only=True):
+class CompareSettings(NodeSettings, frozen=True, kw_only=True):
     """The plans, the starts, the queues, and the folder of the results."""
 
     plans: tuple[str, ...] = ()  # none: all
@@ -41,7 +45,6 @@ class CompareSettings(Struct, frozen=True, kw_only=True):
     warm_up: float | str = 7 * 86_400.0  # before the first start
     requests: Literal["real", "accurate", "both"] = "real"
     backfill: Backfill = USUAL_BACKFILL
-    nodes: Nodes = "counts"
     rules: Rules = "pyss"
     cancelled: Cancelled = "drop"
     dependency: Literal["slurm", "reserved"] = "slurm"
@@ -100,7 +103,8 @@ def compare(
     from headway.studies.study import study
     from headway.studies.summary import summary_of
 
-    asked, _ = settled(CompareSettings, settings, named)
+    asked, given = settled(CompareSettings, settings, named)
+    asked.check_nodes(given)
     every = None if asked.every is None else seconds_of(asked.every)
     asked = structs.replace(asked, warm_up=seconds_of(asked.warm_up), every=every)
     if asked.starts is not None and asked.every is not None:
@@ -115,9 +119,10 @@ def compare(
     finally:
         ledger.close()
     limit = f"at most {count(asked.most_jobs, 'job')} at a time" if asked.most_jobs else "any number of jobs"
+    nodes = asked.nodes_words() or f"nodes: {asked.nodes}"
     words = (
         f"{count(len(rows), 'run')}: {count(len(flows), 'workflow')}, {count(len(logs), 'log')}; {asked.backfill} "
-        f"backfilling, nodes: {asked.nodes}, rules of {asked.rules}, requests: {asked.requests}, {limit}"
+        f"backfilling, {nodes}, rules of {asked.rules}, requests: {asked.requests}, {limit}"
     )
     result = CompareResult(logs, flows, asked, rows, summary_of(rows, reference), [words], [])
     if folder is not None:
@@ -152,6 +157,7 @@ def _names(files: str | Path | Sequence[str | Path], where: str) -> list[str]:
 
 
 def _runs(logs: list[str], workflows: list[str], plans: list[str], asked: CompareSettings) -> Iterator[Run]:
+    from headway.drivers.through_queue import check_node
     from headway.studies.queues import Queue
     from headway.studies.runs import Run, instance_of
     from headway.studies.starts import bounds, every, spread
@@ -162,6 +168,9 @@ def _runs(logs: list[str], workflows: list[str], plans: list[str], asked: Compar
     kinds = _BOTH if asked.requests == "both" else (asked.requests,)
     described = {name: getattr(asked, name) for name in _OF_A_QUEUE}
     for queue in [Queue(trace, requests, **described) for trace in dict.fromkeys(logs) for requests in kinds]:
+        if (node := asked.node()) is not None:
+            for workflow in flows:
+                check_node(node, queue.jobs().machine, instance_of(workflow))
         first_s, last_s = bounds(queue.trace, float(queue.jobs().submit_s[-1]), seconds_of(asked.warm_up))
         if asked.every is not None:
             starts = every(first_s, last_s, seconds_of(asked.every))

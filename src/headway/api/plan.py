@@ -32,6 +32,7 @@ class PlanResult(Struct, frozen=True):
     recommended: Alternative
     plans: list[Alternative]  # the shortest expected makespan first
     warnings: tuple[str, ...] = ()
+    in_cores: bool = False  # whether the queue counts cores instead of nodes
 
     def document(self) -> dict[str, Any]:
         """The answer of `headway plan --json`."""
@@ -58,21 +59,34 @@ def plan(
     if asked.on == SLURM:
         from headway.api.plan_on_slurm import queue_on_slurm
 
-        of_a_trace = [name for name in QueueSettings.__struct_fields__ if name != "seed"]
+        of_a_trace = [name for name in QueueSettings.__struct_fields__ if name not in ("seed", "nodes")]
+        if asked.asks() is None:
+            of_a_trace.append("nodes")
         refuse([*of_a_trace, "start"], given, "logs, and this queue is a real one")
         moment = queue_on_slurm(path, asked, USUAL_MOST_JOBS)
     else:
         refuse(_ONLY_SLURM, given, "a real queue, and this is a log")
         check_queue_settings(asked.on, asked, given, also="seed")
+        asked.check_nodes(given)
         moment = _queue_of_trace(path, asked)
     alternatives = alternatives_of(_passages(moment, plans, asked.futures, progress))
     if not alternatives:
         raise InputError("no plan gets this workflow through the queue", where=str(path), todo="see `headway show`")
     best = recommended(alternatives, thrift)
-    return PlanResult(str(path), asked, moment.source, moment.start_s, best, alternatives, moment.warnings)
+    return PlanResult(
+        str(path),
+        asked,
+        moment.source,
+        moment.start_s,
+        best,
+        alternatives,
+        moment.warnings,
+        in_cores=moment.asks is not None,
+    )
 
 
 def _queue_of_trace(path: Path, asked: PlanSettings) -> QueueAt:
+    from headway.drivers.through_queue import check_node
     from headway.simulation.batch import queue_of, seen_waits
     from headway.simulation.futures import imagined_future
     from headway.studies.runs import recorded_instance
@@ -81,13 +95,17 @@ def _queue_of_trace(path: Path, asked: PlanSettings) -> QueueAt:
     found = jobs_from(asked.on, asked)
     start_s = start_of(asked.start, found.jobs)
     queue = queue_of(found.jobs, asked.scheduling(), asked.most_jobs or USUAL_MOST_JOBS)
+    if (node := asked.node()) is not None:
+        check_node(node, queue.machine, instance)
     queue.advance(start_s)
     return QueueAt(
         instance,
         lambda number: imagined_future(queue, found.jobs, asked.seed + number),
         start_s,
         found.source,
-        seen_waits(queue, found.jobs),
+        seen_waits(queue, found.jobs, unit=asked.unit),
+        node,
+        asks=asked.asks(),
     )
 
 
@@ -104,7 +122,9 @@ def _passages(moment: QueueAt, plans: list[str], futures: int, progress: Tell | 
         for done, (name, its) in enumerate(passages.items()):
             if progress:
                 progress(f"{name}, future {number + 1}", number * len(plans) + done, futures * len(plans))
-            through = Through(all_plans()[name], moment.start_s, node=moment.node, seen_waits=moment.seen_waits)
+            through = Through(
+                all_plans()[name], moment.start_s, node=moment.node, seen_waits=moment.seen_waits, asks=moment.asks
+            )
             run = run_through(moment.instance, through)
             simulate(future.clone(), [run])
             its.append(passage_of(name, run.journal))

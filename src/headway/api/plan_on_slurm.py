@@ -27,14 +27,14 @@ _PLENTY_BYTES = 1 << 50  # of disk, of which Slurm's queue knows nothing
 def queue_on_slurm(path: Path, asked: PlanSettings, usual_most_jobs: int) -> QueueAt:
     """Read the real queue; nothing is submitted."""
     warnings: list[str] = []
-    given = {name: getattr(asked, name) for name in OF_JOBS}
+    given = {name: getattr(asked, name) for name in OF_JOBS} | {"nodes": asked.asks()}
     now = queue_now(options_of(batch_settings(path.absolute().parent, given)))
     instance = expected_instance(path, asked.history, now.cluster, warnings.append, config_values(asked.set))
     most_jobs = min((limit for limit in (asked.most_jobs, now.most_jobs) if limit), default=usual_most_jobs)
     source = {
         "partition": now.partition,
         "machine": now.machine,
-        "nodes_taken": sum(nodes for nodes, _ in now.running),
+        "cores_taken" if now.shares else "nodes_taken": sum(units for units, _ in now.running),
         "jobs_waiting": len(now.waiting),
         "probes": now.probes,
     }
@@ -49,6 +49,7 @@ def queue_on_slurm(path: Path, asked: PlanSettings, usual_most_jobs: int) -> Que
         seen_waits,
         now.node.replace(nodes=1, disk_bytes=_PLENTY_BYTES),
         tuple(warnings),
+        "shared" if now.shares else None,
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta, Struct, structs, to_builtins
 
 from headway.api.keywords import refuse
+from headway.api.nodes import NodeSettings
 from headway.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 # The same words as in `kernels.batch.queue` and `simulation.batch_jobs`, which import numpy.
 Backfill = Literal["fcfs", "easy", "conservative"]
-Nodes = Literal["counts", "ids", "contiguous"]
 Rules = Literal["pyss", "batsched"]
 Requests = Literal["real", "accurate"]
 Cancelled = Literal["drop", "full-request", "one-second"]
@@ -44,12 +44,11 @@ _CANCELLED_WORDS = {
 }
 
 
-class QueueSettings(Struct, frozen=True, kw_only=True):
-    """How a queue schedules (`backfill` to `rules`), how a log is read, and what `lublin` generates."""
+class QueueSettings(NodeSettings, frozen=True, kw_only=True):
+    """How a queue schedules (`nodes` to `rules`), how a log is read, and what `lublin` generates."""
 
     backfill: Backfill = "easy"
     depth: AtLeastOne = 1  # with easy: waiting jobs that have a reservation
-    nodes: Nodes = "counts"
     rules: Rules = "pyss"
     requests: Requests = "real"
     cancelled: Cancelled = "drop"
@@ -69,7 +68,7 @@ class QueueSettings(Struct, frozen=True, kw_only=True):
         """How the scheduler works, for the kernel."""
         from headway.kernels.batch.queue import Scheduling
 
-        return Scheduling(**self.policy())
+        return Scheduling(**self.policy() | ({} if self.asks() is None else {"nodes": "counts"}))
 
     def words(self, trace: str) -> list[str]:
         """How the queue is simulated, in words; most defaults are not mentioned."""
@@ -77,7 +76,7 @@ class QueueSettings(Struct, frozen=True, kw_only=True):
         said = [
             _BACKFILL_WORDS[self.backfill] + (f" with {self.depth} reservations" if self.depth > 1 else ""),
             f"rules of {self.rules}",
-            _NODES_WORDS[self.nodes],
+            self.nodes_words() or _NODES_WORDS[self.nodes],
             requests if self.requests == "real" else "requests accurate",
             _CANCELLED_WORDS.get(self.cancelled, ""),
             "widths as allocated" if self.processors == "allocated" else "",

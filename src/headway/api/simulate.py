@@ -85,6 +85,8 @@ class SimulateWorkflowResult(Struct, frozen=True):
         """The answer of `headway simulate --workflow W --json`."""
         asked = {"trace": self.trace, "policy": self.settings.policy(), **self.source}
         asked |= {"workflow": self.settings.workflow, "start_s": self.start_s}
+        if self.settings.asks() is not None:
+            asked |= {"node_cores": self.settings.node_cores, "node_memory": self.settings.node_memory}
         return asked | {"plans": [to_builtins(passage) for passage in self.passages]}
 
 
@@ -109,6 +111,7 @@ def simulate(
 def _check(trace: str, asked: SimulateSettings, given: set[str]) -> None:
     """Raise InputError for every mistake that can be found before hours of work."""
     check_queue_settings(trace, asked, given)
+    asked.check_nodes(given, workflow=asked.workflow is not None)
     if asked.workflow is not None:
         refuse(_OF_THE_QUEUE, given, "the queue alone")
     else:
@@ -154,6 +157,7 @@ def _queue_alone(trace: str, asked: SimulateSettings, progress: Tell | None) -> 
 
 
 def _with_workflow(trace: str, asked: SimulateSettings, workflow: str, progress: Tell | None) -> SimulateWorkflowResult:
+    from headway.drivers.through_queue import check_node
     from headway.report.queue.through_queue import passage_of
     from headway.simulation.batch import queue_of
     from headway.studies.runs import recorded_instance
@@ -163,7 +167,9 @@ def _with_workflow(trace: str, asked: SimulateSettings, workflow: str, progress:
     found = jobs_from(trace, asked)
     start_s = start_of(asked.start, found.jobs)
     queue = queue_of(found.jobs, asked.scheduling(), asked.most_jobs)
-    journals = _journals(queue, found.jobs, instance, plans, start_s, progress)
+    if (node := asked.node()) is not None:
+        check_node(node, queue.machine, instance)
+    journals = _journals(asked, queue, found.jobs, instance, plans, start_s, progress)
     passages = [passage_of(plan, journal) for plan, journal in journals.items()]
     if asked.journal is not None:
         from headway.model.records import encode
@@ -176,6 +182,7 @@ def _with_workflow(trace: str, asked: SimulateSettings, workflow: str, progress:
 
 
 def _journals(
+    asked: SimulateSettings,
     queue: BatchQueue,
     jobs: BatchJobs,
     instance: Instance,
@@ -193,10 +200,11 @@ def _journals(
     tell = progress or (lambda what, done, total: None)
     tell("the queue before the workflow", 0, len(plans))
     queue.advance(start_s)
-    seen = seen_waits(queue, jobs)
+    seen = seen_waits(queue, jobs, unit=asked.unit)
     journals: Journals = {}
     for number, plan in enumerate(plans, start=1):
-        run = run_through(instance, Through(all_plans()[plan], start_s, seen_waits=seen), number)
+        through = Through(all_plans()[plan], start_s, node=asked.node(), seen_waits=seen, asks=asked.asks())
+        run = run_through(instance, through, number)
 
         def tell_time(now: float, plan: str = plan, done: int = number - 1) -> None:
             tell(f"{plan}, {waited(now - start_s)} into it", done, len(plans))

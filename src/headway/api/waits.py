@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, to_builtins
 
@@ -27,6 +27,7 @@ class WaitsSettings(QueueSettings, frozen=True, kw_only=True):
     """The queue, the models, and the file of the page."""
 
     backfill: Backfill = "conservative"
+    nodes: Literal["counts", "ids", "contiguous"] = "counts"
     models: tuple[str, ...] | None = None  # None: all
     warm_up: Annotated[float, Meta(ge=0)] = 0.0  # days; models learn from jobs submitted in them, without being scored
     html: str | None = None

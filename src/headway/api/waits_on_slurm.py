@@ -25,7 +25,7 @@ class WaitsNow(Answer, frozen=True):
 
 def waits_on_slurm(partition: str | None) -> WaitsNow:
     """Read the queue of the cluster here, and plan jobs of several shapes in it. Nothing is submitted."""
-    now = queue_now(SlurmOptions(partition=partition))
+    now = queue_now(SlurmOptions(partition=partition, nodes="whole"))
     longest_s = now.node.walltime_s or _LENGTHS_S[-1]
     lengths = [*(length_s for length_s in _LENGTHS_S if length_s < longest_s), longest_s]
     widest = min(now.machine, now.node.nodes)

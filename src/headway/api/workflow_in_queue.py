@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from headway.kernels.batch.queue import BatchQueue
     from headway.model.batch_log import BatchJobs
     from headway.model.instance import Instance
+    from headway.model.job import Asks
     from headway.model.records import SeenWait
     from headway.model.resources import Resources
 
@@ -57,6 +58,7 @@ class QueueAt(Struct, frozen=True):
     seen_waits: tuple[SeenWait, ...] = ()
     node: Resources | None = None  # None: a node has what the largest task needs
     warnings: tuple[str, ...] = ()
+    asks: Asks | None = None  # None: the queue counts nodes
 
 
 def plans_of(names: tuple[str, ...]) -> list[str]:

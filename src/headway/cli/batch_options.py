@@ -27,6 +27,12 @@ QUEUE_OPTIONS = {
     "--load": "lublin: the offered load, a share of the machine.",
     "--seed": "For all random draws, and for lublin's jobs.",
 }
+NODE_OPTIONS = {
+    "--nodes": "Count free nodes, give each job certain nodes, or give each job neighbouring nodes. whole, shared: the "
+    "log's processors are cores, and the workflow's jobs ask for whole nodes or for shares of them.",
+    "--node-cores N": "With whole and shared: the cores of a node.",
+    "--node-memory SIZE": "With whole and shared: the memory of a node, as 256GB; by default memory does not count.",
+}
 
 
 def settings_options(kind: type[Struct], words: dict[str, str], **types: Any) -> Callable[[Function], Function]:

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from headway.api.compare import CompareResult, CompareSettings, compare
-from headway.cli.batch_options import given, settings_options
+from headway.cli.batch_options import NODE_OPTIONS, given, settings_options
 from headway.cli.options import SPAN, answers, option
 from headway.cli.queue_progress import ask_for_numba
 from headway.cli.study_progress import study_progress
@@ -28,7 +28,7 @@ _STARTS = {
 _QUEUE = {
     "--requests": "What the scheduler is told of run times.",
     "--backfill": _AS_SIMULATE,
-    "--nodes": _AS_SIMULATE,
+    **NODE_OPTIONS,
     "--rules": _AS_SIMULATE,
     "--cancelled": _AS_SIMULATE,
     "--dependency": "Whether a job that waits for another's end has a reservation.",

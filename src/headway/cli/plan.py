@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 
 from headway.api.plan import PlanResult, PlanSettings, plan
-from headway.cli.batch_options import QUEUE_OPTIONS, given, settings_options
+from headway.cli.batch_options import NODE_OPTIONS, QUEUE_OPTIONS, given, settings_options
 from headway.cli.job_options import NAMED
 from headway.cli.options import SPAN, answers, option, set_option
 from headway.cli.output import warn
@@ -28,7 +28,7 @@ _OPTIONS = {
 def _print(console: Console, result: PlanResult) -> None:
     from headway.report.queue.through_queue import advice, plan_table
 
-    show(console, *plan_table(result.plans, result.recommended, console.width), "")
+    show(console, *plan_table(result.plans, result.recommended, console.width, in_cores=result.in_cores), "")
     say(console, advice(result.plans, result.recommended, result.settings.futures), style="bold")
 
 
@@ -38,7 +38,7 @@ def _print(console: Console, result: PlanResult) -> None:
 @settings_options(PlanSettings, _OPTIONS, start=SPAN)
 @set_option()
 @option("--history PLACE", "slurm: where earlier runs are recorded.", default="", envvar="HEADWAY_HISTORY")
-@settings_options(PlanSettings, QUEUE_OPTIONS)
+@settings_options(PlanSettings, QUEUE_OPTIONS | NODE_OPTIONS)
 @answers(_print)
 def command(workflow: str, **options: Any) -> PlanResult:
     """Compare the plans for putting WORKFLOW through the queue of TRACE, as it is at time T, and recommend one.
@@ -49,7 +49,8 @@ def command(workflow: str, **options: Any) -> PlanResult:
 
     With --on slurm the queue is that of the cluster whose login node this is, now; nothing is submitted. WORKFLOW may
     be any: run times come from earlier runs, or from the `time` of tasks. In the futures no further jobs arrive, and
-    those in the queue run for as long as they requested, or for a share of it.
+    those in the queue run for as long as they requested, or for a share of it. --nodes is whole or shared, as for
+    `headway run`.
 
     \b
     Examples:

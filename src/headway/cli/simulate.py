@@ -9,14 +9,16 @@ from rich.console import Console
 from rich.text import Text
 
 from headway.api.simulate import SimulateResult, SimulateSettings, SimulateWorkflowResult, simulate
-from headway.cli.batch_options import QUEUE_OPTIONS, given, settings_options
+from headway.cli.batch_options import NODE_OPTIONS, QUEUE_OPTIONS, given, settings_options
 from headway.cli.options import FILE, SPAN, answers
 from headway.cli.queue_progress import progress_bar
 from headway.model.units import format_duration
 from headway.report.saying import say, show
 from headway.report.words import count, harmless
 
-_OPTIONS = QUEUE_OPTIONS | {
+_OPTIONS = {
+    **QUEUE_OPTIONS,
+    **NODE_OPTIONS,
     "--starts FILE": "Write the start of each job there, as CSV; .gz packs it.",
     "--html FILE": "Also write one page, with pictures.",
     "--window DAY|FROM..TO": "Of the page's schedule; by default the busiest day.",
@@ -55,7 +57,8 @@ def _print_passages(console: Console, result: SimulateWorkflowResult) -> None:
     workflow = result.instance.workflow
     begun = f"begun {format_duration(result.start_s)} into {result.queue}"
     say(console, f"{harmless(workflow.name)}: {count(len(workflow), 'task')}, {begun}", "")
-    show(console, *passage_table(result.passages, console.width), "")
+    in_cores = result.settings.asks() is not None
+    show(console, *passage_table(result.passages, console.width, in_cores=in_cores), "")
     say(console, verdict(result.passages), style="bold")
 
 
@@ -84,6 +87,7 @@ def command(trace: str, **options: Any) -> SimulateResult | SimulateWorkflowResu
       headway simulate lublin --machine 256 --jobs 5000 --load 0.9 --seed 7
       headway simulate log.swf --starts starts.csv.gz --json | jq .waits.wait_s
       headway simulate log.swf --workflow montage.dax --start 8d --most-jobs 16
+      headway simulate log.swf --workflow montage.dax --nodes shared --node-cores 64
     """
     with progress_bar(trace) as tell:
         return simulate(progress=tell, **given())

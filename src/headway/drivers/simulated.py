@@ -11,7 +11,7 @@ from headway.clusters.simulated import SimulatedCluster
 from headway.engine.engine import Engine
 from headway.kernels.batch.queue import BatchQueue
 from headway.model import records
-from headway.model.job import JobPhase
+from headway.model.job import Asks, JobPhase
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event
 from headway.model.resources import Resources
@@ -30,6 +30,7 @@ class SimulatedRun(Struct):
     input_bytes: Callable[[Task], int] = lambda task: 0
     start_s: float = 0.0
     seen_waits: Sequence[records.SeenWait] = ()  # how long other jobs have waited so far
+    asks: Asks | None = None  # None: the queue counts nodes
     journal: list[Event | Decision] = field(default_factory=list)
 
     def ended_at(self) -> float:
@@ -55,7 +56,7 @@ class _Simulation:
     def __init__(self, queue: BatchQueue, runs: Sequence[SimulatedRun]) -> None:
         self._queue = queue
         self._runs = runs
-        self._clusters = [SimulatedCluster(queue, run.node, owner) for owner, run in enumerate(runs)]
+        self._clusters = [SimulatedCluster(queue, run.node, owner, run.asks) for owner, run in enumerate(runs)]
         self._coming: list[tuple[float, int, int, Event | None]] = []  # time, number, run; None: the run starts
         self._known = 0
         for index, run in enumerate(runs):
@@ -98,7 +99,7 @@ class _Simulation:
 
     def _beginning(self, index: int) -> list[Event]:
         run, cluster, now = self._runs[index], self._clusters[index], self._queue.now
-        limits = records.LimitsRead(now, cluster.limits(), self._queue.most_jobs)
+        limits = records.LimitsRead(now, cluster.limits(), self._queue.most_jobs, shares=cluster.shares)
         waits = [records.WaitsRead(now, list(run.seen_waits))] if run.seen_waits else []
         return [run.engine.settings, limits, *waits, records.TasksAdded(now, list(run.tasks))]
 
@@ -108,7 +109,8 @@ class _Simulation:
         job, phase = engine.jobs[tag], cluster.poll([tag])[tag]
         if phase is JobPhase.RUNNING and job.phase is not phase:
             names = [f"{tag}.{number}" for number in range(1, job.request.per_node.nodes + 1)]
-            capacity = cluster.node
+            share = job.request.places is not None
+            capacity = job.request.per_node.replace(nodes=1, walltime_s=None) if share else cluster.node
             return [records.JobState(now, tag, phase), *(records.NodeUp(now, name, tag, capacity) for name in names)]
         if phase is JobPhase.ENDED and job.phase is not phase and not job.released:
             lost = [node.name for node in engine.nodes.values() if node.tag == tag]

@@ -6,16 +6,17 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from headway.clusters.simulated import PLENTY_BYTES
 from headway.drivers.assemble import assemble
 from headway.drivers.run_settings import RunSettings, run_started
 from headway.drivers.simulated import SimulatedRun
 from headway.model import records
+from headway.model.errors import InputError
 from headway.model.instance import Instance
-from headway.model.resources import Resources
+from headway.model.job import Asks
+from headway.model.resources import Resources, describe
 from headway.planning.base import Estimate, Planner, known_run_times
 from headway.simulation.task_outcomes import UNKNOWN_RUN_S, simulated_outcome
-
-_PLENTY_BYTES = 1 << 50
 
 
 class Through(Struct, frozen=True):
@@ -26,6 +27,7 @@ class Through(Struct, frozen=True):
     seed: int = 0
     node: Resources | None = None  # what a node has; None: as much as the largest task needs
     seen_waits: tuple[records.SeenWait, ...] = ()  # how long other jobs have waited so far
+    asks: Asks | None = None  # None: the queue counts nodes
 
 
 def run_through(instance: Instance, through: Through, number: int = 1) -> SimulatedRun:
@@ -48,10 +50,28 @@ def run_through(instance: Instance, through: Through, number: int = 1) -> Simula
         input_bytes=lambda task: sum(instance.file_bytes.get(path, 0) for path in task.inputs),
         start_s=through.start_s,
         seen_waits=through.seen_waits,
+        asks=through.asks,
     )
+
+
+def node_of(cores: int, memory_bytes: int | None = None) -> Resources:
+    """A node of this size; without a size of its memory, memory never runs out and does not count."""
+    return Resources(cores=cores, memory_bytes=memory_bytes or PLENTY_BYTES, disk_bytes=PLENTY_BYTES)
+
+
+def check_node(node: Resources, machine: int, instance: Instance) -> None:
+    """Raise InputError if a machine of so many cores has no such node, or a task does not fit on the node."""
+    todo = "give nodes another size with --node-cores and --node-memory"
+    if node.cores > machine:
+        raise InputError(f"the machine has {machine:,} cores: fewer than a node", where="--node-cores", todo=todo)
+    for task in instance.workflow:
+        for name in ("cores", "memory_bytes"):
+            if (needed := task.hints.get(name, 0.0)) > (has := node[name] or 0.0):
+                what = f"{task.id!r} asks for {describe(name, needed)}, and a node has {describe(name, has)}"
+                raise InputError(what, where=instance.workflow.name, todo=todo)
 
 
 def _greediest(instance: Instance) -> Resources:
     """A node that the largest task fills, as in GLUME's experiments, and that never runs out of memory."""
     cores = [task.hints.get("cores", 1.0) for task in instance.workflow]
-    return Resources(cores=max(cores, default=1.0), memory_bytes=_PLENTY_BYTES, disk_bytes=_PLENTY_BYTES)
+    return Resources(cores=max(cores, default=1.0), memory_bytes=PLENTY_BYTES, disk_bytes=PLENTY_BYTES)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 from msgspec import Struct
 
 from headway.model.resources import Resources
+
+Asks = Literal["whole", "shared"]  # what jobs ask for where a queue counts cores: whole nodes, or shares of them
 
 
 class JobRequest(Struct, frozen=True, omit_defaults=True):

@@ -24,8 +24,11 @@ def queue_of(jobs: BatchJobs, scheduling: Scheduling, most_jobs: int | None = No
     )
 
 
-def seen_waits(queue: BatchQueue, jobs: BatchJobs, most: int = 2000) -> tuple[SeenWait, ...]:
-    """Waits of the `most` jobs that started last, with the waits that were planned at submission, where known."""
+def seen_waits(queue: BatchQueue, jobs: BatchJobs, most: int = 2000, *, unit: int = 1) -> tuple[SeenWait, ...]:
+    """Waits of the `most` jobs that started last, with the waits that were planned at submission, where known.
+
+    `unit`: how many of the queue's nodes or cores make a node of ours.
+    """
     started = np.flatnonzero(queue.starts <= queue.now)
     latest = started[np.argsort(queue.starts[started], kind="stable")][-most:]
     waits = []
@@ -33,7 +36,7 @@ def seen_waits(queue: BatchQueue, jobs: BatchJobs, most: int = 2000) -> tuple[Se
         submit_s, promise = float(jobs.submit_s[job]), float(queue.promises[job])
         estimate_s = None if np.isnan(promise) else promise - submit_s
         waited_s = float(queue.starts[job]) - submit_s
-        waits.append(SeenWait(int(jobs.nodes[job]), float(jobs.req_s[job]), estimate_s, waited_s))
+        waits.append(SeenWait(-(-int(jobs.nodes[job]) // unit), float(jobs.req_s[job]), estimate_s, waited_s))
     return tuple(waits)
 
 

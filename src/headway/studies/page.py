@@ -32,7 +32,7 @@ def _body(summary: Summary, settings: Sequence[str]) -> Iterator[str]:
         f"starts. {COLOURS_SAY}"
     )
     yield chart(summary.overall, reference)
-    yield _table(summary.overall, reference)
+    yield _table(summary.overall, summary)
     yield quiet_paragraph(
         "Through: runs in which every task succeeded; only these have a makespan. Won and lost: by 5% or more. Busy: "
         "the share of the nodes' time in which a task ran."
@@ -45,7 +45,7 @@ def _body(summary: Summary, settings: Sequence[str]) -> Iterator[str]:
             yield fields_table("", *parts_columns(parts, plans))
             for name, standings in parts.items():
                 yield f"<details><summary>{escape(name)}: all figures</summary>"
-                yield f"{chart(standings, reference)}{_table(standings, reference)}</details>"
+                yield f"{chart(standings, reference)}{_table(standings, summary)}</details>"
     yield "<h2>What the plans do</h2>"
     yield words_table(("plan", ""), [(escape(it.plan), escape(all_plans()[it.plan].words)) for it in summary.overall])
 
@@ -59,10 +59,10 @@ def chart(standings: Sequence[Standing], reference: str) -> str:
     return f'<div class="wide">{ratio_chart(f"Makespans against {reference}", dots, axis)}</div>'
 
 
-def _table(standings: Sequence[Standing], reference: str) -> str:
+def _table(standings: Sequence[Standing], summary: Summary) -> str:
     fields = [
         Field("", "runs", lambda row: f"{row.runs:,}"),
         Field("", "through", lambda row: f"{row.through:,}"),
-        *standing_fields(f"against {reference}", "mean of a run"),
+        *standing_fields(f"against {summary.reference}", "mean of a run", in_cores=summary.in_cores),
     ]
     return fields_table("plan", [it.plan for it in standings], standings, fields)

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from headway.formats.read_batch_log import read_batch_log
 from headway.kernels.batch.queue import Backfill, BatchQueue, Dependency, Rules, Scheduling, Selection
 from headway.model.batch_log import BatchJobs, BatchLog
+from headway.model.job import Asks
 from headway.simulation.batch import queue_of
 from headway.simulation.batch_jobs import Choices, jobs_of
 
@@ -28,11 +29,13 @@ class Queue(Struct, frozen=True):
     machine: int | None = None
     skip_bad: bool = False
     backfill: Backfill = "conservative"
-    nodes: Selection = "counts"
+    nodes: Selection | Asks = "counts"
     rules: Rules = "pyss"
     dependency: Dependency = "slurm"
     most_jobs: int | None = None
     begins_s: float = 0.0  # jobs submitted earlier are left out, so that the machine is empty at this time
+    node_cores: int | None = None  # with nodes whole or shared, where processors of the log are cores
+    node_memory_bytes: int | None = None
 
     @property
     def name(self) -> str:
@@ -45,8 +48,13 @@ class Queue(Struct, frozen=True):
 
     def fresh(self) -> BatchQueue:
         """A new queue, before its first event."""
-        scheduling = Scheduling(self.backfill, self.nodes, self.rules, dependency=self.dependency)
+        nodes: Selection = self.nodes if self.nodes in ("ids", "contiguous") else "counts"
+        scheduling = Scheduling(self.backfill, nodes, self.rules, dependency=self.dependency)
         return queue_of(self.jobs(), scheduling, self.most_jobs)
+
+    def asks(self) -> Asks | None:
+        """What the jobs of a workflow ask for where the queue counts cores."""
+        return self.nodes if self.nodes in ("whole", "shared") else None
 
 
 def named(file: str) -> str:

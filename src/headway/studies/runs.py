@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from headway.drivers.assemble import plans as all_plans
 from headway.drivers.simulated import simulate
-from headway.drivers.through_queue import Through, run_through
+from headway.drivers.through_queue import Through, node_of, run_through
 from headway.formats.read_any import read_instance
 from headway.kernels.batch.queue import BatchQueue
 from headway.model.errors import InputError
@@ -64,6 +64,8 @@ class Row(Struct, frozen=True):
     dependency: str
     most_jobs: int  # 0: no limit
     begins_s: float
+    node_cores: int  # 0: as many as the largest task needs
+    node_memory_bytes: int  # 0: memory does not count
     workflow: str
     start_s: float
     seed: int
@@ -76,6 +78,8 @@ class Row(Struct, frozen=True):
     mean_wait_s: float
     node_hours: float
     busy_share: float
+    core_hours: float
+    used_core_hours: float
     way: str  # how tasks were grouped: one-job, one-job-per-task, in-parts or in-parts-then-per-task
     cpu_s: float  # of the simulation
 
@@ -103,7 +107,8 @@ def rows_of(runs: Sequence[Run]) -> Iterator[Row]:
     queue, jobs = runs[0].queue.fresh(), runs[0].queue.jobs()
     for start_s, together in groupby(runs, key=lambda run: run.start_s):
         queue.advance(start_s)
-        seen = seen_waits(queue, jobs)
+        described = runs[0].queue
+        seen = seen_waits(queue, jobs, unit=described.node_cores or 1 if described.nodes == "whole" else 1)
         for run in together:
             yield _row(run, queue, seen)
 
@@ -111,7 +116,9 @@ def rows_of(runs: Sequence[Run]) -> Iterator[Row]:
 def _row(run: Run, queue: BatchQueue, seen: tuple[SeenWait, ...]) -> Row:
     began = time.process_time()
     instance = instance_of(run.workflow)
-    through = Through(all_plans()[run.plan], run.start_s, seed=run.seed, seen_waits=seen)
+    asks, cores = run.queue.asks(), run.queue.node_cores
+    node = None if cores is None else node_of(cores, run.queue.node_memory_bytes)
+    through = Through(all_plans()[run.plan], run.start_s, seed=run.seed, node=node, seen_waits=seen, asks=asks)
     simulated = run_through(instance, through)
     simulate(queue.clone(), [simulated])
     passage = passage_of(run.plan, simulated.journal)

@@ -24,9 +24,11 @@ class Standing(Struct, frozen=True):
     wins: int  # by 5% or more
     ties: int
     losses: int
-    jobs: float  # mean of a run, as the two below
+    jobs: float  # mean of a run, as all below
     node_hours: float
     busy_share: float
+    core_hours: float  # held by jobs
+    used_core_hours: float  # in which tasks ran
 
 
 class Summary(Struct, frozen=True):
@@ -36,6 +38,7 @@ class Summary(Struct, frozen=True):
     overall: list[Standing]  # the best first
     by_trace: dict[str, list[Standing]]  # and by requests, if the study has both kinds
     by_workflow: dict[str, list[Standing]]
+    in_cores: bool = False  # whether the queues count cores instead of nodes
 
 
 def summary_of(rows: Sequence[Row], reference: str) -> Summary:
@@ -46,6 +49,7 @@ def summary_of(rows: Sequence[Row], reference: str) -> Summary:
         standings(rows, reference),
         _parts(rows, reference, lambda row: f"{row.trace}, {row.requests} requests" if several else row.trace),
         _parts(rows, reference, lambda row: row.workflow),
+        any(row.nodes in ("whole", "shared") for row in rows),
     )
 
 
@@ -73,6 +77,8 @@ def standings(rows: Sequence[Row], reference: str) -> list[Standing]:
                 fmean(row.jobs for row in own),
                 fmean(row.node_hours for row in own),
                 fmean(row.busy_share for row in own),
+                fmean(row.core_hours for row in own),
+                fmean(row.used_core_hours for row in own),
             )
         )
     return sorted(found, key=lambda it: (it.mean_log_ratio is None, it.mean_log_ratio or 0.0))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.text import Text
 
 from headway.report.columns import Field, table_lines
+from headway.report.queue.through_queue import hours_fields
 from headway.report.words import NOTHING, amount, share
 from headway.studies.paired import BEATS, Interval
 from headway.studies.summary import Standing, Summary
@@ -16,7 +17,7 @@ Line = tuple[Text | str, bool]  # True: the line belongs to a table and must not
 
 def lines_of(summary: Summary, width: int) -> Iterator[Line]:
     """The table of all runs, those by log and by workflow, and a sentence."""
-    for line in overall_table(summary.overall, width):
+    for line in overall_table(summary, width):
         yield line, True
     for title, parts in (("by log", summary.by_trace), ("by workflow", summary.by_workflow)):
         if len(parts) > 1:
@@ -30,7 +31,7 @@ def lines_of(summary: Summary, width: int) -> Iterator[Line]:
     yield Text(verdict(summary), style="bold"), False
 
 
-def standing_fields(against: str, means: str) -> list[Field]:
+def standing_fields(against: str, means: str, *, in_cores: bool) -> list[Field]:
     """The columns of a plan's figures; `against` and `means` are titles above some of them, for pages."""
     return [
         Field("makespan", "median", lambda row: amount("makespan_s", row.makespan_s), 70),
@@ -40,14 +41,14 @@ def standing_fields(against: str, means: str) -> list[Field]:
         Field(against, "tied", lambda row: f"{row.ties:,}", 79),
         Field(against, "lost", lambda row: f"{row.losses:,}", 78),
         Field(means, "jobs", lambda row: f"{row.jobs:,.1f}", 40),
-        Field(means, "node-hours", lambda row: f"{row.node_hours:,.0f}", 75),
+        *hours_fields(in_cores, means),
         Field(means, "busy", lambda row: share(row.busy_share), 30),
     ]
 
 
-def overall_table(standings: Sequence[Standing], width: int) -> list[Text]:
+def overall_table(summary: Summary, width: int) -> list[Text]:
     """A row for each plan, the shortest makespans first."""
-    fields = standing_fields("", "")
+    standings, fields = summary.overall, standing_fields("", "", in_cores=summary.in_cores)
     if any(row.through < row.runs for row in standings):
         fields.append(Field("", "not through", lambda row: f"{row.runs - row.through:,}", 85))
     return table_lines("plan", [row.plan for row in standings], standings, fields, width, total=False)

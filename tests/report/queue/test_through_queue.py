@@ -70,7 +70,19 @@ def test_by_hand() -> None:
         mean_wait_s=75.0,
         node_hours=held_s / 3600,
         busy_share=pytest.approx((2 * 200 + 1 * 300) / (2 * held_s)),  # type: ignore[arg-type]
+        core_hours=2 * held_s / 3600,
+        used_core_hours=(2 * 200 + 1 * 300) / 3600,
     )
+
+
+def test_a_share_counts_as_the_part_of_a_node_that_it_is() -> None:
+    share = JobRequest(NODE.replace(cores=1, nodes=2, walltime_s=500.0), places=2)
+    journal = [structs.replace(it, request=share) if isinstance(it, records.Submit) and it.tag == "a" else it
+               for it in two_jobs()]  # fmt: skip
+    passage = passage_of("p", journal)
+    assert passage.node_hours == pytest.approx((500 + 300) / 3600)
+    assert passage.core_hours == pytest.approx((2 * 500 + 2 * 300) / 3600)
+    assert passage.busy_share == pytest.approx(passage.used_core_hours / passage.core_hours)
 
 
 def test_a_job_that_never_started_held_nothing() -> None:
@@ -84,14 +96,14 @@ def test_a_run_that_is_not_over_and_one_without_jobs() -> None:
     passage = passage_of("p", two_jobs()[:6])
     assert (passage.status, passage.jobs, passage.expired, passage.makespan_s) == ("unfinished", 1, 0, 0.0)
     nothing = passage_of("p", [*begun(), records.Finish(1000.0, "succeeded")])
-    assert nothing == Passage("p", "succeeded", 0.0, 0, 0, 0.0, 0.0, 0.0, 0.0)
+    assert nothing == Passage("p", "succeeded", 0.0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 # --- as a table and a sentence ---
 
-FAST = Passage("fast", "succeeded", 3600.0, 1, 0, 60.0, 60.0, 12.5, 0.8)
-SLOW = Passage("slow", "succeeded", 5400.0, 1200, 0, 30.0, 90.0, 2.0, 1.0)
-LOST = Passage("lost", "failed", 10.0, 3, 2, 30.0, 90.0, 2.0, 1.0)
+FAST = Passage("fast", "succeeded", 3600.0, 1, 0, 60.0, 60.0, 12.5, 0.8, 25.0, 20.0)
+SLOW = Passage("slow", "succeeded", 5400.0, 1200, 0, 30.0, 90.0, 2.0, 1.0, 4.0, 4.0)
+LOST = Passage("lost", "failed", 10.0, 3, 2, 30.0, 90.0, 2.0, 1.0, 4.0, 4.0)
 
 
 def test_fastest_plans_first_and_failed_ones_last() -> None:
@@ -102,6 +114,12 @@ def test_fastest_plans_first_and_failed_ones_last() -> None:
         "slow 1h 30m 1,200 30 s 1m 30s 2.00 100% 0 succeeded",
         "lost 10 s 3 30 s 1m 30s 2.00 100% 2 failed",
     ]
+
+
+def test_core_hours_where_the_queue_counts_cores() -> None:
+    lines = [" ".join(str(line).split()) for line in passage_table([SLOW, FAST], 100, in_cores=True)]
+    assert lines[1] == "plan makespan jobs first mean held used busy"
+    assert lines[3] == "fast 1h 00m 1 1m 00s 1m 00s 25.0 20.0 80%"
 
 
 def test_columns_without_information_are_left_out() -> None:

@@ -1,52 +1,81 @@
 """The cores that jobs take where they share nodes. Memory counts as cores, by its share of a node.
 
 A node whose memory is all taken has no free core. Which nodes have the free cores is not counted, and neither are GPUs:
-a job that needs many cores on one node may start later than planned.
+a job that needs many cores on one node may start later than planned. The memory of waiting jobs counts only if it is
+scarcer than cores, that is if all of them together ask for a larger part of it: jobs with much memory and jobs with
+many cores share nodes.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from headway.clusters.slurm.site_reading import Node
 from headway.clusters.slurm.squeue import SeenJob
 from headway.model.resources import Resources
 
+Floats = NDArray[np.float64]
 
-def cores_of(job: SeenJob, node: Node, nodes: int) -> int:
-    """The cores that a waiting job would take on `nodes` nodes like this one."""
-    if job.alone:
-        return nodes * node.cpus
-    return min(nodes * node.cpus, math.ceil(_larger(job.cpus, job.memory_bytes, node)))
+
+def cores_of(jobs: Sequence[tuple[SeenJob, float]], node: Node) -> list[int]:
+    """The cores that waiting jobs would take on nodes like this one, each with the part of it that may run there.
+
+    Jobs that may also run elsewhere take that part of their cores in all, so that a small one may take none.
+    """
+    parts = _column(part for _, part in jobs)
+    cpus, memory_bytes = _column(job.cpus for job, _ in jobs), _column(job.memory_bytes for job, _ in jobs)
+    whole = _column(job.nodes * node.cpus for job, _ in jobs)
+    alone = np.array([job.alone for job, _ in jobs], bool)
+    by_memory = memory_bytes * (node.cpus / node.memory_bytes if node.memory_bytes else 0.0)
+    is_scarce = by_memory[~alone].sum() > cpus[~alone].sum()
+    asked = np.ceil(np.maximum(cpus, by_memory) - 1e-9) if is_scarce else cpus
+    cores = np.where(alone, whole, np.clip(asked, 1.0, whole))
+    shared = np.floor(np.cumsum(np.where(parts < 1, cores * parts, 0.0)) + 1e-9)
+    found: list[int] = np.where(parts < 1, np.diff(shared, prepend=0.0), cores).astype(np.int64).tolist()
+    return found
 
 
 def cores_asked(asked: Resources, node: Node) -> int:
     """The cores that a request would take on nodes like this one."""
-    return asked.nodes * min(node.cpus, math.ceil(_larger(asked.cores, asked.memory_bytes, node)))
+    by_memory = asked.memory_bytes / node.memory_bytes * node.cpus if node.memory_bytes else 0.0
+    return asked.nodes * min(node.cpus, math.ceil(max(asked.cores, by_memory, 1.0)))
 
 
-def _larger(cpus: float, memory_bytes: float, node: Node) -> float:
-    return max(cpus, memory_bytes / node.memory_bytes * node.cpus if node.memory_bytes else 0.0, 1.0)
+def _column(values: Iterable[float]) -> Floats:
+    return np.fromiter(values, np.float64)
 
 
 def freed(running: Iterable[tuple[SeenJob, float]], nodes: Collection[Node]) -> Counter[float]:
     """The cores that become free on these nodes, by the time when they do; each job comes with its end."""
-    on_node: dict[str, list[tuple[float, SeenJob]]] = {node.name: [] for node in nodes}
+    number = {node.name: index for index, node in enumerate(nodes)}
+    has = [(node.cpus, node.cpus / node.memory_bytes if node.memory_bytes else 0.0) for node in nodes]
+    parts = []  # of jobs on nodes
     for job, end in running:
+        wide = len(job.node_names)
         for name in job.node_names:
-            if name in on_node:
-                on_node[name].append((end, job))
-    found: Counter[float] = Counter()
-    for node in nodes:
-        cpus = memory_bytes = 0.0
-        taken = 0  # by the jobs that end later
-        for end, job in sorted(on_node[node.name], key=lambda pair: -pair[0]):
-            wide = len(job.node_names)
-            cpus += node.cpus if job.alone else job.cpus / wide
-            memory_bytes += job.memory_bytes / wide
-            with_it = min(node.cpus, math.ceil(_larger(cpus, memory_bytes, node) - 1e-9))
-            found[end] += with_it - taken
-            taken = with_it
-    return +found  # without those that free nothing
+            if (index := number.get(name)) is not None:
+                cpus, of_memory = has[index]
+                parts.append((index, -end, cpus if job.alone else job.cpus / wide, job.memory_bytes / wide * of_memory))
+    if not parts:
+        return Counter()
+    on, ends, cores, by_memory = np.array(sorted(parts)).T
+    first = np.searchsorted(on, on)  # of the parts on the same node, which end the later the earlier they come
+    taken = np.maximum(_sums(cores, first), _sums(by_memory, first))
+    whole = np.array(has)[on.astype(np.int64), 0]
+    taken = np.minimum(whole, np.maximum(1.0, np.ceil(taken - 1e-9)))  # with those that end later
+    more = np.diff(taken, prepend=0.0)
+    more[first == np.arange(len(on))] = taken[first == np.arange(len(on))]
+    times, places = np.unique(-ends, return_inverse=True)
+    freed_then = np.bincount(places, more)
+    return +Counter(dict(zip(times.tolist(), map(int, freed_then), strict=True)))  # without those that free nothing
+
+
+def _sums(values: Floats, first: NDArray[np.int64]) -> Floats:
+    """The sum of each value and those before it, from the one at `first` on."""
+    sums = np.cumsum(values)
+    return sums - (sums - values)[first]

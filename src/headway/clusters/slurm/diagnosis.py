@@ -98,7 +98,7 @@ def _jobs(
         yield Finding("warn", "queue", f"{found}: others are hidden here, so that waits can only be probed and learned")
     else:
         yield Finding("ok", "queue", found)
-    yield _twin(agreement(reading, partition.name, in_cores=site.shares()))
+    yield _twin(agreement(reading, partition.name, in_cores=site.shares()), in_cores=site.shares())
 
 
 def _rights(site: SlurmSite, partition: Partition) -> str:
@@ -112,11 +112,13 @@ def _rights(site: SlurmSite, partition: Partition) -> str:
     return "; ".join([f"{charged}{qos}", f"{number}{site.why_most_jobs() if jobs is not None else ''}", *others])
 
 
-def _twin(found: Agreement | None) -> Finding:
+def _twin(found: Agreement | None, *, in_cores: bool) -> Finding:
     if found is None:
         return Finding("ok", "queue twin", "nothing to compare: no job waits that Slurm has a start for")
     words = (
         f"starts of {found.jobs} waiting jobs by our plan differ from Slurm's by {format_duration(found.median_s)} "
         f"(median), {format_duration(found.largest_s)} at most; {found.within_a_minute} by less than a minute"
     )
-    return Finding("ok" if 2 * found.within_a_minute >= found.jobs else "warn", "queue twin", words)
+    if in_cores:
+        words += "; jobs share nodes here, and Slurm's plan keeps whole nodes for those that wait"
+    return Finding("ok" if in_cores or 2 * found.within_a_minute >= found.jobs else "warn", "queue twin", words)

@@ -168,13 +168,13 @@ def _limited(
 
 
 def agreement(reading: Reading, partition: str, *, in_cores: bool = False) -> Agreement | None:
-    """Compare our plan's starts with Slurm's (`squeue --start`) for the same jobs; None if no job has both."""
+    """Compare our plan's starts with Slurm's (`squeue --start`) for the partition's jobs; None if no job has both."""
     twin: Twin | None = twin_of(reading, partition, in_cores=in_cores)
     starts = twin.starts() if twin else {}
     planned = {
         job.job_id: max(job.started_at, reading.at)
         for job in reading.jobs
-        if job.job_id in starts and job.started_at is not None
+        if job.job_id in starts and job.started_at is not None and partition in job.partition.split(",")
     }
     if not planned:
         return None

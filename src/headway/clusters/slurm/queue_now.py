@@ -9,7 +9,7 @@ from msgspec import Struct
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.probes import Probing
-from headway.clusters.slurm.queue_reading import Reading, Twin, bundles, busy, twin_of, waiting_jobs
+from headway.clusters.slurm.queue_reading import Reading, Twin, twin_of
 from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.site_reading import Partition
 from headway.model.errors import SiteError
@@ -18,7 +18,10 @@ from headway.model.resources import Resources
 
 
 class QueueNow(Struct, frozen=True):
-    """The home partition: its nodes, its running jobs, and its waiting jobs in the order of the queue."""
+    """The home partition: its nodes, its running jobs, and its waiting jobs in the order of the queue.
+
+    Where jobs ask for shares, all are counted in cores instead of nodes.
+    """
 
     cluster: str  # its name
     partition: str
@@ -28,6 +31,7 @@ class QueueNow(Struct, frozen=True):
     node: Resources  # what one node has; walltime_s is the longest that is allowed
     most_jobs: int | None
     probes: int  # how many of Slurm's estimates were used
+    shares: bool = False  # whether jobs ask for shares of nodes
 
 
 class HomeQueue(NamedTuple):
@@ -53,7 +57,7 @@ def read_home(site: SlurmSite, probing: Probing, since: float = 0.0, *, in_cores
     if twin is None:
         raise SiteError(f"no node of {partition.name} works now", todo="look at `sinfo`, and try again later")
     configuration = site.configuration()
-    if twin.planned and (configuration is None or not configuration.hides_jobs):
+    if twin.waiting and (configuration is None or not configuration.hides_jobs):
         return HomeQueue(reading, partition, most, twin, None)
     return HomeQueue(reading, partition, most, twin, probing.corrected(twin.snapshot(), most, partition))
 
@@ -63,17 +67,15 @@ def queue_now(options: SlurmOptions) -> QueueNow:
     options.check()
     commands = Commands(options.timeout_s, options.clusters)
     site = SlurmSite(commands, options)
-    home = read_home(site, Probing(commands, options))
-    works = {node.name for node in home.partition.nodes if node.works}
+    site.wait_for_answer()
+    shares = site.shares()
+    home = read_home(site, Probing(commands, options), in_cores=shares)
+    machine, running = home.twin.queue.machine, home.twin.running
+    waiting = [(units, limit_s) for _, units, limit_s in home.twin.waiting]
     if home.corrected is not None:
-        running, waiting = _taken(home.corrected, len(works)), []
-    else:
-        running = [(nodes, remaining_s) for remaining_s, nodes in busy(home.reading, works)]
-        cpus = max(node.cpus for node in home.partition.nodes)
-        bundled = bundles(waiting_jobs(home.reading, works), cpus)
-        waiting = [(min(nodes, len(works)), limit_s) for _, nodes, limit_s in bundled]
+        running, waiting = _taken(home.corrected, machine), []
     name, probes = home.partition.name, commands.calls.get("sbatch", 0)
-    return QueueNow(site.cluster(), name, len(works), running, waiting, home.most, site.most_jobs(), probes)
+    return QueueNow(site.cluster(), name, machine, running, waiting, home.most, site.most_jobs(), probes, shares)
 
 
 def _taken(plan: QueueRead, machine: int) -> list[tuple[int, float]]:

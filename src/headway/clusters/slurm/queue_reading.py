@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+import numpy as np
 from msgspec import Struct
 
 from headway.clusters.slurm.core_counts import cores_of, freed
@@ -32,15 +33,18 @@ class Reading(Struct, frozen=True):
 
 
 class Twin(Struct):
-    """A partition's queue in our kernel, and which of its jobs are which of Slurm's."""
+    """A partition's queue in our kernel: nodes or cores that are taken now, and then those that jobs wait for."""
 
     queue: BatchQueue
-    planned: dict[int, int]  # Slurm's job id -> the kernel's
+    running: list[tuple[int, float]]  # units, and seconds left until the time limit
+    waiting: list[tuple[list[int], int, float]]  # Slurm's job ids, units, and seconds requested; in the queue's order
     counts: Literal["nodes", "cores"]
 
     def starts(self) -> dict[int, float]:
         """When each waiting job would start by our plan."""
-        return {number: self.queue.job(job).promise for number, job in self.planned.items()}
+        planned = self.queue.promises[len(self.running) :].tolist()
+        jobs = zip(self.waiting, planned, strict=True)
+        return {number: start for (numbers, _, _), start in jobs for number in numbers}
 
     def snapshot(self) -> QueueRead:
         """The free nodes or cores over time, if no job is added and every job uses its whole time limit."""
@@ -52,9 +56,9 @@ def twin_of(reading: Reading, name: str, *, in_cores: bool = False) -> Twin | No
     """The queue twin of a partition, in nodes or in cores; None if it has no working node.
 
     A node is free when all jobs on it have reached their limits, in whichever partition they run; where jobs share
-    nodes, each frees its own cores. Waiting jobs are
-    planned in the order of Slurm's backfill scheduler: by the tier of their partition, priority, and submission; each
-    starts as early as possible without delaying a job before it.
+    nodes, each frees its own cores, and jobs of other partitions that have some of these nodes take that part of their
+    cores. Waiting jobs are planned in the order of Slurm's backfill scheduler: by the tier of their partition, by
+    priority, and by submission; each starts as early as possible without delaying a job before it.
     """
     here = next((partition for partition in reading.partitions if partition.name == name), None)
     working = [node for node in here.nodes if node.works] if here else []
@@ -66,56 +70,71 @@ def twin_of(reading: Reading, name: str, *, in_cores: bool = False) -> Twin | No
     largest = max(working, key=lambda node: node.cpus)
     if in_cores:
         # In whole minutes, as Slurm plans: thousands of small jobs would make a plan of thousands of steps.
-        running = ((job, math.ceil((end - reading.at) / 60) * 60.0) for job, end in _running(reading))
-        taken = sorted(freed(running, working).items())
-        ahead = [([job.job_id], cores_of(job, largest, nodes), job.limit_s or _NO_LIMIT_S) for job, nodes in waiting]
+        taken = freed(((job, math.ceil((end - reading.at) / 60) * 60.0) for job, end in _running(reading)), working)
+        with_cores = zip(waiting, cores_of([(job, part) for job, _, part in waiting], largest), strict=True)
+        ahead = [([job.job_id], cores, job.limit_s or _NO_LIMIT_S) for (job, _, _), cores in with_cores if cores]
     else:
         taken = busy(reading, names)
-        ahead = bundles(waiting, largest.cpus)
-    queue = BatchQueue(machine, Scheduling("conservative"))
+        ahead = bundles([(job, nodes) for job, nodes, _ in waiting], largest.cpus)
+    running = [(units, left_s) for left_s, units in sorted(taken.items())]
+    ahead = [(numbers, min(units, machine), limit_s) for numbers, units, limit_s in ahead]
+    jobs = np.array([*running, *(shape for _, *shape in ahead)], np.float64).reshape(-1, 2)
+    queue = BatchQueue(
+        machine,
+        Scheduling("conservative"),
+        submit=np.full(len(jobs), reading.at),
+        nodes=jobs[:, 0],
+        req=jobs[:, 1],
+        run=jobs[:, 1],
+    )
     queue.advance(reading.at)
-    for remaining_s, units in taken:
-        queue.submit(units, remaining_s)
-    planned: dict[int, int] = {}
-    for job_ids, units, limit_s in ahead:
-        job = queue.submit(min(units, machine), limit_s)
-        planned |= dict.fromkeys(job_ids, job)
-    return Twin(queue, planned, "cores" if in_cores else "nodes")
+    return Twin(queue, running, ahead, "cores" if in_cores else "nodes")
 
 
 def _running(reading: Reading) -> Iterator[tuple[SeenJob, float]]:
     """The running jobs and the times at which they reach their limits."""
     for job in reading.jobs:
-        if job.phase is JobPhase.RUNNING or job.state == "CONFIGURING":
+        if job.state != "PENDING" and (job.phase is JobPhase.RUNNING or job.state == "CONFIGURING"):
             start = job.started_at or reading.at
             yield job, max(start + (job.limit_s or _NO_LIMIT_S), reading.at + _OVERDUE_S)
 
 
-def busy(reading: Reading, names: set[str]) -> list[tuple[float, int]]:
-    """Seconds until nodes become free, and how many of them."""
+def busy(reading: Reading, names: set[str]) -> Counter[float]:
+    """How many nodes become free, by the seconds until they do."""
     until: dict[str, float] = {}
     for job, end in _running(reading):
         for node in names.intersection(job.node_names):
             until[node] = max(until.get(node, 0.0), end)
-    counted = Counter(until.values())
-    return [(end - reading.at, nodes) for end, nodes in sorted(counted.items())]
+    return Counter(end - reading.at for end in until.values())
 
 
-def waiting_jobs(reading: Reading, names: set[str]) -> list[tuple[SeenJob, int]]:
-    """The jobs that wait for any of these nodes, in the order of planning, and how many of these nodes each needs."""
+def waiting_jobs(reading: Reading, names: set[str]) -> list[tuple[SeenJob, int, float]]:
+    """The jobs that wait for any of these nodes, in the order of planning.
+
+    With each: how many of these nodes it needs, and which part of the nodes that it may run on are these.
+    """
     tiers = {partition.name: partition.tier for partition in reading.partitions}
     shared = {
         partition.name: len(names.intersection(node.name for node in partition.nodes))
         for partition in reading.partitions
     }
-    found = []
+    sizes = {partition.name: sum(node.works for node in partition.nodes) for partition in reading.partitions}
+    known: dict[str, tuple[int, int, int]] = {}  # by what jobs say of partitions: tier, nodes in common, nodes in all
+    found: list[tuple[int, int, float, int, int, SeenJob, int, float]] = []
     for job in reading.jobs:
-        wanted = [partition for partition in job.partition.split(",") if shared.get(partition)]
-        if job.state == "PENDING" and job.reason in _WAITS_FOR_NODES and wanted:
-            common = max(shared[partition] for partition in wanted)
-            rank = -max(tiers[partition] for partition in wanted), -job.priority, job.submitted_at or 0.0, job.job_id
-            found.append((rank, (job, min(job.nodes, common))))
-    return [job for _, job in sorted(found, key=lambda pair: pair[0])]
+        if job.state != "PENDING" or job.reason not in _WAITS_FOR_NODES:
+            continue
+        if job.partition not in known:
+            wanted = [partition for partition in job.partition.split(",") if shared.get(partition)]
+            tier, common, in_all = (max((of[name] for name in wanted), default=0) for of in (tiers, shared, sizes))
+            known[job.partition] = tier, common, in_all
+        tier, common, in_all = known[job.partition]
+        if common:
+            rank = -tier, -job.priority, job.submitted_at or 0.0, job.job_id
+            # The members of an array that wait have one id: the number in the list tells them apart.
+            found.append((*rank, len(found), job, min(job.nodes, common), common / in_all))
+    found.sort()
+    return [(job, nodes, part) for *_, job, nodes, part in found]
 
 
 def bundles(jobs: Sequence[tuple[SeenJob, int]], cpus: int) -> list[tuple[list[int], int, float]]:

@@ -39,7 +39,7 @@ class Exit(Struct, frozen=True, array_like=True):
     signal: int = 0
 
 
-class SeenJob(Struct, frozen=True):
+class SeenJob(Struct, frozen=True, gc=False):
     """A job as squeue or sacct shows it. Times are seconds since the epoch."""
 
     job_id: int

@@ -60,6 +60,24 @@ def move_forward(state: State, trace: Trace) -> None:
 def start_planned(state: State, trace: Trace) -> None:
     """Start the jobs whose planned time has come: in the order of planning (pyss) or of submission (batsched)."""
     live, waiting, now = state.live, state.order[at.WAITING], state.clock[at.NOW]
+    kept, total, last, in_order = 0, state.counts[at.N_WAITING], -1.0, True
+    for index in range(total):
+        slot = waiting[index]
+        if live[slot, at.START] <= now:
+            in_order = in_order and (state.counts[at.TOGETHER] == 1 or live[slot, at.SEQUENCE] > last)
+            last = live[slot, at.SEQUENCE]
+    if in_order:  # both orders are the same, as they are when many jobs start at once: one pass is enough
+        state.clock[at.NEXT_START] = at.NEVER
+        for index in range(total):
+            slot = waiting[index]
+            if live[slot, at.START] <= now:
+                begin_now(state, trace, slot)
+            else:
+                state.clock[at.NEXT_START] = min(state.clock[at.NEXT_START], live[slot, at.START])
+                waiting[kept] = slot
+                kept += 1
+        state.counts[at.N_WAITING] = kept
+        return
     while True:
         chosen, soonest = -1, at.NEVER
         for index in range(state.counts[at.N_WAITING]):

@@ -32,8 +32,10 @@ class Passage(Struct, frozen=True):
     expired: int  # jobs that ended before their tasks did
     first_wait_s: float  # of the job that started first
     mean_wait_s: float  # over all jobs that started
-    node_hours: float  # held by all jobs
+    node_hours: float  # held by all jobs; a share of a node counts as the part of its cores
     busy_share: float  # share of the node-hours in which tasks ran
+    core_hours: float  # held by all jobs
+    used_core_hours: float  # in which tasks ran
 
 
 def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
@@ -73,7 +75,11 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
             case records.Finish():
                 status = record.status
     waits_s = [started[tag] - submitted[tag].at for tag in started]
-    held_s = sum(submitted[tag].request.per_node.nodes * (over[tag] - started[tag]) for tag in started if tag in over)
+    held_s = core_s = 0.0
+    for tag in (tag for tag in started if tag in over):
+        each, lasted_s = submitted[tag].request.per_node, over[tag] - started[tag]
+        held_s += each.nodes * each.cores / cores_of_node * lasted_s
+        core_s += each.nodes * each.cores * lasted_s
     return Passage(
         plan=plan,
         status=status,
@@ -84,10 +90,22 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
         mean_wait_s=sum(waits_s) / len(waits_s) if waits_s else 0.0,
         node_hours=held_s / 3600,
         busy_share=busy_core_s / (held_s * cores_of_node) if held_s else 0.0,
+        core_hours=core_s / 3600,
+        used_core_hours=busy_core_s / 3600,
     )
 
 
-def passage_table(passages: Sequence[Passage], width: int) -> list[Text]:
+def hours_fields(in_cores: bool, title: str = "") -> list[Field]:
+    """The columns of what jobs held: node-hours, or where the queue counts cores core-hours held and used."""
+    if not in_cores:
+        return [Field(title, "node-hours", lambda row: node_hours(row.node_hours), 80)]
+    return [
+        Field("core-hours", "held", lambda row: node_hours(row.core_hours), 80),
+        Field("core-hours", "used", lambda row: node_hours(row.used_core_hours), 75),
+    ]
+
+
+def passage_table(passages: Sequence[Passage], width: int, *, in_cores: bool = False) -> list[Text]:
     """One line per plan, fastest first."""
     rows = sorted(passages, key=lambda passage: (passage.status != "succeeded", passage.makespan_s))
     fields = [
@@ -95,7 +113,7 @@ def passage_table(passages: Sequence[Passage], width: int) -> list[Text]:
         Field("", "jobs", lambda row: f"{row.jobs:,}", 70),
         Field("wait", "first", lambda row: waited(row.first_wait_s), 60),
         Field("wait", "mean", lambda row: waited(row.mean_wait_s), 50),
-        Field("", "node-hours", lambda row: node_hours(row.node_hours), 80),
+        *hours_fields(in_cores),
         Field("", "busy", lambda row: share(row.busy_share), 40),
     ]
     if any(row.expired for row in rows):
@@ -138,6 +156,8 @@ class Alternative(Struct, frozen=True):
     first_wait_s: float
     jobs: float
     node_hours: float
+    core_hours: float
+    used_core_hours: float
     on_the_front: bool = False  # the Pareto front: no other plan is both faster and cheaper
 
 
@@ -152,6 +172,8 @@ def alternatives_of(passages: dict[str, list[Passage]]) -> list[Alternative]:
             first_wait_s=fmean(passage.first_wait_s for passage in its),
             jobs=fmean(passage.jobs for passage in its),
             node_hours=fmean(passage.node_hours for passage in its),
+            core_hours=fmean(passage.core_hours for passage in its),
+            used_core_hours=fmean(passage.used_core_hours for passage in its),
         )
         for plan, its in passages.items()
         if all(passage.status == "succeeded" for passage in its)
@@ -175,7 +197,9 @@ def recommended(alternatives: Sequence[Alternative], thrift: float) -> Alternati
     return min((it for it in alternatives if cost(it) <= least + 0.01), key=lambda it: it.node_hours)
 
 
-def plan_table(alternatives: Sequence[Alternative], chosen: Alternative, width: int) -> list[Text]:
+def plan_table(
+    alternatives: Sequence[Alternative], chosen: Alternative, width: int, *, in_cores: bool = False
+) -> list[Text]:
     """One line per plan; an asterisk marks plans on the Pareto front of makespan and node-hours."""
     fields = [
         Field("makespan", "expected", lambda row: format_duration(row.makespan_s), 90),
@@ -183,7 +207,7 @@ def plan_table(alternatives: Sequence[Alternative], chosen: Alternative, width: 
         Field("makespan", "to", lambda row: format_duration(row.longest_s), 61),
         Field("", "first wait", lambda row: waited(row.first_wait_s), 40),
         Field("", "jobs", lambda row: f"{row.jobs:,.0f}", 55),
-        Field("", "node-hours", lambda row: node_hours(row.node_hours), 80),
+        *hours_fields(in_cores),
         Field("", "front", lambda row: "*" if row.on_the_front else "", 50),
     ]
     names = [f"{row.plan} <-" if row is chosen else row.plan for row in alternatives]

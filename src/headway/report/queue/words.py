@@ -59,11 +59,11 @@ def leaving_out(summary: QueueSummary) -> str:
 
 
 def node_hours(hours: float) -> str:
-    """Node-hours with as many digits as say something; a small part of an hour in minutes.
+    """Node-hours or core-hours with as many digits as say something; a small part of an hour in minutes or seconds.
 
-    >>> node_hours(1234.56), node_hours(3.14159), node_hours(0.0351), node_hours(0.002)
-    ('1,234.6', '3.14', '2.1 min', '0.1 min')
+    >>> node_hours(1234.56), node_hours(31.4159), node_hours(0.0351), node_hours(0.002), node_hours(0.00001)
+    ('1,235', '31.4', '2.1 min', '7.2 s', '0.036 s')
     """
-    if hours >= 10:
-        return f"{hours:,.1f}"
-    return f"{hours:.2f}" if hours >= 0.1 or not hours else f"{max(0.1, 60 * hours):.1f} min"
+    if hours >= 0.1 or not hours:
+        return f"{hours:,.{0 if hours >= 100 else 1 if hours >= 10 else 2}f}"
+    return f"{60 * hours:.1f} min" if hours >= 1 / 60 else f"{3600 * hours:.2g} s"
