@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from headway.model.job import JobPhase, JobRequest
+from headway.model.job import JobPhase, JobRequest, Wish
 from headway.model.outcome import Ending
 from headway.model.records import QueueRead
 from headway.model.resources import Resources
@@ -64,6 +64,10 @@ class Cluster(ABC):
 
     def most_jobs(self) -> int | None:
         """How many jobs the user may have in the queue; None if no limit is known."""
+        return None
+
+    def wishing(self, wish: Wish) -> Cluster | None:
+        """The cluster as jobs with a wish see it, for its limits and its queue; None if wishes have no effect."""
         return None
 
     def remarks(self) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Union
 import msgspec
 from msgspec import Struct, field, structs
 
-from headway.model.job import JobPhase, JobRequest
+from headway.model.job import JobPhase, JobRequest, Wish
 from headway.model.observation import Observation
 from headway.model.origin import NO_ORIGIN, Origin
 from headway.model.outcome import Outcome, Stamp
@@ -167,6 +167,7 @@ class LimitsRead(Event, frozen=True, tag="limits-read"):
     lends: bool = False  # tasks may use memory and disk that no other task holds
     shares: bool = False  # a job may have a share of a node; other jobs may have the rest
     larger: tuple[Resources, ...] = ()  # nodes with more of something than `limits`, for tasks that need it
+    wish: Wish | None = None  # for tasks with this wish
 
     def nodes_for(self, needed: Resources) -> Resources:
         """The first kind of node that has what is needed; the usual one if none has."""
@@ -233,6 +234,7 @@ class QueueRead(Event, frozen=True, tag="queue-read"):
     counts: Literal["nodes", "cores"] = (
         "nodes"  # cores: memory that others hold counts as cores, by its share of a node
     )
+    wish: Wish | None = None  # where jobs with this wish go
 
     def as_of(self, now: float) -> QueueRead:
         """The same plan, with the times before `now` dropped.
@@ -338,12 +340,15 @@ class Submit(Decision, frozen=True, tag="submit"):
 class AskQueue(Decision, frozen=True, tag="ask-queue"):
     """Read the batch queue; `QueueRead` answers."""
 
+    wish: Wish | None = None  # where jobs with this wish go
+
 
 class WakeAt(Decision, frozen=True, tag="wake-at"):
     """Call the planner again at `until`, even if nothing happens before."""
 
     until: float
     why: Why
+    wish: Wish | None = None  # for tasks with this wish
 
 
 class Release(Decision, frozen=True, tag="release"):

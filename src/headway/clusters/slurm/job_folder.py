@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from headway.model.errors import InputError, SiteError
+from headway.model.job import Wish
 from headway.model.resources import Resources
 from headway.workers.whole_file import write_whole
 
@@ -78,6 +79,7 @@ class Asked(Struct, frozen=True, omit_defaults=True):
     refused: str = ""  # Slurm's reason, if it will never accept the job
     shared: bool = False  # whether other jobs may have the rest of its nodes
     why_waiting: str = ""  # shown to users: why it was not sent yet
+    wish: Wish | None = None  # of the tasks that it is for
 
 
 class Mark(Struct, frozen=True):

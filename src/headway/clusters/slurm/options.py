@@ -6,14 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import Struct, ValidationError, convert, structs
 
 from headway.model.errors import InputError
+from headway.model.job import CONSTRAINT, JOB_NAME, Wish
 from headway.model.units import format_duration
 
-# A name of a partition, account, …; it must not look like an option.
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}", re.ASCII)
-_CONSTRAINT = re.compile(r"[A-Za-z0-9_\[(][A-Za-z0-9_.,:&|*()\[\]@=+-]{0,255}", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:/=@+\[\]-]{0,255}", re.ASCII)
 # Flags that change neither what Headway requests nor what it knows about its jobs.
 ALLOWED_FLAGS = frozenset(
@@ -47,6 +45,7 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
     constraint: str | None = None
     reservation: str | None = None
     clusters: str | None = None  # another cluster than the one that Slurm's commands ask by themselves
+    gpu_type: str | None = None  # of all GPUs that are asked for
     flags: tuple[str, ...] = ()  # further flags for sbatch, such as --gres=gpu:1
     nodes: Literal["whole", "shared"] | None = None  # None: shared where the site allows it
     requeue: bool = False  # whether Slurm may restart a job that lost its nodes
@@ -63,9 +62,9 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
         for name in ("partition", "account", "qos", "reservation", "clusters"):
             value = getattr(self, name)
             names = [] if value is None else value.split(",") if name == "partition" else [value]
-            if not all(map(_NAME.fullmatch, names)):
+            if not all(map(JOB_NAME.fullmatch, names)):
                 raise InputError(f"{name} is {value!r}, which cannot be a name in Slurm", where=f"--{name}")
-        if self.constraint is not None and not _CONSTRAINT.fullmatch(self.constraint):
+        if self.constraint is not None and not CONSTRAINT.fullmatch(self.constraint):
             raise InputError(f"constraint is {self.constraint!r}, which is not a combination of features")
         for flag in self.flags:
             _check_flag(flag)
@@ -75,6 +74,11 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
         for name in ("interval_s", "timeout_s", "open_s", "resubmit_s", "cancel_patience_s"):
             if not 0 <= getattr(self, name) <= 86400:
                 raise InputError(f"{name} is {getattr(self, name)!r}, not a time of at most a day")
+
+    def wishing(self, wish: Wish | None) -> SlurmOptions:
+        """The options of jobs for tasks with a wish, which outranks what is said of all jobs."""
+        stated = wish.stated() if wish is not None else {}
+        return structs.replace(self, **{name.replace("-", "_"): value for name, value in stated.items()})
 
     @property
     def urgent_s(self) -> float:

@@ -28,11 +28,16 @@ def _least(*values: Number | None) -> Number | None:
     return min((value for value in values if value is not None), default=None)
 
 
-def has_features(node: Node, constraint: str | None) -> bool:
-    """Whether a node has the requested features. Only plain lists are checked; Slurm checks other expressions."""
-    if constraint is None or not re.fullmatch(r"[\w&,.-]+", constraint, re.ASCII):
+def suits(node: Node, options: SlurmOptions) -> bool:
+    """Whether a node has the features and the type of GPUs that the user wants.
+
+    Only plain lists of features are checked; Slurm checks other expressions.
+    """
+    if options.gpu_type is not None and not node.gpus_of(options.gpu_type):
+        return False
+    if options.constraint is None or not re.fullmatch(r"[\w&,.-]+", options.constraint, re.ASCII):
         return True
-    return set(re.split("[&,]", constraint)) <= set(node.features)
+    return set(re.split("[&,]", options.constraint)) <= set(node.features)
 
 
 def room(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: bool) -> Resources | None:
@@ -41,7 +46,7 @@ def room(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: 
     Nodes may differ: every node has at least what is returned, so that a request within it fits on any of them. With
     `now` only working nodes count.
     """
-    nodes = [node for node in partition.nodes if (node.works or not now) and has_features(node, options.constraint)]
+    nodes = [node for node in partition.nodes if (node.works or not now) and suits(node, options)]
     if not nodes or not partition.is_up:
         return None
     cpus = min(node.cpus for node in nodes)
@@ -55,7 +60,7 @@ def room(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: 
         memory_bytes = min(memory_bytes, user.memory_bytes)
         most = max(1, min(most, user.memory_bytes // max(1, memory_bytes)))
     longest_s = _least(partition.max_time_s, user.walltime_s)
-    gpus = _least(*(node.gpus for node in nodes), user.gpus) or 0
+    gpus = _least(*(node.gpus_of(options.gpu_type) for node in nodes), user.gpus) or 0
     return Resources(cores=cpus, memory_bytes=memory_bytes, gpus=gpus, nodes=most, walltime_s=longest_s)
 
 
@@ -63,7 +68,7 @@ def why_not(asked: Resources, partition: Partition, user: UserLimits, options: S
     """Say why a partition does not accept a request; nothing if it does."""
     most = room(partition, user, options, now=False)
     if most is None:
-        lacks = f"has no node with {options.constraint}" if partition.is_up and partition.nodes else "takes no jobs"
+        lacks = f"has no node with {_wanted(options)}" if partition.is_up and partition.nodes else "takes no jobs"
         return f"partition {partition.name} {lacks}"
     if asked.nodes > most.nodes:
         why = user.said("nodes") if user.nodes == most.nodes else user.said("cpus")
@@ -87,11 +92,17 @@ def why_not(asked: Resources, partition: Partition, user: UserLimits, options: S
 
 def _holds(node: Node, asked: Resources, partition: Partition, options: SlurmOptions) -> bool:
     return (
-        has_features(node, options.constraint)
+        suits(node, options)
         and math.ceil(asked.cores) <= min(node.cpus, partition.max_cpus_per_node or node.cpus)
         and asked.memory_bytes <= min(node.memory_bytes, partition.max_memory_bytes_per_node or node.memory_bytes)
-        and asked.gpus <= node.gpus
+        and asked.gpus <= node.gpus_of(options.gpu_type)
     )
+
+
+def _wanted(options: SlurmOptions) -> str:
+    """What a user wants of nodes, in words."""
+    gpus = f"GPUs of type {options.gpu_type}" if options.gpu_type else ""
+    return " and ".join(filter(None, (options.constraint, gpus)))
 
 
 def usable(
@@ -181,10 +192,12 @@ def home_limits(
             return partition, most
     names = ", ".join(partition.name for partition in candidates)
     nodes = [node for partition in candidates for node in partition.nodes]
-    if nodes and not any(has_features(node, options.constraint) for node in nodes):
-        known = ", ".join(sorted({feature for node in nodes for feature in node.features}))
+    if nodes and not any(suits(node, options) for node in nodes):
+        features = {feature for node in nodes for feature in node.features}
+        kinds = {kind for node in nodes for kind in node.gpu_types if kind}
+        known = ", ".join(sorted(features) * bool(options.constraint) + sorted(kinds) * bool(options.gpu_type))
         raise SiteError(
-            f"no node of {names} has {options.constraint}, which --constraint asks for",
-            todo=f"ask for what nodes there have: {known}" if known else "leave it out: nodes there have no features",
+            f"no node of {names} has {_wanted(options)}",
+            todo=f"ask for what nodes there have: {known}" if known else "leave it out: nodes there have none",
         )
     raise SiteError(f"no node of {names} works now", todo="look at `sinfo`, and try again later")

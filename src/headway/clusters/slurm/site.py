@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import grp
 import os
 import pwd
@@ -25,6 +26,7 @@ from headway.clusters.slurm.site_reading import (
 )
 from headway.clusters.slurm.squeue import Look, SeenJob, everybody
 from headway.model.errors import SiteError
+from headway.model.job import Wish
 from headway.model.resources import HELD, Resources
 
 _PATIENCE_S = 60.0  # about as long as a controller takes to restart
@@ -53,6 +55,17 @@ class SlurmSite:
         self._partitions = Paced(lambda: read_partition_lines(commands), _SITE_INTERVAL_S, urgent_s)
         self._rights = Paced(self._read_rights, _SITE_INTERVAL_S, urgent_s)
         self._learned_most_jobs: int | None = None
+        self._wishing: dict[Wish, SlurmSite] = {}
+
+    def wishing(self, wish: Wish | None) -> SlurmSite:
+        """The site as jobs for tasks with a wish see it."""
+        if wish is None:
+            return self
+        if wish not in self._wishing:
+            other = self._wishing[wish] = copy.copy(self)  # with the same readings
+            other._options = self._options.wishing(wish)
+            other._rights = Paced(other._read_rights, _SITE_INTERVAL_S, self._options.urgent_s)
+        return self._wishing[wish]
 
     def configuration(self) -> Configuration | None:
         """How Slurm is configured; None if it has not answered yet."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from msgspec import Struct
 
@@ -12,7 +13,7 @@ from headway.model.errors import InputError
 
 _PAIR = re.compile(r"(\S+?)=(.*?)(?= \S+?=|$)")
 _SETTING = re.compile(r"(\S+)\s*= (.*)")
-_GPUS = re.compile(r"gpu(?::[^:,()]+)?:(\d{1,4})", re.ASCII)
+_GPUS = re.compile(r"gpu(?::([^:,()]+))?:(\d{1,4})", re.ASCII)
 _WORKING = ("idle", "mixed", "allocated", "completing", "planned")
 _SIGNS = "~#!%$@^-+"  # suffixes of a state: powered down, powering up, …; a node with * does not respond
 _NODE_FORMAT = "%N|%R|%T|%c|%m|%G|%f"
@@ -41,6 +42,11 @@ class Node(Struct, frozen=True):
     memory_bytes: int
     gpus: int
     features: tuple[str, ...]
+    gpu_types: dict[str, int] = {}  # how many of each
+
+    def gpus_of(self, kind: str | None) -> int:
+        """The GPUs of a type, or all."""
+        return self.gpus if kind is None else self.gpu_types.get(kind, 0)
 
 
 class Partition(Struct, frozen=True):
@@ -103,13 +109,17 @@ def read_nodes(commands: Commands) -> dict[str, list[Node]] | None:
     try:
         for line in (text or "").splitlines():
             name, partition, state, cpus, memory_mib, gres, features = line.split("|", 6)
+            kinds: Counter[str] = Counter()
+            for kind, number in _GPUS.findall(gres):
+                kinds[kind] += int(number)
             node = Node(
                 name=name,
                 works=state.rstrip(_SIGNS) in _WORKING,
                 cpus=int(cpus),
                 memory_bytes=int(memory_mib) * 2**20,
-                gpus=sum(int(number) for number in _GPUS.findall(gres)),
+                gpus=kinds.total(),
                 features=tuple(features.split(",")) if features != "(null)" else (),
+                gpu_types=dict(kinds),
             )
             found.setdefault(partition, []).append(node)
     except ValueError:

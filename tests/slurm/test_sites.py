@@ -1,0 +1,102 @@
+"""A site with partitions, nodes and prices that differ, and tasks that say where they run, on a real Slurm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headway.model.records import Launch, Submit
+from tests.slurm.configuration import Configuration, Partition, our_name
+from tests.slurm.conftest import require_slurm
+from tests.slurm.flows import SlurmFlow
+from tests.slurm.lab import SlurmLab
+
+SITE = Configuration(
+    nodes=4,
+    cpus=4,
+    memory_mb=4000,
+    accounting=True,
+    enforce="associations,limits,qos",
+    partitions=(Partition("std", 3, 60), Partition("gpu", None, 60, first=4)),
+    more=("GresTypes=gpu",),
+    unlike={4: {"Gres": "gpu:a100:2", "Feature": "ib"}},
+)
+RIGHTS = ("add account physics cluster=lab", "add qos long")
+# Each task says where it ran.
+WHERE = 'echo $SLURM_JOB_PARTITION $SLURM_JOB_ACCOUNT $SLURM_JOB_QOS "${SLURM_GPUS_PER_NODE:-}" > '
+WISHES = f"""
+name: wishes
+tasks:
+  plain:
+    run: {WHERE} plain
+    outputs: [plain]
+  train:
+    run: {WHERE} train
+    inputs: [plain]
+    outputs: [train]
+    resources: {{gpus: 1}}
+    partition: gpu
+    gpu-type: a100
+  charged:
+    run: {WHERE} charged
+    inputs: [train]
+    outputs: [charged]
+    account: physics
+    qos: long
+    constraint: ib
+    partition: std,gpu
+  last:
+    run: {WHERE} last
+    inputs: [charged]
+    outputs: [last]
+"""
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[SlurmLab]:
+    require_slurm(with_accounting=True)
+    with SlurmLab(SITE) as lab:
+        for line in (*RIGHTS, f"add user {our_name()} account=physics", f"modify user {our_name()} set qos+=long"):
+            lab.run("sacctmgr", "-i", *line.split())
+        yield lab
+
+
+def test_a_task_runs_where_it_says(lab: SlurmLab, tmp_path: Path) -> None:
+    flow = SlurmFlow(lab, tmp_path, WISHES)
+    flow.await_end(flow.begin("--nodes", "shared"))
+    flow.check(4)
+    ran = {name: (flow.directory / name).read_text().split() for name in ("plain", "train", "charged", "last")}
+    assert ran == {
+        "plain": ["std", "lab", "normal"],
+        "train": ["gpu", "lab", "normal", "a100:1"],
+        "charged": ["gpu", "physics", "long"],
+        "last": ["std", "lab", "normal"],
+    }
+    asked = {record.tag: record.request.wish for record in flow.records() if isinstance(record, Submit)}
+    assert len({asked[record.tag] for record in flow.records() if isinstance(record, Launch)}) == 3
+
+
+UNKNOWN = {
+    "partition: gpus": "task make asks for partition gpus: there is no partition gpus; name one of gpu, std",
+    "account: phsics": "you have no account phsics on this cluster; your accounts here are lab, physics",
+    "qos: short": "account lab may not use QOS short; it may use",
+    "constraint: avx": "no node of std has avx",
+    "gpu-type: h100": "no node of std has GPUs of type h100",
+}
+
+
+def test_what_the_site_cannot_grant_ends_a_run_before_anything_is_submitted(lab: SlurmLab, tmp_path: Path) -> None:
+    begun = {}
+    for number, line in enumerate(UNKNOWN):
+        text = f"name: w\ntasks:\n  make:\n    run: touch made\n    resources: {{gpus: 1}}\n    {line}\n"
+        (tmp_path / str(number)).mkdir()
+        flow = SlurmFlow(lab, tmp_path / str(number), text)
+        begun[line] = (flow, flow.begin(COLUMNS="400"))
+    for line, (flow, command) in begun.items():
+        flow.await_end(command, code=3)
+        output = " ".join(flow.output().split())
+        assert "workflow.yaml:3: task make asks for" in output, line
+        assert UNKNOWN[line] in output
+        assert not flow.submitted()
