@@ -211,12 +211,13 @@ def _node(name: str, port: int, configuration: Configuration, number: int) -> st
 
 
 def gres_conf(configuration: Configuration, names: tuple[str, ...]) -> str:
-    """Return the text of gres.conf: GPUs without device files."""
+    """Return the text of gres.conf. Slurm wants a file for each GPU; it only looks whether there is one."""
     lines = []
     for number, settings in configuration.unlike.items():
         if "Gres" in settings:
             _, kind, count = str(settings["Gres"]).split(":")
-            lines.append(f"NodeName={names[number - 1]} Name=gpu Type={kind} Count={count}\n")
+            files = ",".join(f"/dev/{name}" for name in ("null", "zero", "full", "random")[: int(count)])
+            lines.append(f"NodeName={names[number - 1]} Name=gpu Type={kind} File={files}\n")
     return "".join(lines)
 
 

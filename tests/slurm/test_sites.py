@@ -80,10 +80,10 @@ def test_a_task_runs_where_it_says(lab: SlurmLab, tmp_path: Path) -> None:
 
 UNKNOWN = {
     "partition: gpus": "task make asks for partition gpus: there is no partition gpus; name one of gpu, std",
-    "account: phsics": "you have no account phsics on this cluster; your accounts here are lab, physics",
+    "account: phsics": "you have no account phsics on this cluster; your accounts here are physics, lab, root",
     "qos: short": "account lab may not use QOS short; it may use",
-    "constraint: avx": "no node of std has avx",
-    "gpu-type: h100": "no node of std has GPUs of type h100",
+    "constraint: avx": "no node of std, gpu has avx; ask for what nodes there have: ib",
+    "gpu-type: h100": "no node of std, gpu has GPUs of type h100; ask for what nodes there have: a100",
 }
 
 

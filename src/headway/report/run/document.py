@@ -83,6 +83,7 @@ def _job(tag: str, job: QueuedJob) -> dict[str, Any]:
         "reason": seen.message if seen and job.started_at is None else "",
         "held": bool(seen and seen.held and job.started_at is None),
         "asked": {"nodes": job.submit.request.per_node.nodes, **amounts(job.submit.request.per_node)},
+        "wish": job.submit.request.wish.stated() if job.submit.request.wish else {},
         "submitted_at": job.submit.at,
         "started_at": job.started_at,
         "expected_start_at": job.expected_at if job.started_at is None else None,

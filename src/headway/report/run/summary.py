@@ -44,11 +44,13 @@ class QueuedJob(Struct, frozen=True):
     @property
     def shape(self) -> str:
         """What it asks for: `2 nodes with 8 cores, 16 GB memory for 1h 30m`; of a share `3 cores, 6 GB on 1 node`."""
-        asked = self.submit.request.per_node
+        request = self.submit.request
+        asked = request.per_node
         time_s = "" if asked.walltime_s is None else f" for {format_duration(asked.walltime_s)}"
         each = asked.replace(nodes=1, walltime_s=None, disk_bytes=0)
         nodes = count(asked.nodes, "node")
-        return f"{each} on {nodes}{time_s}" if self.submit.request.places else f"{nodes} with {each}{time_s}"
+        shape = f"{each} on {nodes}{time_s}" if request.places else f"{nodes} with {each}{time_s}"
+        return f"{shape}, {request.wish}" if request.wish else shape
 
     @property
     def expected_at(self) -> float | None:
@@ -154,7 +156,8 @@ class RunSummary:
         self.stopping = self.finished = None
 
     def _limits_read(self, record: records.LimitsRead) -> None:
-        self.limits = record.limits
+        if record.wish is None:
+            self.limits = record.limits
 
     def _history_read(self, record: records.HistoryRead) -> None:
         self.learned_from += len(record.observations)
