@@ -224,3 +224,18 @@ def test_partitions_closed_to_the_user_are_skipped_unless_named() -> None:
     assert [one.name for one in usable(every, SlurmOptions(partition="theirs"), frozenset(), Rights())] == ["theirs"]
     with pytest.raises(SiteError, match="no partition x"):
         usable(every, SlurmOptions(partition="x"), frozenset(), Rights())
+
+
+def test_preferred_partitions_come_first_and_avoided_ones_only_by_name() -> None:
+    site = [partition("main", nodes(1, 4)), partition("short", nodes(1, 2)), partition("debug", nodes(1, 1))]
+    options = SlurmOptions(prefer_partitions="short", avoid_partitions="debug")
+    found = usable(site, options, frozenset(), Rights())
+    assert [one.name for one in found] == ["short", "main"]
+    asked = Resources(cores=8, memory_bytes=10**9, nodes=1, walltime_s=60)
+    busy = Reading(NOW, [job(1, 2, 3600, NOW, "n1 n2")], site)
+    assert choose(asked, found, {}, options, busy).name == "short"  # although main would start it at once
+    assert choose(asked.replace(nodes=3), found, {}, options, busy).name == "main"
+    named = structs.replace(options, partition="debug")
+    assert [one.name for one in usable(site, named, frozenset(), Rights())] == ["debug"]
+    with pytest.raises(SiteError, match="there is no partition dbug; name one of debug, main, short"):
+        usable(site, SlurmOptions(avoid_partitions="dbug"), frozenset(), Rights())

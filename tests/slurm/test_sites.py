@@ -19,7 +19,7 @@ SITE = Configuration(
     memory_mb=4000,
     accounting=True,
     enforce="associations,limits,qos",
-    partitions=(Partition("std", 3, 60), Partition("gpu", None, 60, first=4)),
+    partitions=(Partition("std", 3, 60), Partition("gpu", None, 60, first=4), Partition("quick", 2, 60)),
     more=("GresTypes=gpu",),
     unlike={4: {"Gres": "gpu:a100:2", "Feature": "ib"}},
 )
@@ -65,25 +65,26 @@ def lab() -> Iterator[SlurmLab]:
 
 def test_a_task_runs_where_it_says(lab: SlurmLab, tmp_path: Path) -> None:
     flow = SlurmFlow(lab, tmp_path, WISHES)
+    (flow.directory / "headway.toml").write_text('prefer-partitions = ["quick"]\navoid-partitions = ["gpu"]\n')
     flow.await_end(flow.begin("--nodes", "shared"))
     flow.check(4)
     ran = {name: (flow.directory / name).read_text().split() for name in ("plain", "train", "charged", "last")}
     assert ran == {
-        "plain": ["std", "lab", "normal"],
+        "plain": ["quick", "lab", "normal"],
         "train": ["gpu", "lab", "normal", "a100:1"],
         "charged": ["gpu", "physics", "long"],
-        "last": ["std", "lab", "normal"],
+        "last": ["quick", "lab", "normal"],
     }
     asked = {record.tag: record.request.wish for record in flow.records() if isinstance(record, Submit)}
     assert len({asked[record.tag] for record in flow.records() if isinstance(record, Launch)}) == 3
 
 
 UNKNOWN = {
-    "partition: gpus": "task make asks for partition gpus: there is no partition gpus; name one of gpu, std",
+    "partition: gpus": "task make asks for partition gpus: there is no partition gpus; name one of gpu, quick, std",
     "account: phsics": "you have no account phsics on this cluster; your accounts here are physics, lab, root",
     "qos: short": "account lab may not use QOS short; it may use",
-    "constraint: avx": "no node of std, gpu has avx; ask for what nodes there have: ib",
-    "gpu-type: h100": "no node of std, gpu has GPUs of type h100; ask for what nodes there have: a100",
+    "constraint: avx": "no node of std, quick, gpu has avx; ask for what nodes there have: ib",
+    "gpu-type: h100": "no node of std, quick, gpu has GPUs of type h100; ask for what nodes there have: a100",
 }
 
 

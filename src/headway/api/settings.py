@@ -234,6 +234,12 @@ _NAME = _stated(str, "a name", "write it in quotes; `headway policies` lists the
 _METHOD = _one_of(METHODS, "a way of measuring")
 _LEVEL = _one_of(LEVELS, "a log level")
 _JOBS = _stated(str, "a name", "write it in quotes")
+_PARTITIONS = _stated(
+    str | list,
+    "a list of partitions",
+    'write for example ["short", "long"]',
+    lambda value: value if isinstance(value, str) else ",".join(map(_JOBS, value)),
+)
 _NODES = _one_of(("whole", "shared"), "a way of using nodes")
 
 
@@ -260,6 +266,8 @@ SETTINGS = {
     "on": Setting("cluster", str, None),
     "plan": Setting("plan", str, None),
     **{name: _of_jobs(name) for name in ("partition", "account", "qos", "constraint", "reservation", "clusters")},
+    "prefer-partitions": Setting(f"{_BATCH}prefer_partitions", str, _PARTITIONS),
+    "avoid-partitions": Setting(f"{_BATCH}avoid_partitions", str, _PARTITIONS),
     "nodes": Setting(f"{_BATCH}nodes", _NODES, _NODES),
     "requeue": Setting(
         f"{_BATCH}requeue",

@@ -45,6 +45,8 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
     constraint: str | None = None
     reservation: str | None = None
     clusters: str | None = None  # another cluster than the one that Slurm's commands ask by themselves
+    prefer_partitions: str | None = None  # with commas; others only for jobs that none of these accepts
+    avoid_partitions: str | None = None  # with commas; only for jobs that name them
     gpu_type: str | None = None  # of all GPUs that are asked for
     flags: tuple[str, ...] = ()  # further flags for sbatch, such as --gres=gpu:1
     nodes: Literal["whole", "shared"] | None = None  # None: shared where the site allows it
@@ -59,9 +61,9 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
 
     def check(self) -> None:
         """Raise an InputError if a value cannot be passed to Slurm."""
-        for name in ("partition", "account", "qos", "reservation", "clusters"):
+        for name in ("partition", "account", "qos", "reservation", "clusters", "prefer_partitions", "avoid_partitions"):
             value = getattr(self, name)
-            names = [] if value is None else value.split(",") if name == "partition" else [value]
+            names = [] if value is None else value.split(",") if "partition" in name else [value]
             if not all(map(JOB_NAME.fullmatch, names)):
                 raise InputError(f"{name} is {value!r}, which cannot be a name in Slurm", where=f"--{name}")
         if self.constraint is not None and not CONSTRAINT.fullmatch(self.constraint):

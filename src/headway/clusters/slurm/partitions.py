@@ -108,14 +108,18 @@ def _wanted(options: SlurmOptions) -> str:
 def usable(
     partitions: Sequence[Partition], options: SlurmOptions, groups: frozenset[str], rights: Rights
 ) -> list[Partition]:
-    """The partitions that this user may use, the default first; only the named ones if the user names some."""
-    if options.partition is not None:
-        named = options.partition.split(",")
-        known = {partition.name: partition for partition in partitions}
-        if unknown := [name for name in named if name not in known]:
-            raise SiteError(f"there is no partition {unknown[0]}", todo=f"name one of {', '.join(sorted(known))}")
+    """The partitions that this user may use: those that the user prefers first, then the default one.
+
+    If the user names some, only these.
+    """
+    known = {partition.name: partition for partition in partitions}
+    texts = (options.partition, options.prefer_partitions, options.avoid_partitions)
+    named, preferred, avoided = (text.split(",") if text else [] for text in texts)
+    if unknown := [name for name in (*named, *preferred, *avoided) if name not in known]:
+        raise SiteError(f"there is no partition {unknown[0]}", todo=f"name one of {', '.join(sorted(known))}")
+    if named:
         return [known[name] for name in named]
-    up = [partition for partition in partitions if partition.is_up]
+    up = [partition for partition in partitions if partition.is_up and partition.name not in avoided]
     mine: dict[str, Set[str]] = {"groups": groups}
     mine |= {"accounts": {rights.account}} if rights.account else {}
     mine |= {"qos": {rights.qos}} if rights.qos else {}
@@ -124,7 +128,10 @@ def usable(
     found = found or [one for one in up if _may_use(one, mine)]
     if not found:
         raise _nothing_usable(up, rights)
-    return sorted(found, key=lambda partition: (not partition.is_default, -len(partition.nodes), partition.name))
+    order = {name: place for place, name in enumerate(preferred)}
+    return sorted(
+        found, key=lambda one: (order.get(one.name, len(order)), not one.is_default, -len(one.nodes), one.name)
+    )
 
 
 def _may_use(partition: Partition, mine: Mapping[str, Set[str]]) -> bool:
@@ -158,7 +165,7 @@ def choose(
 ) -> Partition:
     """The partition that starts a request soonest by our plan, the first of equal ones; a SiteError if none accepts it.
 
-    Without a reading of the queue it is the first that accepts it.
+    Without a reading of the queue it is the first that accepts it. If a preferred one accepts it, only these count.
     """
     reasons = {item.name: why_not(asked, item, users.get(item.name, UserLimits()), options) for item in candidates}
     fitting = [item for item in candidates if not reasons[item.name]]
@@ -167,6 +174,8 @@ def choose(
             f"no partition accepts this request: {'; '.join(reasons.values())}",
             todo="request less, or name another partition",
         )
+    preferred = (options.prefer_partitions or "").split(",")
+    fitting = [item for item in fitting if item.name in preferred] or fitting
     if reading is None or len(fitting) == 1:
         return fitting[0]
     waits = {item.name: _wait_s(asked, item, reading, in_cores=shared) for item in fitting}
