@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.partitions import choose, room, usable, why_not
+from headway.clusters.slurm.partitions import choose, room, rooms, usable, why_not
 from headway.clusters.slurm.probes import Probe, agreement, corrected, default_shapes
 from headway.clusters.slurm.queue_reading import Reading, twin_of
 from headway.clusters.slurm.rights import Rights, UserLimits
@@ -197,6 +197,19 @@ def test_requests_within_the_room_are_accepted_and_accepted_ones_keep_all_limits
         assert cores <= 6
         assert walltime_s <= 4000
         assert count * cores <= 40
+
+
+def test_nodes_that_differ_are_kinds_and_the_usual_one_has_the_most_cores_in_all() -> None:
+    gb = 10**9
+    mixed = (*nodes(1, 1, 8), *nodes(2, 11, 64, 256 * gb), *nodes(12, 13, 64, 2000 * gb))
+    found = rooms(partition("main", mixed), UserLimits(), OPTIONS, now=True)
+    assert [(most.nodes, most.cores, most.memory_bytes // gb) for most in found] == [(12, 64, 256), (2, 64, 2000)]
+    alike = (*nodes(1, 5, 8, 16 * gb), *nodes(6, 9, 8, 17 * gb))
+    found = rooms(partition("main", alike), UserLimits(), OPTIONS, now=True)
+    assert [(most.nodes, most.memory_bytes // gb) for most in found] == [(9, 16)]
+    few = (*nodes(1, 3, 4), *nodes(4, 4, 8))
+    found = rooms(partition("main", few), UserLimits(), OPTIONS, now=True)
+    assert [(most.nodes, most.cores) for most in found] == [(4, 4), (1, 8)]
 
 
 def test_the_partition_with_the_earliest_start_is_chosen() -> None:

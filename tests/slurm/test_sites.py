@@ -15,13 +15,13 @@ from tests.slurm.lab import SlurmLab
 
 SITE = Configuration(
     nodes=4,
-    cpus=4,
+    cpus=2,
     memory_mb=4000,
     accounting=True,
     enforce="associations,limits,qos",
     partitions=(Partition("std", 3, 60), Partition("gpu", None, 60, first=4), Partition("quick", 2, 60)),
     more=("GresTypes=gpu",),
-    unlike={4: {"Gres": "gpu:a100:2", "Feature": "ib"}},
+    unlike={3: {"CPUs": 4, "RealMemory": 8000}, 4: {"Gres": "gpu:a100:2", "Feature": "ib"}},
 )
 RIGHTS = ("add account physics cluster=lab", "add qos long")
 # Each task says where it ran.
@@ -77,6 +77,51 @@ def test_a_task_runs_where_it_says(lab: SlurmLab, tmp_path: Path) -> None:
     }
     asked = {record.tag: record.request.wish for record in flow.records() if isinstance(record, Submit)}
     assert len({asked[record.tag] for record in flow.records() if isinstance(record, Launch)}) == 3
+
+
+# No task ends before eight have begun: as many as have room on nodes with 2, 2 and 4 cores.
+EIGHT = """
+name: eight
+tasks:
+  wait:
+    each: {n: 1..12}
+    run: |
+      touch began-{n}
+      for _ in $(seq 100); do if [ "$(ls began-* | wc -l)" -ge 8 ]; then exit 0; fi; sleep 0.5; done
+      exit 1
+    resources: {cores: 1, memory: 100 MB, time: 2m}
+"""
+# Only one node of the default partition has so many cores.
+THREE_CORES = """
+name: three-cores
+tasks:
+  three:
+    each: {n: 1..2}
+    run: echo $SLURM_JOB_PARTITION $SLURMD_NODENAME > three-{n}
+    outputs: ["three-{n}"]
+    resources: {cores: 3, memory: 100 MB}
+  one:
+    run: touch one
+    outputs: [one]
+    resources: {cores: 1, memory: 100 MB}
+"""
+
+
+def test_a_job_with_whole_nodes_uses_all_cores_of_the_larger_ones(lab: SlurmLab, tmp_path: Path) -> None:
+    flow = SlurmFlow(lab, tmp_path, EIGHT)
+    flow.await_end(flow.begin("--nodes", "whole", "--partition", "std", "--plan", "one-job"))
+    flow.check(12)
+    cores = {record.node.partition("#")[0]: record.capacity.cores for record in flow.nodes()}
+    assert cores == {"n1": 2, "n2": 2, "n3": 4}
+
+
+def test_a_share_may_be_as_large_as_the_largest_node_of_a_partition(lab: SlurmLab, tmp_path: Path) -> None:
+    flow = SlurmFlow(lab, tmp_path, THREE_CORES)
+    flow.await_end(flow.begin("--nodes", "shared"))
+    flow.check(3)
+    assert {(flow.directory / f"three-{number}").read_text() for number in (1, 2)} == {"std n3\n"}
+    asked = [record.request.per_node for record in flow.records() if isinstance(record, Submit)]
+    assert [(each.cores, each.nodes) for each in asked if each.cores > 2] == [(3, 1)]  # one job for both tasks
 
 
 UNKNOWN = {

@@ -83,6 +83,10 @@ class Cluster(ABC):
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
         """Submit a job under this tag; if `after` is given, it must not start before the job of that tag has ended."""
 
+    def on_node(self, request: JobRequest, tag: str, node: str) -> Resources:
+        """What a job has on one of its nodes, as the batch system names it; whole nodes may have more than it asked."""
+        return request.per_node.replace(nodes=1, walltime_s=None)
+
     def avoid(self, nodes: Mapping[str, float]) -> None:
         """Ask for jobs without these nodes, each until a time, as far as there are enough others."""
 

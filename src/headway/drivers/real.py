@@ -297,7 +297,8 @@ class Driver(Struct, eq=False, dict=True):
         if job.phase is not JobPhase.RUNNING:
             # A job counts as running from its first node on: one without nodes would look like one without work.
             self._note(records.JobState(now, tag, JobPhase.RUNNING, since=message.job_started_at))
-        self._note(records.NodeUp(now, node, tag, job.request.per_node.replace(nodes=1, walltime_s=None)))
+        has = self.cluster.on_node(job.request, tag, self.connector.node_of(node))
+        self._note(records.NodeUp(now, node, tag, has))
 
     def _reported_end(self, message: AttemptEnded) -> None:
         outcome = message.outcome

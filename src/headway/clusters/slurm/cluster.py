@@ -110,6 +110,13 @@ class SlurmCluster(Cluster):
         with self._lock:
             self._submitter.submit(request, tag, after)
 
+    def on_node(self, request: JobRequest, tag: str, node: str) -> Resources:
+        held = super().on_node(request, tag, node)
+        asked = self._submitter.folder(tag).asked()
+        if asked is None or request.places is not None:
+            return held
+        return self._site.wishing(asked.wish).whole_node(held, asked.partition, node)
+
     def avoid(self, nodes: Mapping[str, float]) -> None:
         with self._lock:
             self._submitter.avoided |= nodes

@@ -80,6 +80,7 @@ class Asked(Struct, frozen=True, omit_defaults=True):
     shared: bool = False  # whether other jobs may have the rest of its nodes
     why_waiting: str = ""  # shown to users: why it was not sent yet
     wish: Wish | None = None  # of the tasks that it is for
+    partition: str = ""  # to which it was sent
 
 
 class Mark(Struct, frozen=True):

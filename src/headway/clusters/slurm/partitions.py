@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence, Set
+from operator import ge
 from typing import TypeVar
 
 from headway.clusters.slurm.core_counts import cores_asked
@@ -22,6 +23,7 @@ from headway.model.units import format_bytes, format_duration
 
 Number = TypeVar("Number", int, float)
 _A_DAY_S = 86400.0
+_ALIKE = 1.1  # nodes of which none has this many times as much as the other are of one kind
 
 
 def _least(*values: Number | None) -> Number | None:
@@ -40,15 +42,42 @@ def suits(node: Node, options: SlurmOptions) -> bool:
     return set(re.split("[&,]", options.constraint)) <= set(node.features)
 
 
-def room(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: bool) -> Resources | None:
-    """The largest request that a partition allows; None if it allows none.
+def rooms(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: bool) -> list[Resources]:
+    """The largest requests that a partition allows, by kind of node: the usual kind, then those with more of something.
 
-    Nodes may differ: every node has at least what is returned, so that a request within it fits on any of them. With
+    The usual kind is the one that has the most cores in all, where a node counts with as much as that kind has. With
     `now` only working nodes count.
     """
     nodes = [node for node in partition.nodes if (node.works or not now) and suits(node, options)]
     if not nodes or not partition.is_up:
-        return None
+        return []
+    least = tuple(min(amounts) for amounts in zip(*(_amounts(node, options) for node in nodes), strict=True))
+    kinds = {least: nodes}  # the nodes that have at least so much
+    for kind in {_amounts(node, options) for node in nodes}:
+        kinds[kind] = [node for node in nodes if all(map(ge, _amounts(node, options), kind))]
+    usual, *others = sorted(kinds, key=lambda kind: (-kind[0] * len(kinds[kind]), -len(kinds[kind]), kind))
+    larger: list[tuple[int, ...]] = []
+    for kind in sorted(others):
+        if all(any(_is_more(*pair) for pair in zip(kind, other, strict=True)) for other in (usual, *larger)):
+            larger.append(kind)
+    return [_room(kinds[kind], partition, user, options) for kind in (usual, *larger)]
+
+
+def _amounts(node: Node, options: SlurmOptions) -> tuple[int, ...]:
+    return node.cpus, node.memory_bytes, node.gpus_of(options.gpu_type)
+
+
+def _is_more(amount: int, than: int) -> bool:
+    return amount > _ALIKE * than
+
+
+def room(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: bool) -> Resources | None:
+    """The largest request for the usual nodes of a partition; None if it accepts none."""
+    return next(iter(rooms(partition, user, options, now=now)), None)
+
+
+def _room(nodes: Sequence[Node], partition: Partition, user: UserLimits, options: SlurmOptions) -> Resources:
+    """What every one of these nodes has, within the limits of the partition and the user."""
     cpus = min(node.cpus for node in nodes)
     memory_bytes = min(node.memory_bytes for node in nodes)
     cpus = min(cpus, partition.max_cpus_per_node or cpus, user.cpus or cpus)
@@ -66,10 +95,11 @@ def room(partition: Partition, user: UserLimits, options: SlurmOptions, *, now: 
 
 def why_not(asked: Resources, partition: Partition, user: UserLimits, options: SlurmOptions) -> str:
     """Say why a partition does not accept a request; nothing if it does."""
-    most = room(partition, user, options, now=False)
-    if most is None:
+    nodes = [node for node in partition.nodes if suits(node, options)]
+    if not nodes or not partition.is_up:
         lacks = f"has no node with {_wanted(options)}" if partition.is_up and partition.nodes else "takes no jobs"
         return f"partition {partition.name} {lacks}"
+    most = _room(nodes, partition, user, options)
     if asked.nodes > most.nodes:
         why = user.said("nodes") if user.nodes == most.nodes else user.said("cpus")
         return f"{asked.nodes} nodes are more than the {most.nodes} that a job may have in {partition.name}{why}"
@@ -103,6 +133,12 @@ def _wanted(options: SlurmOptions) -> str:
     """What a user wants of nodes, in words."""
     gpus = f"GPUs of type {options.gpu_type}" if options.gpu_type else ""
     return " and ".join(filter(None, (options.constraint, gpus)))
+
+
+def has_all_memory(asked: Resources, partition: Partition, options: SlurmOptions) -> bool:
+    """Whether a job on whole nodes is to have all memory of each, which may be more than it asks for."""
+    nodes = [node for node in partition.nodes if suits(node, options)]
+    return all(node.memory_bytes >= asked.memory_bytes for node in nodes) and not partition.max_memory_bytes_per_node
 
 
 def usable(

@@ -13,7 +13,7 @@ from typing import Any
 
 from headway.clusters.slurm.commands import Commands, Paced, why_no_login_node
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.partitions import choose, home_limits, room, usable
+from headway.clusters.slurm.partitions import choose, has_all_memory, home_limits, rooms, usable
 from headway.clusters.slurm.queue_reading import Reading
 from headway.clusters.slurm.rights import Rights, UserLimits, read_rights
 from headway.clusters.slurm.site_reading import (
@@ -122,13 +122,27 @@ class SlurmSite:
         return home_limits(self.candidates(), self.user_limits(), self._options)
 
     def larger_nodes(self) -> list[Resources]:
-        """The largest requests of other partitions that have nodes with more of something than those of the home."""
-        home, usual = self.home()
-        others = [partition for partition in self.candidates() if partition.name != home.name]
+        """The largest requests for nodes, here and in other partitions, with more of something than the usual ones."""
+        _, usual = self.home()
         limits = self.user_limits()
-        rooms = [room(other, limits.get(other.name, UserLimits()), self._options, now=True) for other in others]
-        larger = [most for most in rooms if most is not None and set(most.excess(usual)) & set(HELD)]
+        kinds = [
+            kind
+            for partition in self.candidates()
+            for kind in rooms(partition, limits.get(partition.name, UserLimits()), self._options, now=True)
+        ]
+        larger = [most for most in kinds if set(most.excess(usual)) & set(HELD)]
         return sorted(larger, key=lambda most: (most.gpus, most.memory_bytes, most.cores))
+
+    def whole_node(self, asked: Resources, partition: str, name: str) -> Resources:
+        """What a job that has whole nodes has on one of them: more than it asked for if the node is larger."""
+        lines, nodes = self._partitions.last or [], self._nodes.last or {}
+        here = next((one for line in lines if (one := partition_of(line, nodes)).name == partition), None)
+        node = next((node for node in here.nodes if node.name == name), None) if here else None
+        if here is None or node is None:
+            return asked
+        cpus = min(node.cpus, here.max_cpus_per_node or node.cpus)
+        memory_bytes = node.memory_bytes if has_all_memory(asked, here, self._options) else asked.memory_bytes
+        return asked.replace(cores=max(cpus, asked.cores), memory_bytes=max(memory_bytes, asked.memory_bytes))
 
     def shares(self) -> bool:
         """Whether jobs ask for shares of nodes: the user's choice, or where the home partition allows it."""

@@ -15,7 +15,7 @@ from msgspec import Struct, field, structs
 from headway.clusters.slurm.commands import Answer, Commands, NoAnswerError, Paced
 from headway.clusters.slurm.job_folder import SCRIPT, Asked, JobFolder, check_tag, job_script
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.partitions import suits
+from headway.clusters.slurm.partitions import has_all_memory, suits
 from headway.clusters.slurm.site import SlurmSite, UnreachableError
 from headway.clusters.slurm.site_reading import Partition
 from headway.clusters.slurm.squeue import Look
@@ -131,7 +131,7 @@ class Submitter(Struct):
         after = parent.job_id if parent else None
         avoided = [node for node, until in self.avoided.items() if until > time.time()]
         arguments = sbatch_arguments(tag, folder.path, asked, partition, options, after, avoided)
-        asked = structs.replace(asked, sent=True, at=time.time())
+        asked = structs.replace(asked, sent=True, at=time.time(), partition=partition.name)
         folder.note(asked)  # from here on a job may exist, whatever sbatch answers
         self.sent_at.append(asked.at)
         reply = send(self.commands, arguments)
@@ -223,12 +223,11 @@ def resource_arguments(
         f"--time={'UNLIMITED' if longest_s is None else max(1, math.ceil(longest_s / 60))}",
     ]
     if not shared:
-        nodes = [node for node in partition.nodes if suits(node, options)]
-        is_enough = all(node.memory_bytes >= asked.memory_bytes for node in nodes)
-        all_memory = is_enough and not partition.max_memory_bytes_per_node
+        all_memory = has_all_memory(asked, partition, options)
         arguments += ["--exclusive", f"--mem={0 if all_memory else memory_mib}M"]  # 0: all memory of a node
     elif asked.memory_bytes:
-        most_bytes = min((node.memory_bytes for node in partition.nodes), default=asked.memory_bytes)
+        large = [node.memory_bytes for node in partition.nodes if node.memory_bytes >= asked.memory_bytes]
+        most_bytes = min(large, default=asked.memory_bytes)
         memory_mib = min(memory_mib + OWN_MEMORY_MIB, max(memory_mib, most_bytes // 2**20))
         arguments.append(f"--mem={memory_mib}M")
     if asked.gpus and not any(flag.startswith(("--gres=", "--gpus-per-node=")) for flag in options.flags):
