@@ -31,6 +31,9 @@ class JobNews(Struct, frozen=True, omit_defaults=True):
     confirmed_at: float | None = None  # when the batch system itself last said that it is running
     cut: bool = False  # its walltime was shortened while it ran
     refused: bool = False  # the batch system will never run it, nor another one like it
+    partition: str = ""
+    why_there: str = ""  # why it is in that partition
+    billing: float | None = None  # billing units that it holds while it runs; None: the site has no prices
 
 
 class Cluster(ABC):

@@ -193,6 +193,9 @@ class JobSeen(Event, frozen=True, tag="job-seen"):
     message: str = ""  # why it waits
     held: bool = False  # it waits until somebody releases it
     planned_at: float | None = None  # when the batch system plans to start it
+    partition: str = ""
+    why_there: str = ""  # why it is in that partition
+    billing: float | None = None  # billing units that it holds while it runs; None: the site has no prices
 
     def is_news_after(self, before: JobSeen | None) -> bool:
         """Whether it says more than `before` did; a planned start that moves a little is no news."""

@@ -80,7 +80,9 @@ class Asked(Struct, frozen=True, omit_defaults=True):
     shared: bool = False  # whether other jobs may have the rest of its nodes
     why_waiting: str = ""  # shown to users: why it was not sent yet
     wish: Wish | None = None  # of the tasks that it is for
-    partition: str = ""  # to which it was sent
+    partition: str = ""  # to which it was sent,
+    why_there: str = ""  # and why, if there was a choice of prices
+    billing: float | None = None  # billing units that it holds while it runs; None: the site has no prices
 
 
 class Mark(Struct, frozen=True):

@@ -10,9 +10,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence, Set
 from operator import ge
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from headway.clusters.slurm.core_counts import cores_asked
+from headway.clusters.slurm.costs import Prices, billing, later_s
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.queue_reading import Reading, twin_of
 from headway.clusters.slurm.rights import Rights, UserLimits
@@ -190,18 +191,28 @@ def _nothing_usable(up: Sequence[Partition], rights: Rights) -> SiteError:
     return SiteError(f"no partition accepts jobs of {mine.strip() or 'yours'}", todo=todo)
 
 
+class Choice(NamedTuple):
+    """The partition of a job, and if others were possible that cost more or less, why this one."""
+
+    partition: Partition
+    why: str = ""
+
+
 def choose(
     asked: Resources,
     candidates: Sequence[Partition],
     users: Mapping[str, UserLimits],
     options: SlurmOptions,
     reading: Reading | None,
+    prices: Prices | None = None,
     *,
     shared: bool = False,
-) -> Partition:
-    """The partition that starts a request soonest by our plan, the first of equal ones; a SiteError if none accepts it.
+) -> Choice:
+    """The partition for a request; a SiteError if none accepts it.
 
-    Without a reading of the queue it is the first that accepts it. If a preferred one accepts it, only these count.
+    It is the cheapest of those that start it soonest by our plan, or later by no more than `later_s`; of equal prices
+    the soonest, then the first. Without a reading of the queue it is the first that accepts the request. If a preferred
+    one accepts it, only these count.
     """
     reasons = {item.name: why_not(asked, item, users.get(item.name, UserLimits()), options) for item in candidates}
     fitting = [item for item in candidates if not reasons[item.name]]
@@ -213,9 +224,28 @@ def choose(
     preferred = (options.prefer_partitions or "").split(",")
     fitting = [item for item in fitting if item.name in preferred] or fitting
     if reading is None or len(fitting) == 1:
-        return fitting[0]
+        return Choice(fitting[0])
     waits = {item.name: _wait_s(asked, item, reading, in_cores=shared) for item in fitting}
-    return min(fitting, key=lambda item: waits[item.name])
+    costs = {item.name: billing(asked, item, prices or Prices(), options.gpu_type) for item in fitting}
+    soonest = min(fitting, key=lambda item: waits[item.name])
+    bearable_s = waits[soonest.name] + later_s(asked)
+    near = [item for item in fitting if waits[item.name] <= bearable_s]
+    chosen = min(near, key=lambda item: (costs[item.name], waits[item.name]))
+    if len(set(costs.values())) == 1:
+        return Choice(chosen)
+    return Choice(chosen, _comparison(chosen, fitting, waits, costs))
+
+
+def _comparison(
+    chosen: Partition, fitting: Sequence[Partition], waits: Mapping[str, float], costs: Mapping[str, float]
+) -> str:
+    """What the partitions that accept a job cost, and when they would start it."""
+    known = [(item.name, waits[item.name]) for item in fitting if waits[item.name] < float("inf")]
+    each = (
+        f"{name} costs {costs[name]:.3g} and starts {f'in {format_duration(wait_s)}' if wait_s else 'at once'}"
+        for name, wait_s in known
+    )
+    return f"partition {chosen.name}: {', '.join(each)}"
 
 
 def _wait_s(asked: Resources, partition: Partition, reading: Reading, *, in_cores: bool) -> float:

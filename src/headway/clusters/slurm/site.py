@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from headway.clusters.slurm.commands import Commands, Paced, why_no_login_node
+from headway.clusters.slurm.costs import Prices, billing, has_price
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.partitions import choose, has_all_memory, home_limits, rooms, usable
+from headway.clusters.slurm.partitions import Choice, choose, has_all_memory, home_limits, rooms, usable
 from headway.clusters.slurm.queue_reading import Reading
 from headway.clusters.slurm.rights import Rights, UserLimits, read_rights
 from headway.clusters.slurm.site_reading import (
@@ -151,10 +152,20 @@ class SlurmSite:
         configuration = self.configuration()
         return configuration is not None and configuration.divides_nodes and not self.home()[0].exclusive
 
-    def partition_for(self, asked: Resources, *, shared: bool) -> Partition:
+    def partition_for(self, asked: Resources, *, shared: bool) -> Choice:
         """Choose the partition for a request; a SiteError if none accepts it."""
         limits = self.user_limits()
-        return choose(asked, self.candidates(), limits, self._options, self.reading(), shared=shared)
+        return choose(asked, self.candidates(), limits, self._options, self.reading(), self.prices(), shared=shared)
+
+    def prices(self) -> Prices:
+        """What counts for the price of jobs beside the weights of their partition."""
+        configuration = self.configuration()
+        return Prices(self.rights().usage_factor, configuration is not None and configuration.bills_largest)
+
+    def billing(self, asked: Resources, partition: Partition) -> float | None:
+        """The billing units that a request holds in a partition; None if the site says nothing about prices."""
+        prices = self.prices()
+        return billing(asked, partition, prices, self._options.gpu_type) if has_price(partition, prices) else None
 
     def rights(self) -> Rights:
         """The account and the QOS that jobs get, and their limits; an UnreachableError if Slurm has not answered."""

@@ -31,6 +31,7 @@ class Configuration(Struct, frozen=True):
     hides_jobs: bool  # of other users
     min_job_age_s: float  # how long an ended job stays in the queue
     divides_nodes: bool  # whether jobs can have cores instead of whole nodes
+    bills_largest: bool = False  # whether a job is charged for what costs most of its cores, memory and GPUs only
 
 
 class Node(Struct, frozen=True):
@@ -66,6 +67,7 @@ class Partition(Struct, frozen=True):
     qos: str | None
     allowed: dict[str, tuple[str, ...]]  # accounts, qos, groups; without an entry: all
     denied: dict[str, tuple[str, ...]]
+    billing_weights: str = ""  # as Slurm writes them
 
 
 def read_configuration(commands: Commands) -> Configuration | None:
@@ -87,6 +89,7 @@ def read_configuration(commands: Commands) -> Configuration | None:
         hides_jobs="jobs" in found.get("PrivateData", ""),
         min_job_age_s=float(age[0]) if age else 300.0,
         divides_nodes="cons_" in found.get("SelectType", ""),
+        bills_largest="MAX_TRES" in found.get("PriorityFlags", ""),
     )
 
 
@@ -147,6 +150,7 @@ def partition_of(line: str, nodes: dict[str, list[Node]]) -> Partition:
         qos=None if pair.get("QoS", "N/A") == "N/A" else pair["QoS"],
         allowed=_names(pair, "Allow"),
         denied=_names(pair, "Deny"),
+        billing_weights=pair.get("TRESBillingWeights", "").replace("(null)", ""),
     )
 
 

@@ -120,7 +120,8 @@ class Submitter(Struct):
         if (words := self._too_fast()) != "":
             return Reply("lost", words=words), asked
         try:
-            partition = site.partition_for(asked.per_node, shared=asked.shared)
+            partition, why = site.partition_for(asked.per_node, shared=asked.shared)
+            charged = site.billing(asked.per_node, partition)
             if (words := self._too_many(site)) != "":
                 return Reply("lost", words=words), asked
         except UnreachableError as error:
@@ -131,7 +132,9 @@ class Submitter(Struct):
         after = parent.job_id if parent else None
         avoided = [node for node, until in self.avoided.items() if until > time.time()]
         arguments = sbatch_arguments(tag, folder.path, asked, partition, options, after, avoided)
-        asked = structs.replace(asked, sent=True, at=time.time(), partition=partition.name)
+        asked = structs.replace(
+            asked, sent=True, at=time.time(), partition=partition.name, why_there=why, billing=charged
+        )
         folder.note(asked)  # from here on a job may exist, whatever sbatch answers
         self.sent_at.append(asked.at)
         reply = send(self.commands, arguments)

@@ -37,6 +37,7 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
         "calls": dict(summary.calls),
         "core_hours_held": summary.core_hours.held(now if state == "running" else summary.last_at),
         "core_hours_used": summary.core_hours.used,
+        "billing_hours": summary.core_hours.charged(now if state == "running" else summary.last_at),
         "queue": [_job(tag, job) for tag, job in summary.queue.items()] if summary.batch else [],
         "avoided": [
             {"node": it.node, "until": it.until, "because": it.why.text}

@@ -179,6 +179,7 @@ class RunSummary:
 
     def _node_up(self, record: records.NodeUp) -> None:
         self.capacity[record.node] = (record.tag, record.capacity)
+        self.core_hours.node_up(record)
 
     def _node_lost(self, record: records.NodeLost) -> None:
         self.capacity.pop(record.node, None)
@@ -195,6 +196,7 @@ class RunSummary:
         self.queue[record.tag] = QueuedJob(record)
 
     def _job_seen(self, record: records.JobSeen) -> None:
+        self.core_hours.job_seen(record)
         if record.tag in self.queue:
             self.queue[record.tag] = structs.replace(self.queue[record.tag], seen=record)
 
