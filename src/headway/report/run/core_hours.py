@@ -40,8 +40,9 @@ class CoreHours:
 
     def node_up(self, record: NodeUp) -> None:
         """Note the cores that a job has on a node."""
-        more = max(0.0, record.capacity.cores - self._asked[record.tag].per_node.cores)
-        self._more[record.tag] = self._more.get(record.tag, 0.0) + more
+        if record.tag in self._asked:
+            more = max(0.0, record.capacity.cores - self._asked[record.tag].per_node.cores)
+            self._more[record.tag] = self._more.get(record.tag, 0.0) + more
 
     def end(self, tag: str, at: float) -> None:
         """Count a job that ends."""
