@@ -19,7 +19,13 @@ def test_files_and_variables_say_how_often_slurm_is_asked(tmp_path: Path, monkey
     assert asked == {"interval_s": "120.0", "submissions": "5", "most_jobs": "7", "partition": "main"}
 
 
-@pytest.mark.parametrize("line", ["submissions = 0.5", 'most-jobs = "7"', "ask-every = 60"])
+def test_partitions_are_a_list_or_a_text(tmp_path: Path) -> None:
+    (tmp_path / "headway.toml").write_text('prefer-partitions = ["short", "std"]\navoid-partitions = "debug"\n')
+    asked = settings_for(tmp_path, {"cluster": "slurm"}).batch
+    assert asked == {"prefer_partitions": "short,std", "avoid_partitions": "debug"}
+
+
+@pytest.mark.parametrize("line", ["submissions = 0.5", 'most-jobs = "7"', "ask-every = 60", "avoid-partitions = [7]"])
 def test_wrong_values_are_named_with_their_line(tmp_path: Path, line: str) -> None:
     (tmp_path / "headway.toml").write_text(f"\n{line}\n")
     with pytest.raises(InputError, match=line.partition(" ")[0]) as error:

@@ -300,3 +300,11 @@ def test_a_result_is_not_reused_if_an_input_changed_while_the_task_ran(tmp_path:
     assert (tmp_path / "y").read_text() == "good"
     flow.headway("run")
     assert flow.launches() == []
+
+
+def test_on_one_machine_it_is_said_once_that_a_partition_has_no_effect(tmp_path: Path) -> None:
+    text = "name: w\ntasks:\n  t: {each: {n: 1..3}, run: touch {outputs}, outputs: 'o{n}', partition: gpu}\n"
+    flow = Flow(tmp_path, text.replace("touch {outputs}", '"touch {outputs}"'))
+    done = flow.headway("run")
+    assert done.stderr.count("asks for partition gpu: that has no effect here") == 1
+    assert (tmp_path / "o3").exists()

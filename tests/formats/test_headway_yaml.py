@@ -11,6 +11,7 @@ import yaml
 from headway.formats import safe_yaml
 from headway.formats.headway_yaml import parse_workflow, read_workflow
 from headway.formats.headway_yaml_out import headway_yaml
+from headway.model.job import Wish
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 from tests.formats.samples import put_documented_samples
@@ -264,3 +265,23 @@ def test_auto_among_the_inputs_is_no_path() -> None:
     task = flow.tasks["b"]
     assert (task.inputs, task.parents, task.auto_inputs) == (("y", "auto", "x"), ("a",), True)
     assert parse_workflow(headway_yaml(flow)).tasks == flow.tasks
+
+
+def test_what_a_task_says_of_its_jobs_is_read_and_written_again() -> None:
+    text = b"""
+name: w
+tasks:
+  t:
+    run: x
+    resources: {gpus: 1}
+    partition: short,long
+    constraint: a&b
+    account: lab
+    qos: 7
+    gpu-type: a100
+  u: {run: x}
+"""
+    read = parse_workflow(text)
+    assert read.tasks["t"].wish == Wish("short,long", "a&b", "lab", "7", "a100")
+    assert read.tasks["u"].wish is None
+    assert list(parse_workflow(headway_yaml(read))) == list(read)

@@ -27,6 +27,7 @@ def job(tag: str, nodes: int, until: float = 10_000.0) -> JobStatus:
 def view(tasks: Sequence[Task], jobs: Sequence[JobStatus], queue: QueueRead | None = None) -> View:
     return View(
         uid="u",
+        submitted=len(jobs),
         unfinished=len(tasks),
         wanting=len(tasks),
         jobs={job.tag: job for job in jobs},
@@ -36,6 +37,7 @@ def view(tasks: Sequence[Task], jobs: Sequence[JobStatus], queue: QueueRead | No
         workflow=Workflow("w", tasks),
         placeable=(),
         is_over=lambda task_id: False,
+        is_near=lambda task_id: True,
         is_running=lambda task_id: False,
         cut_off=lambda task_id: 0,
         is_busy=lambda tag: tag == "busy",

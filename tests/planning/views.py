@@ -52,6 +52,7 @@ def view(
     listed: Mapping[str, JobStatus] = {status.tag: status for status in jobs}
     return View(
         uid="u",
+        submitted=len(jobs),
         unfinished=len(left),
         wanting=len(ready if placeable is None else placeable),
         jobs=listed,
@@ -61,6 +62,7 @@ def view(
         workflow=workflow,
         placeable=ready if placeable is None else list(placeable),
         is_over=lambda task_id: task_id in over,
+        is_near=lambda task_id: True,
         is_running=lambda task_id: False,
         cut_off=lambda task_id: 0,
         is_busy=lambda tag: False,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import pwd
 import socket
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -50,6 +51,8 @@ class Configuration:
     enforce: str = "limits"  # AccountingStorageEnforce
     job_submit: str = ""  # the text of job_submit.lua, which may refuse and change jobs
     more: tuple[str, ...] = ()  # further lines of slurm.conf
+    # What some nodes have instead, by number and as in slurm.conf; with `GresTypes=gpu` in `more` also `Gres`.
+    unlike: Mapping[int, Mapping[str, object]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if (self.max_running_per_user or self.max_submitted_per_user) and not self.accounting:
@@ -142,7 +145,7 @@ def slurm_conf(configuration: Configuration, root: Path, ports: Ports) -> str:
         [f"{key}={value}" for key, value in lines.items()]
         + (["JobSubmitPlugins=lua"] if c.job_submit else [])
         + [*c.more]
-        + [_node(name, port, c, index >= c.nodes - c.fat_nodes) for index, (name, port) in enumerate(nodes)]
+        + [_node(name, port, c, number) for number, (name, port) in enumerate(nodes, 1)]
         + [_partition(one, names, default=index == 0) for index, one in enumerate(c.partitions)]
         + [""]
     )
@@ -200,11 +203,22 @@ def _accounting(configuration: Configuration, root: Path, ports: Ports) -> dict[
     }
 
 
-def _node(name: str, port: int, configuration: Configuration, is_fat: bool) -> str:
-    return (
-        f"NodeName={name} NodeHostname={_host()} NodeAddr=127.0.0.1 Port={port} CPUs={configuration.cpus}"
-        f" RealMemory={configuration.memory_mb * (4 if is_fat else 1)} TmpDisk=0 State=UNKNOWN"
-    )
+def _node(name: str, port: int, configuration: Configuration, number: int) -> str:
+    is_fat = number > configuration.nodes - configuration.fat_nodes
+    has = {"CPUs": configuration.cpus, "RealMemory": configuration.memory_mb * (4 if is_fat else 1)}
+    settings = " ".join(f"{key}={value}" for key, value in {**has, **configuration.unlike.get(number, {})}.items())
+    return f"NodeName={name} NodeHostname={_host()} NodeAddr=127.0.0.1 Port={port} {settings} TmpDisk=0 State=UNKNOWN"
+
+
+def gres_conf(configuration: Configuration, names: tuple[str, ...]) -> str:
+    """Return the text of gres.conf. Slurm wants a file for each GPU; it only looks whether there is one."""
+    lines = []
+    for number, settings in configuration.unlike.items():
+        if "Gres" in settings:
+            _, kind, count = str(settings["Gres"]).split(":")
+            files = ",".join(f"/dev/{name}" for name in ("null", "zero", "full", "random")[: int(count)])
+            lines.append(f"NodeName={names[number - 1]} Name=gpu Type={kind} File={files}\n")
+    return "".join(lines)
 
 
 def _partition(partition: Partition, names: tuple[str, ...], *, default: bool) -> str:

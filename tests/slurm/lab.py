@@ -21,7 +21,15 @@ from types import TracebackType
 from typing import Self
 
 from tests.slurm import accounting
-from tests.slurm.configuration import CGROUP_CONF, Configuration, Ports, cgroup_obstacle, node_names, slurm_conf
+from tests.slurm.configuration import (
+    CGROUP_CONF,
+    Configuration,
+    Ports,
+    cgroup_obstacle,
+    gres_conf,
+    node_names,
+    slurm_conf,
+)
 from tests.slurm.processes import kill_all, kill_jobs, mentioning, of_jobs, start_daemon, wait_until
 
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch")
@@ -73,6 +81,7 @@ class SlurmLab:
             (self.root / folder).mkdir(parents=True, mode=0o755)
         (self.root / "etc/slurm.conf").write_text(slurm_conf(self.configuration, self.root, self.ports))
         (self.root / "etc/cgroup.conf").write_text(CGROUP_CONF)
+        (self.root / "etc/gres.conf").write_text(gres_conf(self.configuration, self.nodes))
         if self.configuration.job_submit:
             (self.root / "etc/job_submit.lua").write_text(self.configuration.job_submit)
         self._start_munged()

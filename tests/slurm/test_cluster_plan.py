@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from headway.clusters.slurm.costs import Prices, billing
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.partitions import choose, room, usable, why_not
+from headway.clusters.slurm.partitions import choose, room, rooms, usable, why_not
 from headway.clusters.slurm.probes import Probe, agreement, corrected, default_shapes
 from headway.clusters.slurm.queue_reading import Reading, twin_of
 from headway.clusters.slurm.rights import Rights, UserLimits
@@ -229,15 +230,28 @@ def test_requests_within_the_room_are_accepted_and_accepted_ones_keep_all_limits
         assert count * cores <= 40
 
 
+def test_nodes_that_differ_are_kinds_and_the_usual_one_has_the_most_cores_in_all() -> None:
+    gb = 10**9
+    mixed = (*nodes(1, 1, 8), *nodes(2, 11, 64, 256 * gb), *nodes(12, 13, 64, 2000 * gb))
+    found = rooms(partition("main", mixed), UserLimits(), OPTIONS, now=True)
+    assert [(most.nodes, most.cores, most.memory_bytes // gb) for most in found] == [(12, 64, 256), (2, 64, 2000)]
+    alike = (*nodes(1, 5, 8, 16 * gb), *nodes(6, 9, 8, 17 * gb))
+    found = rooms(partition("main", alike), UserLimits(), OPTIONS, now=True)
+    assert [(most.nodes, most.memory_bytes // gb) for most in found] == [(9, 16)]
+    few = (*nodes(1, 3, 4), *nodes(4, 4, 8))
+    found = rooms(partition("main", few), UserLimits(), OPTIONS, now=True)
+    assert [(most.nodes, most.cores) for most in found] == [(4, 4), (1, 8)]
+
+
 def test_the_partition_with_the_earliest_start_is_chosen() -> None:
     main, other = partition("main", nodes(1, 2)), partition("other", nodes(3, 4))
     busy = Reading(NOW, [job(1, 2, 500, NOW, "n1 n2")], [main, other])
     asked = Resources(cores=1, nodes=1, walltime_s=60)
     users: dict[str, UserLimits] = {}
-    assert choose(asked, [main, other], users, OPTIONS, busy).name == "other"
-    assert choose(asked, [main, other], users, OPTIONS, Reading(NOW, [], [main, other])).name == "main"
+    assert choose(asked, [main, other], users, OPTIONS, busy).partition.name == "other"
+    assert choose(asked, [main, other], users, OPTIONS, Reading(NOW, [], [main, other])).partition.name == "main"
     small = structs.replace(other, max_time_s=30.0)
-    assert choose(asked, [main, small], users, OPTIONS, busy).name == "main"
+    assert choose(asked, [main, small], users, OPTIONS, busy).partition.name == "main"
     with pytest.raises(SiteError, match="3 nodes are more than the 2"):
         choose(asked.replace(nodes=3), [main, other], users, OPTIONS, busy)
 
@@ -254,3 +268,39 @@ def test_partitions_closed_to_the_user_are_skipped_unless_named() -> None:
     assert [one.name for one in usable(every, SlurmOptions(partition="theirs"), frozenset(), Rights())] == ["theirs"]
     with pytest.raises(SiteError, match="no partition x"):
         usable(every, SlurmOptions(partition="x"), frozenset(), Rights())
+
+
+def test_preferred_partitions_come_first_and_avoided_ones_only_by_name() -> None:
+    site = [partition("main", nodes(1, 4)), partition("short", nodes(1, 2)), partition("debug", nodes(1, 1))]
+    options = SlurmOptions(prefer_partitions="short", avoid_partitions="debug")
+    found = usable(site, options, frozenset(), Rights())
+    assert [one.name for one in found] == ["short", "main"]
+    asked = Resources(cores=8, memory_bytes=10**9, nodes=1, walltime_s=60)
+    busy = Reading(NOW, [job(1, 2, 3600, NOW, "n1 n2")], site)
+    assert choose(asked, found, {}, options, busy).partition.name == "short"  # although main would start it at once
+    assert choose(asked.replace(nodes=3), found, {}, options, busy).partition.name == "main"
+    named = structs.replace(options, partition="debug")
+    assert [one.name for one in usable(site, named, frozenset(), Rights())] == ["debug"]
+    with pytest.raises(SiteError, match="there is no partition dbug; name one of debug, main, short"):
+        usable(site, SlurmOptions(avoid_partitions="dbug"), frozenset(), Rights())
+
+
+def test_a_cheaper_partition_is_taken_if_it_starts_a_job_hardly_later() -> None:
+    dear = partition("main", nodes(1, 2), billing_weights="CPU=2.0,Mem=0.5G")
+    cheap = partition("cheap", nodes(3, 4), billing_weights="CPU=0.5")
+    site = [dear, cheap]
+    asked = Resources(cores=8, memory_bytes=2 * 2**30, nodes=1, walltime_s=7200)
+    choice = choose(asked, site, {}, OPTIONS, Reading(NOW, [job(1, 2, 700, NOW, "n3 n4")], site))
+    assert choice.partition.name == "cheap"  # 700 s are less than a tenth of two hours
+    assert choice.why == "partition cheap: main costs 17 and starts at once, cheap costs 4 and starts in 11m 40s"
+    late = choose(asked, site, {}, OPTIONS, Reading(NOW, [job(1, 2, 800, NOW, "n3 n4")], site))
+    assert late.partition.name == "main"
+
+
+def test_what_a_job_is_charged() -> None:
+    asked = Resources(cores=4, memory_bytes=8 * 2**30, gpus=2, nodes=3)
+    priced = partition("main", nodes(1, 4), billing_weights="CPU=1.0,Mem=0.25G,GRES/gpu=2,GRES/gpu:a100=8")
+    assert billing(asked, priced, Prices()) == 3 * (4 + 2 + 4)
+    assert billing(asked, priced, Prices(), "a100") == 3 * (4 + 2 + 4 + 16)
+    assert billing(asked, priced, Prices(factor=0.5, largest_only=True), "a100") == 0.5 * 3 * 16
+    assert billing(asked, partition("main", nodes(1, 4)), Prices()) == 12

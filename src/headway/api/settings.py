@@ -267,6 +267,8 @@ SETTINGS = {
     "plan": Setting("plan", str, None),
     **{name: _of_jobs(name) for name in ("partition", "account", "qos", "constraint", "reservation", "clusters")},
     "preemptible": Setting(f"{_BATCH}preemptible", str, _PARTITIONS),
+    "prefer-partitions": Setting(f"{_BATCH}prefer_partitions", str, _PARTITIONS),
+    "avoid-partitions": Setting(f"{_BATCH}avoid_partitions", str, _PARTITIONS),
     "nodes": Setting(f"{_BATCH}nodes", _NODES, _NODES),
     "requeue": Setting(
         f"{_BATCH}requeue",

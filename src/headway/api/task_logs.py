@@ -91,7 +91,7 @@ def _log_of(journal: Journal) -> TaskLog:
                 tasks |= {task.id: task for task in record.tasks}
             case InputsRead():
                 input_bytes[record.task] = record.input_bytes
-            case LimitsRead():
+            case LimitsRead(wish=None):
                 machine = Resources.of({name: record.limits[name] for name in RESOURCES})
             case TaskEnded(outcome=outcome) if outcome.ending is Ending.SUCCESS:
                 ended[outcome.task] = outcome

@@ -57,6 +57,8 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "attempt": launch.attempt,
         "node": launch.node,
         "launched_at": launch.at,
+        "partition": attempt.job.partition if attempt.job else None,
+        "billing": attempt.job.billing if attempt.job else None,
         "overtook": launch.overtook,
         "given": {resource: launch.resources[resource] for resource in launch.why},
         "may_use": {resource: (launch.ceiling or launch.resources)[resource] for resource in launch.why},

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from headway.model.job import JobPhase, JobRequest
+from headway.model.job import JobPhase, JobRequest, Wish
 from headway.model.outcome import Ending
 from headway.model.records import QueueRead
 from headway.model.resources import Resources
@@ -33,6 +33,9 @@ class JobNews(Struct, frozen=True, omit_defaults=True):
     walltime_s: float | None = None  # from its start to its end, if that is not what it asked for any more
     suspended: bool = False  # its processes are stopped until the batch system resumes it
     refused: bool = False  # the batch system will never run it, nor another one like it
+    partition: str = ""
+    why_there: str = ""  # why it is in that partition
+    billing: float | None = None  # billing units that it holds while it runs; None: the site has no prices
 
 
 class Cluster(ABC):
@@ -73,6 +76,10 @@ class Cluster(ABC):
         """How many jobs the user may have in the queue; None if no limit is known."""
         return None
 
+    def wishing(self, wish: Wish) -> Cluster | None:
+        """The cluster as jobs with a wish see it, for its limits and its queue; None if wishes have no effect."""
+        return None
+
     def remarks(self) -> list[str]:
         """Sentences about this user's settings here, for the beginning of a run."""
         return []
@@ -85,6 +92,10 @@ class Cluster(ABC):
     @abstractmethod
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
         """Submit a job under this tag; if `after` is given, it must not start before the job of that tag has ended."""
+
+    def on_node(self, request: JobRequest, tag: str, node: str) -> Resources:
+        """What a job has on one of its nodes, as the batch system names it; whole nodes may have more than it asked."""
+        return request.per_node.replace(nodes=1, walltime_s=None)
 
     def avoid(self, nodes: Mapping[str, float]) -> None:
         """Ask for jobs without these nodes, each until a time, as far as there are enough others."""

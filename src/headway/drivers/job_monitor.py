@@ -110,7 +110,8 @@ class JobMonitor(Struct, eq=False, dict=True):
         if not self.cluster.queues or not (waits or news.phase is JobPhase.RUNNING):
             return
         about = (news.message, news.held, news.planned_at, news.walltime_s, news.suspended)
-        seen = JobSeen(time.time(), tag, news.phase, news.job_id, *about)
+        where = (news.partition, news.why_there, news.billing)
+        seen = JobSeen(time.time(), tag, news.phase, news.job_id, *about, *where)
         if seen.is_news_after(self._told.get(tag)):
             self._told[tag] = seen
             self.inbox.put(seen)

@@ -31,7 +31,7 @@ from headway.journal.base import Journal
 from headway.journal.folder import RunFolder
 from headway.model import records
 from headway.model.errors import HeadwayError, SiteError
-from headway.model.job import JobPhase
+from headway.model.job import JobPhase, JobRequest, Wish
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event
 from headway.model.task import Task
@@ -162,14 +162,15 @@ class Driver(Struct, eq=False, dict=True):
             await asyncio.sleep(min(left_s, _CHECK_EVERY_S))
         self._inbox.put(records.Tick(time.time()))
 
-    def _read_queue(self) -> Sequence[Event]:
+    def _read_queue(self, wish: Wish | None) -> Sequence[Event]:
         """Read the queue, and other runs' waits. A batch system that does not answer may be restarting: ask again."""
+        cluster = self.cluster if wish is None else self.cluster.wishing(wish) or self.cluster
         deadline = time.monotonic() + _QUEUE_WITHIN_S
         while True:
             try:
-                queue = self.cluster.snapshot()
+                queue = cluster.snapshot()
                 now = time.time()  # a cluster may answer with an earlier reading, to spare the batch system
-                return [*self.others_waits(now), queue.as_of(now)]
+                return [*self.others_waits(now), structs.replace(queue.as_of(now), wish=wish)]
             except SiteError as error:
                 if time.monotonic() > deadline:
                     raise
@@ -181,7 +182,7 @@ class Driver(Struct, eq=False, dict=True):
         for job in jobs:
             phase = (await asyncio.to_thread(self.cluster.poll, [job.tag]))[job.tag]
             if phase not in (JobPhase.RUNNING, JobPhase.ENDED):  # submitting a job that is there changes nothing
-                await asyncio.to_thread(self.cluster.submit, job.request, job.tag, job.after)
+                await self._submit(job.request, job.tag, job.after)
             self._monitor.follow(job.tag)
         if jobs:
             self._inbox.put(records.Tick(time.time()))  # if nothing was running, no other message would come
@@ -299,7 +300,8 @@ class Driver(Struct, eq=False, dict=True):
         if job.phase is not JobPhase.RUNNING:
             # A job counts as running from its first node on: one without nodes would look like one without work.
             self._note(records.JobState(now, tag, JobPhase.RUNNING, since=message.job_started_at))
-        self._note(records.NodeUp(now, node, tag, job.request.per_node.replace(nodes=1, walltime_s=None)))
+        has = self.cluster.on_node(job.request, tag, self.connector.node_of(node))
+        self._note(records.NodeUp(now, node, tag, has))
 
     def _reported_end(self, message: AttemptEnded) -> None:
         outcome = message.outcome
@@ -351,7 +353,7 @@ class Driver(Struct, eq=False, dict=True):
         match decision:
             case records.Submit():
                 _log.info("submitting job %s: %s", decision.tag, decision.request.per_node)
-                await asyncio.to_thread(self.cluster.submit, decision.request, decision.tag, decision.after)
+                await self._submit(decision.request, decision.tag, decision.after)
                 crash_point("submitted")
                 self._monitor.follow(decision.tag)
             case records.AvoidNode():
@@ -360,7 +362,7 @@ class Driver(Struct, eq=False, dict=True):
             case records.Discard():
                 self._background.in_thread(partial(self._discard, decision))
             case records.AskQueue():
-                self._background.in_thread(self._read_queue)
+                self._background.in_thread(partial(self._read_queue, decision.wish))
             case records.Launch():
                 self._start(decision.task)
                 crash_point("launched")
@@ -382,6 +384,16 @@ class Driver(Struct, eq=False, dict=True):
                 else:
                     await self._release(decision.tag)
                 crash_point("released")
+
+    async def _submit(self, request: JobRequest, tag: str, after: str | None) -> None:
+        try:
+            await asyncio.to_thread(self.cluster.submit, request, tag, after)
+        except SiteError as error:
+            if request.wish is None:
+                raise
+            task = next(task.id for task in self.engine.workflow if task.wish == request.wish)
+            what = f"task {task} asks for {request.wish}: {error.what}"
+            raise SiteError(what, where=error.where, todo=error.todo) from error
 
     def _discard(self, decision: records.Discard) -> Sequence[Event]:
         """Delete a temporary output; one that cannot be deleted stays."""

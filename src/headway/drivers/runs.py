@@ -36,6 +36,7 @@ from headway.journal.results import known_results
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
 from headway.model.errors import BusyError, InputError, SiteError, WorkflowError
+from headway.model.job import Wish
 from headway.model.records import Decision, Event, Known
 from headway.model.resources import Resources
 from headway.model.workflow import Workflow
@@ -124,7 +125,7 @@ def prepare(
     cluster = target.cluster
     for text in cluster.remarks():
         warn(text)
-    limits = _site(started.at, cluster.limits(), cluster)
+    limits = [_site(started.at, cluster.limits(), cluster), *_wishes(workflow, cluster, started.at, warn)]
     stated = options.project or options.known_as
     origin, older = origin_of(whole, folder.directory, stated, growing=growing, read_only=read_only)
     name = options.known_as or workflow.name
@@ -136,7 +137,7 @@ def prepare(
         history.adopt()
     categories = None if growing else dict.fromkeys(task.category for task in workflow)
     learned = [] if options.fresh else history.first_records(categories, options.sizer, options.plan, started.at)
-    first = [started, limits, *learned, *_tasks_added(workflow, earlier, started.at)]
+    first = [started, *limits, *learned, *_tasks_added(workflow, earlier, started.at)]
     return Prepared(engine, target, history, first)
 
 
@@ -157,8 +158,8 @@ def resume(
         now = time.time()
         live = target.cluster.find(job.tag for job in engine.jobs.values() if job.live)
         limits = engine.limits if live else target.cluster.limits()  # a live allocation keeps its size
-        site = _site(now, limits, target.cluster)
-        again: list[Event | Decision] = [records.Resumed(now, __version__), site]
+        sites = [_site(now, limits, target.cluster), *_wishes(engine.workflow, target.cluster, now, warn)]
+        again: list[Event | Decision] = [records.Resumed(now, __version__), *sites]
         journal.append(again)
         _log.info("run %s is resumed", folder.run)
         begun = Prepared(engine, target, RunHistory(engine.settings.history, warn), again)
@@ -308,7 +309,24 @@ def _drive(
         journal.close()
 
 
-def _site(at: float, limits: Resources, cluster: Cluster) -> records.LimitsRead:
+def _site(at: float, limits: Resources, cluster: Cluster, wish: Wish | None = None) -> records.LimitsRead:
     """What a cluster allows: `limits` on its usual nodes, and the rest by its own word."""
     allowed = (cluster.most_jobs(), cluster.lends, cluster.shares, cluster.larger_nodes(), cluster.preempts)
-    return records.LimitsRead(at, limits, *allowed)
+    return records.LimitsRead(at, limits, *allowed, wish)
+
+
+def _wishes(workflow: Workflow, cluster: Cluster, at: float, warn: Warn) -> list[records.LimitsRead]:
+    """What a cluster allows jobs with the wishes of tasks; an error if it cannot grant one."""
+    first = {task.wish: task.id for task in reversed(workflow.tasks.values()) if task.wish is not None}
+    found: list[records.LimitsRead] = []
+    for wish, task_id in first.items():
+        wished = cluster.wishing(wish)
+        if wished is None:
+            warn(f"task {task_id} asks for {wish}: that has no effect here, where tasks do not run in jobs of Slurm")
+            break
+        try:
+            found.append(_site(at, wished.limits(), wished, wish))
+        except SiteError as error:
+            where = workflow.places.get(task_id.partition("[")[0], "")
+            raise SiteError(f"task {task_id} asks for {wish}: {error.what}", where=where, todo=error.todo) from error
+    return found

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from msgspec import structs
 
 from headway.model import records
-from headway.model.job import JobPhase
+from headway.model.job import JobPhase, Wish
 from headway.model.records import Decision
 from headway.model.resources import Resources
 from headway.planning.base import JobStatus
@@ -20,42 +22,52 @@ class Allocations:
     def __init__(self) -> None:
         self.jobs: dict[str, JobStatus] = {}
         self._live: dict[str, JobStatus] = {}  # the jobs that wait or run
-        self.site = records.LimitsRead(0.0, Resources())
-        self.queue: records.QueueRead | None = None  # the last snapshot; None after a submission, which makes it stale
-        self.wakes_at: float | None = None
-        self.alarm_set_at: float | None = None
-        self._asking = False  # whether a snapshot of the queue is on its way
+        # By the wish of tasks. None stands for all tasks whose wish has no limits of its own.
+        self.sites: dict[Wish | None, records.LimitsRead] = {None: records.LimitsRead(0.0, Resources())}
+        self.queues: dict[Wish | None, records.QueueRead] = {}  # the last snapshots; a submission makes them stale
+        self.alarms: dict[Wish | None, records.WakeAt] = {}
+        self._asking: set[Wish | None] = set()  # where a snapshot of the queue is on its way
 
     @property
     def live(self) -> list[JobStatus]:
         """The jobs that wait or run."""
         return list(self._live.values())
 
+    def jobs_with(self, wish: Wish | None) -> tuple[Mapping[str, JobStatus], Sequence[JobStatus], records.LimitsRead]:
+        """The jobs for tasks with a wish, those that wait or run, and what the site allows beside jobs for others."""
+        site = self.sites[wish]
+        if len(self.sites) == 1:
+            return self.jobs, self.live, site
+        live = [job for job in self._live.values() if job.request.wish == wish]
+        if site.most_jobs is not None:
+            site = structs.replace(site, most_jobs=max(0, site.most_jobs - len(self._live) + len(live)))
+        return {tag: job for tag, job in self.jobs.items() if job.request.wish == wish}, live, site
+
     def apply(self, record: OfAllocations) -> None:
         """Update jobs, snapshot and alarm by a record."""
         match record:
             case records.Submit():
                 self.jobs[record.tag] = self._live[record.tag] = JobStatus(record)
-                self.queue = None  # the snapshot does not show this job
+                self.queues = {}  # the snapshots do not show this job
             case records.Release():
                 self.jobs[record.tag].released = True
-                self._live.pop(record.tag, None)
+                self._over(record.tag)
             case records.JobState():
                 self._update(self.jobs[record.tag], record)
             case records.JobSeen():
                 self._see(self.jobs[record.tag], record)
             case records.AskQueue():
-                self._asking = True
+                self._asking.add(record.wish)
             case records.QueueRead():
-                self._asking, self.queue = False, record
+                self._asking.discard(record.wish)
+                self.queues[record.wish] = record
             case records.WakeAt():
-                self.wakes_at, self.alarm_set_at = record.until, record.at
+                self.alarms[record.wish] = record
             case records.Tick():
-                if self.wakes_at is not None and record.at >= self.wakes_at:
-                    self.wakes_at = None
+                self.alarms = {wish: alarm for wish, alarm in self.alarms.items() if record.at < alarm.until}
             case records.Resumed():  # pending snapshots and alarms went with the last manager
-                self._asking = False
-                self.wakes_at = self.alarm_set_at = None
+                self._asking = set()
+                self.alarms = {}
 
     def _see(self, job: JobStatus, record: records.JobSeen) -> None:
         job.granted = record.phase is JobPhase.RUNNING
@@ -72,11 +84,21 @@ class Allocations:
         elif record.phase is JobPhase.ENDED:
             job.ended_at, job.changed_at = at, record.at
             job.excused, job.suspended = record.excused, False
-            self._live.pop(record.tag, None)
+            self._over(record.tag)
         job.phase = record.phase
+
+    def _over(self, tag: str) -> None:
+        """A job waits and runs no more; where there is a limit on jobs, there is room for one with another wish."""
+        self._live.pop(tag, None)
+        if len(self.sites) > 1:
+            self.alarms = {}
 
     def is_under_way(self, decision: Decision) -> bool:
         """Whether the decision is pointless: a snapshot is on its way, or the alarm is set for then or earlier."""
         if isinstance(decision, records.WakeAt):
-            return self.wakes_at is not None and self.wakes_at <= decision.until
-        return self._asking and isinstance(decision, records.AskQueue)
+            return decision.wish in self.alarms and self.alarms[decision.wish].until <= decision.until
+        return isinstance(decision, records.AskQueue) and decision.wish in self._asking
+
+    def plan_again(self, wish: Wish | None) -> None:
+        """Let the planner be called for tasks with a wish before its alarm: tasks were made ready by others."""
+        self.alarms.pop(wish, None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from msgspec import structs
 
 from headway.engine.queue import ReadyQueue
-from headway.engine.state import Phase, TaskState
+from headway.engine.state import Part, Phase, TaskState
+from headway.model.job import Wish
 from headway.model.outcome import Ending
 from headway.model.records import InputsRead, Known, Why
 from headway.model.task import Fingerprint, Task
@@ -27,7 +28,12 @@ class Board:
         self.workflow = Workflow(name)
         self.tasks: dict[str, TaskState] = {}
         self.counts = dict.fromkeys(Phase, 0)
-        self.wanting: dict[str, None] = {}  # tasks that only need room, in the order in which they became so
+        self.wishes: set[Wish] = set()  # that the site knows of; others have no effect
+        self.left: Counter[Part] = Counter()  # tasks that are running or may still have to run
+        self.begun: Counter[Part] = Counter()  # those of them that are ready or running
+        self.when_begun: Callable[[Wish | None], None] = lambda wish: None
+        # Tasks that only need room, by wish, in the order in which they became so.
+        self._wanting: dict[Wish | None, dict[str, None]] = {}
         self.looked_at: Counter[str] = Counter()  # tasks whose files are being or have been read, by category
         self.running: Counter[str] = Counter()  # tasks that are running, by category
         self.seen: set[str] = set()  # categories of which an attempt has succeeded, here or in an earlier run
@@ -51,17 +57,45 @@ class Board:
         """The number of tasks that are running or may still have to run."""
         return sum(self.counts[phase] for phase in Phase if phase <= Phase.RUNNING)
 
+    def unfinished_with(self, wish: Wish | None) -> int:
+        """The tasks with a wish that need not wait for all of those with another."""
+        return sum(count for part, count in self.left.items() if part[0] == wish and self.begun[part])
+
+    def is_near(self, state: TaskState, wish: Wish | None) -> bool:
+        """Whether a task is one of those that `unfinished_with` counts."""
+        return state.part[0] == wish and self.begun[state.part] > 0
+
+    def wanting(self, wish: Wish | None) -> dict[str, None]:
+        """The tasks with a wish that only need room, in the order in which they became so."""
+        return self._wanting.get(wish, {})
+
     def enter(self, state: TaskState, phase: Phase) -> None:
         """Move a task to a phase."""
         self.counts[state.phase] -= 1
         self.counts[phase] += 1
         if phase is Phase.PLACEABLE:
-            self.wanting.setdefault(state.task.id)
+            self._wanting.setdefault(state.part[0], {}).setdefault(state.task.id)
         elif state.phase is Phase.PLACEABLE:
-            del self.wanting[state.task.id]
+            del self._wanting[state.part[0]][state.task.id]
+        if self.wishes:
+            self._count(state, phase)
         self.looked_at[state.task.category] += (phase in _LOOKED_AT) - (state.phase in _LOOKED_AT)
         self.running[state.task.category] += (phase is Phase.RUNNING) - (state.phase is Phase.RUNNING)
         state.phase = phase
+
+    def _count(self, state: TaskState, phase: Phase) -> None:
+        """Count a task in its part of the workflow, before it enters a phase."""
+        part, before = state.part, state.phase
+        self.left[part] += (phase <= Phase.RUNNING) - (before <= Phase.RUNNING)
+        change = (Phase.READY <= phase <= Phase.RUNNING) - (Phase.READY <= before <= Phase.RUNNING)
+        self.begun[part] += change
+        if change > 0 and self.begun[part] == 1:
+            self.when_begun(part[0])
+
+    def _part_of(self, task: Task) -> Part:
+        wish = task.wish if task.wish in self.wishes else None
+        above = (self.tasks[parent].part for parent in task.parents)
+        return wish, max((number + (other != wish) for other, number in above), default=0)
 
     def add(self, tasks: Iterable[Task]) -> list[TaskState]:
         """Add tasks; those without unfinished parents become ready."""
@@ -70,6 +104,9 @@ class Board:
         self._order.added(completed, self.workflow)
         for task in completed:
             state = TaskState(task)
+            if self.wishes:
+                state.part = self._part_of(task)
+                self.left[state.part] += 1
             self.tasks[task.id] = state
             self.counts[Phase.WAITING] += 1
             phases = [self.tasks[parent].phase for parent in task.parents]
@@ -93,7 +130,7 @@ class Board:
         """Mark a task as ready: its parents are done, its files have not been read."""
         self.enter(state, Phase.READY)
         self._arrive(state)
-        self.unread.push((state.task.category, False), state.key, state.task.id)
+        self.unread.push((state.task.category, False, ""), state.key, state.task.id)
 
     def _arrive(self, state: TaskState) -> None:
         """Give the task its sort key in the ready queue."""
@@ -180,7 +217,7 @@ class Board:
     def _queue(self, state: TaskState) -> None:
         self.enter(state, Phase.PLACEABLE)
         troubled = bool(state.exhausted or state.losses)
-        self.placeable.push((state.task.category, troubled), state.key, state.task.id)
+        self.placeable.push((state.task.category, troubled, str(state.part[0] or "")), state.key, state.task.id)
 
     def succeed(self, state: TaskState) -> None:
         """Mark the task as done; children without other unfinished parents become ready."""

@@ -13,6 +13,7 @@ from msgspec import structs
 from headway.engine.run_state import RunState
 from headway.engine.state import Phase
 from headway.model import records
+from headway.model.job import Wish
 from headway.model.records import Decision, Why
 from headway.model.resources import Resources
 from headway.model.task import Task
@@ -69,37 +70,46 @@ class Engine(RunState, eq=False, dict=True):
                 return decisions
         over = self._winding_down and not board.counts[Phase.RUNNING]
         unfinished = 0 if over else board.unfinished() + self._growing
-        wanting = 0 if over else board.counts[Phase.PLACEABLE] + board.counts[Phase.RUNNING]
-        decisions += self._too_narrow(now) or self._plan(unfinished, wanting, now)
+        decisions += self._too_narrow(now)
+        for wish in self._allocations.sites:
+            if not decisions:
+                here = unfinished if not board.wishes or over else board.unfinished_with(wish)
+                decisions += self._plan(wish, here, now)
         if not unfinished and not decisions and not board.discarding:
             decisions.append(records.Finish(now, self._status()))
         return decisions
 
-    def _plan(self, unfinished: int, wanting: int, now: float) -> list[Decision]:
+    def _plan(self, wish: Wish | None, unfinished: int, now: float) -> list[Decision]:
+        """Plan the jobs for the tasks with a wish, of which so many are unfinished, as if there were no others."""
         board, held = self._board, self._allocations
+        alarm = held.alarms.get(wish)
+        jobs, live, limits = held.jobs_with(wish)
         view = View(
             uid=self.settings.uid,
+            submitted=len(held.jobs),
             unfinished=unfinished,
-            wanting=wanting,
-            jobs=held.jobs,
-            live=held.live,
-            limits=held.site,
-            queue=held.queue,
+            wanting=board.counts[Phase.PLACEABLE] + board.counts[Phase.RUNNING] if unfinished else 0,
+            jobs=jobs,
+            live=live,
+            limits=limits,
+            queue=held.queues.get(wish),
             workflow=board.workflow,
-            placeable=board.wanting if wanting else {},
+            placeable=board.wanting(wish) if unfinished else {},
             is_over=self._is_over,
+            is_near=lambda task_id: not board.wishes or board.is_near(self.tasks[task_id], wish),
             is_running=lambda task_id: self.tasks[task_id].running is not None,
             cut_off=lambda task_id: self.tasks[task_id].expiries,
             is_busy=self._is_busy,
-            tasks_per_node=self._tasks_per_node,
+            tasks_per_node=partial(self._tasks_per_node, wish),
             needs=self._needs,
             is_large=partial(self._is_large, {}),
-            wakes_at=held.wakes_at,
-            alarm_set_at=held.alarm_set_at,
+            wakes_at=alarm.until if alarm else None,
+            alarm_set_at=alarm.at if alarm else None,
             stopping=self._winding_down,
         )
-        decisions = [decision for decision in self.planner.plan(view, now) if not held.is_under_way(decision)]
-        if held.site.preempts:
+        wished = (_with_wish(decision, wish) for decision in self.planner.plan(view, now))
+        decisions = [decision for decision in wished if not held.is_under_way(decision)]
+        if limits.preempts:
             return [self._with_stake(one, view) if isinstance(one, records.Submit) else one for one in decisions]
         return decisions
 
@@ -124,7 +134,7 @@ class Engine(RunState, eq=False, dict=True):
         for job in self._allocations.live:
             if job.started_at is None or self._is_busy(job.tag):
                 continue
-            if job.tag in avoided and self._board.wanting:
+            if job.tag in avoided and self._board.wanting(job.request.wish):
                 rules[job.tag] = "bad-node"
             elif job.lost_nodes and self._is_too_narrow(job):
                 rules[job.tag] = "too-narrow"
@@ -134,26 +144,30 @@ class Engine(RunState, eq=False, dict=True):
 
     def _is_too_small(self, job: JobStatus) -> bool:
         """Whether a task that could run in this job needs more than its share; the next job will have more."""
-        share, usual = (most.replace(walltime_s=None) for most in (job.request.per_node, self.limits))
-        wanting = (task_id for task_id in self._board.wanting if not job.tasks or task_id in job.tasks)
+        wish, share = job.request.wish, job.request.per_node.replace(walltime_s=None)
+        usual = self._allocations.sites[wish].limits.replace(walltime_s=None)
+        wanting = (task_id for task_id in self._board.wanting(wish) if not job.tasks or task_id in job.tasks)
         needs = map(self._launching.likely, islice(wanting, _LOOKED_AT))
         return any(need.fits_in(usual) and not need.fits_in(share) for need in needs)
 
     def _is_too_narrow(self, job: JobStatus) -> bool:
         asked = job.request.per_node.nodes
-        return any(asked - job.lost_nodes < self.tasks[task_id].task.nodes <= asked for task_id in self._board.wanting)
+        wanting = self._board.wanting(job.request.wish)
+        return any(asked - job.lost_nodes < self.tasks[task_id].task.nodes <= asked for task_id in wanting)
 
-    def _tasks_per_node(self) -> int:
+    def _tasks_per_node(self, wish: Wish | None) -> int:
         """How many tasks like the first that wants to run fit on a node side by side."""
-        first = next(iter(self._board.wanting), None)
+        first = next(iter(self._board.wanting(wish)), None)
         answer = self._launching.allocate(first) if first is not None else None
-        return max(1, self.limits.room_for(answer.resources)) if isinstance(answer, Allocation) else 1
+        most = self._allocations.sites[wish].limits
+        return max(1, most.room_for(answer.resources)) if isinstance(answer, Allocation) else 1
 
     def _is_large(self, known: dict[str, bool], task: Task) -> bool:
         """Whether a task needs more than a usual node has; one that has not failed is like others of its category."""
         failed = bool(self.tasks[task.id].exhausted)
         if failed or task.category not in known:
-            is_large = not self._launching.likely(task.id).fits_in(self.limits.replace(walltime_s=None))
+            usual = self._allocations.sites[self.tasks[task.id].part[0]].limits
+            is_large = not self._launching.likely(task.id).fits_in(usual.replace(walltime_s=None))
             return is_large if failed else known.setdefault(task.category, is_large)
         return known[task.category]
 
@@ -169,7 +183,7 @@ class Engine(RunState, eq=False, dict=True):
 
         The largest is of one that has failed, is ready, or has the most input.
         """
-        ready = set(islice(self._board.wanting, _LOOKED_AT))
+        ready = set(islice(self._board.wanting(self.tasks[tasks[0].id].part[0]), _LOOKED_AT))
         asked = [task.id for task in tasks if self.tasks[task.id].exhausted or task.id in ready]
         with_most = max(tasks, key=lambda task: task.input_bytes or 0).id
         first = next((task.id for task in tasks if not self.tasks[task.id].exhausted), tasks[0].id)
@@ -213,3 +227,13 @@ class Engine(RunState, eq=False, dict=True):
                 else:
                     reads.append(records.ReadInputs(now, task_id))
         return reads
+
+
+def _with_wish(decision: Decision, wish: Wish | None) -> Decision:
+    """The decision for tasks with a wish."""
+    match decision:
+        case records.Submit() if wish is not None:
+            return structs.replace(decision, request=structs.replace(decision.request, wish=wish))
+        case records.AskQueue() | records.WakeAt() if wish is not None:
+            return structs.replace(decision, wish=wish)
+    return decision

@@ -15,9 +15,9 @@ from headway.engine.board import Board
 from headway.engine.placer import Placement, Unplaceable, place, place_bound
 from headway.engine.state import NodeState, TaskState
 from headway.model import records
+from headway.model.job import Wish
 from headway.model.records import Decision, Figure, Why
 from headway.model.resources import HELD, Resources, describe
-from headway.model.task import Task
 from headway.ordering.base import Order
 from headway.planning.base import Planner
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
@@ -47,19 +47,18 @@ class Launching(Struct, eq=False):
     order: Order
     planner: Planner
 
-    @property
-    def _limits(self) -> Resources:
-        return self.allocations.site.limits
+    def _limits(self, state: TaskState) -> Resources:
+        return self.allocations.sites[state.part[0]].limits
 
     def launches(self, now: float, overtaken: Mapping[str, int]) -> list[Decision]:
         """Start the tasks that have room, and give up those that fit on no node."""
-        free: list[NodeState] = []
+        free: dict[Wish | None, list[NodeState]] = {}
         bound: dict[str, list[NodeState]] = {}  # by job
         for node in self.nodes.values():
             if self.bad_nodes.is_avoided(node.name) or self.allocations.jobs[node.tag].suspended:
                 continue
             if not node.only:
-                free.append(node)
+                free.setdefault(self.allocations.jobs[node.tag].request.wish, []).append(node)
             elif node.free.cores > 0:
                 bound.setdefault(node.tag, []).append(node)
         placed: list[Placement | Unplaceable] = []
@@ -71,12 +70,14 @@ class Launching(Struct, eq=False):
             sized[category] += 1
             return self.allocate(task_id, starting)
 
-        for nodes in bound.values():
-            placed += place_bound(nodes, self.board.wanting, allocate)
-        if free and not placed:  # tasks that were just placed are still in the queue; the rest is decided after them
-            with self.board.placeable.walk() as ready:
-                ends_by = partial(self._ends_by, now)
-                placed += place(ready, allocate, free, overtaken, ends_by)
+        for tag, nodes in bound.items():
+            wanting = self.board.wanting(self.allocations.jobs[tag].request.wish)
+            placed += place_bound(nodes, wanting, allocate)
+        for wish, nodes in free.items():
+            if placed:  # these tasks are still in the queue; the rest is decided after them
+                break
+            with self.board.placeable.walk(str(wish or "")) as ready:
+                placed += place(ready, allocate, nodes, overtaken, partial(self._ends_by, now))
         return [
             records.GiveUp(now, placement.task, does_not_fit(placement.verdict))
             if isinstance(placement, Unplaceable)
@@ -90,7 +91,7 @@ class Launching(Struct, eq=False):
         expected_s = self.planner.expected_s(state.task)
         if expected_s is None:
             return now
-        most_s = self._limits.walltime_s
+        most_s = self._limits(state).walltime_s
         longest_s = math.inf if most_s is None else LONGEST_SHARE * most_s
         return now + min(expected_s * 2.0**state.expiries, longest_s)
 
@@ -108,19 +109,19 @@ class Launching(Struct, eq=False):
             ticket=allocation.ticket,
             overtook=placement.overtook,
             also=tuple(node.name for node in placement.nodes[1:]),
-            ceiling=self._ceiling(state.task, allocation.resources),
+            ceiling=self._ceiling(state, allocation.resources),
             remake=bool(state.remade_for),
         )
 
-    def _ceiling(self, task: Task, held: Resources) -> Resources | None:
+    def _ceiling(self, state: TaskState, held: Resources) -> Resources | None:
         """What an attempt may use, where that is more than what is held for it.
 
         What was learned decides how many tasks run side by side. Memory and disk that no task needs are lent: each
         task may use the share that goes with its cores, and never less than the workflow says that it needs.
         """
-        if not self.allocations.site.lends or held.nodes > 1:
+        if not self.allocations.sites[None].lends or held.nodes > 1:
             return None
-        whole = self._limits
+        task, whole = state.task, self._limits(state)
         share = held.cores / whole.cores
         amounts = {
             name: max(held[name] or 0, min(task.limits.get(name, math.inf), max(lent, task.hints.get(name, 0))))
@@ -133,7 +134,7 @@ class Launching(Struct, eq=False):
     def likely(self, task_id: str) -> Resources:
         """What a task's next attempt would hold on a node beside others like it; all there is if it would not fit."""
         answer = self.allocate(task_id, starting=1)
-        held = answer.resources if isinstance(answer, Allocation) else self._limits
+        held = answer.resources if isinstance(answer, Allocation) else self._limits(self.board.tasks[task_id])
         return held.replace(nodes=1, walltime_s=None)
 
     def with_next(self, task_id: str) -> Resources:
@@ -154,7 +155,8 @@ class Launching(Struct, eq=False):
         draw = (self.seed, "", state.task.id, state.attempts + 1)
         held = self.order.at_stake(state.task)
         others = self._beside(state.task.category, self.board.running) + starting
-        for most in (self._limits, *self.allocations.site.larger):
+        site = self.allocations.sites[state.part[0]]
+        for most in (site.limits, *site.larger):
             answer = self.allocator.allocate(state.task, failures, Context(most, draw, held=held, others=others))
             if isinstance(answer, Allocation):
                 break
@@ -172,11 +174,12 @@ class Launching(Struct, eq=False):
         state = self.board.tasks[task_id]
         answer = self._allocation(state, state.exhausted or {}, starting)
         if state.task.nodes > 1 and isinstance(answer, Allocation):
-            return self._whole_nodes(state.task.nodes, answer)
+            return self._whole_nodes(state, answer)
         if state.losses >= SUSPECTED_AFTER and isinstance(answer, Allocation):
             text = f"{state.losses} nodes died while it was running there: it runs alone, on all cores"
-            why = Why("engine", "suspected", {"losses": state.losses, "limit": self._limits.cores}, text)
-            alone = answer.resources.replace(cores=self._limits.cores)
+            all_cores = self._limits(state).cores
+            why = Why("engine", "suspected", {"losses": state.losses, "limit": all_cores}, text)
+            alone = answer.resources.replace(cores=all_cores)
             return Allocation(alone, answer.why | {"cores": why}, answer.ticket)
         return answer
 
@@ -195,9 +198,10 @@ class Launching(Struct, eq=False):
                 answer = Allocation(amounts, answer.why | {resource: why}, answer.ticket)
         return answer
 
-    def _whole_nodes(self, nodes: int, answer: Allocation) -> Allocation:
+    def _whole_nodes(self, state: TaskState, answer: Allocation) -> Allocation:
         """Whole nodes for a task that spans several; only the walltime is the allocator's."""
-        whole = self._limits.replace(nodes=nodes, walltime_s=answer.resources.walltime_s)
+        nodes = state.task.nodes
+        whole = self._limits(state).replace(nodes=nodes, walltime_s=answer.resources.walltime_s)
         why = Why("engine", "whole-nodes", {"nodes": nodes}, f"it spans {nodes} nodes and has them whole")
         return Allocation(whole, answer.why | dict.fromkeys(HELD, why), answer.ticket)
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-Lane = tuple[str, bool]  # category, and whether the task had failures, which change its allocation
+# Category, whether the task had failures, which change its allocation, and its wish in words.
+Lane = tuple[str, bool, str]
 Key = tuple[Any, ...]
 
 
@@ -53,9 +54,9 @@ class ReadyQueue:
         return self._entry_of.get(task_id) == (lane, key) and self._is_current(task_id)
 
     @contextmanager
-    def walk(self) -> Iterator[Walk]:
-        """Iterate over the tasks in sorted sequence; the queue is unchanged afterwards."""
-        walk = Walk(self, self._lanes)
+    def walk(self, wish: str | None = None) -> Iterator[Walk]:
+        """Iterate over the tasks, or over those with a wish, in sorted sequence; the queue is unchanged afterwards."""
+        walk = Walk(self, self._lanes, [lane for lane in self._lanes if wish is None or lane[2] == wish])
         try:
             yield walk
         finally:
@@ -66,11 +67,11 @@ class ReadyQueue:
 class Walk:
     """An iteration over (lane, task id); `skip(lane)` leaves out the rest of a lane."""
 
-    def __init__(self, queue: ReadyQueue, lanes: dict[Lane, list[tuple[Key, str]]]) -> None:
+    def __init__(self, queue: ReadyQueue, lanes: dict[Lane, list[tuple[Key, str]]], chosen: list[Lane]) -> None:
         self.taken: list[tuple[Lane, tuple[Key, str]]] = []
         self._queue = queue
         self._lanes = lanes
-        self._heads = [head for lane in list(lanes) if (head := queue.head(lane))]
+        self._heads = [head for lane in chosen if (head := queue.head(lane))]
         heapq.heapify(self._heads)
 
     def __iter__(self) -> Iterator[tuple[Lane, str]]:

@@ -48,6 +48,7 @@ class RunState(Struct, eq=False, dict=True):
         self.workflow = self._board.workflow
         self.known = self._board.known  # results of earlier runs, by task
         self._allocations = Allocations()
+        self._board.when_begun = self._allocations.plan_again
         self.jobs = self._allocations.jobs  # all that were submitted, by tag
         policies = (self.allocator, self.order, self.planner)
         self.bad_nodes = BadNodes()
@@ -58,7 +59,7 @@ class RunState(Struct, eq=False, dict=True):
     @property
     def limits(self) -> Resources:
         """The most that one task can be given."""
-        return self._allocations.site.limits
+        return self._allocations.sites[None].limits
 
     def rerun(self, task_id: str) -> str:
         """Why a task runs although nothing changed; empty if it does not."""
@@ -101,7 +102,9 @@ class RunState(Struct, eq=False, dict=True):
 
     @apply.register
     def _handle_limits_read(self, record: records.LimitsRead) -> None:
-        self._allocations.site = record
+        self._allocations.sites[record.wish] = record
+        if record.wish is not None:
+            self._board.wishes.add(record.wish)
         for state in self.tasks.values():
             self._check_hints(state)
 
@@ -346,7 +349,8 @@ class RunState(Struct, eq=False, dict=True):
         may_be_reused = state.task.id in self.known and not self.rerun(state.task.id)
         if not self.limits.cores or may_be_reused:  # without cores the limits have not been read yet
             return
-        kinds = (self.limits, *self._allocations.site.larger)
+        site = self._allocations.sites[state.part[0]]
+        kinds = (site.limits, *site.larger)
         for resource, hint in state.task.hints.items():
             limits = [kind[resource] for kind in kinds]
             limit = None if None in limits else max(most for most in limits if most is not None)

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from headway.model.job import Wish
 from headway.model.outcome import Stamp
 from headway.model.records import Figure
 from headway.model.resources import Resources
@@ -28,12 +29,18 @@ class Phase(IntEnum):
     CUT_OFF = 7  # a task that it depends on failed, or it was withdrawn
 
 
+# Tasks that are planned together: of one wish, between other tasks. The number counts how often the wish changes on
+# the way to a task, so that a job need not wait idle until tasks in other jobs have made its own tasks ready.
+Part = tuple[Wish | None, int]
+
+
 class TaskState(Struct, eq=False):
     """A task, its phase, and what its attempts have met with so far."""
 
     task: Task
     key: tuple[Any, ...] = ()  # its sort key in the ready queue
     phase: Phase = Phase.WAITING
+    part: Part = (None, 0)
     unfinished_parents: int = 0
     attempts: int = 0
     errors: int = 0  # failures that count against the user's retries

@@ -24,6 +24,7 @@ from headway.formats.safe_yaml import Entry, Mapping, Text, parse_yaml, shown
 from headway.formats.software import Entries, read_software, software_column
 from headway.formats.unpacked import read_unpacked
 from headway.formats.varying_amounts import VaryingAmounts, has_braces
+from headway.formats.wishes import WISH_KEYS, read_wish
 from headway.model.errors import WorkflowError
 from headway.model.software import KINDS
 from headway.model.task import Task, is_shell
@@ -59,7 +60,7 @@ _SHARED: dict[str, tuple[str, Callable[[Reader, Entry, str, str], object]]] = {
 # Keys whose amounts may differ between the tasks of an entry.
 _AMOUNTS = {"resources": ("hints", read_hints), "limit": ("limits", read_limits)}
 _TEXTS = ("inputs", "outputs", "temp", "needs", "env", "setup", "container")
-TASK_KEYS = ("run", "each", *_TEXTS, *KINDS, *_AMOUNTS, *_SHARED, "category")
+TASK_KEYS = ("run", "each", *_TEXTS, *KINDS, *_AMOUNTS, *_SHARED, *WISH_KEYS, "category")
 
 MAX_BYTES = 100_000_000
 # A mistake in `each` must not fill the memory: three lists of 1,000 values make 10^9 tasks.
@@ -204,6 +205,8 @@ def _read_block(
             block.varying[member] = VaryingAmounts(reader, keys[key], f"{key!r} of {owner}", each, read_amounts)
         elif key in keys:
             shared[member] = read_amounts(reader, keys[key], owner)
+    has_gpus = "hints" in block.varying or shared.get("hints", {}).get("gpus")
+    shared["wish"] = read_wish(reader, keys, owner, has_gpus=bool(has_gpus))
     return block
 
 

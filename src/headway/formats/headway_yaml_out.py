@@ -86,6 +86,8 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
     yield from _software(task, owner)
     yield from _amounts("resources", task.hints, owner)
     yield from _amounts("limit", task.limits, owner)
+    for key, name in (task.wish.stated() if task.wish else {}).items():
+        yield f"{_INDENT}{key}: {inline(name)}"
     if task.priority:
         yield f"{_INDENT}priority: {number_text(task.priority)}"
     if task.retries:

@@ -1,7 +1,8 @@
-"""A batch job: its request for nodes or shares of them, and its phase."""
+"""A batch job: its request for nodes or shares of them, what a task wishes of its jobs, and a job's phase."""
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Literal
 
@@ -10,6 +11,31 @@ from msgspec import Struct
 from headway.model.resources import Resources
 
 Asks = Literal["whole", "shared"]  # what jobs ask for where a queue counts cores: whole nodes, or shares of them
+# A name of a partition, account, …; it must not look like an option.
+JOB_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}", re.ASCII)
+CONSTRAINT = re.compile(r"[A-Za-z0-9_\[(][A-Za-z0-9_.,:&|*()\[\]@=+-]{0,255}", re.ASCII)
+
+
+class Wish(Struct, frozen=True, omit_defaults=True):
+    """What a task says of the jobs that it may run in. It runs in no job that was submitted without this.
+
+    >>> str(Wish(partition="gpu", gpu_type="a100"))
+    'partition gpu, gpu-type a100'
+    """
+
+    partition: str | None = None  # several with commas
+    constraint: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    gpu_type: str | None = None
+
+    def stated(self) -> dict[str, str]:
+        """What is said, by the names of the keys in a workflow file."""
+        given = ((name.replace("_", "-"), getattr(self, name)) for name in self.__struct_fields__)
+        return {name: value for name, value in given if value is not None}
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.stated().items())
 
 
 class JobRequest(Struct, frozen=True, omit_defaults=True):
@@ -18,6 +44,7 @@ class JobRequest(Struct, frozen=True, omit_defaults=True):
     per_node: Resources
     places: int | None = None  # for so many tasks side by side, on a share of each node; None: whole nodes
     at_stake_s: float | None = None  # the most work that one of its tasks loses if the job is taken away; None: unknown
+    wish: Wish | None = None  # of its tasks
 
     @property
     def width(self) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Union
 import msgspec
 from msgspec import Struct, field, structs
 
-from headway.model.job import JobPhase, JobRequest
+from headway.model.job import JobPhase, JobRequest, Wish
 from headway.model.observation import Observation
 from headway.model.origin import NO_ORIGIN, Origin
 from headway.model.outcome import Outcome, Stamp
@@ -168,6 +168,7 @@ class LimitsRead(Event, frozen=True, tag="limits-read"):
     shares: bool = False  # a job may have a share of a node; other jobs may have the rest
     larger: tuple[Resources, ...] = ()  # nodes with more of something than `limits`, for tasks that need it
     preempts: bool = False  # other jobs may take the nodes of some jobs away
+    wish: Wish | None = None  # for tasks with this wish
 
     def nodes_for(self, needed: Resources) -> Resources:
         """The first kind of node that has what is needed; the usual one if none has."""
@@ -196,6 +197,9 @@ class JobSeen(Event, frozen=True, tag="job-seen"):
     planned_at: float | None = None  # when the batch system plans to start it
     walltime_s: float | None = None  # from its start to its end, if that is not what it asked for any more
     suspended: bool = False  # its processes are stopped until the batch system resumes it
+    partition: str = ""
+    why_there: str = ""  # why it is in that partition
+    billing: float | None = None  # billing units that it holds while it runs; None: the site has no prices
 
     def is_news_after(self, before: JobSeen | None) -> bool:
         """Whether it says more than `before` did; a planned start that moves a little is no news."""
@@ -240,6 +244,7 @@ class QueueRead(Event, frozen=True, tag="queue-read"):
     counts: Literal["nodes", "cores"] = (
         "nodes"  # cores: memory that others hold counts as cores, by its share of a node
     )
+    wish: Wish | None = None  # where jobs with this wish go
 
     def as_of(self, now: float) -> QueueRead:
         """The same plan, with the times before `now` dropped.
@@ -346,12 +351,15 @@ class Submit(Decision, frozen=True, tag="submit"):
 class AskQueue(Decision, frozen=True, tag="ask-queue"):
     """Read the batch queue; `QueueRead` answers."""
 
+    wish: Wish | None = None  # where jobs with this wish go
+
 
 class WakeAt(Decision, frozen=True, tag="wake-at"):
     """Call the planner again at `until`, even if nothing happens before."""
 
     until: float
     why: Why
+    wish: Wish | None = None  # for tasks with this wish
 
 
 class Release(Decision, frozen=True, tag="release"):

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import Struct, field
 
+from headway.model.job import Wish
+
 _SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
 
 
@@ -28,7 +30,8 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     is strict bash. `software` has names by kind (`headway.model.software`); `Workflow.add` adds its files to the
     inputs. `input_bytes` is None until the inputs exist and have been read. With `auto_inputs` the files that the
     command names become inputs: `Workflow.add` adds those that tasks make, the start of a run adds those that exist,
-    and clears the mark. `temp` are outputs that are deleted when all tasks that read them have succeeded.
+    and clears the mark. `temp` are outputs that are deleted when all tasks that read them have succeeded. `wish`
+    says in which jobs of a batch system it may run.
     """
 
     id: str
@@ -52,6 +55,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     input_bytes: int | None = None
     auto_inputs: bool = False
     temp: tuple[str, ...] = ()
+    wish: Wish | None = None
 
     @property
     def nodes(self) -> int:

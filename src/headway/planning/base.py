@@ -67,9 +67,10 @@ class JobStatus:
 
 
 class View(Struct, frozen=True):
-    """What a planner sees of the run."""
+    """What a planner sees of the run: the tasks with one wish, and the jobs for them."""
 
     uid: str
+    submitted: int  # jobs of the run so far, also those for other tasks
     unfinished: int  # tasks that may still have to run
     wanting: int  # tasks that need a node now
     jobs: Mapping[str, JobStatus]  # by tag, in the order of submission
@@ -79,6 +80,7 @@ class View(Struct, frozen=True):
     workflow: Workflow
     placeable: Collection[str]  # tasks that only need a node, in the order in which they became so
     is_over: Callable[[str], bool]  # whether a task has succeeded, failed for good or been cut off
+    is_near: Callable[[str], bool]  # whether a task is planned now, and not with another wish or after such tasks
     is_running: Callable[[str], bool]  # whether a task is running
     cut_off: Callable[[str], int]  # how often a task was running when its job reached its walltime
     is_busy: Callable[[str], bool]  # whether a job has tasks running
@@ -112,8 +114,8 @@ class View(Struct, frozen=True):
         """The tasks that are not over and are to run, parents first."""
         if self.stopping:
             return []
-        tasks = self.workflow.tasks
-        return [tasks[task_id] for task_id in self.workflow.topological() if not self.is_over(task_id)]
+        tasks, ids = self.workflow.tasks, self.workflow.topological()
+        return [tasks[task_id] for task_id in ids if not self.is_over(task_id) and self.is_near(task_id)]
 
     @property
     def _chooses(self) -> bool:
@@ -149,7 +151,7 @@ class View(Struct, frozen=True):
 
     def next_tag(self, offset: int = 0) -> str:
         """The tag of the next job, or of the job `offset` places after it."""
-        return f"headway-{self.uid}-{len(self.jobs) + 1 + offset}"
+        return f"headway-{self.uid}-{self.submitted + 1 + offset}"
 
 
 class Planner(ABC):

@@ -216,16 +216,23 @@ class Headway(Planner):
         return self._gap_filler(view, uncovered, ask, now) or self._queued_filler(view, uncovered, ask, now)
 
     def _on_large_nodes(self, view: View, now: float) -> list[Decision]:
-        """A job for each ready task that needs a larger node than the anchor has, unless it has one."""
+        """A job for the ready tasks of each category that need larger nodes than the anchor has, and have none yet."""
         _, large = view.without_large([view.workflow.tasks[task_id] for task_id in view.placeable])
         covered = {task_id for job in view.live if _is_large(view, job) for task_id in job.tasks}
-        wanted = [task for task in large if task.id not in covered]
+        wanted: dict[str, list[Task]] = {}
+        for task in large:
+            if task.id not in covered:
+                wanted.setdefault(task.category, []).append(task)
         room = MOST_SMALL if view.limits.most_jobs is None else max(0, view.limits.most_jobs - len(view.live))
         submits: list[Decision] = []
-        for offset, task in enumerate(wanted[:room]):
-            asked_s = requested_s(self._run_s(view, task))
-            submit = self._submit(view, view.packing([task]), "small-filler", 1, asked_s, None, now, offset)
-            submits.append(structs.replace(submit, tasks=(task.id,)))  # or smaller tasks would take its place
+        for offset, tasks in enumerate(list(wanted.values())[:room]):
+            packing = view.packing(tasks)
+            run_s = packing.levels(tasks, lambda task: self._run_s(view, task)).run_s(0, 0)  # by width
+            units = min(len(run_s), packing.most)
+            asked_s = requested_s(float(run_s[units - 1]))
+            submit = self._submit(view, packing, "small-filler", units, asked_s, None, now, offset)
+            ids = tuple(task.id for task in tasks)  # or smaller tasks would take their places
+            submits.append(structs.replace(submit, tasks=ids))
         return submits
 
     def _run_s(self, view: View, task: Task) -> float:
@@ -325,7 +332,7 @@ class Headway(Planner):
         figures: dict[str, Figure] = {"wait_s": wait_s}
         if group is not None:
             figures["run_s"] = group.run_s
-        if view.queue is not None:  # the model compares it with the actual wait later
+        if view.queue is not None and packing.node == view.limits.limits:  # compared with the actual wait later
             estimate_s = float(self._twin_of(view.queue, packing).waits_s([nodes], np.array([asked_s]))[0])
             figures["estimate_s"] = estimate_s
         return Submit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import time
@@ -24,7 +25,7 @@ from headway.clusters.slurm.squeue import own_jobs
 from headway.clusters.slurm.submitting import Canceller, Submitter
 from headway.clusters.slurm.tracking import by_marks
 from headway.model.errors import SiteError
-from headway.model.job import JobPhase, JobRequest
+from headway.model.job import JobPhase, JobRequest, Wish
 from headway.model.records import QueueRead
 from headway.model.resources import Resources
 
@@ -66,6 +67,7 @@ class SlurmCluster(Cluster):
         self._submitter = Submitter(folder, self._commands, self._site, options, node_command, self._own_jobs)
         self._lookup = JobLookup(self._commands, self._site, options, self._submitter, self._canceller)
         self._probing = Probing(self._commands, options)
+        self._wishing: dict[Wish, SlurmCluster] = {}
         self._lock = threading.RLock()
         self._ask_now = False
         self._asked_now_at = -_ASK_AGAIN_S
@@ -99,11 +101,26 @@ class SlurmCluster(Cluster):
     def most_jobs(self) -> int | None:
         return min(self._options.most_jobs, self._site.most_jobs() or self._options.most_jobs)
 
+    def wishing(self, wish: Wish) -> SlurmCluster:
+        with self._lock:
+            if wish not in self._wishing:
+                other = self._wishing[wish] = copy.copy(self)
+                other._options, other._site = self._options.wishing(wish), self._site.wishing(wish)
+                other._probing = Probing(self._commands, other._options)
+        return self._wishing[wish]
+
     # --- jobs ---
 
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
         with self._lock:
             self._submitter.submit(request, tag, after)
+
+    def on_node(self, request: JobRequest, tag: str, node: str) -> Resources:
+        held = super().on_node(request, tag, node)
+        asked = self._submitter.folder(tag).asked()
+        if asked is None or request.places is not None:
+            return held
+        return self._site.wishing(asked.wish).whole_node(held, asked.partition, node)
 
     def avoid(self, nodes: Mapping[str, float]) -> None:
         with self._lock:

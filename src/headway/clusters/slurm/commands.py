@@ -149,6 +149,11 @@ class Paced(Generic[Found]):
                     _log.info("no answer from Slurm (failure %d), next try in %g s", self._failures, next_s)
             return self._last
 
+    @property
+    def last(self) -> Found | None:
+        """The last answer, however old; None if there was none yet."""
+        return self._last
+
     def expire(self) -> None:
         """Ask again at the next question: the last answer is known to be wrong."""
         with self._lock:

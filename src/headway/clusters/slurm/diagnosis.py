@@ -16,6 +16,7 @@ from headway.clusters.slurm.site_reading import Configuration, Partition
 from headway.clusters.slurm.squeue import own_jobs
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
+from headway.model.resources import Resources
 from headway.model.units import format_duration
 
 
@@ -82,6 +83,7 @@ def _jobs(
         yield Finding("ok", "preemption", f"others may preempt jobs in {found}")
     yield Finding("ok", "sharing", "jobs ask for shares of nodes" if site.shares() else "jobs ask for whole nodes")
     yield Finding("ok", "your jobs", _rights(site, partition))
+    yield Finding("ok", "prices", _prices(site))
     complaints: list[str] = []
     probes = probe(commands, [(1, 60.0)], most, partition, options, complaints)
     if probes:
@@ -110,6 +112,20 @@ def _rights(site: SlurmSite, partition: Partition) -> str:
     names = ("walltime_s", "nodes", "cpus", "memory_bytes", "gpus")
     others = [limits.because[name] for name in names if name in limits.because]
     return "; ".join([f"{charged}{qos}", f"{number}{site.why_most_jobs() if jobs is not None else ''}", *others])
+
+
+def _prices(site: SlurmSite) -> str:
+    """Say what one core with its share of memory costs in each partition, as far as the site says anything."""
+    costs: list[str] = []
+    for partition in site.candidates():
+        node = max(partition.nodes, key=lambda node: node.cpus, default=None)
+        if node is not None and node.cpus:
+            core = Resources(cores=1, memory_bytes=node.memory_bytes // node.cpus)
+            if (price := site.billing(core, partition)) is not None:
+                costs.append(f"{partition.name} {price:.3g}")
+    if not costs:
+        return "the site says none (TRESBillingWeights, UsageFactor)"
+    return f"billing units for a core with its share of a node's memory: {', '.join(costs)}"
 
 
 def _twin(found: Agreement | None, *, in_cores: bool) -> Finding:

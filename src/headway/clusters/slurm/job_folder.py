@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from headway.model.errors import InputError, SiteError
+from headway.model.job import Wish
 from headway.model.resources import Resources
 from headway.workers.whole_file import write_whole
 
@@ -79,8 +80,11 @@ class Asked(Struct, frozen=True, omit_defaults=True):
     shared: bool = False  # whether other jobs may have the rest of its nodes
     why_waiting: str = ""  # shown to users: why it was not sent yet
     at_stake_s: float | None = None  # as in `JobRequest`
-    partition: str = ""  # that it was sent to
     preempted_at: float | None = None  # when its nodes were found to be taken away
+    wish: Wish | None = None  # of the tasks that it is for
+    partition: str = ""  # to which it was sent,
+    why_there: str = ""  # and why, if there was a choice of prices
+    billing: float | None = None  # billing units that it holds while it runs; None: the site has no prices
 
 
 class Mark(Struct, frozen=True):

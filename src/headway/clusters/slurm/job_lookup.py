@@ -73,8 +73,11 @@ class JobLookup:
             news = JobNews(JobPhase.UNKNOWN) if asked is None else self._resolve(tag, asked, look)
             if news is None:
                 vanished.append(tag)
-            else:
+            elif asked is None:
                 found[tag] = self._keep(tag, news)
+            else:
+                where = {"partition": asked.partition, "why_there": asked.why_there, "billing": asked.billing}
+                found[tag] = self._keep(tag, structs.replace(news, **where))
         if vanished and look is not None:
             found |= self._vanished(vanished, look)
         return {tag: found.get(tag, JobNews(JobPhase.UNKNOWN)) for tag in tags}

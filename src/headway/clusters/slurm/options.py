@@ -6,14 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import Struct, ValidationError, convert, structs
 
 from headway.model.errors import InputError
+from headway.model.job import CONSTRAINT, JOB_NAME, Wish
 from headway.model.units import format_duration
 
-# A name of a partition, account, …; it must not look like an option.
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}", re.ASCII)
-_CONSTRAINT = re.compile(r"[A-Za-z0-9_\[(][A-Za-z0-9_.,:&|*()\[\]@=+-]{0,255}", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:/=@+\[\]-]{0,255}", re.ASCII)
 # Flags that change neither what Headway requests nor what it knows about its jobs.
 ALLOWED_FLAGS = frozenset(
@@ -48,6 +46,9 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
     reservation: str | None = None
     clusters: str | None = None  # another cluster than the one that Slurm's commands ask by themselves
     preemptible: str | None = None  # partitions, with commas, whose jobs others may preempt: used where that is cheap
+    prefer_partitions: str | None = None  # with commas; others only for jobs that none of these accepts
+    avoid_partitions: str | None = None  # with commas; only for jobs that name them
+    gpu_type: str | None = None  # of all GPUs that are asked for
     flags: tuple[str, ...] = ()  # further flags for sbatch, such as --gres=gpu:1
     nodes: Literal["whole", "shared"] | None = None  # None: shared where the site allows it
     requeue: bool = False  # whether Slurm may restart a job that lost its nodes
@@ -61,13 +62,13 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
 
     def check(self) -> None:
         """Raise an InputError if a value cannot be passed to Slurm."""
-        for name in ("partition", "preemptible", "account", "qos", "reservation", "clusters"):
+        several = ("partition", "preemptible", "prefer_partitions", "avoid_partitions")
+        for name in (*several, "account", "qos", "reservation", "clusters"):
             value = getattr(self, name)
-            several = name in ("partition", "preemptible")
-            names = [] if value is None else value.split(",") if several else [value]
-            if not all(map(_NAME.fullmatch, names)):
+            names = [] if value is None else value.split(",") if name in several else [value]
+            if not all(map(JOB_NAME.fullmatch, names)):
                 raise InputError(f"{name} is {value!r}, which cannot be a name in Slurm", where=f"--{name}")
-        if self.constraint is not None and not _CONSTRAINT.fullmatch(self.constraint):
+        if self.constraint is not None and not CONSTRAINT.fullmatch(self.constraint):
             raise InputError(f"constraint is {self.constraint!r}, which is not a combination of features")
         for flag in self.flags:
             _check_flag(flag)
@@ -77,6 +78,11 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
         for name in ("interval_s", "timeout_s", "open_s", "resubmit_s", "cancel_patience_s"):
             if not 0 <= getattr(self, name) <= 86400:
                 raise InputError(f"{name} is {getattr(self, name)!r}, not a time of at most a day")
+
+    def wishing(self, wish: Wish | None) -> SlurmOptions:
+        """The options of jobs for tasks with a wish, which outranks what is said of all jobs."""
+        stated = wish.stated() if wish is not None else {}
+        return structs.replace(self, **{name.replace("-", "_"): value for name, value in stated.items()})
 
     @property
     def urgent_s(self) -> float:

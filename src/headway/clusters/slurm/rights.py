@@ -25,7 +25,7 @@ _OF_ASSOCIATION = ("MaxJobs", "MaxSubmit", "MaxWall", "MaxTRES", *_SHARED)
 _OF_QOS = {"MaxJobsPU": "MaxJobs", "MaxSubmitPU": "MaxSubmit", "MaxTRESPU": "MaxTRESPU"}
 _USER_COLUMNS = ("DefaultAccount", "Account", "Partition", "DefaultQOS", "QOS", *_OF_ASSOCIATION)
 _ACCOUNT_COLUMNS = ("Account", "ParentName", *_SHARED)
-_QOS_COLUMNS = ("Name", *_OF_QOS, "MaxWall", "MaxTRES", *_SHARED)
+_QOS_COLUMNS = ("Name", "UsageFactor", *_OF_QOS, "MaxWall", "MaxTRES", *_SHARED)
 _USUAL_QOS = "normal"
 _WHAT = {
     "jobs": "jobs in the queue",
@@ -70,6 +70,7 @@ class Rights(Struct, frozen=True):
     choices: tuple[str, ...] = ()  # the QOS that the account may choose
     of_account: Limits = {}
     of_qos: dict[str, Limits] = {}
+    usage_factor: float = 1.0  # of the QOS: how much of what jobs use counts
 
     def limits(self, partition_qos: str | None) -> UserLimits:
         """The limits of jobs in a partition with this QOS."""
@@ -102,8 +103,11 @@ def read_rights(commands: Commands, user: str, cluster: str, options: SlurmOptio
     _, _, _, usual_qos, listed, *cells = mine[0]
     choices = tuple(name.lstrip("+") for name in listed.split(",") if name and not name.startswith("-"))
     qos = (options.qos or usual_qos).lower() or (_USUAL_QOS if _USUAL_QOS in choices or not choices else None)
+    rows_of_qos = _sacctmgr(commands, _QOS_COLUMNS, "qos")
+    factors = {row[0]: float(row[1]) for row in rows_of_qos if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", row[1], re.ASCII)}
+    factor = factors.get(qos or "", 1.0)
     if not enforced:
-        return Rights(account, qos, accounts, choices)
+        return Rights(account, qos, accounts, choices, usage_factor=factor)
     parents = {row[0]: row[1:] for row in _sacctmgr(commands, _ACCOUNT_COLUMNS, "assoc", f"cluster={cluster}", "user=")}
     limits = _limits(_OF_ASSOCIATION, cells, f"account {account}")
     name = account or ""
@@ -113,10 +117,10 @@ def read_rights(commands: Commands, user: str, cluster: str, options: SlurmOptio
             limits[key] = min(found, limits.get(key, found))
         name = parent
     of_qos = {
-        row[0]: _limits([*_OF_QOS.values(), "MaxWall", "MaxTRES", *_SHARED], row[1:], f"QOS {row[0]}")
-        for row in _sacctmgr(commands, _QOS_COLUMNS, "qos")
+        row[0]: _limits([*_OF_QOS.values(), "MaxWall", "MaxTRES", *_SHARED], row[2:], f"QOS {row[0]}")
+        for row in rows_of_qos
     }
-    return Rights(account, qos, accounts, choices, limits, of_qos)
+    return Rights(account, qos, accounts, choices, limits, of_qos, factor)
 
 
 def _sacctmgr(commands: Commands, columns: Sequence[str], *what: str) -> list[list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import grp
 import os
 import pwd
@@ -11,9 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from headway.clusters.slurm.commands import Commands, Paced, why_no_login_node
+from headway.clusters.slurm.costs import Prices, billing, has_price
 from headway.clusters.slurm.job_folder import Asked
 from headway.clusters.slurm.options import SELDOM, SlurmOptions
-from headway.clusters.slurm.partitions import choose, home_limits, room, usable
+from headway.clusters.slurm.partitions import Choice, choose, has_all_memory, home_limits, rooms, usable
 from headway.clusters.slurm.preemption import allowed, loss_s, preemptible
 from headway.clusters.slurm.queue_reading import Reading
 from headway.clusters.slurm.rights import Rights, UserLimits, read_rights
@@ -27,6 +29,7 @@ from headway.clusters.slurm.site_reading import (
 )
 from headway.clusters.slurm.squeue import Look, SeenJob, everybody
 from headway.model.errors import SiteError
+from headway.model.job import Wish
 from headway.model.resources import HELD, Resources
 
 _PATIENCE_S = 60.0  # about as long as a controller takes to restart
@@ -56,6 +59,17 @@ class SlurmSite:
         self._rights = Paced(self._read_rights, _SITE_INTERVAL_S, urgent_s)
         self._drained = Paced(self._nodes.answer, SELDOM * options.interval_s, urgent_s)
         self._learned_most_jobs: int | None = None
+        self._wishing: dict[Wish, SlurmSite] = {}
+
+    def wishing(self, wish: Wish | None) -> SlurmSite:
+        """The site as jobs for tasks with a wish see it."""
+        if wish is None:
+            return self
+        if wish not in self._wishing:
+            other = self._wishing[wish] = copy.copy(self)  # with the same readings
+            other._options = self._options.wishing(wish)
+            other._rights = Paced(other._read_rights, _SITE_INTERVAL_S, self._options.urgent_s)
+        return self._wishing[wish]
 
     def configuration(self) -> Configuration | None:
         """How Slurm is configured; None if it has not answered yet."""
@@ -124,13 +138,27 @@ class SlurmSite:
         return home_limits(self.candidates(), self.user_limits(), self._options)
 
     def larger_nodes(self) -> list[Resources]:
-        """The largest requests of other partitions that have nodes with more of something than those of the home."""
-        home, usual = self.home()
-        others = [partition for partition in self.candidates() if partition.name != home.name]
+        """The largest requests for nodes, here and in other partitions, with more of something than the usual ones."""
+        _, usual = self.home()
         limits = self.user_limits()
-        rooms = [room(other, limits.get(other.name, UserLimits()), self._options, now=True) for other in others]
-        larger = [most for most in rooms if most is not None and set(most.excess(usual)) & set(HELD)]
+        kinds = [
+            kind
+            for partition in self.candidates()
+            for kind in rooms(partition, limits.get(partition.name, UserLimits()), self._options, now=True)
+        ]
+        larger = [most for most in kinds if set(most.excess(usual)) & set(HELD)]
         return sorted(larger, key=lambda most: (most.gpus, most.memory_bytes, most.cores))
+
+    def whole_node(self, asked: Resources, partition: str, name: str) -> Resources:
+        """What a job that has whole nodes has on one of them: more than it asked for if the node is larger."""
+        lines, nodes = self._partitions.last or [], self._nodes.last or {}
+        here = next((one for line in lines if (one := partition_of(line, nodes)).name == partition), None)
+        node = next((node for node in here.nodes if node.name == name), None) if here else None
+        if here is None or node is None:
+            return asked
+        cpus = min(node.cpus, here.max_cpus_per_node or node.cpus)
+        memory_bytes = node.memory_bytes if has_all_memory(asked, here, self._options) else asked.memory_bytes
+        return asked.replace(cores=max(cpus, asked.cores), memory_bytes=max(memory_bytes, asked.memory_bytes))
 
     def shares(self) -> bool:
         """Whether jobs ask for shares of nodes: the user's choice, or where the home partition allows it."""
@@ -139,15 +167,25 @@ class SlurmSite:
         configuration = self.configuration()
         return configuration is not None and configuration.divides_nodes and not self.home()[0].exclusive
 
-    def partition_for(self, asked: Asked, rate_of: Callable[[str], float]) -> Partition:
+    def partition_for(self, asked: Asked, rate_of: Callable[[str], float]) -> Choice:
         """Choose the partition for a request, given how often jobs are preempted; a SiteError if none accepts it."""
         risky = self.preemptible()
 
         def loss(partition: Partition, wait_s: float) -> float:
             return loss_s(rate_of(partition.name), asked, wait_s) if partition.name in risky else 0.0
 
-        about = (self.candidates(), self.user_limits(), self._options, self.reading())
+        about = (self.candidates(), self.user_limits(), self._options, self.reading(), self.prices())
         return choose(asked.per_node, *about, shared=asked.shared, loss_s=loss)
+
+    def prices(self) -> Prices:
+        """What counts for the price of jobs beside the weights of their partition."""
+        configuration = self.configuration()
+        return Prices(self.rights().usage_factor, configuration is not None and configuration.bills_largest)
+
+    def billing(self, asked: Resources, partition: Partition) -> float | None:
+        """The billing units that a request holds in a partition; None if the site says nothing about prices."""
+        prices = self.prices()
+        return billing(asked, partition, prices, self._options.gpu_type) if has_price(partition, prices) else None
 
     def rights(self) -> Rights:
         """The account and the QOS that jobs get, and their limits; an UnreachableError if Slurm has not answered."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from msgspec import Struct
 
@@ -12,7 +13,7 @@ from headway.model.errors import InputError
 
 _PAIR = re.compile(r"(\S+?)=(.*?)(?= \S+?=|$)")
 _SETTING = re.compile(r"(\S+)\s*= (.*)")
-_GPUS = re.compile(r"gpu(?::[^:,()]+)?:(\d{1,4})", re.ASCII)
+_GPUS = re.compile(r"gpu(?::([^:,()]+))?:(\d{1,4})", re.ASCII)
 _WORKING = ("idle", "mixed", "allocated", "completing", "planned")
 _SIGNS = "~#!%$@^-+"  # suffixes of a state: powered down, powering up, …; a node with * does not respond
 _NODE_FORMAT = "%N|%R|%T|%c|%m|%G|%f"
@@ -30,7 +31,8 @@ class Configuration(Struct, frozen=True):
     hides_jobs: bool  # of other users
     min_job_age_s: float  # how long an ended job stays in the queue
     divides_nodes: bool  # whether jobs can have cores instead of whole nodes
-    preempts_by_tier: bool  # whether jobs of a partition preempt those of partitions with a lower tier
+    preempts_by_tier: bool = False  # whether jobs of a partition preempt those of partitions with a lower tier
+    bills_largest: bool = False  # whether a job is charged for what costs most of its cores, memory and GPUs only
 
 
 class Node(Struct, frozen=True):
@@ -43,6 +45,11 @@ class Node(Struct, frozen=True):
     gpus: int
     features: tuple[str, ...]
     drains: bool = False  # whether an administrator lets no new job start on it
+    gpu_types: dict[str, int] = {}  # how many of each
+
+    def gpus_of(self, kind: str | None) -> int:
+        """The GPUs of a type, or all."""
+        return self.gpus if kind is None else self.gpu_types.get(kind, 0)
 
 
 class Partition(Struct, frozen=True):
@@ -63,6 +70,7 @@ class Partition(Struct, frozen=True):
     qos: str | None
     allowed: dict[str, tuple[str, ...]]  # accounts, qos, groups; without an entry: all
     denied: dict[str, tuple[str, ...]]
+    billing_weights: str = ""  # as Slurm writes them
 
 
 def read_configuration(commands: Commands) -> Configuration | None:
@@ -85,6 +93,7 @@ def read_configuration(commands: Commands) -> Configuration | None:
         min_job_age_s=float(age[0]) if age else 300.0,
         divides_nodes="cons_" in found.get("SelectType", ""),
         preempts_by_tier=found.get("PreemptType", "").endswith("partition_prio"),
+        bills_largest="MAX_TRES" in found.get("PriorityFlags", ""),
     )
 
 
@@ -107,14 +116,18 @@ def read_nodes(commands: Commands) -> dict[str, list[Node]] | None:
     try:
         for line in (text or "").splitlines():
             name, partition, state, cpus, memory_mib, gres, features = line.split("|", 6)
+            kinds: Counter[str] = Counter()
+            for kind, number in _GPUS.findall(gres):
+                kinds[kind] += int(number)
             node = Node(
                 name=name,
                 works=state.rstrip(_SIGNS) in _WORKING,
                 cpus=int(cpus),
                 memory_bytes=int(memory_mib) * 2**20,
-                gpus=sum(int(number) for number in _GPUS.findall(gres)),
+                gpus=kinds.total(),
                 features=tuple(features.split(",")) if features != "(null)" else (),
                 drains=state.startswith("drain"),
+                gpu_types=dict(kinds),
             )
             found.setdefault(partition, []).append(node)
     except ValueError:
@@ -143,6 +156,7 @@ def partition_of(line: str, nodes: dict[str, list[Node]]) -> Partition:
         qos=None if pair.get("QoS", "N/A") == "N/A" else pair["QoS"],
         allowed=_names(pair, "Allow"),
         denied=_names(pair, "Deny"),
+        billing_weights=pair.get("TRESBillingWeights", "").replace("(null)", ""),
     )
 
 

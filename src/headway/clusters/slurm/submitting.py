@@ -16,7 +16,7 @@ from msgspec import Struct, field, structs
 from headway.clusters.slurm.commands import Answer, Commands, NoAnswerError, Paced
 from headway.clusters.slurm.job_folder import SCRIPT, Asked, JobFolder, check_tag, job_script
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.partitions import has_features
+from headway.clusters.slurm.partitions import has_all_memory, suits
 from headway.clusters.slurm.preemption import rate_of
 from headway.clusters.slurm.site import SlurmSite, UnreachableError
 from headway.clusters.slurm.site_reading import Partition
@@ -83,7 +83,8 @@ class Submitter(Struct):
                 raise SiteError(f"job {after}, whose end {tag} should wait for, was never submitted")
             folder.make()
             shared = request.places is not None
-            asked = Asked(request.per_node, time.time(), after, shared=shared, at_stake_s=request.at_stake_s)
+            asked = Asked(request.per_node, time.time(), after, shared=shared, wish=request.wish)
+            asked = structs.replace(asked, at_stake_s=request.at_stake_s)
             folder.note(asked)
             asked = self.send(tag, asked)
         if asked.refused:
@@ -112,6 +113,7 @@ class Submitter(Struct):
         return asked
 
     def _attempt(self, tag: str, folder: JobFolder, asked: Asked) -> tuple[Reply, Asked]:
+        site, options = self.site.wishing(asked.wish), self.options.wishing(asked.wish)
         parent = None
         if asked.after is not None:
             parent = self.folder(asked.after).asked()
@@ -121,8 +123,9 @@ class Submitter(Struct):
         if (words := self._too_fast()) != "":
             return Reply("lost", words=words), asked
         try:
-            partition = self.site.partition_for(asked, partial(rate_of, self.jobs))
-            if (words := self._too_many()) != "":
+            partition, why = site.partition_for(asked, partial(rate_of, self.jobs))
+            charged = site.billing(asked.per_node, partition)
+            if (words := self._too_many(site)) != "":
                 return Reply("lost", words=words), asked
         except UnreachableError as error:
             return Reply("lost", words=str(error)), asked
@@ -131,8 +134,10 @@ class Submitter(Struct):
         folder.write(SCRIPT, job_script(folder.path, self.node_command(tag)).encode())
         after = parent.job_id if parent else None
         avoided = [node for node, until in self.avoided.items() if until > time.time()]
-        arguments = sbatch_arguments(tag, folder.path, asked, partition, self.options, after, avoided)
-        asked = structs.replace(asked, sent=True, at=time.time(), partition=partition.name)
+        arguments = sbatch_arguments(tag, folder.path, asked, partition, options, after, avoided)
+        asked = structs.replace(
+            asked, sent=True, at=time.time(), partition=partition.name, why_there=why, billing=charged
+        )
         folder.note(asked)  # from here on a job may exist, whatever sbatch answers
         self.sent_at.append(asked.at)
         reply = send(self.commands, arguments)
@@ -143,9 +148,9 @@ class Submitter(Struct):
             if reply == first and self._is_not_there(tag):
                 reply = Reply("refused", words=reply.words)
         if reply.kind == "lost" and TOO_MANY.search(reply.words):
-            self.site.learn_most_jobs(self.own_jobs.answer(now=True))
+            site.learn_most_jobs(self.own_jobs.answer(now=True))
         if reply.kind == "refused":
-            reply = Reply("refused", words=f"{reply.words}{self.site.allowed_instead(reply.words)}")
+            reply = Reply("refused", words=f"{reply.words}{site.allowed_instead(reply.words)}")
         return reply, asked
 
     def _is_not_there(self, tag: str) -> bool:
@@ -162,16 +167,16 @@ class Submitter(Struct):
         self.sent_at = [at for at in self.sent_at if now - at < _MINUTE_S]
         return f"Headway submits at most {most} jobs a minute" if len(self.sent_at) >= most else ""
 
-    def _too_many(self) -> str:
+    def _too_many(self, site: SlurmSite) -> str:
         """Say that the user's limit on jobs is reached; nothing if it is not."""
-        most = self.site.most_jobs()
+        most = site.most_jobs()
         look = self.own_jobs.answer() if most is not None else None
         if most is None or look is None:
             return ""
         there = look.live() + sum(at > look.at for at in self.sent_at)
         if there < most:
             return ""
-        return f"you have {there} jobs in the queue and may have {most}{self.site.why_most_jobs()}"
+        return f"you have {there} jobs in the queue and may have {most}{site.why_most_jobs()}"
 
 
 class Canceller:
@@ -224,16 +229,16 @@ def resource_arguments(
         f"--time={'UNLIMITED' if longest_s is None else max(1, math.ceil(longest_s / 60))}",
     ]
     if not shared:
-        nodes = [node for node in partition.nodes if has_features(node, options.constraint)]
-        is_enough = all(node.memory_bytes >= asked.memory_bytes for node in nodes)
-        all_memory = is_enough and not partition.max_memory_bytes_per_node
+        all_memory = has_all_memory(asked, partition, options)
         arguments += ["--exclusive", f"--mem={0 if all_memory else memory_mib}M"]  # 0: all memory of a node
     elif asked.memory_bytes:
-        most_bytes = min((node.memory_bytes for node in partition.nodes), default=asked.memory_bytes)
+        large = [node.memory_bytes for node in partition.nodes if node.memory_bytes >= asked.memory_bytes]
+        most_bytes = min(large, default=asked.memory_bytes)
         memory_mib = min(memory_mib + OWN_MEMORY_MIB, max(memory_mib, most_bytes // 2**20))
         arguments.append(f"--mem={memory_mib}M")
     if asked.gpus and not any(flag.startswith(("--gres=", "--gpus-per-node=")) for flag in options.flags):
-        arguments.append(f"--gpus-per-node={asked.gpus}")
+        kind = f"{options.gpu_type}:" if options.gpu_type else ""
+        arguments.append(f"--gpus-per-node={kind}{asked.gpus}")
     return arguments
 
 
@@ -267,7 +272,7 @@ def sbatch_arguments(
 
 def exclusion(nodes: int, partition: Partition, options: SlurmOptions, avoided: Sequence[str]) -> list[str]:
     """The argument that excludes nodes, with those that the user excludes; as many as leave enough others."""
-    usable = [node.name for node in partition.nodes if node.works and has_features(node, options.constraint)]
+    usable = [node.name for node in partition.nodes if node.works and suits(node, options)]
     bad = [node for node in avoided if node in usable][: max(0, len(usable) - nodes)]
     own = [flag.partition("=")[2] for flag in options.flags if flag.startswith("--exclude=")]
     return [f"--exclude={','.join([*own, *bad])}"] if bad else []

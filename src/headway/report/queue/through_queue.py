@@ -53,7 +53,7 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
         match record:
             case records.RunStarted():
                 began = record.at
-            case records.LimitsRead():
+            case records.LimitsRead(wish=None):
                 cores_of_node = record.limits.cores
             case records.Submit():
                 submitted[record.tag] = record

@@ -1,10 +1,10 @@
-"""The core-hours that a run's jobs held, and those in which its tasks ran."""
+"""The core-hours that a run's jobs held, those in which its tasks ran, and the billing units that jobs were charged."""
 
 from __future__ import annotations
 
 from headway.model.job import JobPhase, JobRequest
 from headway.model.outcome import Outcome
-from headway.model.records import JobState, Submit
+from headway.model.records import JobSeen, JobState, NodeUp, Submit
 from headway.model.resources import Resources
 from headway.report.words import share
 
@@ -15,6 +15,9 @@ class CoreHours:
     def __init__(self) -> None:
         self.used = 0.0  # by attempts, also failed ones
         self._held_s = 0.0  # by jobs that have ended
+        self._charged_s = 0.0  # the same in billing units
+        self._billing: dict[str, float] = {}  # that jobs hold, where the site has prices
+        self._more: dict[str, float] = {}  # cores of whole nodes beyond what jobs asked for
         self._asked: dict[str, JobRequest] = {}
         self._since: dict[str, float] = {}  # when jobs that run began
 
@@ -30,10 +33,22 @@ class CoreHours:
         elif record.phase is JobPhase.ENDED:
             self.end(record.tag, at)
 
+    def job_seen(self, record: JobSeen) -> None:
+        """Note what a job is charged."""
+        if record.billing is not None:
+            self._billing[record.tag] = record.billing
+
+    def node_up(self, record: NodeUp) -> None:
+        """Note the cores that a job has on a node."""
+        if record.tag in self._asked:
+            more = max(0.0, record.capacity.cores - self._asked[record.tag].per_node.cores)
+            self._more[record.tag] = self._more.get(record.tag, 0.0) + more
+
     def end(self, tag: str, at: float) -> None:
         """Count a job that ends."""
         began = self._since.pop(tag, at)
         self._held_s += self._cores(tag) * max(0.0, at - began)
+        self._charged_s += self._billing.get(tag, 0.0) * max(0.0, at - began)
 
     def attempt(self, given: Resources, outcome: Outcome) -> None:
         """Count an attempt."""
@@ -44,13 +59,22 @@ class CoreHours:
         running_s = sum(self._cores(tag) * max(0.0, now - began) for tag, began in self._since.items())
         return (self._held_s + running_s) / 3600
 
+    def charged(self, now: float) -> float | None:
+        """The billing-hours (units that jobs held, times hours) until now; None if the site has no prices."""
+        if not self._billing:
+            return None
+        running_s = sum(self._billing.get(tag, 0.0) * max(0.0, now - began) for tag, began in self._since.items())
+        return (self._charged_s + running_s) / 3600
+
     def _cores(self, tag: str) -> float:
         asked = self._asked[tag].per_node
-        return asked.cores * asked.nodes
+        return asked.cores * asked.nodes + self._more.get(tag, 0.0)
 
     def sentence(self, now: float) -> str:
         """One sentence; empty if no job has run."""
         held = self.held(now)
         if not held:
             return ""
-        return f"jobs held {held:.3g} core-hours; tasks ran in {share(min(1.0, self.used / held))} of them"
+        charged = self.charged(now)
+        price = "" if charged is None else f"; they are charged about {charged:.3g} billing-hours"
+        return f"jobs held {held:.3g} core-hours; tasks ran in {share(min(1.0, self.used / held))} of them{price}"

@@ -37,6 +37,7 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
         "calls": dict(summary.calls),
         "core_hours_held": summary.core_hours.held(now if state == "running" else summary.last_at),
         "core_hours_used": summary.core_hours.used,
+        "billing_hours": summary.core_hours.charged(now if state == "running" else summary.last_at),
         "queue": [_job(tag, job) for tag, job in summary.queue.items()] if summary.batch else [],
         "avoided": [
             {"node": it.node, "until": it.until, "because": it.why.text}
@@ -84,6 +85,7 @@ def _job(tag: str, job: QueuedJob) -> dict[str, Any]:
         "reason": seen.message if seen and job.started_at is None else "",
         "held": bool(seen and seen.held and job.started_at is None),
         "asked": {"nodes": job.submit.request.per_node.nodes, **amounts(job.submit.request.per_node)},
+        "wish": job.submit.request.wish.stated() if job.submit.request.wish else {},
         "submitted_at": job.submit.at,
         "started_at": job.started_at,
         "expected_start_at": job.expected_at if job.started_at is None else None,

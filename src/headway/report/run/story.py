@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from headway.journal.base import Journal
 from headway.model import records
@@ -24,6 +24,7 @@ class Attempt(Struct, frozen=True):
     launch: Launch
     outcome: Outcome | None = None
     lost: str | None = None  # why the node was lost
+    job: records.JobSeen | None = None  # what the batch system said of its job
 
 
 class Story(Struct):
@@ -70,7 +71,7 @@ def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
             case Launch():
                 attempts.append(Attempt(record))
             case records.TaskEnded() if attempts and attempts[-1].launch.attempt == record.outcome.attempt:
-                attempts[-1] = Attempt(attempts[-1].launch, record.outcome)
+                attempts[-1] = structs.replace(attempts[-1], outcome=record.outcome)
             case records.Reuse():
                 story.reused_from = record.run
             case records.Remake():
@@ -81,7 +82,7 @@ def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
                 cancelled = True
             case InputsRead():
                 story.inputs = record
-    story.attempts = _with_losses(journal, attempts)
+    story.attempts = _with_losses(journal, _with_jobs(journal, attempts))
     story.state = _state(story)
     if story.state == "waiting":
         story.withdrawn = cancelled  # otherwise an attempt that was running has still finished
@@ -106,6 +107,12 @@ def _state(story: Story) -> State:
     return "succeeded" if last.ending is Ending.SUCCESS else "waiting"
 
 
+def _with_jobs(journal: Journal, attempts: list[Attempt]) -> list[Attempt]:
+    """Add what the batch system last said of the attempts' jobs."""
+    seen = {record.tag: record for record in _all(journal, records.JobSeen)} if attempts else {}
+    return [structs.replace(attempt, job=seen.get(attempt.launch.tag)) for attempt in attempts]
+
+
 def _with_losses(journal: Journal, attempts: list[Attempt]) -> list[Attempt]:
     """Mark attempts without an outcome as lost if a later attempt exists or their node was lost since."""
     if all(attempt.outcome for attempt in attempts):
@@ -116,7 +123,8 @@ def _with_losses(journal: Journal, attempts: list[Attempt]) -> list[Attempt]:
         launch = attempt.launch
         messages = [loss.message for loss in losses if loss.node == launch.node and loss.at >= launch.at]
         gone = attempt.outcome is None and (messages or attempt is not attempts[-1])
-        found.append(Attempt(launch, None, (messages or [""])[0] or "its node was lost") if gone else attempt)
+        lost = (messages or [""])[0] or "its node was lost"
+        found.append(structs.replace(attempt, lost=lost) if gone else attempt)
     return found
 
 

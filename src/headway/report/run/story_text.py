@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headway.model.outcome import Ending, Measured, Quality, Usage
-from headway.model.records import Figure, Launch, Why
+from headway.model.records import Figure, JobSeen, Launch, Why
 from headway.model.units import format_duration
 from headway.report.run.story import Attempt, Story
 from headway.report.saying import say
@@ -85,9 +85,18 @@ def _tell_attempt(console: Console, attempt: Attempt) -> None:
     else:
         line.append(": running", style="cyan")
     say(console, line)
+    if attempt.job is not None and attempt.job.partition:
+        say(console, f"  {_job(attempt.job)}")
     if launch.overtook:
         say(console, f"  it started before {harmless(launch.overtook)}, which did not fit at that time")
     console.print(_figures_table(attempt))
+
+
+def _job(job: JobSeen) -> str:
+    """In which job and partition an attempt ran, what that costs, and why it was chosen."""
+    price = "" if job.billing is None else f", which is charged {job.billing:.3g} billing units while it runs"
+    why = f"; {job.why_there}" if job.why_there else ""
+    return harmless(f"in job {job.job_id} in partition {job.partition}{price}{why}")
 
 
 def _figures_table(attempt: Attempt) -> Table:

@@ -44,11 +44,13 @@ class QueuedJob(Struct, frozen=True):
     @property
     def shape(self) -> str:
         """What it asks for: `2 nodes with 8 cores, 16 GB memory for 1h 30m`; of a share `3 cores, 6 GB on 1 node`."""
-        asked = self.submit.request.per_node
+        request = self.submit.request
+        asked = request.per_node
         time_s = "" if asked.walltime_s is None else f" for {format_duration(asked.walltime_s)}"
         each = asked.replace(nodes=1, walltime_s=None, disk_bytes=0)
         nodes = count(asked.nodes, "node")
-        return f"{each} on {nodes}{time_s}" if self.submit.request.places else f"{nodes} with {each}{time_s}"
+        shape = f"{each} on {nodes}{time_s}" if request.places else f"{nodes} with {each}{time_s}"
+        return f"{shape}, {request.wish}" if request.wish else shape
 
     @property
     def expected_at(self) -> float | None:
@@ -154,7 +156,8 @@ class RunSummary:
         self.stopping = self.finished = None
 
     def _limits_read(self, record: records.LimitsRead) -> None:
-        self.limits = record.limits
+        if record.wish is None:
+            self.limits = record.limits
 
     def _history_read(self, record: records.HistoryRead) -> None:
         self.learned_from += len(record.observations)
@@ -176,6 +179,7 @@ class RunSummary:
 
     def _node_up(self, record: records.NodeUp) -> None:
         self.capacity[record.node] = (record.tag, record.capacity)
+        self.core_hours.node_up(record)
 
     def _node_lost(self, record: records.NodeLost) -> None:
         self.capacity.pop(record.node, None)
@@ -192,6 +196,7 @@ class RunSummary:
         self.queue[record.tag] = QueuedJob(record)
 
     def _job_seen(self, record: records.JobSeen) -> None:
+        self.core_hours.job_seen(record)
         if record.tag in self.queue:
             self.queue[record.tag] = structs.replace(self.queue[record.tag], seen=record)
 

@@ -1,0 +1,57 @@
+"""What a job is charged: billing units by the partition's `TRESBillingWeights`, times the `UsageFactor` of its QOS."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from msgspec import Struct
+
+from headway.clusters.slurm.site_reading import Partition
+from headway.model.resources import Resources
+
+_WEIGHT = re.compile(r"([\w/:.-]+)=(\d{1,9}(?:\.\d{1,9})?)([KMGTP]?)", re.ASCII | re.IGNORECASE)
+_UNITS = {"": 2**20, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
+NOT_LATER = 0.1  # a cheaper partition may start a job later by this share of its time,
+NOT_LATER_S = 60.0  # and by so many seconds in any case
+
+
+class Prices(Struct, frozen=True):
+    """What counts beside the weights of a partition."""
+
+    factor: float = 1.0  # of the QOS
+    largest_only: bool = False  # PriorityFlags=MAX_TRES: of cores, memory and GPUs only what costs most
+
+
+def billing(asked: Resources, partition: Partition, prices: Prices, gpu_type: str | None = None) -> float:
+    """The billing units that a job with this request holds; without weights these are its cores, as in Slurm."""
+    weights = weights_of(partition.billing_weights)
+    if not weights:
+        return prices.factor * math.ceil(asked.cores) * asked.nodes
+    amounts = {"cpu": math.ceil(asked.cores), "mem": asked.memory_bytes, "gres/gpu": asked.gpus, "node": 1}
+    amounts[f"gres/gpu:{gpu_type}"] = asked.gpus
+    costs = [weights.get(name, 0.0) * amount for name, amount in amounts.items()]
+    return prices.factor * asked.nodes * (max(costs) if prices.largest_only else sum(costs))
+
+
+def weights_of(text: str) -> dict[str, float]:
+    """Parse `TRESBillingWeights`; memory is per byte.
+
+    >>> weights_of("CPU=1.0,Mem=1.0G,GRES/gpu:A100=8")["gres/gpu:a100"]
+    8.0
+    """
+    found = {}
+    for name, number, unit in _WEIGHT.findall(text):
+        memory = name.lower() == "mem"
+        found[name.lower()] = float(number) / (_UNITS[unit.upper()] if memory else 1)
+    return found
+
+
+def has_price(partition: Partition, prices: Prices) -> bool:
+    """Whether the site says anything about what jobs here are charged."""
+    return bool(partition.billing_weights) or prices.factor != 1.0
+
+
+def later_s(asked: Resources) -> float:
+    """By how much later a job may start for a lower price: a tenth of its time, or a minute if that is longer."""
+    return max(NOT_LATER_S, NOT_LATER * (asked.walltime_s or 0.0))

@@ -1,0 +1,173 @@
+"""A site with partitions, nodes and prices that differ, and tasks that say where they run, on a real Slurm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headway.model.records import JobSeen, Launch, Submit
+from tests.slurm.configuration import Configuration, Partition, our_name
+from tests.slurm.conftest import require_slurm
+from tests.slurm.flows import SlurmFlow
+from tests.slurm.lab import SlurmLab
+
+SITE = Configuration(
+    nodes=4,
+    cpus=2,
+    memory_mb=4000,
+    accounting=True,
+    enforce="associations,limits,qos",
+    partitions=(
+        Partition("std", 3, 60, more="TRESBillingWeights=CPU=4.0"),
+        Partition("gpu", None, 60, first=4),
+        Partition("quick", 2, 60, more="TRESBillingWeights=CPU=1.0"),
+    ),
+    more=("GresTypes=gpu",),
+    unlike={3: {"CPUs": 4, "RealMemory": 8000}, 4: {"Gres": "gpu:a100:2", "Feature": "ib"}},
+)
+RIGHTS = ("add account physics cluster=lab", "add qos long", "modify qos long set UsageFactor=2")
+# Each task says where it ran.
+WHERE = 'echo $SLURM_JOB_PARTITION $SLURM_JOB_ACCOUNT $SLURM_JOB_QOS "${SLURM_GPUS_PER_NODE:-}" > '
+WISHES = f"""
+name: wishes
+tasks:
+  plain:
+    run: {WHERE} plain
+    outputs: [plain]
+  train:
+    run: {WHERE} train
+    inputs: [plain]
+    outputs: [train]
+    resources: {{gpus: 1}}
+    partition: gpu
+    gpu-type: a100
+  charged:
+    run: {WHERE} charged
+    inputs: [train]
+    outputs: [charged]
+    account: physics
+    qos: long
+    constraint: ib
+    partition: std,gpu
+  last:
+    run: {WHERE} last
+    inputs: [charged]
+    outputs: [last]
+"""
+
+
+# No task ends before eight have begun: as many as have room on nodes with 2, 2 and 4 cores.
+EIGHT = """
+name: eight
+tasks:
+  wait:
+    each: {n: 1..12}
+    run: |
+      touch began-{n}
+      for _ in $(seq 100); do if [ "$(ls began-* | wc -l)" -ge 8 ]; then exit 0; fi; sleep 0.5; done
+      exit 1
+    resources: {cores: 1, memory: 100 MB, time: 2m}
+"""
+# Only one node of the default partition has so many cores.
+THREE_CORES = """
+name: three-cores
+tasks:
+  three:
+    each: {n: 1..2}
+    run: echo $SLURM_JOB_PARTITION $SLURMD_NODENAME > three-{n}
+    outputs: ["three-{n}"]
+    resources: {cores: 3, memory: 100 MB}
+  one:
+    run: touch one
+    outputs: [one]
+    resources: {cores: 1, memory: 100 MB}
+"""
+UNKNOWN = {
+    "partition: gpus": "task make asks for partition gpus: there is no partition gpus; name one of gpu, quick, std",
+    "account: phsics": "you have no account phsics on this cluster; your accounts here are physics, lab, root",
+    "qos: short": "account lab may not use QOS short; it may use",
+    "constraint: avx": "no node of std, quick, gpu has avx; ask for what nodes there have: ib",
+    "gpu-type: h100": "no node of std, quick, gpu has GPUs of type h100; ask for what nodes there have: a100",
+}
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[SlurmLab]:
+    require_slurm(with_accounting=True)
+    with SlurmLab(SITE) as lab:
+        for line in (*RIGHTS, f"add user {our_name()} account=physics", f"modify user {our_name()} set qos+=long"):
+            lab.run("sacctmgr", "-i", *line.split())
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def flows(lab: SlurmLab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, SlurmFlow]:
+    """Runs that went on side by side: by name, or by the line that the site cannot grant."""
+    refused = "name: w\ntasks:\n  make:\n    run: touch made\n    resources: {gpus: 1}\n    "
+    texts = {"wishes": WISHES, "three": THREE_CORES, **{line: f"{refused}{line}\n" for line in UNKNOWN}}
+    begun = {}
+    for name, text in texts.items():
+        flow = SlurmFlow(lab, tmp_path_factory.mktemp("site"), text, {"COLUMNS": "400"})
+        if name == "wishes":
+            (flow.directory / "headway.toml").write_text('prefer-partitions = ["quick"]\navoid-partitions = ["gpu"]\n')
+        begun[name] = (flow, flow.begin("--nodes", "shared"))
+    for name, (flow, command) in begun.items():
+        flow.await_end(command, code=3 if name in UNKNOWN else 0)
+    return {name: flow for name, (flow, _) in begun.items()}
+
+
+def test_a_task_runs_where_it_says(flows: dict[str, SlurmFlow]) -> None:
+    flow = flows["wishes"]
+    flow.check(4)
+    ran = {name: (flow.directory / name).read_text().split() for name in ("plain", "train", "charged", "last")}
+    assert ran == {
+        "plain": ["quick", "lab", "normal"],
+        "train": ["gpu", "lab", "normal", "a100:1"],
+        "charged": ["gpu", "physics", "long"],
+        "last": ["quick", "lab", "normal"],
+    }
+    asked = {record.tag: record.request.wish for record in flow.records() if isinstance(record, Submit)}
+    assert len({asked[record.tag] for record in flow.records() if isinstance(record, Launch)}) == 3
+    in_gpu = {record.billing for record in flow.records() if isinstance(record, JobSeen) and record.partition == "gpu"}
+    assert in_gpu == {None, 2}  # no price by itself; with QOS long a core counts twice
+
+
+@pytest.mark.parametrize("line", UNKNOWN)
+def test_what_the_site_cannot_grant_ends_a_run_at_once(flows: dict[str, SlurmFlow], line: str) -> None:
+    words = " ".join(flows[line].output().split())
+    assert "workflow.yaml:3: task make asks for" in words
+    assert UNKNOWN[line] in words
+    assert not flows[line].submitted()
+
+
+def test_a_share_may_be_as_large_as_the_largest_node_and_goes_where_it_is_cheap(
+    lab: SlurmLab, flows: dict[str, SlurmFlow]
+) -> None:
+    flow = flows["three"]
+    flow.check(3)
+    assert {(flow.directory / f"three-{number}").read_text() for number in (1, 2)} == {"std n3\n"}
+    asked = [record.request.per_node for record in flow.records() if isinstance(record, Submit)]
+    assert [(each.cores, each.nodes) for each in asked if each.cores > 2] == [(3, 1)]  # one job for both tasks
+    seen = {record.job_id: record for record in flow.records() if isinstance(record, JobSeen) and record.job_id}
+    for number, record in seen.items():
+        shown = lab.run("scontrol", "show", "job", "--oneliner", str(number)).stdout
+        assert f" Partition={record.partition} " in shown
+        assert f",billing={record.billing:g} " in shown
+    assert {record.partition for record in seen.values()} == {"std", "quick"}
+    assert "billing-hours" in flow.output()
+    flow.headway("why", "one")
+    words = " ".join(flow.output().split())
+    assert "in partition quick, which is charged 1 billing units while it runs; partition quick: std costs 4 " in words
+    flow.headway("doctor", "--on", "slurm")
+    words = " ".join(flow.output().split())
+    assert "billing units for a core with its share of a node's memory: std 4, quick 1" in words
+
+
+def test_a_job_with_whole_nodes_uses_all_cores_of_the_larger_ones(lab: SlurmLab, tmp_path: Path) -> None:
+    flow = SlurmFlow(lab, tmp_path, EIGHT)
+    flow.await_end(flow.begin("--nodes", "whole", "--partition", "std", "--plan", "one-job"))
+    flow.check(12)
+    cores = {record.node.partition("#")[0]: record.capacity.cores for record in flow.nodes()}
+    assert cores == {"n1": 2, "n2": 2, "n3": 4}
