@@ -53,8 +53,9 @@ def command(trace: str, **options: Any) -> WaitsResult | WaitsNow:
     wait, and score the answers.
 
     TRACE is as for `headway simulate`: a log in the Standard Workload Format or of Slurm's `sacct -P`, or the word
-    lublin. Models: corrected-estimate, scheduler-estimate (the scheduler's own plan), quantile-bound, asa, asa-default,
-    asa-greedy. They learn as they go: a wait becomes known when the job starts. `headway docs waits` has the details.
+    lublin. Models: mixture (of the others), corrected-estimate, scheduler-estimate (the scheduler's own plan),
+    quantile-bound, asa, asa-default, asa-greedy. They learn as they go: a wait becomes known when the job starts.
+    `headway docs waits` has the details.
 
     Errors and coverage are computed over the jobs that had to wait by the scheduler's plan.
 

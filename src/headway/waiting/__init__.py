@@ -5,9 +5,11 @@ from __future__ import annotations
 from headway.waiting.asa import Asa, AsaDefault, AsaGreedy
 from headway.waiting.base import WaitModel
 from headway.waiting.corrected_estimate import CorrectedEstimate
+from headway.waiting.mixture import Mixture
 from headway.waiting.quantile_bound import QuantileBound
 from headway.waiting.scheduler_estimate import SchedulerEstimate
 
 WAITS: dict[str, type[WaitModel]] = {
-    model.name: model for model in (CorrectedEstimate, SchedulerEstimate, QuantileBound, Asa, AsaDefault, AsaGreedy)
+    model.name: model
+    for model in (Mixture, CorrectedEstimate, SchedulerEstimate, QuantileBound, Asa, AsaDefault, AsaGreedy)
 }
