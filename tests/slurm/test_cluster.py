@@ -289,7 +289,7 @@ def test_every_call_to_the_controller_is_counted(
 
 def test_a_constraint_that_no_node_meets_is_named(here: SlurmLab, tmp_path: Path) -> None:
     slurm = cluster(tmp_path, options=SlurmOptions(constraint="gold"))
-    with pytest.raises(SiteError, match="no node of main, debug has gold, which --constraint asks for"):
+    with pytest.raises(SiteError, match="no node of main, debug has gold; leave it out: nodes there have none"):
         slurm.limits()
 
 

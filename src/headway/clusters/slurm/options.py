@@ -67,7 +67,8 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
             value = getattr(self, name)
             names = [] if value is None else value.split(",") if name in several else [value]
             if not all(map(JOB_NAME.fullmatch, names)):
-                raise InputError(f"{name} is {value!r}, which cannot be a name in Slurm", where=f"--{name}")
+                where = name.replace("_", "-") if "partitions" in name else f"--{name}"  # a setting, or an option
+                raise InputError(f"{value!r} cannot be a name in Slurm", where=where)
         if self.constraint is not None and not CONSTRAINT.fullmatch(self.constraint):
             raise InputError(f"constraint is {self.constraint!r}, which is not a combination of features")
         for flag in self.flags:
