@@ -266,7 +266,8 @@ class Driver(Struct, eq=False, dict=True):
                     return
                 crash_point("ended")
                 read = self.engine.tasks[outcome.task].inputs
-                self._cancelled_by_hand *= outcome.ending is not Ending.SUCCESS
+                if outcome.ending is Ending.SUCCESS:
+                    self._cancelled_by_hand = 0
                 if outcome.ending is Ending.SUCCESS and not self.inputs.are_as_read(read):
                     event = structs.replace(event, inputs_moved=True)
             case records.TaskWithdrawn():
