@@ -304,3 +304,17 @@ def test_what_a_job_is_charged() -> None:
     assert billing(asked, priced, Prices(), "a100") == 3 * (4 + 2 + 4 + 16)
     assert billing(asked, priced, Prices(factor=0.5, largest_only=True), "a100") == 0.5 * 3 * 16
     assert billing(asked, partition("main", nodes(1, 4)), Prices()) == 12
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([2, 4, 8, 64]), st.integers(1, 8), st.integers(0, 2)), min_size=1, max_size=12)
+)
+def test_what_a_partition_of_unlike_nodes_allows_is_accepted(kinds: list[tuple[int, int, int]]) -> None:
+    mixed = tuple(
+        Node(f"n{number}", True, cpus, memory * 10**9, gpus, ()) for number, (cpus, memory, gpus) in enumerate(kinds)
+    )
+    here = partition("main", mixed)
+    for user in (UserLimits(), UserLimits(cpus=16, nodes=3)):
+        found = rooms(here, user, OPTIONS, now=True)
+        assert [why_not(most, here, user, OPTIONS) for most in found] == [""] * len(found)
+        assert max(most.memory_bytes for most in found) >= max(node.memory_bytes for node in mixed) / 1.1

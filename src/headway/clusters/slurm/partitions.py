@@ -100,10 +100,10 @@ def why_not(asked: Resources, partition: Partition, user: UserLimits, options: S
     if not nodes or not partition.is_up:
         lacks = f"has no node with {_wanted(options)}" if partition.is_up and partition.nodes else "takes no jobs"
         return f"partition {partition.name} {lacks}"
-    most = _room(nodes, partition, user, options)
-    if asked.nodes > most.nodes:
-        why = user.said("nodes") if user.nodes == most.nodes else user.said("cpus")
-        return f"{asked.nodes} nodes are more than the {most.nodes} that a job may have in {partition.name}{why}"
+    most = min(len(nodes), partition.max_nodes or len(nodes), user.nodes or len(nodes))
+    if asked.nodes > most:
+        why = user.said("nodes") if user.nodes == most else ""
+        return f"{asked.nodes} nodes are more than the {most} that a job may have in {partition.name}{why}"
     if asked.nodes < partition.min_nodes:
         return f"{asked.nodes} nodes are fewer than the {partition.min_nodes} that partition {partition.name} wants"
     fitting = [node for node in partition.nodes if _holds(node, asked, partition, options)]
@@ -115,8 +115,9 @@ def why_not(asked: Resources, partition: Partition, user: UserLimits, options: S
     cores = math.ceil(asked.cores) * asked.nodes
     if user.cpus is not None and cores > user.cpus:
         return f"{cores} cores are more than the {user.cpus} that one of your jobs may have{user.said('cpus')}"
-    if asked.walltime_s is not None and most.walltime_s is not None and asked.walltime_s > most.walltime_s:
-        wanted, longest = format_duration(asked.walltime_s), format_duration(most.walltime_s)
+    longest_s = _least(partition.max_time_s, user.walltime_s)
+    if asked.walltime_s is not None and longest_s is not None and asked.walltime_s > longest_s:
+        wanted, longest = format_duration(asked.walltime_s), format_duration(longest_s)
         return f"{wanted} is more than the {longest} that a job may have in partition {partition.name}"
     return ""
 
