@@ -1,7 +1,7 @@
 """Real Slurms for the tests of this folder.
 
-The tests form two groups. One worker of pytest-xdist runs all tests of a group, so at most two workers start Slurms.
-These tests mostly wait, so both groups can run beside other tests on a machine with two cores.
+The tests form three groups. One worker of pytest-xdist runs all tests of a group, so at most three start Slurms. These
+tests mostly wait, so that all groups can run beside other tests on a machine with two cores.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from tests.slurm.configuration import Configuration, cgroup_obstacle
 from tests.slurm.lab import SlurmLab, missing_commands
 
-# The files of the first group; together they take about as long as the others.
+# The files of two groups; those of each take about as long as all others together.
 OF_CLUSTERS = {
     "test_cluster.py",
     "test_cluster_parsing.py",
@@ -29,6 +29,14 @@ OF_CLUSTERS = {
     "test_spanning.py",
     "test_strangers.py",
 }
+OF_SITES = {
+    "test_good_citizen.py",
+    "test_interventions.py",
+    "test_looking.py",
+    "test_shares.py",
+    "test_sites.py",
+    "test_unlike_sites.py",
+}
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
@@ -36,8 +44,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.pluginmanager.hasplugin("xdist"):
         for item in items:
             if item.path.is_relative_to(Path(__file__).parent):
-                group = "slurm clusters" if item.path.name in OF_CLUSTERS else "slurm runs"
-                item.add_marker(pytest.mark.xdist_group(group))
+                item.add_marker(pytest.mark.xdist_group(_group(item.path.name)))
+
+
+def _group(file: str) -> str:
+    if file in OF_CLUSTERS:
+        return "slurm clusters"
+    return "slurm sites" if file in OF_SITES else "slurm runs"
 
 
 def require_slurm(*, with_accounting: bool = False, with_fast_clock: bool = False) -> None:
