@@ -348,6 +348,10 @@ def test_a_cheaper_partition_is_taken_if_it_starts_a_job_hardly_later() -> None:
     assert choice.why == "partition cheap: main costs 17 and starts at once, cheap costs 4 and starts in 11m 40s"
     late = choose(asked, site, {}, OPTIONS, Reading(NOW, [job(1, 2, 800, NOW, "n3 n4")], site))
     assert late.partition.name == "main"
+    free = Reading(NOW, [], site)
+    risky = choose(asked, site, {}, OPTIONS, free, loss_s=lambda item, wait_s: 900.0 if item is cheap else 0.0)
+    assert risky.partition.name == "main"
+    assert risky.why.endswith("cheap costs 4 and starts at once (expected loss if others preempt it: 15m 00s)")
 
 
 def test_what_a_job_is_charged() -> None:

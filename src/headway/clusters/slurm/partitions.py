@@ -249,17 +249,19 @@ def choose(
     chosen = min(near, key=lambda item: (costs[item.name], ready_s[item.name]))
     if len(set(costs.values())) == 1:
         return Choice(chosen)
-    return Choice(chosen, _comparison(chosen, fitting, waits, costs))
+    losses = {name: ready_s[name] - wait_s for name, wait_s in waits.items() if wait_s < float("inf")}
+    return Choice(chosen, _comparison(chosen, losses, waits, costs))
 
 
 def _comparison(
-    chosen: Partition, fitting: Sequence[Partition], waits: Mapping[str, float], costs: Mapping[str, float]
+    chosen: Partition, losses: Mapping[str, float], waits: Mapping[str, float], costs: Mapping[str, float]
 ) -> str:
-    """What the partitions that accept a job cost, and when they would start it."""
-    known = [(item.name, waits[item.name]) for item in fitting if waits[item.name] < float("inf")]
+    """What the partitions that accept a job cost, when they would start it, and what it may lose there."""
     each = (
-        f"{name} costs {costs[name]:.3g} and starts {f'in {format_duration(wait_s)}' if wait_s else 'at once'}"
-        for name, wait_s in known
+        f"{name} costs {costs[name]:.3g} and starts "
+        f"{f'in {format_duration(waits[name])}' if waits[name] else 'at once'}"
+        f"{f' (expected loss if others preempt it: {format_duration(loss_s)})' if loss_s else ''}"
+        for name, loss_s in losses.items()
     )
     return f"partition {chosen.name}: {', '.join(each)}"
 
