@@ -318,6 +318,8 @@ def test_a_task_that_names_partitions_stays_out_of_preemptible_ones() -> None:
     assert goes_to(Wish(partition="gpu,low")) == ["gpu", "low"]
     assert goes_to(Wish(partition="low")) == ["low"]
     assert goes_to(Wish(account="lab")) == ["main", "gpu", "low", "theirs"]
+    with pytest.raises(SiteError, match="prefer-partitions: others may preempt jobs in low, so that it is not used"):
+        allowed(everywhere, site, {"low"}, SlurmOptions(prefer_partitions="gpu,low"))
 
 
 def test_a_partition_is_closed_to_accounts_that_it_does_not_name() -> None:

@@ -53,6 +53,10 @@ def allowed(
         raise SiteError(f"there is no partition {unknown[0]}", todo=f"name one of {', '.join(sorted(known))}")
     others = [one for one in candidates if one.name not in named]
     safe = [one for one in others if one.name not in risky or options.partition is not None]
+    preferred = (options.prefer_partitions or "").split(",")
+    if safe and (lost := [one.name for one in others if one not in safe and one.name in preferred]):
+        what = f"others may preempt jobs in {lost[0]}, so that it is not used"
+        raise SiteError(what, where="prefer-partitions", todo=f'allow it: preemptible = ["{lost[0]}"]')
     return [*(safe or others), *(known[name] for name in dict.fromkeys(named) if name not in closed)]
 
 
