@@ -7,7 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
+from headway.drivers.assemble import plans as all_plans
+from headway.drivers.through_queue import Through, node_of, run_through
+from headway.formats.read_any import read_instance
 from headway.model import records
 from headway.model.records import decode
 from headway.planning import PLANS
@@ -53,6 +57,15 @@ def test_makespans_computed_by_hand(pair: Bench) -> None:
     same |= dict.fromkeys(hours, pytest.approx(150 / 3600)) | {"busy_share": pytest.approx(1)}
     assert one == same | {"plan": "one-job", "jobs": 1}
     assert each == same | {"plan": "one-job-per-task", "jobs": 2}
+
+
+def test_nodes_have_the_gpus_that_tasks_need(pair: Bench) -> None:
+    """No log tells of GPUs."""
+    instance = read_instance(pair.directory / "pair.dax")
+    assert run_through(instance, Through(all_plans()["one-job"])).node.gpus == 0
+    task = next(iter(instance.workflow))
+    instance.workflow.tasks[task.id] = structs.replace(task, hints={**task.hints, "gpus": 2.0})
+    assert run_through(instance, Through(all_plans()["one-job"], node=node_of(4))).node.gpus == 2
 
 
 def test_it_waits_for_jobs_submitted_earlier(pair: Bench) -> None:

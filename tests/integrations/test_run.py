@@ -17,7 +17,8 @@ import pytest
 
 import headway
 from headway.cli.run import command
-from headway.integrations.run_options import RunOptions, settings_of
+from headway.clusters.slurm.options import SlurmOptions
+from headway.integrations.run_options import _BATCH, RunOptions, settings_of
 
 
 def words(directory: Path) -> headway.Workflow:
@@ -196,6 +197,9 @@ def test_every_option_of_the_command_is_a_keyword(tmp_path: Path) -> None:
     )
     assert (settings.cluster, settings.batch) == ("slurm", {"partition": "p", "flags": "--nice=5 -v"})
     assert (settings.grace_s, settings.keep_going) == (3.0, True)
+    of_jobs = settings_of(tmp_path, {"on": "slurm", "nodes": "whole", "preemptible": ("low", "scavenger")}).batch
+    assert of_jobs == {"nodes": "whole", "preemptible": "low,scavenger"}
+    assert set(_BATCH.values()) <= {*SlurmOptions.__struct_fields__, "lines"}
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'core'.*cores"):
         settings_of(tmp_path, {"core": 1})
     with pytest.raises(headway.HeadwayError, match="measure: 'by eye' is not a way of measuring"):

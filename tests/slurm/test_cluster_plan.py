@@ -10,17 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from headway.clusters.slurm import probes
+from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.costs import Prices, billing
-from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.partitions import choose, room, rooms, usable, why_not
-from headway.clusters.slurm.probes import Probe, agreement, corrected, default_shapes
+from headway.clusters.slurm.options import SlurmOptions, options_of
+from headway.clusters.slurm.partitions import choose, closed_to, room, rooms, usable, why_not
+from headway.clusters.slurm.preemption import allowed
+from headway.clusters.slurm.probes import Probe, Probing, agreement, corrected, default_shapes
 from headway.clusters.slurm.queue_reading import Reading, twin_of
 from headway.clusters.slurm.rights import Rights, UserLimits
 from headway.clusters.slurm.site_reading import Node, Partition, partition_of
 from headway.clusters.slurm.squeue import SeenJob
 from headway.kernels.batch.twin import twin_of as kernel_twin
 from headway.kernels.batch.twin import twin_waits
-from headway.model.errors import SiteError
+from headway.model.errors import InputError, SiteError
+from headway.model.job import Wish
 from headway.model.records import QueueRead
 from headway.model.resources import Resources
 
@@ -191,6 +195,19 @@ def test_at_most_five_shapes_within_the_limits_are_probed() -> None:
     assert all(count <= 32 and length_s <= 7200 for count, length_s in shapes)
 
 
+def test_jobs_with_other_options_send_no_further_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(
+        probes, "probe", lambda commands, shapes, *more, **others: [sent.append(str(each)) for each in shapes] and []
+    )
+    probing = Probing(Commands(1.0), OPTIONS)
+    plan = QueueRead(NOW, [NOW], [64.0])
+    for number in range(8):
+        wished = probing.wishing(SlurmOptions(account=f"a{number}"))
+        wished.corrected(plan, Resources(cores=8, nodes=64), partition("main", nodes(1, 64)))
+    assert len(sent) == 5
+
+
 # --- limits and partitions ---
 
 
@@ -285,6 +302,44 @@ def test_preferred_partitions_come_first_and_avoided_ones_only_by_name() -> None
         usable(site, SlurmOptions(avoid_partitions="dbug"), frozenset(), Rights())
 
 
+def test_a_task_that_names_partitions_stays_out_of_preemptible_ones() -> None:
+    site = [partition(name, nodes(1, 4)) for name in ("main", "gpu", "low", "theirs")]
+    options = SlurmOptions(preemptible="low,theirs,low")
+    everywhere = usable(site, options, frozenset(), Rights())
+
+    def goes_to(wish: Wish | None, closed: frozenset[str] = frozenset()) -> list[str]:
+        wished = options.wishing(wish)
+        found = usable(site, wished, frozenset(), Rights()) if wish else everywhere
+        return [one.name for one in allowed(found, site, {"low", "theirs"}, wished, closed)]
+
+    assert goes_to(None) == ["main", "gpu", "low", "theirs"]
+    assert goes_to(None, frozenset(["theirs"])) == ["main", "gpu", "low"]  # to which sbatch would refuse the job
+    assert goes_to(Wish(partition="gpu")) == ["gpu"]
+    assert goes_to(Wish(partition="gpu,low")) == ["gpu", "low"]
+    assert goes_to(Wish(partition="low")) == ["low"]
+    assert goes_to(Wish(account="lab")) == ["main", "gpu", "low", "theirs"]
+    with pytest.raises(SiteError, match="prefer-partitions: others may preempt jobs in low, so that it is not used"):
+        allowed(everywhere, site, {"low"}, SlurmOptions(prefer_partitions="gpu,low"))
+
+
+def test_a_partition_is_closed_to_accounts_that_it_does_not_name() -> None:
+    theirs = partition("theirs", nodes(1, 2), allowed={"accounts": ("them",)})
+    site = [partition("main", nodes(1, 2)), theirs]
+    assert closed_to(site, frozenset(), Rights(account="us")) == {"theirs"}
+    assert closed_to(site, frozenset(), Rights(account="them")) == set()
+    assert closed_to(site, frozenset(), Rights()) == set()  # Slurm has to say it
+
+
+def test_lists_of_partitions_may_be_empty_and_must_not_contradict_each_other() -> None:
+    empty = {"preemptible": "", "prefer_partitions": "", "avoid_partitions": ""}
+    assert options_of(empty) == OPTIONS
+    with pytest.raises(InputError, match="partition b is to be both preferred and avoided"):
+        options_of({"prefer_partitions": "a,b", "avoid_partitions": "b"})
+    site = [partition("main", nodes(1, 2))]
+    with pytest.raises(SiteError, match="avoid-partitions: no partition but main accepts your jobs"):
+        usable(site, SlurmOptions(avoid_partitions="main"), frozenset(), Rights())
+
+
 def test_a_cheaper_partition_is_taken_if_it_starts_a_job_hardly_later() -> None:
     dear = partition("main", nodes(1, 2), billing_weights="CPU=2.0,Mem=0.5G")
     cheap = partition("cheap", nodes(3, 4), billing_weights="CPU=0.5")
@@ -295,6 +350,10 @@ def test_a_cheaper_partition_is_taken_if_it_starts_a_job_hardly_later() -> None:
     assert choice.why == "partition cheap: main costs 17 and starts at once, cheap costs 4 and starts in 11m 40s"
     late = choose(asked, site, {}, OPTIONS, Reading(NOW, [job(1, 2, 800, NOW, "n3 n4")], site))
     assert late.partition.name == "main"
+    free = Reading(NOW, [], site)
+    risky = choose(asked, site, {}, OPTIONS, free, loss_s=lambda item, wait_s: 900.0 if item is cheap else 0.0)
+    assert risky.partition.name == "main"
+    assert risky.why.endswith("cheap costs 4 and starts at once (expected loss if others preempt it: 15m 00s)")
 
 
 def test_what_a_job_is_charged() -> None:

@@ -66,6 +66,18 @@ def test_planning_on_an_idle_queue_submits_nothing(login: Bench, told: Liar, slu
     assert {plan["makespan_s"] for plan in answer["plans"]} == {1500.0}, "20 minutes, then 5 minutes, without a wait"
 
 
+def test_tasks_that_need_other_nodes_are_planned_as_if_usual_ones_had_it(login: Bench) -> None:
+    """A run finds such nodes in another partition."""
+    login.write(FLOW.replace("memory: 500 MB, time: 5m", "memory: 500 MB, gpus: 1, cores: 9, time: 5m"))
+    done = login("plan", "workflow.yaml", "--on", "slurm", "--plan", "one-job", "--futures", "1")
+    assert "one-job: expected to finish" in done.stdout, done.stderr
+    said = "whole: asks for more than a usual node of partition main has; the plan reckons as if its nodes had it"
+    assert said in " ".join(done.stderr.split())
+    login.write(FLOW.replace("memory: 500 MB, time: 5m", "cores: 65, time: 5m"))
+    said = login.fails(2, "plan", "workflow.yaml", "--on", "slurm")
+    assert "'whole' asks for 65 cores: partition main has 64" in said
+
+
 def test_running_and_waiting_jobs_delay_the_plans(login: Bench, slurm: SlurmLab) -> None:
     first = slurm.submit("sleep 3000", "-N8", "--exclusive", "--time=60")
     slurm.wait_for_job(first, "RUNNING")

@@ -84,6 +84,18 @@ tasks:
     outputs: [one]
     resources: {cores: 1, memory: 100 MB}
 """
+# What all jobs may use is not where this task runs, nor a reason not to run it.
+STAYS = f"""
+name: stays
+tasks:
+  make:
+    run: {WHERE} made
+    outputs: [made]
+    partition: std
+    account: physics
+"""
+STAYS_TOML = 'avoid-partitions = ["std", "gpu", "quick"]\npreemptible = ["quick"]\naccount = "nobody"\n'
+NINE = "name: nine\ntasks:\n  make:\n    run: touch made\n    resources: {cores: 9}\n"
 UNKNOWN = {
     "partition: gpus": "task make asks for partition gpus: there is no partition gpus; name one of gpu, quick, std",
     "account: phsics": "you have no account phsics on this cluster; your accounts here are physics, lab, root",
@@ -106,15 +118,18 @@ def lab() -> Iterator[SlurmLab]:
 def flows(lab: SlurmLab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, SlurmFlow]:
     """Runs that went on side by side: by name, or by the line that the site cannot grant."""
     refused = "name: w\ntasks:\n  make:\n    run: touch made\n    resources: {gpus: 1}\n    "
-    texts = {"wishes": WISHES, "three": THREE_CORES, **{line: f"{refused}{line}\n" for line in UNKNOWN}}
+    texts = {"wishes": WISHES, "three": THREE_CORES, "stays": STAYS, "nine": NINE}
+    texts |= {line: f"{refused}{line}\n" for line in UNKNOWN}
     begun = {}
     for name, text in texts.items():
         flow = SlurmFlow(lab, tmp_path_factory.mktemp("site"), text, {"COLUMNS": "400"})
         if name == "wishes":
             (flow.directory / "headway.toml").write_text('prefer-partitions = ["quick"]\navoid-partitions = ["gpu"]\n')
+        if name == "stays":
+            (flow.directory / "headway.toml").write_text(STAYS_TOML)
         begun[name] = (flow, flow.begin("--nodes", "shared"))
     for name, (flow, command) in begun.items():
-        flow.await_end(command, code=3 if name in UNKNOWN else 0)
+        flow.await_end(command, code=3 if name in UNKNOWN else 1 if name == "nine" else 0)
     return {name: flow for name, (flow, _) in begun.items()}
 
 
@@ -132,6 +147,16 @@ def test_a_task_runs_where_it_says(flows: dict[str, SlurmFlow]) -> None:
     assert len({asked[record.tag] for record in flow.records() if isinstance(record, Launch)}) == 3
     in_gpu = {record.billing for record in flow.records() if isinstance(record, JobSeen) and record.partition == "gpu"}
     assert in_gpu == {None, 2}  # no price by itself; with QOS long a core counts twice
+
+
+def test_a_task_that_names_a_partition_runs_nowhere_else(flows: dict[str, SlurmFlow]) -> None:
+    """Neither a cheaper partition that may be preempted nor what is wrong with other jobs matters."""
+    flows["stays"].check(1)
+    assert (flows["stays"].directory / "made").read_text().split()[:2] == ["std", "physics"]
+
+
+def test_the_most_that_a_task_can_have_is_that_of_the_largest_node(flows: dict[str, SlurmFlow]) -> None:
+    assert "it asks for 9 cores, and one task can have 4 cores here" in flows["nine"].output()
 
 
 @pytest.mark.parametrize("line", UNKNOWN)

@@ -71,7 +71,9 @@ def plan(
         moment = _queue_of_trace(path, asked)
     alternatives = alternatives_of(_passages(moment, plans, asked.futures, progress))
     if not alternatives:
-        raise InputError("no plan gets this workflow through the queue", where=str(path), todo="see `headway show`")
+        why = "".join(f"; {warning}" for warning in moment.warnings)
+        what = f"no plan gets this workflow through the queue{why}"
+        raise InputError(what, where=str(path), todo="see `headway show`")
     best = recommended(alternatives, thrift)
     return PlanResult(
         str(path),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,10 @@ from headway.drivers.origins import origin_of
 from headway.drivers.run_history import RunHistory, Warn, history_key
 from headway.formats.read_any import read_instance
 from headway.kernels.batch.queue import BatchQueue, Scheduling
+from headway.model.errors import InputError
 from headway.model.instance import Instance, Recorded
 from headway.model.outcome import Ending
+from headway.model.resources import Resources
 from headway.model.workflow import Workflow
 from headway.planning.run_times import UNKNOWN_S, RunTimes
 from headway.report.words import count
@@ -47,10 +50,31 @@ def queue_on_slurm(path: Path, asked: PlanSettings, usual_most_jobs: int) -> Que
         0.0,
         source,
         seen_waits,
-        now.node.replace(nodes=1, disk_bytes=_PLENTY_BYTES),
+        _node(now, instance, warnings.append).replace(nodes=1, disk_bytes=_PLENTY_BYTES),
         tuple(warnings),
         "shared" if now.shares else None,
     )
+
+
+def _node(now: QueueNow, instance: Instance, warn: Warn) -> Resources:
+    """What a usual node has, or as much as the largest task asks for: a run finds that elsewhere."""
+    node, over = now.node, []
+    for task in instance.workflow:
+        cores, memory_bytes, gpus = (math.ceil(task.hints.get(name, 0)) for name in ("cores", "memory_bytes", "gpus"))
+        asked = Resources(cores=cores, memory_bytes=memory_bytes, gpus=gpus)
+        if now.node.covering(asked) != now.node:
+            over.append(task.id)
+            node = node.covering(asked)
+        if now.shares and asked.cores > now.machine:
+            what = f"{task.id!r} asks for {asked.cores:g} cores: partition {now.partition} has {now.machine}"
+            raise InputError(what, where=instance.workflow.name, todo="name another one with --partition")
+    if over:
+        others = f" and {count(len(over) - 1, 'other')}" if over[1:] else ""
+        warn(
+            f"{over[0]}{others}: {'ask' if over[1:] else 'asks'} for more than a usual node of partition "
+            f"{now.partition} has; the plan reckons as if its nodes had it"
+        )
+    return node
 
 
 def expected_instance(

@@ -42,7 +42,13 @@ def settings_for(directory: Path, given: Mapping[str, Any] | None = None) -> Run
 
 def batch_settings(directory: Path, given: Mapping[str, str | None], cluster: str = "slurm") -> dict[str, str]:
     """Return what a batch system is told of jobs in `directory`, where what is `given` outranks all the rest."""
+    from headway.clusters.slurm.options import SlurmOptions
+
     chosen = {name: value for name, value in given.items() if value is not None}
+    known = (*SlurmOptions.__struct_fields__, "lines")
+    if cluster == "slurm" and (unknown := [name for name in chosen if name not in known]):
+        todo = nearest(unknown[0], known, otherwise="there are")
+        raise InputError(f"there is no option {unknown[0]!r} of jobs", where="batch", todo=todo)
     return settings_for(directory, {"cluster": cluster, "batch": chosen}).batch
 
 

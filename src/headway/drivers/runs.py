@@ -125,7 +125,7 @@ def prepare(
     cluster = target.cluster
     for text in cluster.remarks():
         warn(text)
-    limits = [_site(started.at, cluster.limits(), cluster), *_wishes(workflow, cluster, started.at, warn)]
+    limits = _sites(workflow, cluster, started.at, warn)
     stated = options.project or options.known_as
     origin, older = origin_of(whole, folder.directory, stated, growing=growing, read_only=read_only)
     name = options.known_as or workflow.name
@@ -157,8 +157,8 @@ def resume(
         target = target_of(engine.settings, folder, options, lenient=True)
         now = time.time()
         live = target.cluster.find(job.tag for job in engine.jobs.values() if job.live)
-        limits = engine.limits if live else target.cluster.limits()  # a live allocation keeps its size
-        sites = [_site(now, limits, target.cluster), *_wishes(engine.workflow, target.cluster, now, warn)]
+        # A live allocation keeps its size.
+        sites = _sites(engine.workflow, target.cluster, now, warn, engine.limits if live else None)
         again: list[Event | Decision] = [records.Resumed(now, __version__), *sites]
         journal.append(again)
         _log.info("run %s is resumed", folder.run)
@@ -307,6 +307,25 @@ def _drive(
         history.close()
         digests.save()
         journal.close()
+
+
+def _sites(
+    workflow: Workflow, cluster: Cluster, at: float, warn: Warn, limits: Resources | None = None
+) -> list[records.LimitsRead]:
+    """What a cluster allows all jobs, and jobs with the wishes of tasks.
+
+    Where every task has a wish, what other jobs may have does not matter.
+    """
+    try:
+        of_all = _site(at, limits or cluster.limits(), cluster)
+    except SiteError:
+        if not workflow.tasks or any(task.wish is None for task in workflow):
+            raise
+        wished = _wishes(workflow, cluster, at, warn)
+        if not wished:
+            raise
+        return [structs.replace(wished[0], wish=None), *wished]
+    return [of_all, *_wishes(workflow, cluster, at, warn)]
 
 
 def _site(at: float, limits: Resources, cluster: Cluster, wish: Wish | None = None) -> records.LimitsRead:

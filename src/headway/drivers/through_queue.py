@@ -46,7 +46,7 @@ def run_through(instance: Instance, through: Through, number: int = 1) -> Simula
         engine=assemble(settings, planner),
         tasks=[workflow.tasks[task_id] for task_id in workflow.topological()],
         outcome_of=lambda launch, at: simulated_outcome(launch, instance.recorded.get(launch.task), at),
-        node=through.node or _greediest(instance),
+        node=_with_gpus(through.node or _greediest(instance), instance),
         input_bytes=lambda task: sum(instance.file_bytes.get(path, 0) for path in task.inputs),
         start_s=through.start_s,
         seen_waits=through.seen_waits,
@@ -69,6 +69,12 @@ def check_node(node: Resources, machine: int, instance: Instance) -> None:
             if (needed := task.hints.get(name, 0.0)) > (has := node[name] or 0.0):
                 what = f"{task.id!r} asks for {describe(name, needed)}, and a node has {describe(name, has)}"
                 raise InputError(what, where=instance.workflow.name, todo=todo)
+
+
+def _with_gpus(node: Resources, instance: Instance) -> Resources:
+    """The node with as many GPUs as a task needs: logs of queues do not tell of them."""
+    gpus = max((int(task.hints.get("gpus", 0)) for task in instance.workflow), default=0)
+    return node.replace(gpus=max(node.gpus, gpus))
 
 
 def _greediest(instance: Instance) -> Resources:

@@ -156,11 +156,14 @@ class Launching(Struct, eq=False):
         held = self.order.at_stake(state.task)
         others = self._beside(state.task.category, self.board.running) + starting
         site = self.allocations.sites[state.part[0]]
+        refusals: list[CannotFit] = []
         for most in (site.limits, *site.larger):
             answer = self.allocator.allocate(state.task, failures, Context(most, draw, held=held, others=others))
             if isinstance(answer, Allocation):
-                break
-        return self._within_limits(state, answer)
+                return self._within_limits(state, answer)
+            refusals.append(answer)
+        alike = [refusal for refusal in refusals if refusal.resource == refusals[-1].resource]
+        return self._within_limits(state, max(alike, key=lambda refusal: refusal.available))
 
     def _beside(self, category: str, attempts: Mapping[str, int]) -> int:
         """How many of these attempts will teach what a task needs: of its category, or if it is new of all new ones."""

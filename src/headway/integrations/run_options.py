@@ -21,7 +21,8 @@ _BATCH = {
     "constraint": "constraint",
     "reservation": "reservation",
     "clusters": "clusters",
-    "nodes": "whole_nodes",
+    "preemptible": "preemptible",
+    "nodes": "nodes",
     "requeue": "requeue",
     "sbatch": "flags",
     "lines": "lines",
@@ -55,6 +56,7 @@ class RunOptions(TypedDict, total=False):
     constraint: str | None
     reservation: str | None
     clusters: str | None
+    preemptible: str | Sequence[str] | None  # partitions whose jobs others may preempt
     nodes: str | None  # "whole" or "shared"
     requeue: bool | None  # whether the batch system may restart a job that lost its nodes
     sbatch: str | Sequence[str] | None  # further flags
@@ -93,7 +95,7 @@ def _told(name: str, value: Any) -> str:
     """Return a value as the batch system is told it."""
     setting = SETTINGS.get(name)
     if setting is not None and setting.from_file is not None:
-        return str(_checked(name, setting.from_file, value))
+        return str(_checked(name, setting.from_file, list(value) if isinstance(value, tuple) else value))
     return value if isinstance(value, str) else " ".join(value)
 
 

@@ -106,7 +106,7 @@ class SlurmCluster(Cluster):
             if wish not in self._wishing:
                 other = self._wishing[wish] = copy.copy(self)
                 other._options, other._site = self._options.wishing(wish), self._site.wishing(wish)
-                other._probing = Probing(self._commands, other._options)
+                other._probing = self._probing.wishing(other._options)
         return self._wishing[wish]
 
     # --- jobs ---

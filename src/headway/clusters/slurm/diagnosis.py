@@ -77,9 +77,13 @@ def _jobs(
         return
     yield Finding("ok", "partitions", f"{', '.join(names)}; a job in {partition.name} may have {most} (each node)")
     if risky := site.preemptible():
-        use = {True: "used where little would be lost", False: "not used unless you allow it (--preemptible)"}
-        kinds = {words: sorted(name for name in risky if (name in names) is used) for used, words in use.items()}
-        found = "; ".join(f"{', '.join(some)}: {words}" for words, some in kinds.items() if some)
+        closed = site.closed() - set(names)
+        kinds = {
+            "used where little would be lost": risky & set(names),
+            "not used unless you allow it (--preemptible)": risky - set(names) - closed,
+            "does not accept your jobs": risky & closed,
+        }
+        found = "; ".join(f"{', '.join(sorted(some))}: {words}" for words, some in kinds.items() if some)
         yield Finding("ok", "preemption", f"others may preempt jobs in {found}")
     yield Finding("ok", "sharing", "jobs ask for shares of nodes" if site.shares() else "jobs ask for whole nodes")
     yield Finding("ok", "your jobs", _rights(site, partition))

@@ -33,6 +33,7 @@ _VARIABLES = {
     "SBATCH_NO_REQUEUE": "requeue",
     "SBATCH_EXCLUSIVE": "nodes",
 }
+_LISTS = ("preemptible", "prefer_partitions", "avoid_partitions")
 _HARMLESS = ("SBATCH_DEBUG", "SBATCH_COLOR")
 
 
@@ -62,13 +63,22 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
 
     def check(self) -> None:
         """Raise an InputError if a value cannot be passed to Slurm."""
-        several = ("partition", "preemptible", "prefer_partitions", "avoid_partitions")
+        several = ("partition", *_LISTS)
         for name in (*several, "account", "qos", "reservation", "clusters"):
             value = getattr(self, name)
             names = [] if value is None else value.split(",") if name in several else [value]
             if not all(map(JOB_NAME.fullmatch, names)):
                 where = name.replace("_", "-") if "partitions" in name else f"--{name}"  # a setting, or an option
                 raise InputError(f"{value!r} cannot be a name in Slurm", where=where)
+        liked, avoided = (
+            set((text or "").split(",")) - {""} for text in (self.prefer_partitions, self.avoid_partitions)
+        )
+        if liked & avoided:
+            raise InputError(
+                f"partition {min(liked & avoided)} is to be both preferred and avoided",
+                where="prefer-partitions and avoid-partitions",
+                todo="leave it out of one of them",
+            )
         if self.constraint is not None and not CONSTRAINT.fullmatch(self.constraint):
             raise InputError(f"constraint is {self.constraint!r}, which is not a combination of features")
         for flag in self.flags:
@@ -82,8 +92,13 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
 
     def wishing(self, wish: Wish | None) -> SlurmOptions:
         """The options of jobs for tasks with a wish, which outranks what is said of all jobs."""
-        stated = wish.stated() if wish is not None else {}
-        return structs.replace(self, **{name.replace("-", "_"): value for name, value in stated.items()})
+        if wish is None:
+            return self
+        stated: dict[str, str | None] = {name.replace("-", "_"): value for name, value in wish.stated().items()}
+        if wish.partition is not None and self.preemptible:  # no others, whatever is allowed for all jobs
+            both = [name for name in self.preemptible.split(",") if name in wish.partition.split(",")]
+            stated["preemptible"] = ",".join(both) or None
+        return structs.replace(self, **stated)
 
     @property
     def urgent_s(self) -> float:
@@ -113,8 +128,9 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
 def options_of(batch: Mapping[str, str]) -> SlurmOptions:
     """Return the options that a run's settings for its batch system state; flags are separated by spaces."""
     flags = tuple(batch.get("flags", "").split())
+    named = {name: value for name, value in batch.items() if value or name not in _LISTS}  # an empty list names none
     try:
-        options = convert({**batch, "flags": flags}, SlurmOptions, strict=False)
+        options = convert({**named, "flags": flags}, SlurmOptions, strict=False)
     except ValidationError as error:
         raise InputError(f"Slurm's options cannot be read: {error}") from error
     options.check()

@@ -158,18 +158,31 @@ def usable(
     if named:
         return [known[name] for name in named]
     up = [partition for partition in partitions if partition.is_up and partition.name not in avoided]
-    mine: dict[str, Set[str]] = {"groups": groups}
-    mine |= {"accounts": {rights.account}} if rights.account else {}
-    mine |= {"qos": {rights.qos}} if rights.qos else {}
+    mine = _mine(groups, rights)
     # Where the user's account or QOS is not known, Slurm has to say whether a partition accepts it.
     found = [one for one in up if _may_use(one, mine) and one.allowed.keys() <= mine.keys()]
     found = found or [one for one in up if _may_use(one, mine)]
+    if not found and avoided:
+        what = f"no partition but {', '.join(avoided)} accepts your jobs"
+        raise SiteError(what, where="avoid-partitions", todo="avoid fewer, or name a partition")
     if not found:
         raise _nothing_usable(up, rights)
     order = {name: place for place, name in enumerate(preferred)}
     return sorted(
         found, key=lambda one: (order.get(one.name, len(order)), not one.is_default, -len(one.nodes), one.name)
     )
+
+
+def closed_to(partitions: Sequence[Partition], groups: frozenset[str], rights: Rights) -> set[str]:
+    """The partitions that do not accept jobs of this user, account and QOS."""
+    mine = _mine(groups, rights)
+    return {partition.name for partition in partitions if not _may_use(partition, mine)}
+
+
+def _mine(groups: frozenset[str], rights: Rights) -> dict[str, Set[str]]:
+    mine: dict[str, Set[str]] = {"groups": groups}
+    mine |= {"accounts": {rights.account}} if rights.account else {}
+    return mine | ({"qos": {rights.qos}} if rights.qos else {})
 
 
 def _may_use(partition: Partition, mine: Mapping[str, Set[str]]) -> bool:
@@ -236,17 +249,19 @@ def choose(
     chosen = min(near, key=lambda item: (costs[item.name], ready_s[item.name]))
     if len(set(costs.values())) == 1:
         return Choice(chosen)
-    return Choice(chosen, _comparison(chosen, fitting, waits, costs))
+    losses = {name: ready_s[name] - wait_s for name, wait_s in waits.items() if wait_s < float("inf")}
+    return Choice(chosen, _comparison(chosen, losses, waits, costs))
 
 
 def _comparison(
-    chosen: Partition, fitting: Sequence[Partition], waits: Mapping[str, float], costs: Mapping[str, float]
+    chosen: Partition, losses: Mapping[str, float], waits: Mapping[str, float], costs: Mapping[str, float]
 ) -> str:
-    """What the partitions that accept a job cost, and when they would start it."""
-    known = [(item.name, waits[item.name]) for item in fitting if waits[item.name] < float("inf")]
+    """What the partitions that accept a job cost, when they would start it, and what it may lose there."""
     each = (
-        f"{name} costs {costs[name]:.3g} and starts {f'in {format_duration(wait_s)}' if wait_s else 'at once'}"
-        for name, wait_s in known
+        f"{name} costs {costs[name]:.3g} and starts "
+        f"{f'in {format_duration(waits[name])}' if waits[name] else 'at once'}"
+        f"{f' (expected loss if others preempt it: {format_duration(loss_s)})' if loss_s else ''}"
+        for name, loss_s in losses.items()
     )
     return f"partition {chosen.name}: {', '.join(each)}"
 

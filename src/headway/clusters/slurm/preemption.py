@@ -36,11 +36,16 @@ def preemptible(partitions: Sequence[Partition], configuration: Configuration | 
 
 
 def allowed(
-    candidates: Sequence[Partition], partitions: Sequence[Partition], risky: Set[str], options: SlurmOptions
+    candidates: Sequence[Partition],
+    partitions: Sequence[Partition],
+    risky: Set[str],
+    options: SlurmOptions,
+    closed: Set[str] = frozenset(),
 ) -> list[Partition]:
     """The candidates without `risky` ones that the user has not allowed, unless there are no others.
 
-    Those that the user allows come last: plans are made for the others.
+    Those that the user allows come last: plans are made for the others. Of these, `closed` ones do not accept the
+    user's jobs.
     """
     named = (options.preemptible or "").split(",") if options.preemptible else []
     known = {partition.name: partition for partition in partitions}
@@ -48,7 +53,11 @@ def allowed(
         raise SiteError(f"there is no partition {unknown[0]}", todo=f"name one of {', '.join(sorted(known))}")
     others = [one for one in candidates if one.name not in named]
     safe = [one for one in others if one.name not in risky or options.partition is not None]
-    return [*(safe or others), *(known[name] for name in named)]
+    preferred = (options.prefer_partitions or "").split(",")
+    if safe and (lost := [one.name for one in others if one not in safe and one.name in preferred]):
+        what = f"others may preempt jobs in {lost[0]}, so that it is not used"
+        raise SiteError(what, where="prefer-partitions", todo=f'allow it: preemptible = ["{lost[0]}"]')
+    return [*(safe or others), *(known[name] for name in dict.fromkeys(named) if name not in closed)]
 
 
 def loss_s(rate: float, asked: Asked, wait_s: float) -> float:

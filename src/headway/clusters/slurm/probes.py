@@ -94,26 +94,37 @@ class Probing:
     """Corrects plans by Slurm's estimates, of which a few are asked for at most once in an interval.
 
     Between two rounds the last estimates count only where they are later than the plan: the nodes that were free for a
-    probe may be taken by now, also by our own jobs.
+    probe may be taken by now, also by our own jobs. `sent` is when probes were sent, also for jobs with other options.
     """
 
-    def __init__(self, commands: Commands, options: SlurmOptions) -> None:
+    def __init__(self, commands: Commands, options: SlurmOptions, sent: list[float] | None = None) -> None:
         self._commands = commands
         self._options = options
         self._asked_at = -math.inf
         self._last: list[Probe] = []
+        self._sent: list[float] = [] if sent is None else sent
+
+    def wishing(self, options: SlurmOptions) -> Probing:
+        """The same for jobs with other options: both together send no more probes than one."""
+        return Probing(self._commands, options, self._sent)
 
     def corrected(self, plan: QueueRead, most: Resources, partition: Partition) -> QueueRead:
         """Correct a plan for requests of at most `most`; if all nodes are free for an hour, one probe is enough."""
-        if time.monotonic() < self._asked_at + _PROBE_AGAIN * self._options.interval_s:
+        now, again_s = time.monotonic(), _PROBE_AGAIN * self._options.interval_s
+        self._sent[:] = [at for at in self._sent if at > now - again_s]
+        room = MOST_PROBES - len(self._sent)
+        if now < self._asked_at + again_s or room <= 0:
             return corrected(plan, [seen for seen in self._last if seen.starts_at > plan.at], only_later=True)
-        self._asked_at = time.monotonic()
+        self._asked_at = now
         in_cores = plan.counts == "cores"
         each = int(most.cores) if in_cores else 1
         first, *others = default_shapes(int(max(plan.free)) // each, most)
         self._last = probe(self._commands, [first], most, partition, self._options, in_cores=in_cores)
         planned_s = _wait_s(plan.times, plan.free, (first[0] * each, first[1]))
+        self._sent.append(now)
         if self._last and (self._last[0].starts_at > plan.at + _RESOLUTION_S or planned_s):
+            others = others[: room - 1]
+            self._sent += [now] * len(others)
             self._last += probe(self._commands, others, most, partition, self._options, in_cores=in_cores)
         return corrected(plan, self._last)
 

@@ -68,6 +68,7 @@ def queue_now(options: SlurmOptions) -> QueueNow:
     commands = Commands(options.timeout_s, options.clusters)
     site = SlurmSite(commands, options)
     site.wait_for_answer()
+    site.check_rights()
     shares = site.shares()
     home = read_home(site, Probing(commands, options), in_cores=shares)
     machine, running = home.twin.queue.machine, home.twin.running

@@ -15,7 +15,7 @@ from headway.clusters.slurm.commands import Commands, Paced, why_no_login_node
 from headway.clusters.slurm.costs import Prices, billing, has_price
 from headway.clusters.slurm.job_folder import Asked
 from headway.clusters.slurm.options import SELDOM, SlurmOptions
-from headway.clusters.slurm.partitions import Choice, choose, has_all_memory, home_limits, rooms, usable
+from headway.clusters.slurm.partitions import Choice, choose, closed_to, has_all_memory, home_limits, rooms, usable
 from headway.clusters.slurm.preemption import allowed, loss_s, preemptible
 from headway.clusters.slurm.queue_reading import Reading
 from headway.clusters.slurm.rights import Rights, UserLimits, read_rights
@@ -126,7 +126,12 @@ class SlurmSite:
         """The partitions that jobs may go to, the home partition first."""
         partitions = self.partitions()
         found = usable(partitions, self._options, self._groups, self.rights())
-        return allowed(found, partitions, preemptible(partitions, self.configuration()), self._options)
+        risky = preemptible(partitions, self.configuration())
+        return allowed(found, partitions, risky, self._options, self.closed())
+
+    def closed(self) -> set[str]:
+        """The partitions that do not accept the user's jobs."""
+        return closed_to(self.partitions(), self._groups, self.rights())
 
     def preemptible(self) -> set[str]:
         """The partitions in which others may preempt jobs, by Slurm's configuration or by the user's word."""
