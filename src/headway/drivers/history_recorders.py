@@ -109,11 +109,10 @@ class WaitRecorder(Recorder):
                     self._waited(job, record.at if record.since is None else record.since)
 
     def _waited(self, job: Submit, started_at: float) -> None:
-        size, ready_at, estimate_s = job.request.per_node, job.at, job.wait_estimate_s
-        if job.after is not None:
-            # The queue's own plan was read at submission; it says nothing about a wait that began later.
-            ready_at, estimate_s = max(ready_at, self._ended[job.after]), None
-        wait = SeenWait(size.nodes, size.walltime_s or 0.0, estimate_s, max(0.0, started_at - ready_at))
+        size, waited_s = job.request.per_node, max(0.0, started_at - job.ready_at(self._ended))
+        # The queue's own plan was read at submission; it says nothing about a wait that began later.
+        estimate_s = job.wait_estimate_s if job.after is None else None
+        wait = SeenWait(size.nodes, size.walltime_s or 0.0, estimate_s, waited_s)
         self.pending.append(KeptWait(self._run, job.tag, "", job.at, wait))
 
     def write(self, history: History) -> None:

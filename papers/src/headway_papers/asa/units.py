@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -179,18 +179,13 @@ def row_of(journal: Sequence[Event | Decision], workflow: str, cores: int, repea
         start_s=began,
         status=status,
         makespan_s=ended - began,
-        total_wait_s=sum(at - ready_at(submitted[tag], over) for tag, at in started.items()),
+        total_wait_s=sum(at - submitted[tag].ready_at(over) for tag, at in started.items()),
         perceived_wait_s=ended - began - covered_s(busy),
         core_hours=cores_of_node * held_s / 3600,
         idle_core_hours=cores_of_node * (held_s - busy_s) / 3600,
         jobs=len(submitted),
         early=early,
     )
-
-
-def ready_at(job: records.Submit, over: Mapping[str, float]) -> float:
-    """When a job could start: at its submission, or at its predecessor's end, if that was later."""
-    return job.at if job.after is None else max(job.at, over[job.after])
 
 
 def covered_s(spans: Sequence[tuple[float, float]]) -> float:
