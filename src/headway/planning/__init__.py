@@ -49,17 +49,17 @@ _PLANS = (
     *(_staged(kind, OnStart()) for kind in (Zhang, Glume)),
     _ahead(
         "asa",
-        "A job for each level, submitted a learned wait ahead; the queue holds it until the last has ended.",
+        "A job for each level, submitted hours ahead; the queue holds it until the last has ended.",
         Ahead(),
     ),
     _ahead(
         "asa-naive",
-        "As asa, without dependencies: a job that starts too early is cancelled and submitted again.",
+        "As asa-printed, without dependencies: a job that starts too early is cancelled and submitted again.",
         Ahead(depends=False),
     ),
     _ahead(
         "asa-printed",
-        "As asa, by Algorithm 1 and §3.2 of Souza et al. 2020 as printed: a sampled wait, one level ahead.",
+        "As asa, but one level ahead by a learned wait: Algorithm 1 and §3.2 of Souza et al. 2020 as printed.",
         Ahead(as_printed=True),
         AsaDefault,
     ),
