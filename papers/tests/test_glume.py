@@ -218,7 +218,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Found:
 def test_the_runs_of_each_mode(generated: Found) -> None:
     asked = Asked(generated, Size(1, 4, 1))
     clean = list(clean_runs(asked))
-    assert len(clean) == 2 * 2 * 3 * 4 * 8
+    assert len(clean) == 2 * 2 * 3 * 4 * (1 + len(RIVALS))
     assert {run.queue.cancelled for run in clean} == {"drop"}
     assert len({run.queue.begins_s for run in clean if run.queue.name == "KTH"}) == 4
     published = list(published_runs(asked))

@@ -22,6 +22,7 @@ from headway.model.records import (
     HistoryKey,
     JobState,
     Launch,
+    Release,
     RunStarted,
     SeenWait,
     Submit,
@@ -301,12 +302,26 @@ def test_waits_are_recorded_once_and_read_by_the_next_run(path: Path) -> None:
     for _ in range(2):  # a resumed run tells of its journal again
         run = Run(path, plan="asa")
         run.waited("a", 60.0)
-        run.waited("b", 300.0, after="a")  # how long it waited for its turn is unknown
+        run.waited("b", 300.0, after="a")  # since when it could start is unknown
         run.history.close()
     (read,) = reader(path).first_records([], "max-seen", "asa", 7.0)
     assert read == WaitsRead(7.0, [SeenWait(2, 600.0, 30.0, 60.0)])
     assert reader(path).first_records([], "max-seen", "", 7.0) == [], "a run without a plan has no use for them"
     assert reader(path, site="another cluster").waits() == []
+
+
+def test_a_dependent_job_has_waited_since_its_predecessors_end(path: Path) -> None:
+    run = Run(path, plan="asa")
+    run.waited("a", 0.0)
+    run.tell(Release(250.0, "a", Why("test", "its-tasks-are-over")))
+    run.waited("b", 190.0, after="a")  # it was submitted at 100 and started at 290
+    run.tell(JobState(400.0, "b", JobPhase.ENDED, since=350.0))
+    run.waited("c", 250.0, after="b")
+    run.waited("d", 20.0, after="a")  # the clocks of a manager and a cluster may differ
+    run.history.close()
+    waits = reader(path).waits()
+    assert [wait.waited_s for wait in waits] == [0.0, 40.0, 0.0, 0.0]
+    assert [wait.estimate_s for wait in waits] == [30.0, None, None, None], "the plan of then was about another wait"
 
 
 def test_a_run_without_a_plan_records_no_waits(run: Run) -> None:

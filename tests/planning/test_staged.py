@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import pytest
@@ -17,7 +17,7 @@ from headway.kernels.batch.queue import BatchQueue, Scheduling
 from headway.model import records
 from headway.model.instance import Instance, Recorded
 from headway.model.job import JobPhase, JobRequest
-from headway.model.records import Why
+from headway.model.records import Figure, Why
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.workflow import Workflow
@@ -26,6 +26,8 @@ from headway.planning.base import Estimate, Planner
 from headway.planning.staged import StagedPlanner
 from headway.timing.base import Timing
 from headway.timing.timings import AfterEnd, Ahead, OnStart
+from headway.waiting.asa import Asa
+from headway.waiting.base import Draw, Shape, Wait, WaitModel
 
 CONSERVATIVE = Scheduling("conservative")
 
@@ -115,11 +117,74 @@ def test_ahead_submits_a_predicted_wait_before_the_end_and_the_scheduler_holds_i
     rule: Literal["slurm", "reserved"],
 ) -> None:
     queue = BatchQueue(4, Scheduling("conservative", dependency=rule))
-    run = passed(queue, stages(1000.0, 50.0), planned(Pessimist(), Ahead()))
+    run = passed(queue, stages(1000.0, 50.0), planned(Pessimist(), Ahead(as_printed=True)))
     first, second = of(run, records.Submit)
     assert second.at == 600.0
     assert second.after == first.tag
     assert run.ended_at() == 1050.0  # nodes were free all the time, but it was not let in
+
+
+@pytest.mark.parametrize("plan", ["asa", "asa-printed"])
+def test_on_an_empty_machine_the_learned_wait_is_0(plan: str) -> None:
+    """The jobs that a dependency holds back have waited for their predecessors only: 0 s from these' ends."""
+    seen: list[float] = []
+
+    class Noting(Asa):
+        def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
+            seen.append(waited_s)
+            super().observe(shape, ticket, waited_s, censored=censored)
+
+    model = Noting("tuned" if plan == "asa" else "default")
+    timing = Ahead(as_printed=plan == "asa-printed")
+    run = passed(
+        BatchQueue(4, Scheduling("conservative", dependency="slurm")),
+        stages(300.0, 400.0, 50.0),
+        lambda estimate: StagedPlanner(plan, PerStage(), timing, estimate, model),
+    )
+    assert [submit.after is None for submit in of(run, records.Submit)] == [True, False, False]
+    assert seen == [0.0, 0.0, 0.0]
+    assert run.ended_at() == 750.0
+
+
+def test_a_dependent_job_has_waited_since_its_predecessors_end() -> None:
+    """The second job, submitted at 0, may start at 1000, when another's job has one of its two nodes until 1600."""
+    last = [Task(f"last{at}", "wide", "-", parents=("first",)) for at in (1, 2)]
+    workflow = Workflow("narrow, wide", [Task("first", "narrow", "-"), *last])
+    recorded = {"first": Recorded(run_s=1000.0), **{task.id: Recorded(run_s=50.0) for task in last}}
+    queue = BatchQueue(2, Scheduling("easy", dependency="slurm"), submit=[500], nodes=[1], req=[1100], run=[1100])
+    run = passed(queue, Instance(workflow, recorded), PLANS["asa"])
+    narrow, wide = run.engine.jobs.values()
+    assert (narrow.waited_s, wide.submitted_at, wide.started_at, wide.waited_s) == (0.0, 0.0, 1600.0, 600.0)
+
+
+class Sure(WaitModel):
+    """Samples a wait of 400 s; its 90% quantile is 5,000 s."""
+
+    name = "sure"
+
+    def predict(self, shape: Shape, draw: Draw = (0, "", "", 0)) -> Wait:
+        return Wait(400.0, {"action": 7.0})
+
+    def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
+        return [5000.0 for _ in shares]
+
+
+def test_as_printed_a_stage_is_submitted_the_sampled_wait_before_the_end_of_the_one_that_runs() -> None:
+    """Another's job has all nodes until 200: the first stage runs from 200 to 1200, the second until 2000."""
+    rules = Scheduling("conservative", dependency="slurm")
+    found = {}
+    for name, timing in (("asa", Ahead()), ("asa-printed", Ahead(as_printed=True))):
+        queue = BatchQueue(2, rules, submit=[0], nodes=[2], req=[200], run=[200])
+        make = lambda estimate, timing=timing: StagedPlanner("p", PerStage(), timing, estimate, Sure())  # noqa: E731
+        run = passed(queue, stages(1000.0, 800.0, 50.0), make, start_s=10.0)
+        found[name] = of(run, records.Submit)
+        assert [submit.after for submit in found[name]] == [None, found[name][0].tag, found[name][1].tag]
+        assert {submit.wait_ticket["action"] for submit in found[name]} == {7.0}
+        assert run.ended_at() == 2050.0
+    assert [submit.at for submit in found["asa"]] == [10.0, 10.0, 10.0], "also while the first waits"
+    assert [submit.at for submit in found["asa-printed"]] == [10.0, 1200.0 - 400.0, 2000.0 - 400.0]
+    assert {submit.expected_wait_s for submit in found["asa"]} == {5000.0}
+    assert {submit.expected_wait_s for submit in found["asa-printed"]} == {400.0}
 
 
 def test_a_job_that_starts_too_early_is_cancelled_and_submitted_again() -> None:

@@ -11,7 +11,7 @@ from headway.history.sql import History
 from headway.model.job import JobPhase
 from headway.model.observation import Observation
 from headway.model.outcome import Outcome
-from headway.model.records import Decision, Event, HistoryKey, JobState, Launch, SeenWait, Submit, TaskEnded
+from headway.model.records import Decision, Event, HistoryKey, JobState, Launch, Release, SeenWait, Submit, TaskEnded
 from headway.model.task import Task
 
 
@@ -85,10 +85,7 @@ class AttemptRecorder(Recorder):
 
 
 class WaitRecorder(Recorder):
-    """Records how long jobs waited in the queue.
-
-    A dependent job is left out: it is not eligible before its predecessor ends, so its queue wait is unknown.
-    """
+    """Records how long jobs waited in the queue: from their submission, or from their predecessor's end if later."""
 
     longest_s = 0.0  # runs beside this one should know at once
 
@@ -96,17 +93,27 @@ class WaitRecorder(Recorder):
         super().__init__(key)
         self._run = run
         self._submitted: dict[str, Submit] = {}
+        self._ended: dict[str, float] = {}  # by tag
 
     def note(self, record: Event | Decision) -> None:
-        if isinstance(record, Submit) and record.after is None:
-            self._submitted[record.tag] = record
-        elif isinstance(record, JobState) and record.phase is JobPhase.RUNNING:
-            job = self._submitted.pop(record.tag, None)
-            if job is not None:
-                waited_s = max(0.0, (record.at if record.since is None else record.since) - job.at)
-                size = job.request.per_node
-                wait = SeenWait(size.nodes, size.walltime_s or 0.0, job.wait_estimate_s, waited_s)
-                self.pending.append(KeptWait(self._run, job.tag, "", job.at, wait))
+        match record:
+            case Submit():
+                self._submitted[record.tag] = record
+            case Release():
+                self._ended.setdefault(record.tag, record.at)
+            case JobState(phase=JobPhase.ENDED):
+                self._ended[record.tag] = record.at if record.since is None else record.since
+            case JobState(phase=JobPhase.RUNNING):
+                job = self._submitted.pop(record.tag, None)
+                if job is not None and (job.after is None or job.after in self._ended):
+                    self._waited(job, record.at if record.since is None else record.since)
+
+    def _waited(self, job: Submit, started_at: float) -> None:
+        size, waited_s = job.request.per_node, max(0.0, started_at - job.ready_at(self._ended))
+        # The queue's own plan was read at submission; it says nothing about a wait that began later.
+        estimate_s = job.wait_estimate_s if job.after is None else None
+        wait = SeenWait(size.nodes, size.walltime_s or 0.0, estimate_s, waited_s)
+        self.pending.append(KeptWait(self._run, job.tag, "", job.at, wait))
 
     def write(self, history: History) -> None:
         history.add_waits(self.key.site, self.pending)

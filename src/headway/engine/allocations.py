@@ -47,11 +47,11 @@ class Allocations:
         """Update jobs, snapshot and alarm by a record."""
         match record:
             case records.Submit():
-                self.jobs[record.tag] = self._live[record.tag] = JobStatus(record)
+                before = None if record.after is None else self.jobs.get(record.after)
+                self.jobs[record.tag] = self._live[record.tag] = JobStatus(record, before)
                 self.queues = {}  # the snapshots do not show this job
             case records.Release():
-                self.jobs[record.tag].released = True
-                self._over(record.tag)
+                self._release(self.jobs[record.tag], record.at)
             case records.JobState():
                 self._update(self.jobs[record.tag], record)
             case records.JobSeen():
@@ -86,6 +86,12 @@ class Allocations:
             job.excused, job.suspended = record.excused, False
             self._over(record.tag)
         job.phase = record.phase
+
+    def _release(self, job: JobStatus, at: float) -> None:
+        job.released = True
+        if job.ended_at is None:
+            job.ended_at = at
+        self._over(job.tag)
 
     def _over(self, tag: str) -> None:
         """A job waits and runs no more; where there is a limit on jobs, there is room for one with another wish."""

@@ -9,6 +9,7 @@ A decision says what it intends in typed fields. Its `Why` only explains it to p
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from typing import Any, Literal, Union
 
 import msgspec
@@ -346,6 +347,10 @@ class Submit(Decision, frozen=True, tag="submit"):
     expected_wait_s: float | None = None  # the queue wait that the plan counts on
     wait_estimate_s: float | None = None  # the queue wait by the scheduler's own plan, as in `SeenWait`
     wait_ticket: dict[str, Figure] = field(default_factory=dict)  # what the wait model needs to learn from the wait
+
+    def ready_at(self, ended: Mapping[str, float]) -> float:
+        """When the job could start: at its submission or, if later, at its predecessor's end (`ended`, by tag)."""
+        return self.at if self.after is None else max(self.at, ended.get(self.after, self.at))
 
 
 class AskQueue(Decision, frozen=True, tag="ask-queue"):

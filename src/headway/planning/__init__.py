@@ -16,7 +16,7 @@ from headway.planning.staged import StagedPlanner
 from headway.planning.without_queue import OneJobPerTask
 from headway.timing.base import Timing
 from headway.timing.timings import AfterEnd, Ahead, OnStart
-from headway.waiting.asa import Asa
+from headway.waiting.asa import Asa, AsaDefault
 
 
 class Plan(Struct, frozen=True):
@@ -31,10 +31,9 @@ class Plan(Struct, frozen=True):
         return self.make(estimate)
 
 
-def _ahead(name: str, words: str, *, depends: bool) -> Plan:
+def _ahead(name: str, words: str, timing: Ahead, model: type[Asa] = Asa) -> Plan:
     """One job per stage, submitted the wait that ASA predicts before it is needed (Souza et al. 2020, §3.2)."""
-    timing = Ahead(depends=depends)
-    return Plan(name, words, lambda estimate: StagedPlanner(name, PerStage(), timing, estimate, Asa()))
+    return Plan(name, words, lambda estimate: StagedPlanner(name, PerStage(), timing, estimate, model()))
 
 
 def _documented(kind: type[Grouper | Planner], make: Callable[[Estimate], Planner]) -> Plan:
@@ -50,13 +49,19 @@ _PLANS = (
     *(_staged(kind, OnStart()) for kind in (Zhang, Glume)),
     _ahead(
         "asa",
-        "A job for each level, submitted a learned wait ahead; the queue holds it until the last has ended.",
-        depends=True,
+        "A job for each level, submitted hours ahead; the queue holds it until the last has ended.",
+        Ahead(),
     ),
     _ahead(
         "asa-naive",
-        "As asa, without dependencies: a job that starts too early is cancelled and submitted again.",
-        depends=False,
+        "As asa-printed, without dependencies: a job that starts too early is cancelled and submitted again.",
+        Ahead(depends=False),
+    ),
+    _ahead(
+        "asa-printed",
+        "As asa, but one level ahead by a learned wait: Algorithm 1 and §3.2 of Souza et al. 2020 as printed.",
+        Ahead(as_printed=True),
+        AsaDefault,
     ),
     _documented(Headway, Headway),
     _documented(OneJobPerTask, OneJobPerTask),

@@ -19,9 +19,13 @@ Estimate = Callable[[Task], float]  # the expected run time of a task, in second
 
 
 class JobStatus:
-    """A job that was submitted: its request and intent (see `Submit`), and what happened to it since."""
+    """A job that was submitted: its request and intent (see `Submit`), and what happened to it since.
 
-    def __init__(self, submit: Submit) -> None:
+    `predecessor`: the job whose end it waits for in the queue.
+    """
+
+    def __init__(self, submit: Submit, predecessor: JobStatus | None = None) -> None:
+        self.predecessor = predecessor
         self.tag = submit.tag
         self.asked: JobRequest = submit.request
         self.request: JobRequest = submit.request  # with the walltime that the job has now
@@ -41,7 +45,7 @@ class JobStatus:
         self.excused = False  # it ended, though not since it was too short
         self.submitted_at = submit.at
         self.started_at: float | None = None
-        self.ended_at: float | None = None
+        self.ended_at: float | None = None  # or when it was released
         self.changed_at: float | None = None  # when the run learned that the job had started or ended
 
     @property
@@ -59,6 +63,16 @@ class JobStatus:
         """When a running job reaches its walltime."""
         walltime_s = self.request.per_node.walltime_s
         return math.inf if walltime_s is None or self.started_at is None else self.started_at + walltime_s
+
+    @property
+    def waited_s(self) -> float | None:
+        """Its queue wait, from its submission or from its predecessor's end, if that was later; None: not known."""
+        ready_at = self.submitted_at
+        if self.predecessor is not None:
+            if self.predecessor.ended_at is None:
+                return None
+            ready_at = max(ready_at, self.predecessor.ended_at)
+        return None if self.started_at is None else max(0.0, self.started_at - ready_at)
 
     @property
     def expected_start(self) -> float:

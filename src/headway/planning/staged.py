@@ -108,10 +108,12 @@ class StagedPlanner(Planner):
         return Wait(self._model.quantiles(shape, [self._timing.covers])[0], expected.ticket)
 
     def observe(self, job: JobStatus) -> None:
-        if self._model is None or job.started_at is None or job.ended_at is not None:
+        if self._model is None or job.waited_s is None or job.ended_at is not None:
             return
-        shape = Shape(job.width, job.request.per_node.walltime_s or 0.0, job.wait_estimate_s)
-        self._model.observe(shape, job.wait_ticket, job.started_at - job.submitted_at)
+        # The queue's own plan was read at submission; it says nothing about a wait that began later.
+        estimate_s = job.wait_estimate_s if job.predecessor is None else None
+        shape = Shape(job.width, job.request.per_node.walltime_s or 0.0, estimate_s)
+        self._model.observe(shape, job.wait_ticket, job.waited_s)
 
     def learn(self, waits: Sequence[SeenWait]) -> None:
         if self._model is not None and self._model.learns:
@@ -190,7 +192,7 @@ def _waits_of_early_jobs(view: View) -> list[float]:
     """The wait of the last job that was released because it started too early: the next will wait about as long."""
     jobs = [job for job in view.jobs.values() if job.released and job.started_at is not None]
     early = [job for job in jobs if not all(view.is_over(task) for task in job.tasks)]
-    return [job.started_at - job.submitted_at for job in early[-1:] if job.started_at is not None]
+    return [job.waited_s for job in early[-1:] if job.waited_s is not None]
 
 
 def _is_early(job: JobStatus, before: Sequence[JobStatus], now: float) -> bool:

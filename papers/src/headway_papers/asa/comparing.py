@@ -27,7 +27,7 @@ class Standing(Struct, frozen=True):
     makespan_s: float  # means
     ratio: Interval  # of makespans, geometric mean
     gap: Interval  # mean logarithm of Per-Stage's makespan over Big Job's: the gap that ASA is to close
-    closes: Interval | None  # share of that gap; None where Per-Stage is as fast as Big Job
+    closes: Interval | None  # share of that gap; None where it may be nothing: its interval reaches 0
     core_hours: float
     core_ratio: Interval  # of core-hours, mean
     total_wait_s: float
@@ -93,7 +93,7 @@ def standing(pairs: Pairs) -> Standing:
         makespan_s=fmean(row.makespan_s for row in rows),
         ratio=Interval(exp(-gain.mean), *(None if end is None else exp(-end) for end in (gain.high, gain.low))),
         gap=gap,
-        closes=share_closed(gained, gaps, clusters) if gap.mean > 0 else None,
+        closes=share_closed(gained, gaps, clusters) if gap.low is not None and gap.low > 0 else None,
         core_hours=fmean(row.core_hours for row in rows),
         core_ratio=interval(ratios, clusters),
         total_wait_s=fmean(row.total_wait_s for row in rows),

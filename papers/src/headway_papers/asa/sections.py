@@ -148,8 +148,8 @@ def summary(title: str, done: Sequence[Done]) -> Section:
     )
     runs = found[0].runs if found else 0
     note = (
-        f"{runs} runs each. Closes: of the gap between Per-Stage and Big Job, if there is one. Early: allocations that "
-        "started too early and were released."
+        f"{runs} runs each. Closes: of the gap between Per-Stage and Big Job, where that is significant. Early: "
+        "allocations that started too early and were released."
     )
     dots = [Dot(it.name, it.ratio, plus_minus(it.ratio)) for it in found]
     pictures = [picture(ratio_chart(title, dots, _AXIS))] if dots else []
@@ -202,7 +202,7 @@ def table_1(queue: str, done: Sequence[Done]) -> Iterator[Section]:
 
     shown = [(it, no_task, figure(it, lambda measured: waited(measured.wait_s))) for it in STRATEGIES]
     heads = columns("", *((plan, "ours", _PAPER) for plan in STRATEGIES), (ASA, "total"))
-    note = "Ours: time in which no task runs. Total: the sum over all jobs, also while others run."
+    note = "Ours: time in which no task runs. Total: the sum over all jobs, each from when it could start."
     yield section("waits", note, heads, [*shown, (ASA, lambda it: waited(it.total_wait_s), None)])
 
 

@@ -27,8 +27,8 @@ from headway_papers.asa.machines import MACHINES, fresh, jobs_of, window_s
 from headway_papers.asa.published import ASA, BIG_JOB, PER_STAGE, WORKFLOWS
 from headway_papers.asa.shapes import instance
 
-NAIVE, AT_ONCE, HEADWAY = "asa-naive", "all-at-once", "headway"
-DEPENDENT = (ASA, AT_ONCE)  # tell the scheduler which job waits for which
+NAIVE, PRINTED, AT_ONCE, HEADWAY = "asa-naive", "asa-printed", "all-at-once", "headway"
+DEPENDENT = (ASA, PRINTED, AT_ONCE)  # tell the scheduler which job waits for which
 # The rule for dependent jobs matters only to strategies that tell the scheduler of dependencies.
 RULES: tuple[Dependency, ...] = ("reserved", "slurm")
 STRATEGIES: tuple[tuple[str, Dependency], ...] = (
@@ -84,7 +84,7 @@ class Row(Struct, frozen=True):
     start_s: float
     status: str
     makespan_s: float
-    total_wait_s: float  # sum over its jobs, each from its submission
+    total_wait_s: float  # sum over its jobs, each from its submission or its predecessor's end, if that was later
     perceived_wait_s: float  # time in which none of its tasks ran
     core_hours: float  # held by its jobs
     idle_core_hours: float  # of these, the ones in which no task ran: the overhead
@@ -118,7 +118,7 @@ def carry_out(unit: Unit) -> Done:
     began = time.process_time()
     machine = MACHINES[unit.machine]
     queue = fresh(machine, unit.trace, unit.load, unit.backfill, unit.dependency)
-    model = Asa(seed=unit.trace)
+    model = Asa("default" if unit.plan == PRINTED else "tuned", seed=unit.trace)
     make = planner_of(unit.plan, model)
     runs: list[SimulatedRun] = []
     begun = starts_s(unit)
@@ -138,10 +138,10 @@ def planner_of(plan: str, model: Asa) -> Callable[[Estimate], Planner]:
     """A planner for each run; those of ASA share one model of waits."""
     if plan not in (*DEPENDENT, NAIVE):
         return PLANS[plan]
+    timing = Ahead(depends=plan != NAIVE, as_printed=plan == PRINTED)
 
     def make(estimate: Estimate) -> Planner:
-        known = Longest() if plan == AT_ONCE else model
-        return StagedPlanner(plan, PerStage(), Ahead(depends=plan != NAIVE), estimate, known)
+        return StagedPlanner(plan, PerStage(), timing, estimate, Longest() if plan == AT_ONCE else model)
 
     return make
 
@@ -179,7 +179,7 @@ def row_of(journal: Sequence[Event | Decision], workflow: str, cores: int, repea
         start_s=began,
         status=status,
         makespan_s=ended - began,
-        total_wait_s=sum(at - submitted[tag].at for tag, at in started.items()),
+        total_wait_s=sum(at - submitted[tag].ready_at(over) for tag, at in started.items()),
         perceived_wait_s=ended - began - covered_s(busy),
         core_hours=cores_of_node * held_s / 3600,
         idle_core_hours=cores_of_node * (held_s - busy_s) / 3600,

@@ -1,4 +1,4 @@
-"""Is the plan `headway` ahead of seven rivals in twelve cells?"""
+"""Is the plan `headway` ahead of its rivals in twelve cells?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headway_papers.frame.report import Verdict
 from headway_papers.glume.workflows import DURATIONS, LOGS, Workflow
 
 OURS = "headway"
-RIVALS = ("one-job", "big-job", "one-job-per-task", "level-by-level", "per-stage", "zhang", "glume")
+RIVALS = ("one-job", "big-job", "one-job-per-task", "level-by-level", "per-stage", "zhang", "glume", "asa")
 REQUESTS = ("accurate", "real")
 MOST = log(1.05)
 

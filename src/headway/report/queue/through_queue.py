@@ -31,7 +31,7 @@ class Passage(Struct, frozen=True):
     jobs: int
     expired: int  # jobs that ended before their tasks did
     first_wait_s: float  # of the job that started first
-    mean_wait_s: float  # over all jobs that started
+    mean_wait_s: float  # over all jobs that started, each from when it could start
     node_hours: float  # held by all jobs; a share of a node counts as the part of its cores
     busy_share: float  # share of the node-hours in which tasks ran
     core_hours: float  # held by all jobs
@@ -74,7 +74,7 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
                     busy_core_s += cores * (outcome.ended_at - outcome.started_at)
             case records.Finish():
                 status = record.status
-    waits_s = [started[tag] - submitted[tag].at for tag in started]
+    waits_s = [started[tag] - submitted[tag].ready_at(over) for tag in started]
     held_s = core_s = 0.0
     for tag in (tag for tag in started if tag in over):
         each, lasted_s = submitted[tag].request.per_node, over[tag] - started[tag]
