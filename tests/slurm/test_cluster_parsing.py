@@ -28,7 +28,7 @@ from headway.model.resources import Resources
 
 LINE = (
     "7|1000|RUNNING|None|1794742548|1794742549|1794742669|2:00|3|24|n[1-3]|21|main|0|9|1|NO|"
-    "cpu=24,mem=1.50G,node=3,billing=24|/a dir|of/x|b,c é\x1e\n"
+    "cpu=24,mem=1.50G,node=3,billing=24,gres/gpu=6,gres/gpu:a100=6|/a dir|of/x|b,c é\x1e\n"
 )
 
 
@@ -36,7 +36,7 @@ def test_a_formatted_line_holds_all_fields() -> None:
     (job,) = jobs_of(LINE) or []
     assert (job.job_id, job.user, job.state, job.limit_s, job.nodes) == (7, 1000, "RUNNING", 120.0, 3)
     assert (job.node_names, job.derived_exit, job.restarts, job.alone) == (("n1", "n2", "n3"), Exit(0, 9), 1, True)
-    assert (job.name, job.memory_bytes) == ("b,c é", 1536 * 2**20)
+    assert (job.name, job.memory_bytes, job.gpus) == ("b,c é", 1536 * 2**20, 6)
 
 
 def test_any_directory_can_be_read() -> None:

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from headway.clusters.slurm import probes
 from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.core_counts import cores_asked
 from headway.clusters.slurm.costs import Prices, billing
 from headway.clusters.slurm.options import SlurmOptions, options_of
 from headway.clusters.slurm.partitions import choose, closed_to, room, rooms, usable, why_not
@@ -80,6 +81,23 @@ def test_memory_takes_its_share_of_a_nodes_cores() -> None:
     twin = twin_of(Reading(NOW, jobs, [partition("main", nodes(1, 1))]), "main", in_cores=True)
     assert twin is not None
     assert (twin.snapshot().times, twin.snapshot().free) == ([NOW, NOW + 60, NOW + 120], [4.0, 7.0, 8.0])
+
+
+def test_gpus_take_their_share_of_a_nodes_cores() -> None:
+    """Of two nodes with four GPUs, one has all of them taken by a job of one core: none of its cores counts as free."""
+    here = [partition("gpu", with_gpus(nodes(1, 2), 4))]
+    jobs = [small(1, 1, 600.0, NOW, "n1", gpus=4)]
+    twin = twin_of(Reading(NOW, jobs, here), "gpu", in_cores=True)
+    assert twin is not None
+    assert (twin.snapshot().times, twin.snapshot().free) == ([NOW, NOW + 600], [8.0, 16.0])
+    asked = Resources(cores=1, gpus=2, nodes=1, walltime_s=60)
+    assert cores_asked(asked, here[0].nodes[0]) == 4
+    waiting = [*jobs, *(small(number, 1, 600.0, gpus=2, partition="gpu") for number in (2, 3, 4))]
+    assert starts_in_minutes(Reading(NOW, waiting, here), "gpu") == {2: 0.0, 3: 0.0, 4: 10.0}
+
+
+def with_gpus(some: tuple[Node, ...], gpus: int) -> tuple[Node, ...]:
+    return tuple(structs.replace(node, gpus=gpus) for node in some)
 
 
 def starts_in_minutes(reading: Reading, name: str) -> dict[int, float]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.squeue import everybody
 from headway.model.records import JobSeen, Launch, Submit
 from tests.slurm.configuration import Configuration, Partition, our_name
 from tests.slurm.conftest import require_slurm
@@ -24,7 +26,7 @@ SITE = Configuration(
         Partition("gpu", None, 60, first=4),
         Partition("quick", 2, 60, more="TRESBillingWeights=CPU=1.0"),
     ),
-    more=("GresTypes=gpu",),
+    more=("GresTypes=gpu", "AccountingStorageTRES=gres/gpu"),
     unlike={3: {"CPUs": 4, "RealMemory": 8000}, 4: {"Gres": "gpu:a100:2", "Feature": "ib"}},
 )
 RIGHTS = ("add account physics cluster=lab", "add qos long", "modify qos long set UsageFactor=2")
@@ -196,3 +198,13 @@ def test_a_job_with_whole_nodes_uses_all_cores_of_the_larger_ones(lab: SlurmLab,
     flow.check(12)
     cores = {record.node.partition("#")[0]: record.capacity.cores for record in flow.nodes()}
     assert cores == {"n1": 2, "n2": 2, "n3": 4}
+
+
+def test_the_gpus_of_running_and_of_waiting_jobs_are_read(lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in lab.environment().items():
+        monkeypatch.setenv(name, value)
+    running, waiting = (lab.submit("sleep 100", "-p", "gpu", f"--gres=gpu:{gpus}") for gpus in (2, 1))
+    lab.wait_for_job(running, "RUNNING")
+    seen = {job.job_id: (job.state, job.gpus) for job in everybody(Commands()) or []}
+    lab.run("scancel", str(running), str(waiting))
+    assert (seen[running], seen[waiting]) == (("RUNNING", 2), ("PENDING", 1))

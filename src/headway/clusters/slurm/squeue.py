@@ -16,6 +16,7 @@ from headway.model.job import JobPhase
 from headway.model.units import parse_duration
 
 _EXIT = re.compile(r"(\d{1,3}):(\d{1,3})", re.ASCII)
+_GPUS = re.compile(r"\bgres/gpu=(\d{1,6})\b", re.ASCII)
 _MEMORY = re.compile(r"\bmem=(\d{1,12}(?:\.\d+)?)([KMGTP]?)", re.ASCII)
 _LIVE = "PENDING,CONFIGURING,RUNNING,SUSPENDED,COMPLETING,STOPPED,SIGNALING,STAGE_OUT,RESIZING"
 
@@ -60,6 +61,7 @@ class SeenJob(Struct, frozen=True, gc=False):
     restarts: int = 0
     alone: bool = False  # whether it does not share its nodes
     memory_bytes: int = 0  # on all its nodes together: what it has or asks for
+    gpus: int = 0  # the same
     name: str = ""
     directory: str = ""
     cancelled_by: str = ""  # a user id, where accounting is kept
@@ -119,7 +121,9 @@ def jobs_of(text: str) -> list[SeenJob] | None:
 def _job(line: str) -> SeenJob:
     *cells, rest = line.split("|", len(_COLUMNS))
     directory, _, name = rest.rpartition("|")  # names of our own jobs contain no |
-    return SeenJob(**parsed(_COLUMNS, cells), name=name, directory=directory)
+    fields = parsed(_COLUMNS, cells)
+    amounts = fields.pop(_AMOUNTS)
+    return SeenJob(**fields, memory_bytes=_memory_of(amounts), gpus=_gpus_of(amounts), name=name, directory=directory)
 
 
 Columns = Mapping[str, tuple[str, Callable[[str], Any]]]  # by Slurm's name: a field of SeenJob, and how it is parsed
@@ -159,6 +163,12 @@ def _memory_of(text: str) -> int:
     return int(float(found[1]) * 1024 ** (1 + "KMGTP".index(found[2] or "M"))) if found else 0
 
 
+def _gpus_of(text: str) -> int:
+    """The GPUs in such a list, of all types; zero where the site does not account for GPUs."""
+    found = _GPUS.search(text)
+    return int(found[1]) if found else 0
+
+
 def exit_of(text: str) -> Exit:
     """Parse `code:signal`; otherwise split a status as `wait` returns it, without the flag for a core dump.
 
@@ -170,6 +180,7 @@ def exit_of(text: str) -> Exit:
     return Exit((int(text) >> 8) & 0xFF, int(text) & 0x7F)
 
 
+_AMOUNTS = "amounts"  # of which several fields are made
 _COLUMNS: Columns = {
     "JobID": ("job_id", int),
     "UserID": ("user", int),
@@ -188,7 +199,7 @@ _COLUMNS: Columns = {
     "DerivedEC": ("derived_exit", exit_of),
     "RestartCnt": ("restarts", int),
     "OverSubscribe": ("alone", ("NO", "EXCLUSIVE").__contains__),
-    "tres-alloc": ("memory_bytes", _memory_of),
+    "tres-alloc": (_AMOUNTS, str),
 }
 _END = "\x1e"  # of a job; a line end would not do, since directories may contain one
 # Directories and names may contain anything, even a forged job: they come last, and are read of the user's own jobs
