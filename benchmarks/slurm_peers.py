@@ -214,6 +214,7 @@ def _other_load(lab: SlurmLab, load: float, seed: int) -> Iterator[None]:
     if not load:
         yield
         return
+    lab.run("sacctmgr", "-i", "add", "user", "nobody", "account=lab")  # whose jobs they are
     with BackgroundLoad(lab, load, seed, typical_run_s=20, backlog_s=15):
         wait_until(lambda: OTHERS in lab.run("squeue", "-h", "-t", "R", "-o", "%j").stdout, "other users' jobs to run")
         yield
