@@ -47,7 +47,7 @@ class Stage:
 
     name: str
     width: int
-    sleep: str  # an expression of the shell, with the task's number in n
+    sleep: str  # seconds, an expression with the task's number in n that the shell and Python read alike
     after: str = ""
     needs_all: bool = False
 
@@ -99,7 +99,7 @@ def snakemake(stages: Sequence[Stage]) -> tuple[str, str, list[str]]:
 
 
 def parsl(stages: Sequence[Stage]) -> tuple[str, str, list[str]]:
-    """A program with one block of a whole workflow's width in shares of a node, as many as the width needs."""
+    """A program with blocks of half a node, as many as the widest stage needs."""
     width = min(NODES * CORES, max(stage.width for stage in stages))
     cores = min(width, CORES // 2)
     program = f"""
@@ -173,7 +173,7 @@ def measure(lab: SlurmLab, stages: Sequence[Stage], contender: str, directory: P
     environment["PATH"] = f"{_counters(lab, directory)}:{Path(sys.executable).parent}:{environment['PATH']}"
     environment["XDG_CACHE_HOME"] = str(directory / "cache")
     controller = psutil.Process(int((lab.root / "run/slurmctld.pid").read_text()))
-    first = int(lab.submit("true", f"--job-name={OTHERS}"))
+    first = lab.submit("true", f"--job-name={OTHERS}")
     lab.wait_for_job(first)
     cpu_s = sum(controller.cpu_times()[:2])
     took = timed(argv, directory, **environment)

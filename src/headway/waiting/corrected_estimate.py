@@ -17,7 +17,7 @@ ALIKE = 64  # records that are kept of one geometry
 SOFTEN_S = 60.0  # is added to both sides of a ratio, so that differences within a minute do not give large ratios
 FAR = (0.5, 1.0, 1.0)  # the unit of distance in the logarithms of estimate, nodes and requested time
 
-_LATER, _NOW, _UNKNOWN = "later", "now", "unknown"
+LATER, NOW, UNKNOWN = "later", "now", "unknown"
 
 
 class CorrectedEstimate(WaitModel):
@@ -51,7 +51,7 @@ class CorrectedEstimate(WaitModel):
     def quantiles(self, shape: Shape, shares: Sequence[float]) -> list[float]:
         """Quantiles of the ratios near the shape, times its estimate."""
         order = sorted(range(len(shares)), key=lambda place: shares[place])
-        ratios = self._memories[_kind(shape)].quantiles(shape, [shares[place] for place in order])
+        ratios = self._memories[kind_of(shape)].quantiles(shape, [shares[place] for place in order])
         answers = [0.0] * len(shares)
         for place, ratio in zip(order, ratios, strict=True):
             answers[place] = max(0.0, ratio * _softened(shape) - SOFTEN_S)
@@ -60,7 +60,7 @@ class CorrectedEstimate(WaitModel):
     def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
         """Add a record."""
         if math.isfinite(waited_s) and waited_s >= 0:
-            self._memories[_kind(shape)].add(shape, waited_s, censored=censored)
+            self._memories[kind_of(shape)].add(shape, waited_s, censored=censored)
 
     def state(self) -> dict[str, Any]:
         """The records, oldest first."""
@@ -145,13 +145,14 @@ class _Memory:
 
 
 def _nothing() -> dict[str, _Memory]:
-    return {kind: _Memory() for kind in (_LATER, _NOW, _UNKNOWN)}
+    return {kind: _Memory() for kind in (LATER, NOW, UNKNOWN)}
 
 
-def _kind(shape: Shape) -> str:
+def kind_of(shape: Shape) -> str:
+    """Whether the scheduler plans to start such a job later, plans to start it now, or was not asked."""
     if shape.estimate_s is None or not math.isfinite(shape.estimate_s):
-        return _UNKNOWN
-    return _LATER if shape.estimate_s > 0 else _NOW
+        return UNKNOWN
+    return LATER if shape.estimate_s > 0 else NOW
 
 
 def _softened(shape: Shape) -> float:

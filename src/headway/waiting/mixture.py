@@ -11,13 +11,12 @@ from msgspec import Struct, field, structs, to_builtins
 from headway.model.records import Figure
 from headway.waiting.asa import Asa
 from headway.waiting.base import Draw, Shape, Wait, WaitModel
-from headway.waiting.corrected_estimate import CorrectedEstimate
+from headway.waiting.corrected_estimate import CorrectedEstimate, kind_of
 from headway.waiting.quantile_bound import QuantileBound
 from headway.waiting.scheduler_estimate import SchedulerEstimate
 
 JUDGED = (0.1, 0.5, 0.9)  # the quantiles by which models are judged; another is mixed as the nearest of these
 FOR_THE_MEDIAN = ("scheduler-estimate", "zero")  # have one answer for all quantiles, so that they hold no given share
-_LATER, _NOW, _UNKNOWN = "later", "now", "unknown"
 
 
 class Zero(WaitModel):
@@ -46,7 +45,7 @@ class RecentWaits(CorrectedEstimate):
 
 
 class Judged(Struct):
-    """How far each model was off at one quantile, in seconds of quantile loss, and how much their mean lost by mixing.
+    """How far each model was off at one quantile, in seconds of pinball loss, and how much their mean lost by mixing.
 
     AdaHedge (de Rooij, van Erven, Grünwald and Koolen 2014, "Follow the leader if you can, hedge if you must", §2.1): a
     model's weight is exp(-η loss), and η falls as mixing loses. It has no constant to tune and does not depend on the
@@ -66,7 +65,7 @@ class Judged(Struct):
 
     def charge(self, share: float, answers_s: Mapping[str, float], waited_s: float) -> None:
         """Charge each model what its answer lost."""
-        losses_s = {name: _quantile_loss(share, answer_s, waited_s) for name, answer_s in answers_s.items()}
+        losses_s = {name: _pinball_s(share, answer_s, waited_s) for name, answer_s in answers_s.items()}
         weights, rate = self.weights(list(answers_s)), self._rate(len(answers_s))
         least_s = min(losses_s.values())
         mean_s = sum(weights[name] * lost_s for name, lost_s in losses_s.items())
@@ -84,7 +83,7 @@ class Mixture(WaitModel):
     """The weighted mean of several models' quantiles; the weights follow from what each model lost so far.
 
     The models are the scheduler's plan corrected, the plan itself, the last waits of like jobs, bounds on their
-    quantiles, ASA, and 0. Each is charged its quantile loss at three quantiles, and has a weight at each: a model may
+    quantiles, ASA, and 0. Each is charged its pinball loss at three quantiles, and has a weight at each: a model may
     know the median well and the 90% quantile badly. The plan and 0 compete for the median only. Jobs that the plan lets
     start at once are judged apart. The ticket of a prediction has what each model answered at the submission: that is
     what it is charged for, not what it would answer when the job starts, after it has seen others of the same burst.
@@ -160,7 +159,7 @@ class Mixture(WaitModel):
         return mixed
 
     def _at(self, shape: Shape, share: float) -> Judged:
-        return self._judged.setdefault(f"{_kind(shape)} {_nearest(share):g}", Judged())
+        return self._judged.setdefault(f"{kind_of(shape)} {_nearest(share):g}", Judged())
 
 
 def _models() -> dict[str, WaitModel]:
@@ -177,17 +176,11 @@ def _competing(names: Iterable[str], share: float) -> list[str]:
     return [name for name in names if _nearest(share) == 0.5 or name not in FOR_THE_MEDIAN]
 
 
-def _kind(shape: Shape) -> str:
-    if shape.estimate_s is None or not math.isfinite(shape.estimate_s):
-        return _UNKNOWN
-    return _LATER if shape.estimate_s > 0 else _NOW
-
-
 def _fading(rate: float, lost_s: float) -> float:
     """exp(-rate loss); at an infinite rate only a loss of 0 counts."""
     return 1.0 if lost_s <= 0.0 else math.exp(-rate * lost_s)
 
 
-def _quantile_loss(share: float, answer_s: float, waited_s: float) -> float:
+def _pinball_s(share: float, answer_s: float, waited_s: float) -> float:
     over_s = waited_s - answer_s
     return share * over_s if over_s > 0 else (share - 1) * over_s

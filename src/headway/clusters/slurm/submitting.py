@@ -83,8 +83,9 @@ class Submitter(Struct):
                 raise SiteError(f"job {after}, whose end {tag} should wait for, was never submitted")
             folder.make()
             shared = request.places is not None
-            asked = Asked(request.per_node, time.time(), after, shared=shared, wish=request.wish)
-            asked = structs.replace(asked, at_stake_s=request.at_stake_s)
+            asked = Asked(
+                request.per_node, time.time(), after, shared=shared, at_stake_s=request.at_stake_s, wish=request.wish
+            )
             folder.note(asked)
             asked = self.send(tag, asked)
         if asked.refused:
