@@ -22,8 +22,9 @@ def list_makespans(
     keys: Floats,
     work: Ints,
     lengths: Floats,
+    ends: Floats,
 ) -> None:
-    """Fill `lengths` with the makespan of a list schedule for each number of nodes.
+    """Fill `lengths` with the makespan of a list schedule for each number of nodes, `ends` with the tasks' last ends.
 
     Tasks are numbered in the order of preference. A task holds `spans` nodes; where there are fewer it holds them all,
     for proportionally longer. A task that waits for nodes blocks those behind it. The children of task i are
@@ -45,7 +46,8 @@ def list_makespans(
                 n_ready = _pop(keys[0], ready, n_ready)
                 span = min(spans[task], nodes[turn])
                 held += span
-                n_running = _push(keys[1], running, n_running, now + run_s[task] * (spans[task] / span), task)
+                ends[task] = now + run_s[task] * (spans[task] / span)
+                n_running = _push(keys[1], running, n_running, ends[task], task)
             now = keys[1, 0]
             while n_running and keys[1, 0] == now:
                 ended = running[0]

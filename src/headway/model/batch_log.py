@@ -28,6 +28,8 @@ class BatchLog(Struct):
     requested: Whole  # processors
     requested_s: Seconds
     line: Whole  # of the file, for messages
+    memory_kib: Seconds | None = None  # per processor: requested or, where that is unknown, used; None: not in this log
+    partition: Seconds | None = None  # its number; None: not in this log
     started_at: float | None = None  # seconds since the epoch
     header: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)  # lines that were skipped, by reason
@@ -50,6 +52,8 @@ class BatchJobs(Struct):
     run_s: Seconds
     started_at: float | None = None  # of the first submission, seconds since the epoch
     left_out: dict[str, int] = field(default_factory=dict)
+    further: dict[str, int] = field(default_factory=dict)  # the machine's amounts of resources other than nodes
+    needs: dict[str, Whole] = field(default_factory=dict)  # what each job needs of them
 
     def __len__(self) -> int:
         return len(self.submit_s)

@@ -18,6 +18,8 @@ class Recorded(Struct, frozen=True, omit_defaults=True, gc=False):
     written_bytes: int | None = None
     started_at: float | None = None  # seconds since the epoch
     machine: str = ""
+    gpu_memory_bytes: int | None = None  # at its peak, on all its GPUs together; 0: it used none
+    gpus_used: float | None = None  # busy on average
 
 
 class Machine(Struct, frozen=True, omit_defaults=True):

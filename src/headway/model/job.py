@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.model.resources import Resources
 
@@ -38,6 +38,19 @@ class Wish(Struct, frozen=True, omit_defaults=True):
         return ", ".join(f"{name} {value}" for name, value in self.stated().items())
 
 
+WISH_KEYS = tuple(name.replace("_", "-") for name in Wish.__struct_fields__)
+
+
+def may_be_known(key: str, text: str) -> bool:
+    """Whether Slurm may know what a wish says under one of its keys.
+
+    >>> may_be_known("partition", "long,gpu"), may_be_known("account", "--uid=0")
+    (True, False)
+    """
+    names = text.split(",") if key == "partition" else [text]
+    return all(map((CONSTRAINT if key == "constraint" else JOB_NAME).fullmatch, names))
+
+
 class JobRequest(Struct, frozen=True, omit_defaults=True):
     """A request for `per_node.nodes` nodes with these resources on each, for `per_node.walltime_s`."""
 
@@ -50,6 +63,12 @@ class JobRequest(Struct, frozen=True, omit_defaults=True):
     def width(self) -> int:
         """The size of the job in units: places, or whole nodes."""
         return self.places or self.per_node.nodes
+
+    def without(self, nodes: int) -> JobRequest:
+        """The request of a job that has given back so many nodes."""
+        left = self.per_node.nodes - nodes
+        places = None if self.places is None else self.places // self.per_node.nodes * left
+        return structs.replace(self, per_node=self.per_node.replace(nodes=left), places=places)
 
 
 class JobPhase(StrEnum):

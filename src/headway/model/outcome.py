@@ -36,6 +36,8 @@ class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
     cores_peak: Measured | None = None
     cores_average: Measured | None = None
     method: str = ""  # how it was measured: cgroup-v1, cgroup-v2 or polling
+    gpu_memory_bytes: Measured | None = None  # on all its GPUs together; 0: it never used one
+    gpus_average: Measured | None = None  # how many GPUs it kept busy
 
     def peak(self, resource: str) -> Measured | None:
         """The peak to compare with the allocated amount of `resource`."""
@@ -52,6 +54,7 @@ class Ending(StrEnum):
     TIME = "time"
     DISK = "disk"
     CORES = "cores"  # at sites that kill processes which use more cores than they were given
+    GPU_MEMORY = "gpu-memory"  # by its own words
     EXIT_CODE = "exit-code"
     SIGNAL = "signal"
     MISSING_INPUT = "missing-input"

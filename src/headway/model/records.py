@@ -15,11 +15,14 @@ from typing import Any, Literal, Union
 import msgspec
 from msgspec import Struct, field, structs
 
+from headway.model.coming import Coming
+from headway.model.devices import Device
 from headway.model.job import JobPhase, JobRequest, Wish
 from headway.model.observation import Observation
 from headway.model.origin import NO_ORIGIN, Origin
 from headway.model.outcome import Outcome, Stamp
 from headway.model.resources import Resources
+from headway.model.share import Share
 from headway.model.task import Fingerprint, Task
 
 Figure = float | str | None
@@ -28,9 +31,9 @@ _MOVED_S, _MOVED = 300.0, 0.1  # a planned start has moved: by more than this, a
 # What a job is for:
 # "whole-run": all nodes that the run uses, for as long as it has work; "stage": a group of levels of the workflow;
 # "single-task": one task; "anchor": all remaining work, or one job of a chain that does all of it;
-# "filler" and "small-filler" (one node): whatever can run before the anchor starts;
+# "filler" and "small-filler" (one node): whatever can run before the anchor starts; "ahead": what a later stage needs;
 # "unstated": the planner knows no roles.
-JobRole = Literal["unstated", "whole-run", "stage", "single-task", "anchor", "filler", "small-filler"]
+JobRole = Literal["unstated", "whole-run", "stage", "single-task", "anchor", "filler", "small-filler", "ahead"]
 
 
 class Why(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -110,6 +113,10 @@ class RunStarted(Event, frozen=True, tag="run-started"):
     force: tuple[str, ...] = ()  # ids of tasks that run although nothing changed
     left_out: tuple[str, ...] = ()  # outputs of tasks that are not part of this run
     kept: tuple[str, ...] = ()  # temporary outputs that tasks read which are not part of this run
+    prefer: str = ""  # what an hour sooner is worth: time, balanced, cost or a number of core-hours; empty: balanced
+    budget: float | None = None  # the core-hours that its jobs may hold; None: any number
+    shares: dict[str, Share] = field(default_factory=dict)  # by name: weights and limits of those that use a pool
+    made_with: dict[str, str] = field(default_factory=dict)  # versions and machine of the manager, for people
 
     @property
     def partial(self) -> bool:
@@ -129,6 +136,12 @@ class HistoryRead(Event, frozen=True, tag="history-read"):
     observations: list[Observation]
 
 
+class TaskReported(Event, frozen=True, tag="task-reported"):
+    """An attempt that another program made, as that program measured it: this run and later ones learn from it."""
+
+    observation: Observation
+
+
 class StateRead(Event, frozen=True, tag="state-read"):
     """The saved state of a learning policy from earlier runs, named `sizer/NAME/WORKFLOW`."""
 
@@ -142,6 +155,19 @@ class TasksAdded(Event, frozen=True, tag="tasks-added"):
     tasks: list[Task]
 
 
+class QuoteAsked(Event, frozen=True, tag="quote-asked"):
+    """A program asks what a task would be given, and will add the task with that quote.
+
+    `failures` are amounts that were not enough for earlier tasks that did the same, by resource, oldest first. A task
+    that runs `elsewhere` is not added, and has no other limits than its own.
+    """
+
+    quote: str
+    wanted: Task
+    failures: dict[str, list[float]] = field(default_factory=dict)
+    elsewhere: bool = False
+
+
 class NoMoreTasks(Event, frozen=True, tag="no-more-tasks"):
     """The program that adds tasks has added its last; running tasks may still add some."""
 
@@ -150,6 +176,20 @@ class TaskWithdrawn(Event, frozen=True, tag="task-withdrawn"):
     """The task's result is no longer wanted: its future was cancelled."""
 
     task: str
+
+
+class ShareSet(Event, frozen=True, tag="share-set"):
+    """A share of a pool has other terms from now on: a member was invited, or is one no more."""
+
+    share: str
+    terms: Share
+
+
+class WorkForeseen(Event, frozen=True, tag="work-foreseen"):
+    """What a workflow of a pool will hand over later, in place of what it said before."""
+
+    share: str
+    coming: tuple[Coming, ...] = ()
 
 
 class TaskWaits(Event, frozen=True, tag="task-waits"):
@@ -170,6 +210,8 @@ class LimitsRead(Event, frozen=True, tag="limits-read"):
     larger: tuple[Resources, ...] = ()  # nodes with more of something than `limits`, for tasks that need it
     preempts: bool = False  # other jobs may take the nodes of some jobs away
     wish: Wish | None = None  # for tasks with this wish
+    shrinks: bool = False  # a running job may give back some of its nodes
+    most_jobs_each: int | None = None  # of each workflow of a pool; None: an equal part of `most_jobs`
 
     def nodes_for(self, needed: Resources) -> Resources:
         """The first kind of node that has what is needed; the usual one if none has."""
@@ -215,11 +257,13 @@ class JobSeen(Event, frozen=True, tag="job-seen"):
 
 
 class NodeUp(Event, frozen=True, tag="node-up"):
-    """A node of a live allocation is ready for tasks."""
+    """A node of a live allocation is ready for tasks; of one that is ready already, what it has from now on."""
 
     node: str
     tag: str
     capacity: Resources
+    keeps_job: bool = False  # the job's own script runs there: it can be given back only with the whole job
+    devices: tuple[Device, ...] = ()  # its GPUs; empty also where only their number is known
 
 
 class NodeLost(Event, frozen=True, tag="node-lost"):
@@ -229,6 +273,25 @@ class NodeLost(Event, frozen=True, tag="node-lost"):
     message: str = ""
     expired: bool = False  # the allocation reached its walltime: not a failure of the node
     excused: bool = False  # the batch system or a user ended the job: not a failure of the node or of its tasks
+
+
+class AttemptLost(Event, frozen=True, tag="attempt-lost"):
+    """An attempt in a pool was lost with its node there and left no result; the task runs again."""
+
+    task: str
+    attempt: int
+    message: str = ""
+    expired: bool = False  # as in `NodeLost`
+    excused: bool = False
+    alone: bool = False  # nothing else was running on that node
+
+
+class Shrunk(Event, frozen=True, tag="shrunk"):
+    """The batch system has taken nodes of a running job back, as a `Shrink` wanted, or refuses to."""
+
+    tag: str
+    nodes: tuple[str, ...] = ()
+    refused: str = ""  # its words: the job keeps its nodes, and no job of the run gives back any
 
 
 class QueueRead(Event, frozen=True, tag="queue-read"):
@@ -246,6 +309,8 @@ class QueueRead(Event, frozen=True, tag="queue-read"):
         "nodes"  # cores: memory that others hold counts as cores, by its share of a node
     )
     wish: Wish | None = None  # where jobs with this wish go
+    waiting: int | None = None  # jobs that wait for nodes
+    ahead_s: float | None = None  # what they request, in seconds of the whole machine
 
     def as_of(self, now: float) -> QueueRead:
         """The same plan, with the times before `now` dropped.
@@ -278,6 +343,13 @@ class CallsCounted(Event, frozen=True, tag="calls-counted"):
     """How often a manager called each of the batch system's commands; written when the manager ends."""
 
     calls: dict[str, int]
+
+
+class QueueUnread(Event, frozen=True, tag="queue-unread"):
+    """Why no job can be planned now for tasks with a wish, or without one; without a message: one can again."""
+
+    message: str
+    wish: Wish | None = None
 
 
 class EnvironmentMissing(Event, frozen=True, tag="environment-missing"):
@@ -326,12 +398,23 @@ class UserCancel(Event, frozen=True, tag="user-cancel"):
 
 
 class Resumed(Event, frozen=True, tag="resumed"):
-    """A new manager took over the run; an earlier `UserCancel` no longer counts."""
+    """A new manager took over the run; an earlier `UserCancel` no longer counts, unless it `relieves` another."""
 
     version: str
+    growing: bool = False  # tasks are added again
+    relieves: bool = False  # it goes on as the last one would have: the user has not asked for anything
 
 
 # --- decisions ---
+
+
+class Quote(Decision, frozen=True, tag="quote"):
+    """The amounts that a task with this quote gets for its first attempt, exactly; None: it would fit nowhere."""
+
+    quote: str
+    resources: Resources | None
+    why: dict[str, Why] = field(default_factory=dict)
+    ticket: dict[str, Figure] = field(default_factory=dict)
 
 
 class Submit(Decision, frozen=True, tag="submit"):
@@ -347,6 +430,7 @@ class Submit(Decision, frozen=True, tag="submit"):
     expected_wait_s: float | None = None  # the queue wait that the plan counts on
     wait_estimate_s: float | None = None  # the queue wait by the scheduler's own plan, as in `SeenWait`
     wait_ticket: dict[str, Figure] = field(default_factory=dict)  # what the wait model needs to learn from the wait
+    shares: tuple[str, ...] = ()  # of a pool, whose tasks it was sized for, though any may run in it; empty: all
 
     def ready_at(self, ended: Mapping[str, float]) -> float:
         """When the job could start: at its submission or, if later, at its predecessor's end (`ended`, by tag)."""
@@ -373,6 +457,21 @@ class Release(Decision, frozen=True, tag="release"):
     tag: str
     why: Why
     too_early: bool = False  # the job started before its tasks could, and will be submitted again
+
+
+class Shrink(Decision, frozen=True, tag="shrink"):
+    """Give back some nodes of a running job, on which nothing runs; the job goes on with the others."""
+
+    tag: str
+    nodes: tuple[str, ...]
+    why: Why
+
+
+class BudgetUsed(Decision, frozen=True, tag="budget-used"):
+    """Start nothing more: jobs have held all the core-hours that the run may have, or it is known to need more."""
+
+    held: float  # core-hours so far
+    needed: float = 0.0  # by all that is left, as far as that is known
 
 
 class AvoidNode(Decision, frozen=True, tag="avoid-node"):
@@ -425,6 +524,7 @@ class Launch(Decision, frozen=True, tag="launch"):
     also: tuple[str, ...] = ()  # further nodes of the same job, each with these resources
     ceiling: Resources | None = None  # what it may use, if that is more than what is held for it
     remake: bool = False  # only temporary outputs that are gone are made; they count as what they were
+    devices: tuple[str, ...] = ()  # the GPUs that it holds, by id, where the node's are known
 
 
 class Kill(Decision, frozen=True, tag="kill"):
@@ -436,10 +536,15 @@ class Kill(Decision, frozen=True, tag="kill"):
 
 
 class GiveUp(Decision, frozen=True, tag="give-up"):
-    """Fail a task for good; tasks that depend on it cannot run."""
+    """Fail a task for good; tasks that depend on it cannot run.
+
+    One that is `handed_back` ran out of something, and the program that added it submits it again with more: the run
+    has not failed.
+    """
 
     task: str
     why: Why
+    handed_back: bool = False
 
 
 class Finish(Decision, frozen=True, tag="finish"):

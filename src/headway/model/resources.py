@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from msgspec import Struct, field, structs
 
+from headway.model.devices import is_possible_share
 from headway.model.errors import InputError
 from headway.model.units import format_bytes, format_duration
 
@@ -13,6 +15,7 @@ from headway.model.units import format_bytes, format_duration
 HELD = ("cores", "memory_bytes", "disk_bytes", "gpus")
 # Every built-in resource by name; anything else is a named extra (a licence, an FPGA, …).
 NAMES = (*HELD, "walltime_s", "nodes")
+_FRACTIONAL = ("cores", "gpus", "walltime_s")
 
 
 class Resources(Struct, frozen=True, omit_defaults=True):
@@ -29,7 +32,7 @@ class Resources(Struct, frozen=True, omit_defaults=True):
     cores: float = 0
     memory_bytes: int = 0
     disk_bytes: int = 0
-    gpus: int = 0
+    gpus: float = 0
     walltime_s: float | None = None
     nodes: int = 1
     extras: dict[str, float] = field(default_factory=dict)
@@ -39,7 +42,7 @@ class Resources(Struct, frozen=True, omit_defaults=True):
         """Resources from amounts by name; a name that is not built in becomes an extra."""
         own = {name: amounts[name] for name in NAMES if amounts.get(name) is not None}
         extras = {name: value for name, value in amounts.items() if name not in NAMES and value is not None}
-        whole = {name: int(value) for name, value in own.items() if name not in ("cores", "walltime_s") and value}
+        whole = {name: int(value) for name, value in own.items() if name not in _FRACTIONAL and value}
         return cls(**(own | whole), extras=extras)  # type: ignore[arg-type]
 
     def amounts(self) -> dict[str, float | None]:
@@ -71,7 +74,7 @@ class Resources(Struct, frozen=True, omit_defaults=True):
             cores=round(self.cores + sign * other.cores, 6),  # a sum of tenths must come back to zero
             memory_bytes=self.memory_bytes + sign * other.memory_bytes,
             disk_bytes=self.disk_bytes + sign * other.disk_bytes,
-            gpus=self.gpus + sign * other.gpus,
+            gpus=round(self.gpus + sign * other.gpus, 6),
             walltime_s=self.walltime_s,
             nodes=self.nodes,
             extras={name: value for name, value in extras.items() if value},
@@ -107,7 +110,9 @@ class Resources(Struct, frozen=True, omit_defaults=True):
         """
         needs = [(getattr(self, name), getattr(each, name)) for name in HELD]
         needs += [(self.extras.get(name, 0), amount) for name, amount in each.extras.items()]
-        return min((int(has // amount) for has, amount in needs if amount), default=1)
+        if 0 < each.gpus < 1:  # parts of one GPU do not add up to a part of another
+            needs.append((math.floor(self.gpus) * math.floor(1 / each.gpus + 1e-6), 1))
+        return min((math.floor(has / amount + 1e-6) for has, amount in needs if amount), default=1)
 
     def __str__(self) -> str:
         shown = [describe(name, value) for name, value in self.amounts().items() if value and name != "nodes"]
@@ -133,9 +138,11 @@ def describe(name: str, value: float) -> str:
 
 def check_amount(name: str, value: float, *, where: str = "") -> float:
     """Return `value` if it is a possible amount of that resource; raise InputError otherwise."""
-    whole = name in ("gpus", "nodes")
     lowest = 1 if name == "nodes" else 0
-    if not lowest <= value < 2**62 or (whole and value != int(value)):
-        kind = "a whole number" if whole else "a number"
+    is_number = lowest <= value < 2**62
+    if not is_number or (name == "nodes" and value != int(value)):
+        kind = "a whole number" if name in ("gpus", "nodes") else "a number"
         raise InputError(f"{name} is {value!r}, not {kind} of at least {lowest}", where=where)
+    if name == "gpus" and not is_possible_share(value):
+        raise InputError(f"gpus is {value!r}, neither a whole number nor a part of one GPU such as 0.5", where=where)
     return value

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
 from msgspec import Struct, field
 
 from headway.model.job import Wish
+from headway.model.resources import Resources
 
 _SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
 
@@ -16,6 +18,41 @@ _SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
 def digest(parts: Iterable[str]) -> str:
     """A short digest of a list of texts."""
     return hashlib.blake2b(msgspec.json.encode(list(parts)), digest_size=8).hexdigest()
+
+
+class Terms(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a program that adds a task to a growing run asks for, besides the result.
+
+    `key` is the program's own name for the submission: sent twice, it is one task. `quote` names the amounts of the
+    first attempt, which were promised before the command was written. `on_exhausted` says what happens to a task that
+    ran out of memory, disk or time: it is retried with more, or handed back to the program, which sees to that itself.
+    With `keep` the task goes on when the program that waits for it is gone. `share` names the workflow or person on
+    whose share of a pool the task counts.
+    """
+
+    key: str = ""
+    quote: str = ""
+    on_exhausted: Literal["retry", "return"] = "retry"
+    keep: bool = False
+    share: str = ""
+
+
+class Work(Struct, frozen=True, omit_defaults=True, gc=False):
+    """An attempt of another run, for which a task of a pool stands.
+
+    `run` is that run's uid and `directory` its workflow's. The attempt has its own `folder` there, and `home` is the
+    file that tells supervisors of the run. That run decides what is `held` for the attempt, and its `limits`.
+    """
+
+    run: str
+    directory: str
+    folder: str
+    home: str
+    task: Task
+    attempt: int
+    held: Resources
+    limits: Resources
+    expiries: int = 0  # earlier attempts that ended with their allocation
 
 
 class Task(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -31,7 +68,9 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     inputs. `input_bytes` is None until the inputs exist and have been read. With `auto_inputs` the files that the
     command names become inputs: `Workflow.add` adds those that tasks make, the start of a run adds those that exist,
     and clears the mark. `temp` are outputs that are deleted when all tasks that read them have succeeded. `wish`
-    says in which jobs of a batch system it may run.
+    says in which jobs of a batch system it may run. `terms` are those of the program that added it to a growing run.
+    In a pool, `work` is what is run in its place. `gpu_memory_errors` are further texts in its error messages that say
+    that it ran out of GPU memory.
     """
 
     id: str
@@ -56,6 +95,9 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     auto_inputs: bool = False
     temp: tuple[str, ...] = ()
     wish: Wish | None = None
+    terms: Terms = Terms()
+    work: Work | None = None
+    gpu_memory_errors: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct, field
 
@@ -33,7 +33,7 @@ class TaskLog(Struct):
     """A log of tasks, and the machine that they ran on."""
 
     name: str
-    tasks: list[LoggedTask]  # in start order
+    tasks: Collection[LoggedTask]  # in start order
     resources: tuple[str, ...]  # for which it has measurements
     machine: Resources  # on which such tasks ran, or commonly run
     kills: tuple[str, ...]  # resources that ended an attempt which used more than it was given

@@ -29,7 +29,7 @@ _ORDINARY = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)*[A-Za-z0-9_-][A-Za-z0
 
 
 class Workflow:
-    """Tasks and their dependencies. Tasks can only be added; an addition that is not valid changes nothing.
+    """Tasks and their dependencies. Tasks are added; an addition that is not valid changes nothing.
 
     A task waits for the parents it names and for the producers of its inputs: of a file by name, of all files
     that match a pattern, of a directory's files, or of the directory that a file lies in.
@@ -85,6 +85,14 @@ class Workflow:
             for parent in task.parents:
                 self.children[parent].append(task.id)
         return list(completed.values())
+
+    def forget(self, task_id: str) -> None:
+        """Leave out a task that depends on no other, makes no files, and on which no other depends."""
+        task = self.tasks[task_id]
+        if task.parents or task.outputs or self.children[task_id]:
+            raise ValueError(f"{task_id} is part of a graph")
+        del self.tasks[task_id], self.children[task_id]
+        self._in_order = None
 
     def task(
         self,

@@ -26,17 +26,21 @@ class AttemptFolder:
         self.kept = path.parent / "kept"  # files that an attempt saves for the next attempt at its task
 
     def claim(self) -> bool:
-        """Claim the attempt; return False if it was claimed before."""
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        """Claim the attempt; return False if it was claimed before.
+
+        Its folder is as open as the folder of all tasks: that of a run in another account's pool is open to a group.
+        """
+        mode = mode_of(self.path.parents[1])
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=mode)
         try:
-            self.path.mkdir(mode=0o700)
+            self.path.mkdir(mode=mode)
         except FileExistsError:
             return False
         return True
 
     def write_result(self, outcome: Outcome) -> None:
         """Write the outcome atomically: readers see the whole file or none."""
-        write_whole(self.path / _RESULT, msgspec.json.encode(outcome))
+        write_whole(self.path / _RESULT, msgspec.json.encode(outcome), mode=mode_of(self.path) & 0o666)
 
     def result(self) -> Outcome | None:
         """Return the outcome, or None if none was written."""
@@ -58,6 +62,14 @@ class AttemptFolder:
                         remove_tree(directory)
 
 
+def mode_of(folder: Path) -> int:
+    """Who may do what in a folder; only its owner, if there is no such folder yet."""
+    try:
+        return folder.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return 0o700
+
+
 def remove(path: Path) -> None:
     """Delete a file or a directory, if it exists."""
     if path.is_dir() and not path.is_symlink():
@@ -68,7 +80,8 @@ def remove(path: Path) -> None:
 
 def remove_tree(path: str | Path) -> None:
     """Delete a directory, including subdirectories that their owner has no permission to read."""
-    os.chmod(path, 0o700)
+    with contextlib.suppress(PermissionError):  # made by another account, in a pool: its group may be allowed to
+        os.chmod(path, 0o700)
     with os.scandir(path) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):

@@ -53,6 +53,7 @@ class Connections(ABC):
     """
 
     name: str
+    trouble: str = ""  # why nobody can be reached now, for users who wait; empty: there is nothing to say
 
     def __init__(self, jobs: Path) -> None:
         self._jobs = jobs  # the folder of the jobs' folders

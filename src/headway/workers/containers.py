@@ -59,11 +59,13 @@ def in_container(
     work: Path,
     task_folder: Path,
     workflow_directory: Path,
+    devices: Sequence[str] = (),
 ) -> Contained:
     """Return the command that runs `argv` inside the task's image, in the working directory `work`.
 
     The workflow's directory, the folder of the task's attempts and inputs elsewhere are mounted at their own paths:
-    links in `work` point there. `key` names the attempt.
+    links in `work` point there. `key` names the attempt. `devices` are its GPUs by id; if they are not known, a task
+    that asks for GPUs gets all of the node.
     """
     try:
         runtime = find_runtime()
@@ -78,9 +80,9 @@ def in_container(
         return Contained([runtime, "exec", *map(_bind, mounts), *flags, image, *argv], own)
     name = f"headway-{hashlib.blake2b(key.encode(), digest_size=10).hexdigest()}"
     memory, cores = _limits(runtime, limits)
-    variables = _variables(environment, limits)
+    variables = _variables(_as_inside(environment, devices), limits)
     flags = ["--rm", f"--name={name}", *_init(runtime), *_user(runtime, environment), *_volumes(mounts)]
-    flags += [*variables.flags, *memory, *cores, *_gpus(runtime, limits), f"--workdir={work}", "--entrypoint="]
+    flags += [*variables.flags, *memory, *cores, *_gpus(runtime, limits, devices), f"--workdir={work}", "--entrypoint="]
     removal = (runtime, "rm", "--force", name)
     return Contained([runtime, "run", *flags, image, *argv], variables.own, removal, bool(memory))
 
@@ -250,10 +252,23 @@ def _limits(runtime: str, limits: Resources) -> tuple[list[str], list[str]]:
     return memory, cores
 
 
-def _gpus(runtime: str, limits: Resources) -> list[str]:
+def _gpus(runtime: str, limits: Resources, devices: Sequence[str]) -> list[str]:
+    """Return the flags for these GPUs; Docker wants quotes around a value with commas."""
     if not limits.gpus:
         return []
-    return ["--gpus=all"] if _kind(runtime) == "docker" else ["--device=nvidia.com/gpu=all"]
+    if _kind(runtime) == "docker":
+        return [f'--gpus="device={",".join(devices)}"' if devices else "--gpus=all"]
+    return [f"--device=nvidia.com/gpu={device}" for device in devices or ("all",)]
+
+
+def _as_inside(environment: Mapping[str, str], devices: Sequence[str]) -> Mapping[str, str]:
+    """Return the variables with the numbers that GPUs have inside a container, which begin at 0; UUIDs stay."""
+    inside = ",".join(str(number) if name.isdecimal() else name for number, name in enumerate(devices))
+    outside = ",".join(devices)
+    return {
+        name: inside if devices and name == "CUDA_VISIBLE_DEVICES" and value == outside else value
+        for name, value in environment.items()
+    }
 
 
 _answer = functools.cache(ask)  # asked once: what a runtime can do does not change while this process lives

@@ -16,7 +16,7 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -168,14 +168,14 @@ def _conda() -> str:
 # --- activating ---
 
 
-def activation(software: Software, directory: Path) -> dict[str, str]:
-    """Return the variables that activating the software sets, by activating it in a shell."""
+def activation(software: Software, directory: Path, usual: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that activating the software sets beyond the `usual` ones, by activating it in a shell."""
     script = "\n".join(_activation(software, directory))
     shell = shutil.which("bash") or "/bin/sh"
     command = [shell, "-c", f"{{ {script}\n}} >&2; env -0"]
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ACTIVATE_WITHIN_S, check=False
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ACTIVATE_WITHIN_S, check=False, env=usual
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise SiteError(f"cannot activate {_described(software)}: {error}") from None
@@ -185,7 +185,7 @@ def activation(software: Software, directory: Path) -> dict[str, str]:
         why = next((line for line in lines if "ERROR" in line), lines[-1] if lines else f"code {done.returncode}")
         raise SiteError(f"cannot activate {_described(software)}: {why}")
     after = (text.partition("=") for text in os.fsdecode(done.stdout).split("\0") if "=" in text)
-    return {name: value for name, _, value in after if os.environ.get(name) != value and name not in _NOT_OURS}
+    return {name: value for name, _, value in after if usual.get(name) != value and name not in _NOT_OURS}
 
 
 def _described(software: Software) -> str:

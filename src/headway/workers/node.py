@@ -21,7 +21,7 @@ from msgspec import structs
 
 from headway.log_setup import set_up_logging
 from headway.workers.protocol import SupervisorSettings
-from headway.workers.spanning import cancel_steps
+from headway.workers.spanning import STEPS, cancel_steps
 from headway.workers.trees import kill_strays
 
 NODES = "nodes"  # in a job's folder: a folder for each of its nodes
@@ -89,7 +89,7 @@ def main() -> None:
     finally:
         _log.info("the supervisor of %s ended with code %s", folder.name, supervisor.returncode)
         kill_strays(f"{uid}/")  # in case the supervisor was killed
-        if supervisor.returncode:
+        if supervisor.returncode and (folder / STEPS).exists():  # or all nodes of a cancelled job would ask Slurm
             cancel_steps(uid)
         (folder / OVER).touch(0o600)
         relay.terminate()

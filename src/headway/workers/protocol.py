@@ -12,6 +12,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from headway.model.coming import Coming
+from headway.model.devices import Device
 from headway.model.outcome import Outcome
 from headway.model.resources import Resources
 from headway.model.task import Task
@@ -31,8 +33,15 @@ class Start(Message, frozen=True, tag="start"):
     limits: Resources
     nodes: tuple[str, ...] = ()  # the batch system's names of its nodes, if it spans several
     ends_at: float | None = None  # when its job's walltime ends, if that is known
-    held_bytes: int = 0  # the memory that is held for it; it may use up to its limit while the node has more
+    held: Resources | None = None  # what is held for it, if it may use more while the node has more
     node_bytes: int = 0  # the memory that all attempts on the node may use together
+    expiries: int = 0  # earlier attempts at the task that ended with their allocation
+    devices: tuple[str, ...] = ()  # the GPUs that it may use, by id
+
+    @property
+    def held_bytes(self) -> int:
+        """The memory that is held for it, where its limit is higher; otherwise 0."""
+        return self.held.memory_bytes if self.held is not None else 0
 
 
 class Stop(Message, frozen=True, tag="stop"):
@@ -40,6 +49,14 @@ class Stop(Message, frozen=True, tag="stop"):
 
     task: str
     attempt: int
+
+
+class Signal(Message, frozen=True, tag="signal"):
+    """To the supervisor: send a signal to the processes of an attempt, which may end by it or not."""
+
+    task: str
+    attempt: int
+    number: int
 
 
 class Noted(Message, frozen=True, tag="noted"):
@@ -65,6 +82,7 @@ class Hello(Message, frozen=True, tag="hello"):
     pid: int
     method: str
     reason: str
+    devices: tuple[Device, ...] = ()  # the node's GPUs, as far as they are known
 
 
 class Ended(Message, frozen=True, tag="ended"):
@@ -80,14 +98,107 @@ class Trouble(Message, frozen=True, tag="trouble"):
     where: str
 
 
-ToSupervisor = Start | Stop | Noted | Produced | Leave
-ToManager = Hello | Ended | Trouble
+ToSupervisor = Start | Stop | Signal | Noted | Produced | Leave
+
+
+# --- between a run's manager and a pool, which is to it what a supervisor is, and more ---
+
+
+class Join(Message, frozen=True, tag="join"):
+    """To the pool: the first message of a run's manager."""
+
+    run: str  # its uid
+    name: str
+    directory: str
+    number: str
+    home: str  # the file that tells supervisors of the run
+    user: str = ""
+
+
+class Ask(Message, frozen=True, tag="ask"):
+    """To the pool: answer with a `Told`."""
+
+
+class Withdraw(Message, frozen=True, tag="withdraw"):
+    """To the pool: stop all that was asked for by a run whose manager is gone, and answer when nothing of it runs."""
+
+    run: str
+
+
+class Drain(Message, frozen=True, tag="drain"):
+    """To the pool: take no more workflows, and end when the last has ended, or `now`."""
+
+    now: bool = False
+
+
+class Lost(Message, frozen=True, tag="lost"):
+    """To the manager: an attempt was lost with its node, and left no result."""
+
+    task: str
+    attempt: int
+    message: str = ""
+    expired: bool = False  # its allocation reached its walltime
+    excused: bool = False  # the batch system or a user ended its job
+    alone: bool = False  # nothing else was running there
+
+
+class Room(Message, frozen=True, tag="room"):
+    """To the manager: so much may be handed to the pool at a time."""
+
+    room: Resources
+
+
+class Refused(Message, frozen=True, tag="refused"):
+    """To the manager: the pool does not take the run, in a sentence."""
+
+    what: str
+
+
+class Foreseen(Message, frozen=True, tag="foreseen"):
+    """To the pool: what the run will hand over later, in place of what it said before."""
+
+    coming: list[Coming]
+
+
+class Member(Struct, frozen=True):
+    """A workflow that uses a pool."""
+
+    run: str
+    name: str
+    directory: str
+    number: str
+    user: str
+    connected: bool  # whether its manager is at work
+    waiting: int
+    running: int
+    held: Resources  # by what is running
+
+
+class Told(Message, frozen=True, tag="told"):
+    """The pool's answer: what one task can get, what the pool holds, and who uses what."""
+
+    pid: int
+    run: str
+    cluster: str
+    limits: Resources
+    larger: tuple[Resources, ...]
+    lends: bool
+    room: Resources
+    nodes: int
+    has: Resources  # all nodes together
+    draining: bool
+    members: list[Member]
+
+
+ToManager = Hello | Ended | Trouble | Lost | Room | Refused | Told
+ToPool = Join | Ask | Withdraw | Drain | Start | Stop | Signal | Noted | Produced | Leave | Foreseen
 
 # Long enough for a task with many thousands of inputs; a limit, so that a broken peer cannot fill the memory.
 LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
 _ENCODER = msgspec.json.Encoder()
 decode_from_manager: Callable[[bytes], ToSupervisor] = msgspec.json.Decoder(ToSupervisor).decode
+decode_to_pool: Callable[[bytes], ToPool] = msgspec.json.Decoder(ToPool).decode
 decode_from_supervisor: Callable[[bytes], ToManager] = msgspec.json.Decoder(ToManager).decode
 
 
@@ -106,6 +217,7 @@ class SupervisorSettings(Struct, frozen=True):
     linger_s: float  # how long it waits without a manager and without work before it ends
     grace_s: float  # between SIGTERM and SIGKILL
     method: str = "auto"  # how it measures tasks
+    confined_to: tuple[str, ...] = ()  # the folders in which tasks may write; empty: everywhere
 
     @staticmethod
     def read(folder: Path) -> SupervisorSettings:

@@ -11,6 +11,7 @@ import threading
 import time
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -23,8 +24,10 @@ from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder
 from headway.workers.containers import Contained, in_container, remove
 from headway.workers.environments import activation, described_environment
+from headway.workers.gpus import NO_GPUS, Found, gpu_variables, out_of_memory_words, unwanted_variables
+from headway.workers.home import Household
 from headway.workers.notice import Notice
-from headway.workers.protocol import Start, SupervisorSettings
+from headway.workers.protocol import Signal, Start, SupervisorSettings
 from headway.workers.sandbox import missing_outputs, prepare_directory, publish, stamps, undeclared
 from headway.workers.shells import command_line, with_amounts
 from headway.workers.sources import Sources
@@ -38,24 +41,55 @@ _SAID_BY_SHELLS = {126: "a file that it names is not executable", 127: "a comman
 _SITE_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE)
 
 
+class _Place(NamedTuple):
+    """Where an attempt belongs: the key of its processes, its workflow's directory, and its run's environment."""
+
+    key: str
+    directory: Path
+    sources: Sources
+    variables: dict[str, str]  # that its run has, and this process has not
+    without: tuple[str, ...]  # that this process has, and its run has not
+
+
 class Runner:
     """Runs attempts on this node. `stop_signalled` is set when the supervisor is told to end by a signal."""
 
-    def __init__(self, settings: SupervisorSettings, trees: ProcessTrees, stop_signalled: asyncio.Event) -> None:
+    def __init__(
+        self, settings: SupervisorSettings, trees: ProcessTrees, stop_signalled: asyncio.Event, gpus: Found = NO_GPUS
+    ) -> None:
         self._settings = settings
         self._trees = trees
         self._stop_signalled = stop_signalled
+        self._gpus = gpus
         self._workflow_directory = Path(settings.workflow_directory)
         self.sources = Sources(self._workflow_directory)
+        self._household = Household()
         self._activations: dict[str, asyncio.Task[dict[str, str]]] = {}
         self._publishing = threading.Lock()
 
     async def run(self, start: Start) -> Outcome:
-        """Run the attempt and return its outcome; OSError if the site is in trouble (`is_site_trouble`)."""
+        """Run the attempt and return its outcome; OSError if the site is in trouble (`is_site_trouble`).
+
+        A task of a pool stands for an attempt of another run: that is what is run, and what its result tells of.
+        """
+        work, key = start.task.work, self._key(start.task.id, start.attempt)
+        if work is None:
+            return await self._run(start, _Place(key, self._workflow_directory, self.sources, {}, ()))
+        inner = structs.replace(start, task=work.task, attempt=work.attempt)
+        try:
+            home, sources = await asyncio.to_thread(self._household.of, work.home, work.directory)
+        except HeadwayError as error:
+            outcome = _failed(inner, Ending.LAUNCH_FAILED, time.time(), f"it could not be prepared: {error}")
+        else:
+            place = _Place(key, Path(work.directory), sources, *home.variables(os.environ))
+            outcome = await self._run(inner, place)
+        return structs.replace(outcome, task=start.task.id, attempt=start.attempt)
+
+    async def _run(self, start: Start, place: _Place) -> Outcome:
         folder = AttemptFolder(Path(start.directory))
         if folder.claim():
             crash_point("claimed")
-            outcome = await self._excuse_if_job_stops(await self._execute(folder, start))
+            outcome = await self._excuse_if_job_stops(await self._execute(folder, start, place))
             try:
                 folder.write_result(outcome)
             except FileNotFoundError:  # the task deleted its attempt's folder
@@ -67,23 +101,23 @@ class Runner:
             message = "it was started before, and its result is unknown"
             outcome = folder.result() or _failed(start, Ending.NODE_LOST, time.time(), message)
         if outcome.ending is Ending.SUCCESS and start.task.isolated:
-            outcome = await self._publish(folder, start, outcome)
+            outcome = await self._publish(folder, start, outcome, place)
         crash_point("published")
         folder.tidy(outcome)
         return outcome
 
-    async def _execute(self, folder: AttemptFolder, start: Start) -> Outcome:
+    async def _execute(self, folder: AttemptFolder, start: Start, place: _Place) -> Outcome:
         began = time.time()
         try:
-            work = await self._prepare(folder, start.task)
-            command = await self._command(start, folder, work)
+            work = await self._prepare(folder, start.task, place)
+            command = await self._command(start, folder, work, place)
         except (OSError, HeadwayError) as error:
             if is_site_trouble(error):
                 raise
             return _failed(start, Ending.LAUNCH_FAILED, began, f"it could not be prepared: {error}")
-        notice = Notice(start, self._key(start.task.id, start.attempt), self._trees)
+        notice = Notice(start, place.key, self._trees)
         try:
-            end = await self._trees.run(self._spec(start, folder, work, command))
+            end = await self._trees.run(self._spec(start, folder, work, command, place))
         finally:
             notice.cancel()
         crash_point("spawned")
@@ -94,22 +128,16 @@ class Runner:
         if start.nodes and (end.stopped_for or end.signal):
             await asyncio.to_thread(cancel_steps, self._settings.uid, start.task.id, start.attempt)
         if not start.task.isolated:
-            self.sources.forget()
+            place.sources.forget()
         outcome = outcome_of(start, end, work)
         if notice.given and outcome.ending is not Ending.SUCCESS and end.stopped_for is None:
             message = "it ended after the notice that its time would soon be over"
             return structs.replace(outcome, ending=Ending.SAVED, message=message)
+        if start.limits.gpus and outcome.ending in (Ending.EXIT_CODE, Ending.SIGNAL):
+            outcome = _explain_gpus(outcome, start, folder, self._trees.lost_gpus)
         if outcome.ending is Ending.EXIT_CODE and start.task.isolated:
-            return self._explain(outcome, start.task, folder)
+            return _explain(outcome, start.task, folder, place.directory)
         return outcome
-
-    def _explain(self, outcome: Outcome, task: Task, folder: AttemptFolder) -> Outcome:
-        """Say so if the command may have failed because it does not see a file that the user sees."""
-        path = unseen_file(folder.stderr, task, folder.work, self._workflow_directory)
-        if not path:
-            return outcome
-        why = f"its messages name {path}, which is not among its inputs and was not linked for it; add it to 'inputs'"
-        return structs.replace(outcome, message=f"{outcome.message}: {why}")
 
     async def _excuse_if_job_stops(self, outcome: Outcome) -> Outcome:
         """Turn a failure into a cancellation if the batch system was ending the whole job at that time."""
@@ -129,20 +157,25 @@ class Runner:
         """Stop an attempt if it runs here."""
         self._trees.kill(self._key(task, attempt))
 
-    async def _prepare(self, folder: AttemptFolder, task: Task) -> Path:
+    def send(self, signal: Signal) -> bool:
+        """Send a signal to an attempt's processes; False if it has none (yet)."""
+        return self._trees.send(self._key(signal.task, signal.attempt), signal.number)
+
+    async def _prepare(self, folder: AttemptFolder, task: Task, place: _Place) -> Path:
         if task.notice_s:
             folder.kept.mkdir(mode=0o700, exist_ok=True)
         if not task.isolated:
-            return self._workflow_directory
-        await asyncio.to_thread(prepare_directory, folder.work, task, self._workflow_directory, self.sources)
+            return place.directory
+        await asyncio.to_thread(prepare_directory, folder.work, task, place.directory, place.sources)
         return folder.work
 
-    async def _command(self, start: Start, folder: AttemptFolder, work: Path) -> Contained:
+    async def _command(self, start: Start, folder: AttemptFolder, work: Path, place: _Place) -> Contained:
         """Return the command line with its environment; if the task has a container, those of its runtime."""
         argv = command_line(start.task, folder.script, start.limits)
         own = {name: with_amounts(value, start.limits) for name, value in start.task.environment.items()}
-        software = await self._activation(start.task.software) if start.task.software else {}
-        environment = software | self._variables(start, folder) | own
+        software = await self._activation(start.task.software, place) if start.task.software else {}
+        gpus = gpu_variables(start.devices, start.limits.gpus, self._gpus)
+        environment = place.variables | software | self._variables(start, folder) | gpus | own
         if not start.task.container:
             return Contained(argv, environment)
         return await asyncio.to_thread(
@@ -151,18 +184,20 @@ class Runner:
             argv,
             environment,
             start.limits,
-            key=self._key(start.task.id, start.attempt),
+            key=place.key,
             work=work,
             task_folder=folder.path.parent,
-            workflow_directory=self._workflow_directory,
+            workflow_directory=place.directory,
+            devices=start.devices,
         )
 
-    async def _activation(self, software: Software) -> dict[str, str]:
+    async def _activation(self, software: Software, place: _Place) -> dict[str, str]:
         """Return the variables that activating the software sets; it is activated once for all tasks that name it."""
-        described = described_environment(software, self._workflow_directory)
-        key = f"{described} {software}"
+        described = described_environment(software, place.directory)
+        key = f"{described} {software} {place.directory}"
         if key not in self._activations:
-            work = asyncio.to_thread(activation, software, self._workflow_directory)
+            usual = {name: text for name, text in os.environ.items() if name not in place.without} | place.variables
+            work = asyncio.to_thread(activation, software, place.directory, usual)
             self._activations[key] = asyncio.create_task(work)
         try:
             return await asyncio.shield(self._activations[key])
@@ -187,9 +222,9 @@ class Runner:
             variables |= node_variables(self._settings.uid, start.task.id, start.attempt, start.nodes, limits.cores)
         return variables
 
-    def _spec(self, start: Start, folder: AttemptFolder, work: Path, command: Contained) -> CommandSpec:
+    def _spec(self, start: Start, folder: AttemptFolder, work: Path, command: Contained, place: _Place) -> CommandSpec:
         return CommandSpec(
-            key=self._key(start.task.id, start.attempt),
+            key=place.key,
             argv=command.argv,
             environment=command.environment,
             directory=str(work),
@@ -201,11 +236,13 @@ class Runner:
             held_bytes=start.held_bytes,
             node_bytes=start.node_bytes,
             elsewhere=bool(command.removal),
+            without=(*place.without, *unwanted_variables(self._gpus)),
+            uses_gpus=start.limits.gpus > 0,
         )
 
-    async def _publish(self, folder: AttemptFolder, start: Start, outcome: Outcome) -> Outcome:
+    async def _publish(self, folder: AttemptFolder, start: Start, outcome: Outcome, place: _Place) -> Outcome:
         try:
-            await asyncio.to_thread(self._publish_now, folder.work, start.task)
+            await asyncio.to_thread(self._publish_now, folder.work, start.task, place)
         except (OSError, HeadwayError) as error:
             if is_site_trouble(error):
                 raise
@@ -215,16 +252,34 @@ class Runner:
             return failed
         return outcome
 
-    def _publish_now(self, work: Path, task: Task) -> None:
+    def _publish_now(self, work: Path, task: Task, place: _Place) -> None:
         folders = {os.path.dirname(path) or "." for path in task.outputs}
         # Renaming takes no time and is done by one thread after the other, so that each knows who changed a directory.
-        renames = work.parent.stat().st_dev == self._workflow_directory.stat().st_dev
+        renames = work.parent.stat().st_dev == place.directory.stat().st_dev
         with self._publishing if renames else contextlib.nullcontext():
-            before = {folder: self.sources.modified_ns(folder) for folder in folders}
-            for _ in publish(work, task, self._workflow_directory):
+            before = {folder: place.sources.modified_ns(folder) for folder in folders}
+            for _ in publish(work, task, place.directory):
                 crash_point("renamed")
             for folder, modified_ns in before.items():
-                self.sources.expect_change(folder, modified_ns)
+                place.sources.expect_change(folder, modified_ns)
+
+
+def _explain(outcome: Outcome, task: Task, folder: AttemptFolder, workflow_directory: Path) -> Outcome:
+    """Say so if the command may have failed because it does not see a file that the user sees."""
+    path = unseen_file(folder.stderr, task, folder.work, workflow_directory)
+    if not path:
+        return outcome
+    why = f"its messages name {path}, which is not among its inputs and was not linked for it; add it to 'inputs'"
+    return structs.replace(outcome, message=f"{outcome.message}: {why}")
+
+
+def _explain_gpus(outcome: Outcome, start: Start, folder: AttemptFolder, lost: str) -> Outcome:
+    """Say so if the command ran out of GPU memory, or a GPU of the node was lost."""
+    words = out_of_memory_words(folder.stderr, start.task.gpu_memory_errors)
+    if words:
+        message = f"it ran out of GPU memory (its messages say {words!r}): {outcome.message}"
+        return structs.replace(outcome, ending=Ending.GPU_MEMORY, message=message)
+    return structs.replace(outcome, message=f"{outcome.message}; {lost}") if lost else outcome
 
 
 def is_site_trouble(error: Exception) -> bool:

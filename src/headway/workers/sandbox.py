@@ -13,13 +13,13 @@ from headway.model.named_paths import named_paths
 from headway.model.outcome import Stamp
 from headway.model.task import Task, is_pattern
 from headway.model.workflow import folders_above
-from headway.workers.attempt import remove_tree
+from headway.workers.attempt import mode_of, remove_tree
 from headway.workers.sources import Sources
 
 
 def prepare_directory(work: Path, task: Task, workflow_directory: Path, sources: Sources) -> None:
     """Create the task's directory with links to its inputs and to sources, and folders for its outputs."""
-    work.mkdir(mode=0o700)
+    work.mkdir(mode=mode_of(work.parent))
     made: set[str] = {""}
     inputs = list(_input_files(task, workflow_directory))
     opened = {above for path in (*inputs, *task.outputs) for above in folders_above(path)}

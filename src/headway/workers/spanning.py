@@ -7,8 +7,10 @@ import hashlib
 import os
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 _WITHIN_S = 60.0
+STEPS = "steps"  # in a supervisor's folder, which is its working directory: it has started a task that may leave steps
 
 
 def node_variables(uid: str, task: str, attempt: int, nodes: Sequence[str], cores: float) -> dict[str, str]:
@@ -17,6 +19,7 @@ def node_variables(uid: str, task: str, attempt: int, nodes: Sequence[str], core
     `srun` starts one process for each core, in a step that shares the job's resources with the supervisors' step
     (`--overlap`). Cores are bound by the site's default, not by the supervisor's own binding.
     """
+    Path(STEPS).touch(0o600)
     per_node = max(1, int(cores))
     words = [
         *("env", "--unset=SLURM_CPU_BIND", "srun", f"--job-name={_step(uid, task, attempt)}"),

@@ -12,17 +12,23 @@ import os
 import signal
 import socket
 import sys
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from headway import locks
 from headway.log_setup import LEVEL_VARIABLE, set_up_logging
-from headway.model.outcome import Outcome
+from headway.model.outcome import Ending, Outcome
 from headway.workers import protocol
+from headway.workers.confinement import confine_tasks, confine_writing, homes
+from headway.workers.gpus import Found, find_devices
 from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET, STARTED, SupervisorSettings
 from headway.workers.runner import Runner
 from headway.workers.trees import ProcessTrees
 
 _HISTORY = "HEADWAY_HISTORY"
+_SIGNAL_AGAIN_S = 0.02
 
 _log = logging.getLogger("headway.workers.supervisor")  # this module runs as __main__
 
@@ -30,12 +36,14 @@ _log = logging.getLogger("headway.workers.supervisor")  # this module runs as __
 class Supervisor:
     """Runs the attempts that a manager asks for, and repeats each outcome until a manager acknowledges it."""
 
-    def __init__(self, settings: SupervisorSettings, trees: ProcessTrees) -> None:
+    def __init__(self, settings: SupervisorSettings, trees: ProcessTrees, gpus: Found) -> None:
         self._settings = settings
+        self._gpus = gpus
         self._trees = trees
         self._stop_signalled = asyncio.Event()  # the batch system may have signalled the tasks as well
-        self._runner = Runner(settings, trees, self._stop_signalled)
+        self._runner = Runner(settings, trees, self._stop_signalled, gpus)
         self._running: dict[tuple[str, int], asyncio.Task[None]] = {}
+        self._signalling: set[asyncio.Task[None]] = set()
         self._unacknowledged: dict[tuple[str, int], Outcome] = {}
         self._manager: asyncio.StreamWriter | None = None
         self._leaving = asyncio.Event()
@@ -77,7 +85,8 @@ class Supervisor:
         """Serve one connection. Messages go to the newest one only: the manager of an older one is gone."""
         self._manager = writer
         _log.info("a manager connected; %d outcomes are not acknowledged", len(self._unacknowledged))
-        self._send(protocol.Hello(self._settings.node, os.getpid(), self._trees.method, self._trees.reason))
+        about = (self._settings.node, os.getpid(), self._trees.method, self._trees.reason)
+        self._send(protocol.Hello(*about, self._gpus.devices))
         for outcome in self._unacknowledged.values():
             self._send(protocol.Ended(outcome))
         try:
@@ -103,6 +112,10 @@ class Supervisor:
                 self._start(message)
             case protocol.Stop():
                 self._runner.stop(message.task, message.attempt)
+            case protocol.Signal():
+                signalling = asyncio.create_task(self._signal(message))
+                self._signalling.add(signalling)
+                signalling.add_done_callback(self._signalling.discard)
             case protocol.Noted():
                 for task, attempt in message.attempts:
                     self._unacknowledged.pop((task, attempt), None)
@@ -119,6 +132,11 @@ class Supervisor:
         elif key not in self._running:
             self._running[key] = asyncio.create_task(self._attempt(key, start))
 
+    async def _signal(self, message: protocol.Signal) -> None:
+        """Send a signal to an attempt, as soon as it has processes."""
+        while (message.task, message.attempt) in self._running and not self._runner.send(message):
+            await asyncio.sleep(_SIGNAL_AGAIN_S)
+
     async def _attempt(self, key: tuple[str, int], start: protocol.Start) -> None:
         _log.info("attempt %s/%d starts", *key)
         try:
@@ -126,7 +144,14 @@ class Supervisor:
         except Exception as error:  # no fault of the task: the manager stops, and starts it again when it is resumed
             _log.exception("attempt %s/%d could not be run", *key)
             what, where = (error.strerror, error.filename) if isinstance(error, OSError) else (str(error), None)
-            self._send(protocol.Trouble(f"cannot run tasks: {what}", str(where or start.directory)))
+            text, place = f"cannot run tasks: {what}", str(where or start.directory)
+            if start.task.work is None:
+                self._send(protocol.Trouble(text, place))
+            else:  # the trouble of one of a pool's workflows, perhaps of its directory
+                now = time.time()
+                failed = Outcome(*key, Ending.LAUNCH_FAILED, now, now, message=f"{place}: {text}")
+                self._unacknowledged[key] = failed
+                self._send(protocol.Ended(failed))
         else:
             _log.info("attempt %s/%d ended: %s %s", *key, outcome.ending.value, outcome.message)
             self._unacknowledged[key] = outcome
@@ -167,13 +192,21 @@ def listen() -> socket.socket:
 async def supervise(folder: Path) -> None:
     """Be the supervisor of the job in this folder."""
     settings = SupervisorSettings.read(folder)
-    trees = ProcessTrees(method=settings.method)
+    confine: Callable[[], None] | None = None
+    if settings.confined_to:
+        confine_writing([*settings.confined_to, str(folder)])
+        hidden = [*homes(), settings.workflow_directory]
+        confine = partial(confine_tasks, settings.confined_to, hidden)
+    trees = ProcessTrees(method=settings.method, confine=confine)
     await trees.start()
     about = (settings.tag, settings.node, os.getpid(), trees.method, trees.reason)
     _log.info("supervising job %s on %s as process %d; tasks are measured by %s (%s)", *about)
+    gpus = await asyncio.to_thread(find_devices)
+    if gpus.trouble:
+        _log.warning("%s", gpus.trouble)
     try:
         listener = listen()
-        await Supervisor(settings, trees).serve(listener)
+        await Supervisor(settings, trees, gpus).serve(listener)
     finally:
         await trees.close()
         Path(SOCKET).unlink(missing_ok=True)

@@ -12,8 +12,9 @@ from __future__ import annotations
 from headway.kernels.batch import state as at
 from headway.kernels.batch.filling import fill, start_planned
 from headway.kernels.batch.jobs import end_now, enqueue, strike_off
-from headway.kernels.batch.profile import forget_past
-from headway.kernels.batch.state import State, Trace
+from headway.kernels.batch.node_sets import choose
+from headway.kernels.batch.profile import forget_past, release
+from headway.kernels.batch.state import Floats, State, Trace
 from headway.kernels.compiled import compiled, inlined, inner
 
 # Why `advance` returns.
@@ -62,7 +63,7 @@ def advance(state: State, trace: Trace, until: float, most_effort: int) -> int:
         for _ in range(arriving):
             job = count[at.NEXT]
             count[at.NEXT] += 1
-            enqueue(state, job, trace[at.T_NODES, job], trace[at.T_REQ, job], trace[at.T_RUN, job])
+            enqueue(state, job, trace[at.T_NODES :, job], trace[at.T_REQ, job], trace[at.T_RUN, job])
         if not count[at.NEWCOMERS] and not count[at.FREED]:  # the only event at this time is a planned start
             start_planned(state, trace)
 
@@ -99,11 +100,11 @@ def _end_one(state: State, trace: Trace) -> None:
 
 
 @compiled
-def submit(state: State, trace: Trace, nodes: float, req: float, run: float, after: int) -> int:
+def submit(state: State, trace: Trace, needs: Floats, req: float, run: float, after: int) -> int:
     """Submit a foreign job now and return its number; the next `advance` schedules it."""
     foreign = state.counts[at.N_FOREIGN]
     state.counts[at.N_FOREIGN] += 1
-    slot = enqueue(state, trace.shape[1] + foreign, nodes, req, run)
+    slot = enqueue(state, trace.shape[1] + foreign, needs, req, run)
     state.live[slot, at.AFTER] = after
     state.foreign[foreign, at.F_SLOT] = slot
     state.foreign[foreign, at.F_STATE] = at.PENDING
@@ -131,6 +132,27 @@ def withdraw(state: State, trace: Trace, foreign: int) -> None:
     else:
         count[at.RESTLESS] = 1
         count[at.FREED] = 1
+
+
+@compiled
+def shrink(state: State, foreign: int, needs: Floats) -> None:
+    """Leave a running foreign job with less, and with the lowest of the nodes that it has."""
+    count, slot, words = state.counts, int(state.foreign[foreign, at.F_SLOT]), state.sets.shape[1]
+    held = count[at.HELD] + slot
+    for resource in range(len(needs)):  # `release` returns what stands in the slot's rows
+        state.live[slot, at.NODES + resource] -= needs[resource]
+    if words:
+        choose(state.sets[held], int(needs[0]), at.LOWEST, state.sets[at.COMMON])
+        for word in range(words):
+            state.sets[held, word] &= ~state.sets[at.COMMON, word]
+    release(state, slot, state.clock[at.NOW], state.live[slot, at.EXPECTED])
+    for word in range(words):
+        state.sets[held, word] = state.sets[at.COMMON, word]
+    for resource in range(len(needs)):
+        state.live[slot, at.NODES + resource] = needs[resource]
+    count[at.CHANGES] += 1
+    count[at.RESTLESS] = 1
+    count[at.FREED] = 1
 
 
 @inner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headway.kernels.batch import state as at
 from headway.kernels.batch.jobs import begin_now, is_held_back, not_before, plan, strike_off
 from headway.kernels.batch.node_sets import choose
-from headway.kernels.batch.profile import earliest, fits_now, release, reserve
+from headway.kernels.batch.profile import earliest, fits_now, has_further, release, reserve
 from headway.kernels.batch.state import State, Trace
 from headway.kernels.compiled import compiled, inlined, inner
 
@@ -101,9 +101,9 @@ def start_planned(state: State, trace: Trace) -> None:
 def _backfill(state: State, trace: Trace, looked_at: int) -> None:
     """First come first served, or EASY: the first job that cannot start holds a reservation that no job may delay.
 
-    While only running jobs are in the profile, the number of free nodes never decreases. So the reservation is a time
-    (`shadow`), a number of spare nodes from then on, and, if nodes have identities, its nodes. Only the last
-    `looked_at` jobs are new.
+    While only running jobs are in the profile, what is free never decreases. So the reservation is a time (`shadow`), a
+    number of spare nodes from then on, and, if nodes have identities, its nodes; what is spare of further resources is
+    looked up in the profile. Only the last `looked_at` jobs are new.
     """
     live, waiting, count = state.live, state.order[at.WAITING], state.counts
     total, backfills = count[at.N_WAITING], count[at.DEPTH] == at.EASY
@@ -122,7 +122,7 @@ def _backfill(state: State, trace: Trace, looked_at: int) -> None:
         waiting[kept] = slot
         kept += 1
         place += 1
-        nodes, req = live[slot, at.NODES], live[slot, at.REQ]
+        nodes = live[slot, at.NODES]
         held_back = is_held_back(state, slot)
         if head < 0:
             if not held_back and place > total - looked_at and _start(state, trace, slot, False):
@@ -133,15 +133,15 @@ def _backfill(state: State, trace: Trace, looked_at: int) -> None:
                 continue
             head = slot
             if backfills:
-                shadow = earliest(state, slot, nodes, req, bound)
-                spare = _free_at(state, shadow) - nodes
+                shadow = earliest(state, slot, bound)
+                spare = state.plan[at.FREE, _slice_at(state, shadow)] - nodes
                 for word in range(state.sets.shape[1]):
                     state.sets[at.RESERVED, word] = state.sets[count[at.HELD] + slot, word]
             continue
         if held_back or nodes > state.plan[at.FREE, 0]:
             continue
-        beyond = state.clock[at.NOW] + req > shadow
-        if beyond and nodes > spare and by_count:
+        beyond = state.clock[at.NOW] + live[slot, at.REQ] > shadow
+        if beyond and by_count and (nodes > spare or not _leaves_further(state, slot, head, shadow)):
             continue
         if _start(state, trace, slot, beyond):
             kept -= 1
@@ -159,7 +159,7 @@ def _backfill(state: State, trace: Trace, looked_at: int) -> None:
 def _start(state: State, trace: Trace, slot: int, avoid: bool) -> bool:
     """Start a job if it fits now, without the reserved nodes if `avoid` is set; return whether it started."""
     nodes, now = state.live[slot, at.NODES], state.clock[at.NOW]
-    if state.plan[at.FREE, 0] < nodes:
+    if state.plan[at.FREE, 0] < nodes or not has_further(state.plan, 0, state.live[slot, at.NODES :]):
         return False
     if state.counts[at.SELECTION] != at.BY_COUNT:
         available = state.sets[at.COMMON]
@@ -169,17 +169,30 @@ def _start(state: State, trace: Trace, slot: int, avoid: bool) -> bool:
                 available[word] &= ~state.sets[at.RESERVED, word]
         if not choose(available, int(nodes), state.counts[at.SELECTION], state.sets[state.counts[at.HELD] + slot]):
             return False
-    reserve(state, slot, nodes, now, now + state.live[slot, at.REQ])
+    reserve(state, slot, now, now + state.live[slot, at.REQ])
     begin_now(state, trace, slot)
     return True
 
 
 @inlined
-def _free_at(state: State, time: float) -> float:
+def _slice_at(state: State, time: float) -> int:
     index = state.counts[at.N_POINTS] - 1
     while index > 0 and state.plan[at.TIMES, index] > time:
         index -= 1
-    return state.plan[at.FREE, index]
+    return index
+
+
+@inlined
+def _leaves_further(state: State, slot: int, head: int, shadow: float) -> bool:
+    """Whether a job that runs beyond `shadow` leaves what the first waiting job needs of the further resources."""
+    if len(state.plan) == at.FURTHER:
+        return True
+    index = _slice_at(state, shadow)
+    for resource in range(1, len(state.plan) - at.FREE):
+        taken = state.live[head, at.NODES + resource] + state.live[slot, at.NODES + resource]
+        if state.plan[at.FREE + resource, index] < taken:
+            return False
+    return True
 
 
 @inner
@@ -191,9 +204,8 @@ def _backfill_deep(state: State, trace: Trace) -> None:
         slot = waiting[place]
         waiting[kept] = slot
         kept += 1
-        nodes, req = live[slot, at.NODES], live[slot, at.REQ]
-        if not is_held_back(state, slot) and fits_now(state, slot, nodes, req):
-            reserve(state, slot, nodes, now, now + req)
+        if not is_held_back(state, slot) and fits_now(state, slot):
+            reserve(state, slot, now, now + live[slot, at.REQ])
             begin_now(state, trace, slot)
             kept -= 1
         elif reservations < count[at.DEPTH] and plan_for_now(state, slot, now) != at.NEVER:
@@ -204,15 +216,15 @@ def _backfill_deep(state: State, trace: Trace) -> None:
 
 @inner
 def plan_for_now(state: State, slot: int, floor: float) -> float:
-    """Reserve a job's nodes until `forget_plans`, not before `floor`; return its planned start."""
+    """Reserve what a job needs until `forget_plans`, not before `floor`; return its planned start."""
     live = state.live
     bound = not_before(state, slot)
     if bound == at.NEVER:
         return at.NEVER
-    begin = earliest(state, slot, live[slot, at.NODES], live[slot, at.REQ], max(bound, floor))
+    begin = earliest(state, slot, max(bound, floor))
     live[slot, at.START] = begin
     live[slot, at.EXPECTED] = begin + live[slot, at.REQ]
-    reserve(state, slot, live[slot, at.NODES], begin, live[slot, at.EXPECTED])
+    reserve(state, slot, begin, live[slot, at.EXPECTED])
     return begin
 
 
@@ -223,7 +235,7 @@ def forget_plans(state: State) -> None:
     for index in range(state.counts[at.N_WAITING]):
         slot = state.order[at.WAITING, index]
         if live[slot, at.START] != at.NEVER:
-            release(state, slot, live[slot, at.NODES], live[slot, at.START], live[slot, at.EXPECTED])
+            release(state, slot, live[slot, at.START], live[slot, at.EXPECTED])
             live[slot, at.START] = at.NEVER
 
 

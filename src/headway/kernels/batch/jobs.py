@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.kernels.batch import state as at
 from headway.kernels.batch.profile import earlier_by_count, earliest, release, reserve
-from headway.kernels.batch.state import State, Trace
+from headway.kernels.batch.state import Floats, State, Trace
 from headway.kernels.compiled import inlined, inner
 
 
@@ -16,14 +16,15 @@ def drawn(state: State) -> int:
 
 
 @inner
-def enqueue(state: State, job: int, nodes: float, req: float, run: float) -> int:
+def enqueue(state: State, job: int, needs: Floats, req: float, run: float) -> int:
     """Give a job a slot and append it to the waiting jobs; return the slot."""
     count = state.counts
     count[at.N_UNUSED] -= 1
     slot = state.order[at.UNUSED, count[at.N_UNUSED]]
     live = state.live
     live[slot, at.JOB] = job
-    live[slot, at.NODES] = nodes
+    for resource in range(len(needs)):
+        live[slot, at.NODES + resource] = needs[resource]
     live[slot, at.REQ] = req
     live[slot, at.RUN] = run
     live[slot, at.START] = at.NEVER
@@ -68,22 +69,22 @@ def is_held_back(state: State, slot: int) -> bool:
 
 @inner
 def plan(state: State, trace: Trace, slot: int) -> bool:
-    """Reserve the job's nodes as early as possible; return whether its planned start changed."""
+    """Reserve what the job needs as early as possible; return whether its planned start changed."""
     live = state.live
-    nodes, req, before = live[slot, at.NODES], live[slot, at.REQ], live[slot, at.START]
+    req, before = live[slot, at.REQ], live[slot, at.START]
     bound = not_before(state, slot)
     if bound == at.NEVER:
         return False
     if before != at.NEVER and state.counts[at.SELECTION] == at.BY_COUNT:
-        begin = earlier_by_count(state.plan, state.counts[at.N_POINTS], nodes, req, bound, before)
+        begin = earlier_by_count(state.plan, state.counts[at.N_POINTS], live[slot, at.NODES :], req, bound, before)
         if begin == before:
             return False
     if before != at.NEVER:
-        release(state, slot, nodes, before, live[slot, at.EXPECTED])
-    begin = earliest(state, slot, nodes, req, bound)
+        release(state, slot, before, live[slot, at.EXPECTED])
+    begin = earliest(state, slot, bound)
     live[slot, at.START] = begin
     live[slot, at.EXPECTED] = begin + req
-    reserve(state, slot, nodes, begin, begin + req)
+    reserve(state, slot, begin, begin + req)
     if begin == before:
         return False
     live[slot, at.SEQUENCE] = drawn(state)
@@ -104,7 +105,7 @@ def _promised(state: State, trace: Trace, slot: int) -> None:
 
 @inner
 def begin_now(state: State, trace: Trace, slot: int) -> None:
-    """Start a job whose nodes are already reserved. The caller removes it from the waiting jobs."""
+    """Start a job that already holds its reservation. The caller removes it from the waiting jobs."""
     live, running, count, now = state.live, state.order[at.RUNNING], state.counts, state.clock[at.NOW]
     live[slot, at.START] = now
     live[slot, at.EXPECTED] = now + live[slot, at.REQ]
@@ -135,11 +136,11 @@ def begin_now(state: State, trace: Trace, slot: int) -> None:
 
 @inner
 def end_now(state: State, trace: Trace, slot: int) -> None:
-    """Release the nodes of a job that ended or was withdrawn. The caller has removed it from its list."""
+    """Release what a job holds that ended or was withdrawn. The caller has removed it from its list."""
     live, count, now = state.live, state.counts, state.clock[at.NOW]
     job = int(live[slot, at.JOB])
     if live[slot, at.START] != at.NEVER:
-        release(state, slot, live[slot, at.NODES], max(now, live[slot, at.START]), live[slot, at.EXPECTED])
+        release(state, slot, max(now, live[slot, at.START]), live[slot, at.EXPECTED])
     live[slot, at.START] = at.NEVER
     state.order[at.UNUSED, count[at.N_UNUSED]] = slot
     count[at.N_UNUSED] += 1

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -52,6 +53,7 @@ class Scheduling(NamedTuple):
 
 
 _DEFAULT = Scheduling()
+_NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 class ForeignJob(NamedTuple):
@@ -70,6 +72,9 @@ class QueueFullError(Exception):
 class BatchQueue:
     """A machine with its queue. Jobs come from a trace, and by `submit` (foreign jobs).
 
+    `further`: the machine's amounts of resources other than nodes, whole numbers by name. `needs`: what each job of the
+    trace needs of them; nothing of those that are not named. A job runs when there is enough of everything for it.
+
     >>> queue = BatchQueue(10, Scheduling("easy"), submit=[0, 1], nodes=[8, 4], req=[100, 50], run=[100, 50])
     >>> queue.advance(5)
     []
@@ -78,6 +83,10 @@ class BatchQueue:
     >>> job = queue.submit(2, 60)
     >>> queue.job(job).state
     'running'
+    >>> queue = BatchQueue(10, further={"memory": 64})
+    >>> _ = queue.submit(2, 60, needs={"memory": 50})
+    >>> queue.waits(1, 60, {"memory": [14, 15]}).tolist()
+    [0.0, 60.0]
     """
 
     def __init__(
@@ -90,12 +99,18 @@ class BatchQueue:
         req: ArrayLike = (),
         run: ArrayLike = (),
         most_jobs: int | None = None,
+        further: Mapping[str, float] = _NOTHING,
+        needs: Mapping[str, ArrayLike] = _NOTHING,
     ) -> None:
+        if further and scheduling.nodes != "counts":
+            raise ValueError("only nodes that are counted can be planned together with further resources")
         self.scheduling = scheduling
         self.machine = machine
+        self.further = dict(further)
         self.most_jobs = most_jobs  # limit on waiting and running jobs per owner
-        self._trace = np.array([submit, nodes, req, run], np.float64)
-        _check_trace(self._trace, machine)
+        rows = [np.asarray(row, np.float64) for row in (submit, req, run)]
+        self._trace = np.concatenate([rows, self._amounts(nodes, needs, len(rows[0]))])
+        _check_times(self._trace)
         self._state = new_state(
             machine,
             self._trace.shape[1],
@@ -103,9 +118,24 @@ class BatchQueue:
             _SELECTIONS[scheduling.nodes],
             together=scheduling.rules == "batsched",
             reserving=scheduling.dependency == "reserved",
+            further=list(self.further.values()),
         )
         self._owners: list[int] = []
         self._unreported: list[int] = []  # foreign jobs that started or ended during a submission or withdrawal
+
+    def _amounts(self, nodes: ArrayLike, needs: Mapping[str, ArrayLike], jobs: int) -> Floats:
+        """What jobs need, as an array [resource, job]; ValueError if one can never run on this machine."""
+        self._check_names(needs)
+        amounts = np.empty((1 + len(self.further), jobs))
+        for row, (name, most) in enumerate({"nodes": self.machine, **self.further}.items()):
+            least, amounts[row] = (0, needs.get(name, 0.0)) if row else (1, nodes)
+            if not ((amounts[row] >= least) & (amounts[row] <= most) & (amounts[row] % 1 == 0)).all():
+                raise ValueError(f"each job must have {least} to {most:.15g} {name}, a whole number")
+        return amounts
+
+    def _check_names(self, needs: Mapping[str, ArrayLike]) -> None:
+        if unknown := needs.keys() - self.further.keys():
+            raise ValueError(f"the machine has no {', '.join(sorted(unknown))}")
 
     def clone(self) -> BatchQueue:
         """An independent copy, for what-if questions."""
@@ -115,17 +145,18 @@ class BatchQueue:
         return other
 
     def with_future(self, coming: Floats, run_of: Callable[[float, float], float]) -> BatchQueue:
-        """A copy with other future arrivals, none before now (rows of `coming`: submit, nodes, req, run).
+        """A copy with other future arrivals, none before now (rows of `coming`: submit, req, run, nodes).
 
         `run_of(req, elapsed)` gives the total run time of a job with that requested time that has run for `elapsed`
-        seconds; it replaces the run times of all present jobs. Not possible for a queue with foreign jobs.
+        seconds; it replaces the run times of all present jobs. Not possible with foreign jobs or further resources.
         """
-        if self._owners:
-            raise ValueError("a queue with foreign jobs cannot be given another future")
+        if self._owners or self.further:
+            raise ValueError("a queue with foreign jobs or further resources cannot be given another future")
         other = self.clone()
         state, known = other._state, int(self._state.counts[at.NEXT])
         other._trace = np.concatenate([self._trace[:, :known], coming], axis=1)
-        _check_trace(other._trace[:, known:], self.machine)
+        self._amounts(coming[at.T_NODES], {}, coming.shape[1])
+        _check_times(coming)
         live, waiting, running = state.live, state.counts[at.N_WAITING], state.counts[at.N_RUNNING]
         for slot in state.order[at.WAITING, :waiting].tolist():
             live[slot, at.RUN] = max(1.0, run_of(float(live[slot, at.REQ]), 0.0))
@@ -196,13 +227,23 @@ class BatchQueue:
 
     # --- foreign jobs ---
 
-    def submit(self, nodes: int, req: float, run: float = np.inf, *, after: int | None = None, owner: int = 0) -> int:
+    def submit(
+        self,
+        nodes: int,
+        req: float,
+        run: float = np.inf,
+        *,
+        after: int | None = None,
+        owner: int = 0,
+        needs: Mapping[str, float] = _NOTHING,
+    ) -> int:
         """Submit a job now and return its number. It ends after `run`, after `req`, or when it is withdrawn.
 
         `after` is an earlier job on whose end it depends. If the job starts at once, the next `advance` reports it.
         """
         if not 0 < nodes <= self.machine or nodes != int(nodes) or not req > 0 or not run >= 0:
             raise ValueError(f"invalid job: {nodes} nodes for {req} s (run time {run} s), machine {self.machine} nodes")
+        amounts = self._amounts(nodes, needs, 1)[:, 0].copy()
         if after is not None:
             self._check(after)
         if self.most_jobs is not None and self.in_system(owner) >= self.most_jobs:
@@ -214,7 +255,7 @@ class BatchQueue:
         state = self._state
         state.foreign[state.counts[at.N_FOREIGN], 2:] = np.nan
         self._owners.append(owner)
-        job = int(events.submit(state, self._trace, float(nodes), float(req), run, -1 if after is None else after))
+        job = int(events.submit(state, self._trace, amounts, float(req), run, -1 if after is None else after))
         self._look()
         state.foreign[job, at.F_STAMP] = state.counts[at.CHANGES]
         return job
@@ -223,6 +264,22 @@ class BatchQueue:
         """Remove a waiting job or end a running one; no effect on a job that has ended."""
         if self.job(job).state in ("pending", "running"):
             events.withdraw(self._state, self._trace, job)
+            self._look()
+
+    def shrink(self, job: int, nodes: int, needs: Mapping[str, float] = _NOTHING) -> None:
+        """Leave a running job with fewer nodes, and with `needs` of further resources; all of those not named.
+
+        No effect on a job that does not run.
+        """
+        if self.job(job).state == "running":
+            held = self._state.live[int(self._state.foreign[job, at.F_SLOT]), at.NODES :]
+            if not 0 < nodes <= held[0]:
+                raise ValueError(f"a job that has {held[0]:.0f} nodes cannot be left with {nodes}")
+            kept = dict(zip(self.further, held[1:].tolist(), strict=True))
+            left = self._amounts(nodes, kept | dict(needs), 1)[:, 0].copy()
+            if (left > held).any():
+                raise ValueError("a job that shrinks cannot be left with more than it has")
+            events.shrink(self._state, job, left)
             self._look()
 
     def job(self, job: int) -> ForeignJob:
@@ -244,34 +301,38 @@ class BatchQueue:
 
     # --- questions ---
 
-    def waits(self, nodes: ArrayLike, req: ArrayLike) -> Floats:
-        """Predicted wait in seconds of a job of each (nodes, req) shape if it were submitted now.
+    def waits(self, nodes: ArrayLike, req: ArrayLike, needs: Mapping[str, ArrayLike] = _NOTHING) -> Floats:
+        """Predicted wait in seconds of a job of each (nodes, req, needs) shape if it were submitted now.
 
         The prediction follows the current plan: every job uses all its requested time, and no more jobs arrive.
         """
-        shapes, times = np.atleast_1d(np.asarray(nodes, np.float64)), np.atleast_1d(np.asarray(req, np.float64))
-        shapes, times = (np.ascontiguousarray(column) for column in np.broadcast_arrays(shapes, times))
-        starts = np.empty(len(shapes))
-        starts_in_plan(self._state, shapes, times, self._plan(), starts)
+        self._check_names(needs)
+        columns = [nodes, *(needs.get(name, 0.0) for name in self.further), req]
+        *amounts, times = np.broadcast_arrays(*(np.atleast_1d(np.asarray(column, np.float64)) for column in columns))
+        starts = np.empty(len(times))
+        starts_in_plan(self._state, np.stack(amounts, axis=1), np.ascontiguousarray(times), self._plan(), starts)
         self._unplan()
         return np.asarray(starts - self.now)
 
     def plan(self) -> Floats:
         """The current plan: times (first row) and the number of free nodes from then on (second row).
 
-        Under first come first served, nodes that are free before the last waiting job's start count as taken.
+        Further rows are the free amounts of further resources. Under first come first served, what is free before the
+        last waiting job's start counts as taken.
         """
         floor = self._plan()
         found = self._state.plan[:, : self._state.counts[at.N_POINTS]].copy()
         self._unplan()
         if floor > self.now:
             first = int(np.searchsorted(found[at.TIMES], floor, side="right")) - 1
-            found = np.concatenate([[[self.now], [0.0]], found[:, first:]], axis=1)
-            found[at.TIMES, 1] = floor
+            found = np.concatenate([np.zeros((len(found), 1)), found[:, first:]], axis=1)
+            found[at.TIMES, :2] = self.now, floor
         return found
 
     def plan_with_nodes(self) -> tuple[list[float], list[float], list[str]]:
         """The plan as lists of times, free nodes, and node masks as hex numbers (empty if nodes have no identities)."""
+        if self.further:
+            raise ValueError("a snapshot of the plan has nodes only, and this machine has further resources")
         if self.scheduling.backfill == "fcfs":
             times, free = self.plan().tolist()
             return times, free, []
@@ -302,11 +363,9 @@ class BatchQueue:
         return self._state.started[1]
 
 
-def _check_trace(trace: Floats, machine: int) -> None:
-    submit, nodes = trace[at.SUBMIT], trace[at.T_NODES]
+def _check_times(trace: Floats) -> None:
+    submit = trace[at.SUBMIT]
     if not (np.diff(submit) >= 0).all() or not (submit >= 0).all():
         raise ValueError("jobs must be in the order of their submission, which must not be negative")
-    if not ((nodes >= 1) & (nodes <= machine) & (nodes == np.floor(nodes))).all():
-        raise ValueError(f"each job must have 1 to {machine} nodes")
     if not (trace[at.T_REQ] > 0).all() or not (trace[at.T_RUN] >= 0).all():
         raise ValueError("requested times must be positive, and run times must not be negative")

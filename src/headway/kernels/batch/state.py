@@ -2,10 +2,14 @@
 
 From its submission to its end a job has a slot, which is a row of `live`; `order` lists the slots of waiting and
 running jobs. Jobs of the trace are numbered from 0; foreign jobs, which `submit` adds, are numbered after them.
+
+A machine has nodes and, where asked for, further resources, such as memory or the nodes of one partition. A job needs
+an amount of each. Nodes are always the first resource; the others stand behind them in `live`, `plan` and the trace.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,13 +22,13 @@ Words = NDArray[np.uint64]
 NEVER = np.inf
 
 # Columns of `live`.
-JOB, NODES, REQ, RUN = range(4)
-START = 4  # actual or planned start; NEVER: no plan
-END = 5  # actual end
-EXPECTED = 6  # latest end: start + requested time
-SEQUENCE = 7  # order among jobs that start, or end, at the same time
-AFTER = 8  # the foreign job on whose end it depends, or -1
-_LIVE_COLUMNS = 9
+JOB, REQ, RUN = range(3)
+START = 3  # actual or planned start; NEVER: no plan
+END = 4  # actual end
+EXPECTED = 5  # latest end: start + requested time
+SEQUENCE = 6  # order among jobs that start, or end, at the same time
+AFTER = 7  # the foreign job on whose end it depends, or -1
+NODES = 8  # from here on, what it needs of each resource
 
 # Columns of `foreign`.
 F_SLOT, F_STATE, F_START, F_END = range(4)
@@ -75,6 +79,7 @@ _ORDERS = 5
 # Rows of `plan`.
 TIMES = 0  # begin of each slice; the last slice has no end
 FREE = 1  # number of free nodes in each slice
+FURTHER = 2  # from here on, the free amount of each further resource
 
 # Rows of `sets`: two scratch rows, one for each slice of the plan, and from counts[HELD] on one for each slot.
 COMMON = 0
@@ -82,7 +87,8 @@ RESERVED = 1
 _SLICES = 2
 
 # Rows of a trace.
-SUBMIT, T_NODES, T_REQ, T_RUN = range(4)
+SUBMIT, T_REQ, T_RUN = range(3)
+T_NODES = 3  # from here on, what each job needs of each resource
 
 Trace = Floats  # [row, job]: the jobs of the trace in the order of submission; copies of a queue share it
 
@@ -109,8 +115,9 @@ def new_state(
     together: bool = False,
     reserving: bool = False,
     capacity: int = 64,
+    further: Sequence[float] = (),
 ) -> State:
-    """An empty machine before the first event."""
+    """An empty machine before the first event; `further`: its amounts of further resources."""
     points = _points(capacity)
     count = np.zeros(_COUNTS, np.int64)
     count[N_UNUSED], count[N_POINTS], count[MACHINE], count[HELD] = capacity, 1, machine, _SLICES + points
@@ -119,16 +126,16 @@ def new_state(
     state = State(
         clock=np.array([0.0, NEVER]),
         counts=count,
-        live=np.zeros((capacity, _LIVE_COLUMNS)),
+        live=np.zeros((capacity, NODES + 1 + len(further))),
         order=np.zeros((_ORDERS, points), np.int64),
-        plan=np.zeros((2, points)),
+        plan=np.zeros((FURTHER + len(further), points)),
         sets=np.zeros((_SLICES + points + capacity if words else 0, words), np.uint64),
         foreign=np.zeros((16, _FOREIGN_COLUMNS)),
         started=np.full((2, jobs), np.nan),
     )
     state.order[UNUSED, :capacity] = np.arange(capacity)[::-1]
     state.order[ROWS] = np.arange(_SLICES, _SLICES + points)
-    state.plan[FREE, 0] = machine
+    state.plan[FREE:, 0] = [machine, *further]
     for word in range(words):
         bits = min(64, machine - 64 * word)
         state.sets[_SLICES, word] = (1 << bits) - 1
@@ -143,7 +150,10 @@ def copied(state: State) -> State:
 def with_more_slots(state: State) -> State:
     """The same queue with twice as many slots for live jobs."""
     old = len(state.live)
-    bigger = new_state(int(state.counts[MACHINE]), 0, 0, int(state.counts[SELECTION]), capacity=2 * old)
+    further = [0.0] * (len(state.plan) - FURTHER)  # the plan, which is copied, has the amounts
+    bigger = new_state(
+        int(state.counts[MACHINE]), 0, 0, int(state.counts[SELECTION]), capacity=2 * old, further=further
+    )
     count, held, points = state.counts.copy(), state.counts[HELD], state.plan.shape[1]
     bigger.live[:old] = state.live
     bigger.order[:, :points] = state.order

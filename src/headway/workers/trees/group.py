@@ -92,6 +92,12 @@ class Group(ABC):
         _send(number, listening)
         return bool(listening)
 
+    def send(self, number: int, children_of: ChildrenOf) -> bool:
+        """Send a signal to every process, as a terminal does; False if there is none."""
+        members = self.members(children_of)
+        _send(number, members)
+        return bool(members)
+
     def kill(self, children_of: ChildrenOf) -> None:
         """Kill all processes and what they fork meanwhile. The caller repeats it until none is left."""
         killed: set[int] = set()

@@ -38,8 +38,8 @@ class Launcher(asyncio.Protocol):
         self.floor_bytes = 0  # `ru_maxrss` of a command that uses no memory of its own
         self.lost = False
 
-    def spawn(self) -> int:
-        """Start the spawner; return its process id."""
+    def spawn(self, confine: Callable[[], None] | None = None) -> int:
+        """Start the spawner; return its process id. `confine` is called in it, and counts for all commands."""
         self._socket, theirs = socket.socketpair()
         with theirs:
             script = str(Path(spawner.__file__).resolve())
@@ -50,6 +50,7 @@ class Launcher(asyncio.Protocol):
                 stdout=subprocess.DEVNULL,
                 cwd="/",  # a working directory could not be unmounted
                 start_new_session=True,  # so that Ctrl-C at the supervisor's terminal does not end it
+                preexec_fn=confine,  # noqa: PLW1509 - it makes system calls and no threads
             )
         _log.debug("started the spawner as process %d", self._process.pid)
         return self._process.pid
@@ -76,7 +77,8 @@ class Launcher(asyncio.Protocol):
         request: spawner.Request = (
             self._last_token,
             [encode(argument) for argument in spec.argv],
-            {encode(name): encode(value) for name, value in (spec.environment | {MARKER: spec.key}).items()},
+            {encode(name): encode(value) for name, value in (spec.environment | {MARKER: spec.key}).items()}
+            | {encode(name): None for name in spec.without if name not in spec.environment},
             encode(os.path.abspath(spec.directory)),  # the spawner's working directory is /
             encode(os.path.abspath(spec.stdout)),
             encode(os.path.abspath(spec.stderr)),

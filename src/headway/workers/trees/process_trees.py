@@ -7,6 +7,7 @@ import logging
 import math
 import os
 import time
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from headway.model.outcome import Ending
@@ -31,9 +32,11 @@ class ProcessTrees:
     Children that other code of this process starts are left alone as long as they stay in its session.
     """
 
-    def __init__(self, *, method: str = "auto") -> None:
+    def __init__(self, *, method: str = "auto", confine: Callable[[], None] | None = None) -> None:
+        """`confine` is called in the process that starts the commands."""
         self.method = method  # after start() the one in use
         self.reason = ""  # why it was chosen
+        self._confine = confine
         self._groups: Groups
         self._rounds: Rounds
         self._launcher: Launcher
@@ -80,6 +83,11 @@ class ProcessTrees:
             disk_bytes = await asyncio.to_thread(directory_bytes, spec.measured_directory)
         return tree.end(disk_bytes)
 
+    @property
+    def lost_gpus(self) -> str:
+        """A sentence about the GPUs that have stopped to answer; empty while all do."""
+        return "; ".join(self._rounds.gpus.lost.values())
+
     def kill(self, key: str) -> None:
         """Stop a command. It ends as cancelled, unless it has just ended or was being stopped for another cause."""
         tree = self._rounds.trees.get(key)
@@ -90,6 +98,11 @@ class ProcessTrees:
         """Send a signal to the processes of a command that have a handler for it; False if there are none."""
         tree = self._rounds.trees.get(key)
         return tree is not None and tree.group.notify(number, children_lookup())
+
+    def send(self, key: str, number: int) -> bool:
+        """Send a signal to all processes of a command; False if there are none (yet)."""
+        tree = self._rounds.trees.get(key)
+        return tree is not None and tree.group.send(number, children_lookup())
 
     async def close(self) -> None:
         """Kill the commands that still run, end the spawner and undo the setting up."""
@@ -107,7 +120,7 @@ class ProcessTrees:
 
     async def _start_spawner(self) -> None:
         launcher = Launcher(self._spawner_lost)
-        self._rounds.spawner_pid = launcher.spawn()  # at once, so that it is not taken for an orphan
+        self._rounds.spawner_pid = launcher.spawn(self._confine)  # at once, so that it is not taken for an orphan
         await launcher.connect()
         self._launcher = launcher
 

@@ -20,8 +20,8 @@ import select
 import sys
 import time
 
-# Requests: (token, argv, environment additions, directory, stdout, stderr, cgroup.procs files to enter).
-Request = tuple[int, list[bytes], dict[bytes, bytes], bytes, bytes, bytes, list[bytes]]
+# Requests: (token, argv, changes of the environment, directory, stdout, stderr, cgroup.procs files to enter).
+Request = tuple[int, list[bytes], dict[bytes, bytes | None], bytes, bytes, bytes, list[bytes]]
 # Replies: (0, READY, floor bytes), (token, STARTED, pid, time), (token, FAILED, reason) and
 # (token, ENDED, time, wait status, CPU seconds, ru_maxrss bytes, alone). Times are CLOCK_MONOTONIC in both processes.
 READY, STARTED, FAILED, ENDED = "ready", "started", "failed", "ended"
@@ -128,7 +128,7 @@ class Spawner:
 
     def _become(self, request: Request) -> None:
         """In the child: execute the command, or report why that failed. Never returns."""
-        token, argv, additions, directory, stdout, stderr, groups = request
+        token, argv, changes, directory, stdout, stderr, groups = request
         doing = b"cannot begin"
         try:
             if os.getppid() != self._pid:  # the spawner died, so this command would not be measured or limited
@@ -145,10 +145,12 @@ class Spawner:
             os.dup2(os.open(b"/dev/null", os.O_RDONLY), 0)
             for path, fd in ((stdout, 1), (stderr, 2)):
                 doing = b"cannot write to " + path
+                mode = os.stat(os.path.dirname(path)).st_mode & 0o660  # open to a group if its folder is
                 # For appending: stdout and stderr can be one file, or be truncated meanwhile.
-                os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600), fd)
+                os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, mode), fd)
             doing = b"cannot run " + (argv[0] if argv else b"an empty command")
-            os.execvpe(argv[0], argv, self._environment | additions)  # noqa: S606 - no shell is the point
+            variables = {name: text for name, text in (self._environment | changes).items() if text is not None}
+            os.execvpe(argv[0], argv, variables)  # noqa: S606 - no shell is the point
         except BaseException as error:  # this process must end here in any case
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             text = f"{os.fsdecode(doing)}: {why}".encode(errors="replace")[:_REASON_BYTES].decode(errors="ignore")

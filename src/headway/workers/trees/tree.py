@@ -10,10 +10,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from headway.model.outcome import Ending, Usage
+from headway.model.outcome import Ending, Measured, Quality, Usage
 from headway.model.resources import Resources
+from headway.workers.gpus.watching import GpuWatch
 from headway.workers.trees.group import Group, Sample, Totals
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.orphans import Orphans
@@ -51,6 +52,8 @@ class CommandSpec(Struct, frozen=True):
     elsewhere: bool = False  # it has processes that it does not start itself: those of a container
     held_bytes: int = 0  # the memory that is held for it, where its limit is higher
     node_bytes: int = 0  # the memory that all commands may use together; 0: no limit
+    without: tuple[str, ...] = ()  # variables of this process's environment that it must not have
+    uses_gpus: bool = False  # what it uses of GPUs is measured
 
 
 class CommandEnd(Struct, frozen=True):
@@ -97,6 +100,7 @@ class Tree:
         self._totals = Totals()
         self._sharing = SlowMeasurement(rounds.sharing, self._see_shared)
         self._disk = SlowMeasurement(rounds.disks, self._see_disk)
+        self._gpus = rounds.gpus.follow() if spec.uses_gpus else None
 
     @property
     def is_stopping(self) -> bool:
@@ -153,6 +157,8 @@ class Tree:
         """Measure the tree and enforce its limits; if it is being stopped, continue with that."""
         sample = self.group.sample(children_of)
         self.held_bytes = sample.held_bytes if sample else 0
+        if self._gpus is not None:
+            self._gpus.pids = self.group.members(children_of)
         if sample is not None:
             self._meter.add_sample(now_s, sample)
             self._measure_slowly(now_s, sample)
@@ -193,6 +199,7 @@ class Tree:
             limit_bytes = self.spec.limits.memory_bytes
             started_s = self.started_s + self._suspended_s
             usage = self._meter.usage(started_s, self.ended_s, self._totals, self.stopped_for, limit_bytes)
+            usage = self._with_gpus(usage)
         started_at = time.time() - (time.monotonic() - self.started_s)
         status = self.status
         return CommandEnd(
@@ -204,6 +211,12 @@ class Tree:
             stopped_for=self.stopped_for,
             launch_error=self.launch_error,
         )
+
+    def _with_gpus(self, usage: Usage) -> Usage:
+        memory, busy = self._gpus.end() if self._gpus is not None else (None, None)
+        if memory is not None and self.stopped_for is not None:
+            memory = Measured(memory.value, Quality.LOWER_BOUND)
+        return structs.replace(usage, gpu_memory_bytes=memory, gpus_average=busy)
 
     def _measure_slowly(self, now_s: float, sample: Sample) -> None:
         if self.spec.measured_directory is not None and self._stopping_s is None:
@@ -297,6 +310,7 @@ class Rounds:
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="headway-measure")
         self.sharing = SlowMeasurements(self._pool, least_interval_s=_SHORTEST_INTERVAL_S)
         self.disks = SlowMeasurements(self._pool, least_interval_s=_DISK_INTERVAL_S)
+        self.gpus = GpuWatch()
         self.trees: dict[str, Tree] = {}
         self.spawner_pid = 0
         self.orphans = Orphans()
@@ -354,6 +368,7 @@ class Rounds:
             self.collect_orphans()
         if self._timer is not None:
             self._timer.cancel()
+        self.gpus.close()
         self._pool.shutdown(wait=False)
 
     def _round(self) -> None:
