@@ -71,6 +71,11 @@ class Levels:
         """The fewest nodes on which these levels can run: as many as their widest task spans."""
         return max(self._widest_task[first : last + 1])
 
+    @property
+    def shortest_s(self) -> float:
+        """The run time of all levels on as many nodes as they can use."""
+        return max(1.0, float(self.run_s(0, self.last)[-1]))
+
     def run_s(self, first: int, last: int) -> Floats:
         """The run time of these levels on 1, 2, … nodes, up to their width."""
         if (first, last) not in self._known:

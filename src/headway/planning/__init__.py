@@ -10,6 +10,7 @@ from headway.grouping.base import Grouper
 from headway.grouping.glume import Glume
 from headway.grouping.simple import BigJob, LevelByLevel, OneJob, PerStage
 from headway.grouping.zhang import Zhang
+from headway.model.preference import Preference
 from headway.planning.base import Estimate, Planner
 from headway.planning.headway import Headway
 from headway.planning.staged import StagedPlanner
@@ -44,6 +45,15 @@ def _staged(kind: type[Grouper], timing: Timing) -> Plan:
     return _documented(kind, lambda estimate: StagedPlanner(kind.name, kind(), timing, estimate))
 
 
+def _preferring(what: str, words: str) -> Plan:
+    def make(estimate: Estimate) -> Planner:
+        planner = Headway(estimate)
+        planner.prefer(Preference.of(what))
+        return planner
+
+    return Plan(f"{Headway.name}-{what}", words, make)
+
+
 _PLANS = (
     *(_staged(kind, AfterEnd()) for kind in (OneJob, BigJob, LevelByLevel, PerStage)),
     *(_staged(kind, OnStart()) for kind in (Zhang, Glume)),
@@ -64,6 +74,8 @@ _PLANS = (
         AsaDefault,
     ),
     _documented(Headway, Headway),
+    _preferring("cost", "As headway, with `--prefer cost`: rather fewer core-hours than less time."),
+    _preferring("time", "As headway, with `--prefer time`: as soon as possible, whatever it costs."),
     _documented(OneJobPerTask, OneJobPerTask),
 )
 PLANS: dict[str, Plan] = {plan.name: plan for plan in _PLANS}

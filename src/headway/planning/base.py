@@ -7,13 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.model.job import JobPhase, JobRequest
+from headway.model.preference import Preference
 from headway.model.records import Decision, LimitsRead, QueueRead, SeenWait, Submit
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.planning.packing import Need, Packing, largest_of, shares
+from headway.planning.requested_time import longer_s
 
 Estimate = Callable[[Task], float]  # the expected run time of a task, in seconds
 
@@ -29,6 +31,7 @@ class JobStatus:
         self.tag = submit.tag
         self.asked: JobRequest = submit.request
         self.request: JobRequest = submit.request  # with the walltime that the job has now
+        self.submitted: JobRequest = submit.request
         self.role = submit.role
         self.expected_s = submit.expected_s
         self.expected_wait_s = submit.expected_wait_s
@@ -36,12 +39,15 @@ class JobStatus:
         self.wait_ticket = submit.wait_ticket
         self.after = submit.after
         self.tasks = {task: number for number, task in enumerate(submit.tasks)}  # that may run in it; empty: any
+        self.shares = submit.shares
         self.phase = JobPhase.PENDING
         self.released = False
         self.lost_nodes = 0
         self.answering_nodes = 0  # that have answered at least once
         self.granted = False  # whether it was seen to run; `started_at` is set when the first of its nodes answers
         self.suspended = False  # its processes are stopped until the batch system resumes it
+        self.shrunk_at = 0.0  # when it last gave back nodes
+        self.core_s_before = 0.0  # that it had held by then
         self.excused = False  # it ended, though not since it was too short
         self.submitted_at = submit.at
         self.started_at: float | None = None
@@ -63,6 +69,15 @@ class JobStatus:
         """When a running job reaches its walltime."""
         walltime_s = self.request.per_node.walltime_s
         return math.inf if walltime_s is None or self.started_at is None else self.started_at + walltime_s
+
+    def core_s(self, now: float) -> float:
+        """The core-seconds that it has held until now."""
+        if self.started_at is None:
+            return 0.0
+        each = self.request.per_node
+        since = max(self.started_at, self.shrunk_at)
+        until = now if self.ended_at is None else self.ended_at
+        return self.core_s_before + each.cores * each.nodes * max(0.0, until - since)
 
     @property
     def waited_s(self) -> float | None:
@@ -96,19 +111,50 @@ class View(Struct, frozen=True):
     is_over: Callable[[str], bool]  # whether a task has succeeded, failed for good or been cut off
     is_near: Callable[[str], bool]  # whether a task is planned now, and not with another wish or after such tasks
     is_running: Callable[[str], bool]  # whether a task is running
+    runs_in: Callable[[str], str | None]  # the tag of the job in which a task is running
+    ran_s: Callable[[str], float]  # how long the running attempt of a task has been running; 0 if there is none
     cut_off: Callable[[str], int]  # how often a task was running when its job reached its walltime
     is_busy: Callable[[str], bool]  # whether a job has tasks running
+    idle_nodes: Callable[[str], list[str]]  # the nodes of a running job that it can give back
     tasks_per_node: Callable[[], int]  # how many of the tasks that want to run share a node
     needs: Callable[[Sequence[Task]], dict[str, Need]]  # what tasks need on a node, by category
     is_large: Callable[[Task], bool]  # whether a task needs more than a usual node has
     wakes_at: float | None  # when the planner will be called again even if nothing happens
     alarm_set_at: float | None  # when that was decided
     stopping: bool  # whether nothing new is to be started
+    share_is_over: Callable[[str], bool] = lambda share: False  # whether no task of a share may still have to run
+    shares: tuple[str, ...] = ()  # of a pool, if this is the view of some of its workflows
+    rest: Sequence[Task] | None = None  # the tasks that remain, if they are known
+    foreseen: Sequence[Task] = ()  # of a pool: stand for tasks that its workflows will hand over later
 
     @property
     def is_full(self) -> bool:
         """Whether the site's limit on jobs is reached."""
         return self.limits.most_jobs is not None and len(self.live) >= self.limits.most_jobs
+
+    def of(self, shares: tuple[str, ...], tasks: Sequence[Task], live: Sequence[JobStatus], workflows: int) -> View:
+        """The view of some workflows of a pool, as if there were no others."""
+        mine = set(shares)
+        rest = [task for task in tasks if task.terms.share in mine]
+        jobs = {tag: job for tag, job in self.jobs.items() if not mine.isdisjoint(job.shares)}
+        each = self.limits.most_jobs_each
+        most = self.limits.most_jobs
+        if each is None and most is not None:
+            each = max(2, most // workflows)
+        limit = None if each is None else each * len(shares)
+        if limit is not None and most is not None:
+            limit = min(limit, most - len(self.live) + len([job for job in jobs.values() if job.live]))
+        of_all = self.workflow.tasks
+        return structs.replace(
+            self,
+            unfinished=len(rest),
+            jobs=jobs,
+            live=[job for job in live if job.tag in jobs],
+            limits=structs.replace(self.limits, most_jobs=limit),
+            placeable=[task_id for task_id in self.placeable if of_all[task_id].terms.share in mine],
+            shares=shares,
+            rest=rest,
+        )
 
     @property
     def most_nodes(self) -> int:
@@ -128,8 +174,18 @@ class View(Struct, frozen=True):
         """The tasks that are not over and are to run, parents first."""
         if self.stopping:
             return []
+        if self.rest is not None:
+            return list(self.rest)
         tasks, ids = self.workflow.tasks, self.workflow.topological()
         return [tasks[task_id] for task_id in ids if not self.is_over(task_id) and self.is_near(task_id)]
+
+    def fits_s(self, estimate: Estimate, task: Task) -> float:
+        """How much time of a job a task needs to be started there."""
+        return longer_s(estimate(task), self.cut_off(task.id), self.limits.limits.walltime_s)
+
+    def work(self) -> list[Task]:
+        """The tasks that remain, and those that stand for what is foreseen."""
+        return [*self.remaining(), *self.foreseen]
 
     @property
     def _chooses(self) -> bool:
@@ -163,6 +219,10 @@ class View(Struct, frozen=True):
         packing = self.packing(tasks) if tasks and self._chooses else Packing(self.limits.limits, nodes)
         return packing.request(nodes, walltime_s)
 
+    def has_served(self, job: JobStatus) -> bool:
+        """Whether all tasks of the shares of a pool that a job was sized for are over."""
+        return bool(job.shares) and all(map(self.share_is_over, job.shares))
+
     def next_tag(self, offset: int = 0) -> str:
         """The tag of the next job, or of the job `offset` places after it."""
         return f"headway-{self.uid}-{self.submitted + 1 + offset}"
@@ -185,6 +245,13 @@ class Planner(ABC):
 
     def expected_s(self, task: Task) -> float | None:
         """The expected run time of a task, or None. No task starts in a job that ends before the task would."""
+        return None
+
+    def prefer(self, preference: Preference) -> None:
+        """Weigh time against core-hours in this way; a plan that has no choice ignores it."""
+
+    def wait_s(self, jobs: Sequence[JobStatus]) -> float | None:
+        """How long the queue would let jobs like these wait that were submitted now, or None if that is not known."""
         return None
 
     def observe(self, job: JobStatus) -> None:

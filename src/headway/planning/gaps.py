@@ -65,7 +65,15 @@ def bundled(run_s: Sequence[float], side_by_side: int, at_least_s: float) -> lis
     return jobs
 
 
-def unit_s(job: JobStatus, packing: Packing, now: float) -> float:
-    """The unit-seconds that a job asks for from now on, without the margin in its walltime."""
-    ran_s = 0.0 if job.started_at is None else now - job.started_at
-    return packing.units_of(job.request) * max(0.0, (job.request.per_node.walltime_s or 0.0) - MARGIN_S - ran_s)
+def asked_unit_s(fillers: Sequence[JobStatus], held: float, work_s: float, packing: Packing, now: float) -> float:
+    """The unit-seconds of the remaining work that jobs ask for from now on, without the margins in their walltimes.
+
+    A job that runs does its share of the work with all others, which hold so many units together.
+    """
+    asked_s = 0.0
+    for job in fillers:
+        units, left_s = packing.units_of(job.request), (job.request.per_node.walltime_s or 0.0) - MARGIN_S
+        if job.started_at is not None:
+            left_s = min(left_s - (now - job.started_at), work_s / max(held, units))
+        asked_s += units * max(0.0, left_s)
+    return asked_s

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import structs
 
 from headway.grouping.base import Group, Levels
+from headway.model.preference import Preference
 from headway.model.records import (
     AskQueue,
     Decision,
@@ -23,17 +25,21 @@ from headway.model.records import (
 )
 from headway.model.resources import HELD
 from headway.model.task import Task
-from headway.planning.anchors import Anchor, best_anchor
+from headway.planning.anchors import Anchor, best_anchor, parts_of
 from headway.planning.base import Estimate, JobStatus, Planner, View
-from headway.planning.gaps import bundled, longest_gap, matched, unit_s
+from headway.planning.forecast import Forecast
+from headway.planning.gaps import asked_unit_s, bundled, longest_gap, matched
+from headway.planning.narrowing import needless
 from headway.planning.packing import Packing
 from headway.planning.requested_time import FACTORS, MARGIN_S, requested_s
-from headway.planning.tail import unneeded
+from headway.planning.widening import Later
 from headway.waiting.base import Shape
 from headway.waiting.corrected_estimate import CorrectedEstimate
 from headway.waiting.twin import QueueTwin
 
 LOOK_EVERY_S = 900.0  # how often the queue is read for new gaps
+FEW_TASKS = 1000  # with more left, what they will use is not forecast at every event: that would take too long
+FORECAST_EVERY_S = 60.0
 SAFE = 0.9  # the quantile of the wait that plans count on
 FRESH_S = 15.0  # a snapshot of the queue is used for this long
 MOST_SMALL = 100  # one-node fillers at a time; a run with more tasks than this submits wide ones
@@ -62,8 +68,15 @@ class Headway(Planner):
 
     def __init__(self, estimate: Estimate) -> None:
         self._estimate = estimate
+        self._preference = Preference()
         self._model = CorrectedEstimate()  # learns the actual wait as a function of the planned wait
+        self._later = Later()
         self._twin: QueueTwin | None = None
+        self._queue: QueueRead | None = None  # as it was read last
+        self._forecast_at = -math.inf
+
+    def prefer(self, preference: Preference) -> None:
+        self._preference = self._later.preference = preference
 
     def expected_s(self, task: Task) -> float:
         return self._estimate(task)
@@ -79,15 +92,23 @@ class Headway(Planner):
         over = self._over(view, live, idle, now)
         if over:
             return over
+        if view.unfinished <= FEW_TASKS or now >= self._forecast_at + FORECAST_EVERY_S:
+            self._forecast_at = now
+            idle_now = needless(view, self.name, self._estimate, self._cost_of_asking_again, now)
+            if idle_now:
+                return idle_now
         if view.wakes_at is not None and view.wakes_at > now and not self._surprised(view):
             return []
         if view.queue is None or view.queue.at < now - FRESH_S:
             return [AskQueue(now)]
-        remaining = view.remaining()
+        self._queue = view.queue
+        remaining = view.work()
+        parts = parts_of(view, remaining, live)
         return (
-            self._anchor(view, view.queue, remaining, live, now)
+            _first(self._anchor(part, view.queue, part.remaining(), part.live, now) for part in parts)
+            or self._ahead(view, remaining, now)
             or self._on_large_nodes(view, now)
-            or self._fillers(view, view.queue, remaining, live, now)
+            or _first(self._fillers(part, view.queue, part.remaining(), part.live, now) for part in parts)
             or [WakeAt(now, now + LOOK_EVERY_S, Why(self.name, "look-again"))]
         )
 
@@ -99,15 +120,10 @@ class Headway(Planner):
 
     def _over(self, view: View, live: Sequence[JobStatus], idle: Sequence[JobStatus], now: float) -> list[Decision]:
         """Cancel jobs that have nothing left to do, and the rest of a chain of which one job has expired."""
-        begun = any(job.role == "anchor" and job.started_at is not None for job in live)
         rules = {job.tag: "its-tasks-are-over" for job in live if job.tasks and all(map(view.is_over, job.tasks))}
+        rules |= {job.tag: "its-tasks-are-over" for job in live if job.started_at is None and view.has_served(job)}
         # No task that is ready fits into the remaining time of an idle small filler, or it would run there.
         rules |= {job.tag: "idle" for job in idle if job.role == "small-filler"}
-        if begun and not view.placeable:
-            rules |= {job.tag: "the-anchor-has-room" for job in idle if job.role == "filler"}
-        # Never the anchor: it would be submitted again at once.
-        others = [job for job in idle if job.tag not in rules and job.role != "anchor"]
-        rules |= {job.tag: "the-rest-is-through-as-soon" for job in unneeded(view, others, self._estimate, now)}
         chain = [job for job in view.jobs.values() if job.role == "anchor" and job.tasks]
         expired_at = max((job.ended_at or 0.0 for job in chain if not job.live and not job.released), default=-1.0)
         rules |= {job.tag: "its-predecessor-expired" for job in chain if job.live and job.submitted_at < expired_at}
@@ -118,17 +134,21 @@ class Headway(Planner):
     def _anchor(
         self, view: View, queue: QueueRead, remaining: Sequence[Task], live: Sequence[JobStatus], now: float
     ) -> list[Decision]:
-        anchors = [job for job in live if job.role == "anchor"]
         usual, _ = view.without_large(remaining)
+        anchors = [job for job in live if job.role == "anchor"]
         left = [task for task in usual if not view.is_running(task.id)]
         if any(job.started_at is not None or job.granted for job in anchors) or not left:
             return []
         tasks = left if queue.reserves else usual
         packing = view.packing(tasks)
-        levels = packing.levels(tasks, self._estimate)
-        expired = view.expired
+        levels = packing.levels(tasks, lambda task: self._run_s(view, task))
+        expired = max(view.cut_off(task.id) for task in tasks)
         twin = self._twin_of(queue, packing)
-        best = best_anchor(levels, twin, self._expected_wait_s, expired, chains=queue.reserves)
+        mean_cores = packing.work_s(tasks, self._estimate, packing) * packing.cores_per_unit / levels.shortest_s
+        nearly = self._preference.nearly(mean_cores)
+        best = best_anchor(
+            levels, twin, self._expected_wait_s, expired, nearly, chains=queue.reserves and not view.foreseen
+        )
         if not anchors:
             return self._submit_anchor(view, packing, levels, best, expired, now)
         held = _held(anchors, levels, now)
@@ -165,10 +185,48 @@ class Headway(Planner):
         if job.wait_estimate_s is not None:
             shape = Shape(job.width, job.request.per_node.walltime_s or 0.0, job.wait_estimate_s)
             self._model.observe(shape, {}, job.started_at - job.submitted_at)
+            self._later.observe(shape, job.started_at - job.submitted_at)
 
     def learn(self, waits: Sequence[SeenWait]) -> None:
         for seen in waits:
             self._model.observe(Shape(seen.nodes, seen.asked_s, seen.estimate_s), {}, seen.waited_s)
+            self._later.observe(Shape(seen.nodes, seen.asked_s), seen.waited_s)
+
+    # --- what will be needed later ---
+
+    def _cost_of_asking_again(self, expected: Forecast, packing: Packing, units: float, needed_s: float) -> float:
+        return self._later.cost_of_asking_again(expected, packing, units, needed_s, self._wait_s)
+
+    def _wait_s(self, packing: Packing, units: int, asked_s: float) -> float:
+        """How long a job would most likely wait at most, by the plan of the queue as it was read last."""
+        if self._queue is None:
+            return math.inf
+        planned_s = float(self._twin_of(self._queue, packing).waits_s([units], np.array([asked_s]))[0])
+        return self._expected_wait_s(units, asked_s, planned_s)
+
+    def wait_s(self, jobs: Sequence[JobStatus]) -> float | None:
+        if self._queue is None or not jobs:
+            return None
+        whole = self._queue.counts == "nodes"
+        each = [job.request.per_node for job in jobs]
+        units = [part.nodes if whole else math.ceil(part.nodes * part.cores) for part in each]
+        asked_s = [part.walltime_s or 0.0 for part in each]
+        planned_s = QueueTwin(self._queue).waits_s(units, np.array(asked_s)).tolist()
+        longest_s = max(self._expected_wait_s(*shape) for shape in zip(units, asked_s, planned_s, strict=True))
+        return longest_s if math.isfinite(longest_s) else None
+
+    def _ahead(self, view: View, remaining: Sequence[Task], now: float) -> list[Decision]:
+        """A job for what a later stage needs beyond what is held, submitted so early that it has started by then."""
+        if view.is_full or not view.limits.shrinks:
+            return []
+        usual, _ = view.without_large(remaining)
+        packing = view.packing(usual)
+        missing = self._later.due(view, usual, packing, self._estimate, now)
+        if missing is None:
+            return []
+        units, needed_s, for_s = missing
+        group = Group(0, 0, units, for_s, wait_s=needed_s)
+        return [self._submit(view, packing, "ahead", units, requested_s(needed_s + for_s), group, now)]
 
     # --- the fillers ---
 
@@ -189,16 +247,18 @@ class Headway(Planner):
         ready, _ = view.without_large([view.workflow.tasks[task_id] for task_id in view.placeable])
         narrow = [task for task in ready if task.nodes == 1]  # tasks that span nodes run in the anchor only
         packing = view.packing(narrow or usual)
-        fillers = [job for job in live if job.role in ("filler", "small-filler") and not _is_large(view, job)]
+        fillers = [job for job in live if job.role in ("filler", "small-filler", "ahead") and not _is_large(view, job)]
         pending = [job for job in fillers if job.started_at is None]
+        for_now = [job for job in pending if job.role != "ahead"]
         work_s = view.packing(usual).work_s(usual, self._estimate, packing)
-        taken_s = sum(unit_s(job, packing, now) for job in fillers)
-        if pending and taken_s > TOO_MUCH * FACTORS[0] * work_s:
-            return [Release(now, pending[-1].tag, Why(self.name, "more-than-the-work-left", {"work_s": work_s}))]
+        held = sum(packing.units_of(job.request) for job in live if job.started_at is not None and not job.tasks)
+        taken_s = asked_unit_s(fillers, held, work_s, packing, now)
+        if for_now and taken_s > TOO_MUCH * FACTORS[0] * work_s:
+            return [Release(now, for_now[-1].tag, Why(self.name, "more-than-the-work-left", {"work_s": work_s}))]
         run_s = sorted((self._run_s(view, task) for task in narrow), reverse=True)
         wanted = sorted(map(requested_s, bundled(run_s, packing.tasks_per_unit, SHORTEST_S)), reverse=True)
         uncovered, useless = matched(wanted, pending)
-        unused = [job for job in useless if begun or job.role == "small-filler"]
+        unused = [job for job in useless if (begun or job.role == "small-filler") and job.role != "ahead"]
         if unused:
             return [Release(now, job.tag, Why(self.name, "for-nobody")) for job in unused]
         if not uncovered:
@@ -344,6 +404,7 @@ class Headway(Planner):
             role=role,
             expected_wait_s=wait_s,
             wait_estimate_s=estimate_s,
+            shares=view.shares,
         )
 
 
@@ -359,6 +420,16 @@ class _Ask(NamedTuple):
     def affords(self, nodes: int, walltime_s: float) -> bool:
         """Whether a job of this shape is within what is spare."""
         return nodes * (walltime_s - MARGIN_S) <= self.spare_s
+
+
+def _first(plans: Iterable[list[Decision]]) -> list[Decision]:
+    """The first plan that submits or releases something; if none does, an alarm that one of them sets."""
+    alarms: list[Decision] = []
+    for decisions in plans:
+        if any(not isinstance(decision, WakeAt) for decision in decisions):
+            return decisions
+        alarms = alarms or decisions
+    return alarms
 
 
 def _held(anchors: Sequence[JobStatus], levels: Levels, now: float) -> Anchor:

@@ -29,9 +29,9 @@ class Packing(Struct, frozen=True):
     """How many tasks share a unit, how wide a job can be, and what a job of some width asks for.
 
     Where nodes are not shared, a unit is a whole node. Where they are, a unit is a place: the cores of the smallest
-    task, and the memory that tasks need on average for so many cores. A task takes as many places as its cores need.
-    A job asks for its places, packed on as few nodes as possible, and on each node for at least what the largest of
-    its tasks needs, with memory for a second attempt.
+    task, and the memory and GPUs that tasks need on average for so many cores. A task takes as many places as its
+    cores need. A job asks for its places, packed on as few nodes as possible, and on each node for at least what the
+    largest of its tasks needs, with memory for a second attempt.
     """
 
     node: Resources  # a whole node, and the site's limits
@@ -54,12 +54,12 @@ class Packing(Struct, frozen=True):
         """The queue's plan with units instead of cores; as it is where the queue counts nodes."""
         if queue.counts == "nodes":
             return queue
-        each = self._cores_per_unit
+        each = self.cores_per_unit
         free = [float(math.floor(cores / each + 1e-9)) for cores in queue.free]
         return structs.replace(queue, free=free, counts="nodes")
 
     @property
-    def _cores_per_unit(self) -> float:
+    def cores_per_unit(self) -> float:
         """The cores of a unit; the memory or GPUs of a unit may take more of a node than its cores do."""
         if self.place is None:
             return self.node.cores
@@ -92,6 +92,7 @@ class Packing(Struct, frozen=True):
             name: min(self.node[name] or 0, max(on_each * (self.place[name] or 0), self.largest[name] or 0))
             for name in _SHARED
         }
+        amounts["gpus"] = math.ceil(amounts["gpus"] - 1e-9)  # a job has whole GPUs, also for tasks that share one
         return JobRequest(self.node.replace(**amounts, nodes=nodes, walltime_s=asked_s), places=nodes * on_each)
 
 
@@ -106,10 +107,10 @@ def largest_of(needs: Iterable[Need]) -> Resources:
 def shares(node: Resources, queue: QueueRead | None, needs: Mapping[str, Need]) -> Packing:
     """Units are places for tasks with these needs, by category."""
     cores = min(need.usual.cores for need in needs.values()) or 1
-    gpus = min(need.usual.gpus for need in needs.values())
     taken = {category: max(1, math.ceil(need.usual.cores / cores - 1e-9)) for category, need in needs.items()}
     bytes_in_all = sum(need.tasks * need.usual.memory_bytes for need in needs.values())
     places_in_all = sum(need.tasks * taken[category] for category, need in needs.items())
+    gpus = sum(need.tasks * need.usual.gpus for need in needs.values()) / places_in_all
     place = Resources(cores=cores, memory_bytes=math.ceil(bytes_in_all / places_in_all), gpus=gpus)
     largest = largest_of(needs.values())
     several = {category: number for category, number in taken.items() if number > 1}

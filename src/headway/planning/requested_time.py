@@ -8,6 +8,20 @@ import math
 # double with each expiry, or a task with far too low an estimate would never end.
 FACTORS = (1.1, 1.2, 1.5)
 MARGIN_S = 60.0
+# A task that is expected to run longer than the site's longest walltime still starts in a job that has this share of
+# that walltime left; otherwise it would wait for ever.
+LONGEST_SHARE = 0.8
+
+
+def longer_s(expected_s: float, cut_off: int, most_s: float | None) -> float:
+    """The time that a job must have left for a task that was so often running when its job reached its walltime.
+
+    Each time doubles it, up to a share of the longest walltime that a job can have.
+
+    >>> longer_s(100.0, 2, None), longer_s(100.0, 2, 300.0)
+    (400.0, 240.0)
+    """
+    return min(expected_s * 2.0**cut_off, math.inf if most_s is None else LONGEST_SHARE * most_s)
 
 
 def requested_s(expected_s: float, expired: int = 0) -> float:

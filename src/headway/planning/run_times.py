@@ -34,6 +34,11 @@ class RunTimes:
         guess_s = task.hints.get("walltime_s") or (self._seen_s / self._seen if self._seen else UNKNOWN_S)
         return max(guess_s, known_s or 0.0)
 
+    def learned_s(self, task: Task) -> float:
+        """The run time that half of such tasks do not exceed; 0 if none has succeeded."""
+        model = self._models.get(task.category) if task.category in self._succeeded else None
+        return (None if model is None else model.quantile(task, 0.5)) or 0.0
+
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Learn from an attempt."""
         self._models.setdefault(task.category, RuntimeModel()).observe(task, outcome)

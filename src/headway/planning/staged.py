@@ -43,7 +43,7 @@ class StagedPlanner(Planner):
         self._twin: QueueTwin | None = None
 
     def plan(self, view: View, now: float) -> list[Decision]:
-        live = view.live
+        live = [job for job in view.live if not job.suspended]
         releases = self._releases(view, now)
         if releases:
             return releases
@@ -53,7 +53,7 @@ class StagedPlanner(Planner):
         if view.stopping or view.is_full or not view.unfinished or not self._timing.may_be_due(before):
             return []
         covered = {task for job in live for task in job.tasks}
-        remaining = [task for task in view.remaining() if task.id not in covered]
+        remaining = [task for task in _not_stalled(view) if task.id not in covered]
         if not remaining:
             return []
         if view.queue is None:
@@ -169,6 +169,18 @@ class StagedPlanner(Planner):
             wait_estimate_s=group.wait_s,
             wait_ticket=wait.ticket,
         )
+
+
+def _not_stalled(view: View) -> list[Task]:
+    """The remaining tasks that do not depend on one that stands still in a suspended job."""
+    stalled = {task_id for job in view.live if job.suspended for task_id in job.tasks if view.is_running(task_id)}
+    kept: list[Task] = []
+    for task in view.remaining():  # parents first
+        if task.id in stalled or not stalled.isdisjoint(task.parents):
+            stalled.add(task.id)
+        else:
+            kept.append(task)
+    return kept
 
 
 def _expected_ends(live: Sequence[JobStatus], now: float) -> list[Predecessor]:

@@ -38,7 +38,7 @@ class OneJobPerTask(Planner):
     def plan(self, view: View, now: float) -> list[Decision]:
         live = view.live
         over = [job for job in live if all(map(view.is_over, job.tasks))]
-        covered = {task for job in live for task in job.tasks}
+        covered = {task for job in live if not job.suspended for task in job.tasks}
         most = view.limits.most_jobs
         room = None if most is None else max(0, most - len(live))
         wanted = [task_id for task_id in view.placeable if task_id not in covered and not view.stopping]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
@@ -36,6 +37,7 @@ _NOISE = 0.1  # of a core: 2.1 busy cores are two and a noisy clock
 _MEASURED_S = 0.5  # a shorter run does not tell how many cores were busy
 _REFIT = 1.02  # advice is found anew when there are this many times as many records
 _KEPT, _KEPT_CORES = 10_000, 1000  # records of a category, the newest
+_SHOWN = 2**16  # figures of a category from which quantiles are found; of more, every second one counts
 # A configuration holds for long and for other machines, and a time-out also loses the memory that was held: so the time
 # to ask for is higher than in a run, which goes on learning.
 _QUANTILE, _FACTOR = 0.99, 1.1
@@ -76,6 +78,33 @@ def advice_from(log: TaskLog, terms: Terms, progress: Callable[[int], None] | No
     return Advice(known, few, terms.failures, terms.fewest, terms.attempts, terms.megabyte)
 
 
+class _Figures:
+    """Figures of all tasks of a category; of very many, evenly spread ones are kept, and the least and the most."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.least, self.most = math.inf, 0.0
+        self._kept = array("d")
+        self._every = 1
+
+    def add(self, figure: float) -> None:
+        self.least, self.most = min(self.least, figure), max(self.most, figure)
+        if self.count % self._every == 0:
+            self._kept.append(figure)
+            if len(self._kept) > _SHOWN:
+                del self._kept[1::2]
+                self._every *= 2
+        self.count += 1
+
+    def at(self, quantiles: Sequence[float]) -> tuple[float, ...]:
+        ordered = sorted(self._kept)
+        ordered[0], ordered[-1] = self.least, self.most
+        return tuple(ordered[round(quantile * (len(ordered) - 1))] for quantile in quantiles)
+
+    def median(self) -> float | None:
+        return sorted(self._kept)[len(self._kept) // 2] if self._kept else None
+
+
 class _Learner:
     """Learns what the tasks of one category need, and counts what its advice would have done."""
 
@@ -89,9 +118,8 @@ class _Learner:
         self._times = RuntimeModel()
         self._rungs: Sequence[float] = ()
         self._climbed = 0  # records when `_rungs` were found
-        self._used: dict[str, list[float]] = {MEMORY: [], TIME: [], CORES: []}
-        self._most_used = {MEMORY: 0.0, TIME: 0.0, CORES: 0.0}
-        self._busy_s: list[float] = []  # run times, for the cores
+        self._used = {MEMORY: _Figures(), TIME: _Figures(), CORES: _Figures()}
+        self._busy: deque[tuple[float, float]] = deque(maxlen=_KEPT_CORES)  # cores, and for how many seconds
         self._asked: dict[str, tuple[float, float]] = {}  # by resource: the least and the most
         self._time: tuple[float, ...] = ()
         self._fitted = 0  # records when `_time` was found
@@ -100,7 +128,7 @@ class _Learner:
 
     @property
     def records(self) -> int:
-        return len(self._used[MEMORY])
+        return self._used[MEMORY].count
 
     # --- what would have happened ---
 
@@ -151,24 +179,22 @@ class _Learner:
         peak, run_s, cores = logged.used[MEMORY], logged.run_s, logged.used.get(CORES)
         self._log_peaks.append(math.log(max(1.0, peak)))
         self._seconds.append(max(SHORTEST_S, run_s))
-        if peak > self._most_used[MEMORY]:
+        if len(self._seconds) > 2 * _KEPT:
+            del self._log_peaks[:-_KEPT], self._seconds[:-_KEPT]
+        if peak > self._used[MEMORY].most:
             self._climbed = 0  # find the amounts anew
         self._times.observe(Task("", "", ""), Outcome("", 1, Ending.SUCCESS, 0.0, run_s))
         if self._price:
             self._price.succeeded(peak, run_s)
-        self._note(MEMORY, peak)
-        self._note(TIME, run_s)
+        self._used[MEMORY].add(peak)
+        self._used[TIME].add(run_s)
         if cores is not None and run_s >= _MEASURED_S:
-            self._note(CORES, cores)
-            self._busy_s.append(run_s)
+            self._used[CORES].add(cores)
+            self._busy.append((cores, run_s))
         for resource, amount in logged.asked.items():
             if amount > 0:
                 least, most = self._asked.get(resource, (amount, amount))
                 self._asked[resource] = min(least, amount), max(most, amount)
-
-    def _note(self, resource: str, used: float) -> None:
-        self._used[resource].append(used)
-        self._most_used[resource] = max(self._most_used[resource], used)
 
     # --- what to ask ---
 
@@ -176,7 +202,6 @@ class _Learner:
         """Return the advice from everything learned."""
         self._fitted = self._climbed = 0
         asked = {resource: most for resource, (_, most) in self._asked.items()}
-        cores = sorted(self._used[CORES])
         return CategoryAdvice(
             category,
             self.records,
@@ -187,9 +212,9 @@ class _Learner:
             asked.get(MEMORY),
             asked.get(TIME),
             asked.get(CORES),
-            _at_quantiles(self._used[MEMORY]),
-            _at_quantiles(self._used[TIME]),
-            cores[len(cores) // 2] if cores else None,
+            self._used[MEMORY].at(QUANTILES),
+            self._used[TIME].at(QUANTILES),
+            self._used[CORES].median(),
         )
 
     @property
@@ -198,7 +223,7 @@ class _Learner:
         return self._dearer > 0 and self._asked_was_enough(MEMORY)
 
     def _asked_was_enough(self, resource: str) -> bool:
-        return resource in self._asked and self._asked[resource][0] >= self._most_used[resource]
+        return resource in self._asked and self._asked[resource][0] >= self._used[resource].most
 
     def _memory_to_ask(self) -> Iterator[float]:
         """Yield the amount of each attempt.
@@ -244,7 +269,7 @@ class _Learner:
             least, most = self._asked.get(TIME, (math.inf, 0.0))
             slower = self._slower()
             first = round_time((_FACTOR * quantile_s + MORE_S) * slower)
-            first = min(first, least) if self._most_used[TIME] * slower <= least else first
+            first = min(first, least) if self._used[TIME].most * slower <= least else first
             times = [first]
             while len(times) < self._terms.attempts:
                 last = len(times) == self._terms.attempts - 1
@@ -258,13 +283,13 @@ class _Learner:
         None also if the log does not say how many were asked for: nobody knows how much slower fewer would be.
         """
         used = self._used[CORES]
-        if len(used) < self._terms.fewest:
+        if used.count < self._terms.fewest:
             return None
         if self._cores_kill:
-            return max(1, math.ceil(self._most_used[CORES]))
+            return max(1, math.ceil(used.most))
         if CORES not in self._asked:
             return None
-        by_use = sorted(zip(used[-_KEPT_CORES:], self._busy_s[-_KEPT_CORES:], strict=True))
+        by_use = sorted(self._busy)
         passed = list(accumulate(seconds for _, seconds in by_use))
         enough, _ = by_use[bisect_left(passed, _BUSY_FOR * passed[-1])]
         return max(1, math.ceil(enough - _NOISE))
@@ -274,7 +299,7 @@ class _Learner:
         cpus, asked = self._cpus(), self._asked.get(CORES, (0.0, 0.0))[1]
         if cpus is None or not 1 <= cpus < asked:
             return 1.0
-        at_once = min(1.0, max(0.0, (min(cpus, self._most_used[CORES]) - 1) / (asked - 1)))  # share of the run time
+        at_once = min(1.0, max(0.0, (min(cpus, self._used[CORES].most) - 1) / (asked - 1)))  # share of the run time
         return at_once * asked / cpus + 1 - at_once
 
 
@@ -300,8 +325,3 @@ def round_time(seconds: float) -> float:
 def _up(amount: float, steps: Sequence[float]) -> float:
     step = steps[max(0, bisect_right(steps, amount / 10) - 1)]
     return step * max(1, math.ceil(amount / step - 1e-9))
-
-
-def _at_quantiles(values: Sequence[float]) -> tuple[float, ...]:
-    ordered = sorted(values)
-    return tuple(ordered[round(quantile * (len(ordered) - 1))] for quantile in QUANTILES)

@@ -21,6 +21,8 @@ def queue_of(jobs: BatchJobs, scheduling: Scheduling, most_jobs: int | None = No
         req=jobs.req_s,
         run=jobs.run_s,
         most_jobs=most_jobs,
+        further=jobs.further,
+        needs=jobs.needs,
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from headway.model.batch_log import BatchJobs, BatchLog, Seconds, Whole
 from headway.model.errors import InputError
+from headway.simulation.batch_resources import Further, resources_of
 
 NO_PROCESSORS = "no processors"
 NEVER_RAN = "never ran"
@@ -31,9 +32,12 @@ class Choices(Struct, frozen=True):
     skip_bad: bool = False  # leave out jobs that do not fit on the machine
 
 
-def jobs_of(log: BatchLog, choices: Choices | None = None, where: str | None = None) -> BatchJobs:
+def jobs_of(
+    log: BatchLog, choices: Choices | None = None, where: str | None = None, further: Further | None = None
+) -> BatchJobs:
     """The jobs to simulate; times are counted from the first submission. `where` is the log's file, for messages.
 
+    `further`: what the machine has besides processors.
     Every job runs for at least a second and requests at least its run time.
     """
     choices = choices or Choices()
@@ -55,6 +59,12 @@ def jobs_of(log: BatchLog, choices: Choices | None = None, where: str | None = N
     if too_wide.any() and not choices.skip_bad:
         raise _wide(log, int(np.argmax(too_wide)), nodes, machine, where)
     keep &= without(TOO_WIDE, too_wide)
+    resources = list(resources_of(log, further or Further(), nodes, machine))
+    for resource in resources:
+        too_much = keep & (resource.needs > resource.amount)
+        if too_much.any() and not choices.skip_bad:
+            raise resource.too_much(log, int(np.argmax(too_much)), where or log.name)
+        keep &= without(f"too large for {resource.name}", too_much)
     if not keep.any():
         reasons = ", ".join(f"{jobs:,} {kind}" for kind, jobs in left_out.items())
         raise InputError(
@@ -74,6 +84,8 @@ def jobs_of(log: BatchLog, choices: Choices | None = None, where: str | None = N
         run_s=run_s,
         started_at=None if log.started_at is None else log.started_at + first_s,
         left_out=left_out,
+        further={resource.name: resource.amount for resource in resources},
+        needs={resource.name: resource.needs[keep] for resource in resources},
     )
 
 

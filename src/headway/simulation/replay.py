@@ -126,15 +126,17 @@ def as_asked(log: TaskLog) -> Replay | None:
 
     A task without a request for a resource costs nothing there; `tasks` counts the tasks that requested all resources.
     """
-    resources = [name for name in log.resources if any(name in task.asked for task in log.tasks)]
-    result = Replay.over(resources)
+    result = Replay.over(log.resources)
+    tasks: Counter[frozenset[str]] = Counter()  # by the resources that they asked for
     for logged in log.tasks:
-        for resource, cost in result.costs.items():
-            given = logged.asked.get(resource)
-            if given is not None:
-                cost.succeeded(logged.used.get(resource, 0.0), given, logged.run_s)
-    result.tasks = result.attempts = sum(all(name in task.asked for name in resources) for task in log.tasks)
-    return result if resources else None
+        asked = logged.asked.keys() & result.costs.keys()
+        tasks[frozenset(asked)] += 1
+        for resource in asked:
+            result.costs[resource].succeeded(logged.used.get(resource, 0.0), logged.asked[resource], logged.run_s)
+    every = frozenset().union(*tasks)
+    result.costs = {resource: cost for resource, cost in result.costs.items() if resource in every}
+    result.tasks = result.attempts = tasks[every]
+    return result if every else None
 
 
 def _run(

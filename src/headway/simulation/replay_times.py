@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from statistics import NormalDist
 
@@ -144,7 +144,7 @@ class TimeReplay:
         self._rules: dict[str, TimeRule] = {}  # by category
         self._begun: dict[str, int] = {}  # tasks of each category
 
-    def over(self, tasks: Sequence[LoggedTask], progress: Callable[[int], None] | None = None) -> TimeCost:
+    def over(self, tasks: Iterable[LoggedTask], progress: Callable[[int], None] | None = None) -> TimeCost:
         """Ask for time for each task, in this order; the rule learns how it ended after `lag` more tasks.
 
         An attempt that takes longer than what was asked for is lost, and the task asks for more. Tasks without a run
@@ -185,7 +185,7 @@ class TimeReplay:
         return rule, task, endings
 
 
-def as_asked(tasks: Sequence[LoggedTask]) -> TimeCost | None:
+def as_asked(tasks: Iterable[LoggedTask]) -> TimeCost | None:
     """What the log's own requests cost, and twice as much after a time-out; None if no task asked for time.
 
     As in `TimeReplay`, the first task of each category does not count.

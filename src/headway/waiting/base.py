@@ -17,11 +17,16 @@ _LONGEST_S = 4.0**4 * _SHORTEST_S
 
 
 class Shape(Struct, frozen=True):
-    """What a job requests. `estimate_s`: its wait by the scheduler's own plan, if that was read."""
+    """What a job requests. `estimate_s`: its wait by the scheduler's own plan, if that was read.
+
+    `seen`: what else is known when it is submitted, by name: numbers (hour, weekday, cores, memory, gpus, priority,
+    fairshare, jobs waiting, work ahead, ...) and words (queue, account, reason). Any names will do, if they stay.
+    """
 
     nodes: int
     asked_s: float
     estimate_s: float | None = None
+    seen: dict[str, float | str] = field(default_factory=dict)
 
 
 class Wait(Struct, frozen=True):

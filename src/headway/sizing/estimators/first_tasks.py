@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from headway.kernels.ladder import MOST_RUNGS, price, rungs_of
 
 FEWEST = 3  # other categories that must be known before the first task of a new one is sized by them
+_TRIED_IN_A_DOUBLING = 2  # amounts that may become rungs
 _NOT_KNOWN = np.nan
 
 
@@ -35,7 +37,8 @@ def climb(firsts: Sequence[FirstTask], hint: float | None, terms: Terms) -> tupl
     """Return the rungs to try below the hint, with the hint on top, and whether they are shares of it.
 
     The first tasks of other categories have used amounts, and shares of their hints. Of both a ladder is made, and the
-    one is taken that would have cost those tasks less. All amounts are counted in units well below them.
+    one is taken that would have cost those tasks less. A task that needs more than any of these may still need far
+    less than its hint, so that further rungs lie between. All amounts are counted in units well below them.
     """
     peaks, seconds, hints = np.array(firsts).T
     cost, rungs = _cheapest(peaks, seconds, np.ones(len(firsts)), terms)
@@ -46,7 +49,39 @@ def climb(firsts: Sequence[FirstTask], hint: float | None, terms: Terms) -> tupl
         cost_of_shares, shares = _cheapest(peaks, seconds, hints / hint, terms)
         scaled = cost_of_shares <= cost
         rungs = shares if scaled else rungs
-    return np.append(rungs[rungs < hint], hint), scaled
+    below = rungs[rungs < hint].tolist()
+    further = between(below[-1], hint, terms, float(seconds.mean())) if below else []
+    return np.array([*below, *further, hint]), scaled
+
+
+def between(low: float, high: float, terms: Terms, run_s: float) -> list[float]:
+    """Return the rungs below `high` that cost least for a task of `run_s` seconds that needs more than `low`.
+
+    Nothing else is known of its peak: all orders of magnitude between the two amounts are equally likely.
+
+    >>> free = Terms(failed_share=1.0, lost_besides=0.0, spread=0.1, fine=0.0)
+    >>> [round(rung) for rung in between(1.0, 256.0, free, run_s=60.0)]
+    [6, 32, 128]
+    >>> between(1.0, 256.0, free._replace(fine=60.0 * 2560.0), run_s=60.0)
+    []
+    """
+    parts = math.ceil(_TRIED_IN_A_DOUBLING * math.log2(high / low))
+    amounts = [low * (high / low) ** (part / parts) for part in range(1, parts)] + [high]
+    least = [0.0] * (parts + 1)  # the cost of a task that needs more than the amount before this one
+    rung_after = [0] * parts
+    for place in range(parts - 1, -1, -1):
+        costs = []
+        for rung in range(place, parts):
+            fails = (parts - 1 - rung) / (parts - place)
+            lost = terms.failed_share * (amounts[rung] + terms.lost_besides) + terms.fine / run_s
+            costs.append((1.0 - fails) * amounts[rung] + fails * (lost + least[rung + 1]))
+        least[place] = min(costs)
+        rung_after[place] = place + costs.index(least[place])
+    rungs, place = [], rung_after[0]
+    while place < parts - 1:
+        rungs.append(amounts[place])
+        place = rung_after[place + 1]
+    return rungs
 
 
 def climb_shares(firsts: Sequence[FirstTask], hint: float, terms: Terms) -> NDArray[np.float64]:
