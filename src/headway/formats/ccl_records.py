@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from headway.formats.log_table import LogTable
+from headway.formats.spooled import kept
 from headway.formats.work_queue_log import KILLS, MACHINE, MB, RESOURCES
 from headway.model.task_log import LoggedTask, TaskLog
 
@@ -54,7 +55,7 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
             used={resource: amount for resource, amount in used.items() if amount > 0},
         )
 
-    tasks = [task for task in table.parsed(task_of) if task is not None]
+    tasks = kept(task for task in table.parsed(task_of) if task is not None)
     left_out, bad, first_bad = table.rows - len(tasks), table.bad.count, table.bad.said()
     return TaskLog(name, tasks, RESOURCES, MACHINE, KILLS, {}, left_out, bad, first_bad)
 

@@ -24,8 +24,9 @@ from headway.formats.safe_yaml import Entry, Mapping, Text, parse_yaml, shown
 from headway.formats.software import Entries, read_software, software_column
 from headway.formats.unpacked import read_unpacked
 from headway.formats.varying_amounts import VaryingAmounts, has_braces
-from headway.formats.wishes import WISH_KEYS, read_wish
+from headway.formats.wishes import read_wish
 from headway.model.errors import WorkflowError
+from headway.model.job import WISH_KEYS
 from headway.model.software import KINDS
 from headway.model.task import Task, is_shell
 from headway.model.workflow import Workflow
@@ -56,6 +57,10 @@ _SHARED: dict[str, tuple[str, Callable[[Reader, Entry, str, str], object]]] = {
     "sandbox": ("sandbox", lambda reader, entry, field, _: reader.flag(entry, field)),
     "malleable": ("malleable", lambda reader, entry, field, _: reader.flag(entry, field)),
     "notice": ("notice_s", lambda reader, entry, field, _: read_duration(reader, entry, field)),
+    "gpu-memory-errors": (
+        "gpu_memory_errors",
+        lambda reader, entry, field, _: tuple(text.text for text in reader.texts(entry, field)),
+    ),
 }
 # Keys whose amounts may differ between the tasks of an entry.
 _AMOUNTS = {"resources": ("hints", read_hints), "limit": ("limits", read_limits)}

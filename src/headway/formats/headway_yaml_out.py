@@ -98,6 +98,7 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
         yield f"{_INDENT}malleable: true"
     if task.notice_s:
         yield f"{_INDENT}notice: {duration_text(task.notice_s)}"
+    yield from _listing("gpu-memory-errors", task.gpu_memory_errors)
 
 
 def _software(task: Task, owner: str) -> Iterator[str]:

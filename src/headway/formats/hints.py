@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from headway.formats.fields import Reader, did_you_mean, is_number, short
 from headway.formats.safe_yaml import Entry
+from headway.model.devices import is_possible_share
 from headway.model.errors import InputError
 from headway.model.hints import LIMITED, WITH_UNITS
 
@@ -58,7 +59,11 @@ def _hint(reader: Reader, key: str, entry: Entry, owner: str) -> tuple[str, floa
                 raise reader.error(entry.line, f"{field} is 0", "write more than 0, such as 0.5")
             return key, cores
         case "gpus":
-            return key, int(reader.number(entry, field, least=0, whole=True))
+            gpus = reader.number(entry, field, least=0)
+            if not is_possible_share(gpus):
+                what = f"{field} is {gpus:g}, neither a whole number nor a part of one GPU"
+                raise reader.error(entry.line, what, "write 1, 2, …, or a number below 1 such as 0.5")
+            return key, int(gpus) if gpus == int(gpus) else gpus
         case "nodes":
             return key, int(reader.number(entry, field, least=1, whole=True))
     if key in _MEANT:

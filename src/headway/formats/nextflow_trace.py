@@ -7,15 +7,15 @@ that earlier tasks wrote for the same sample (Nextflow's tag): these stand for t
 from __future__ import annotations
 
 import re
-from array import array
-from collections.abc import Iterable, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby, islice
+from typing import NamedTuple
 
-import numpy as np
 from msgspec import structs
 
 from headway.formats.log_amounts import number_of
 from headway.formats.log_table import LogTable, begun
+from headway.formats.spooled import Sorting, kept
 from headway.model.errors import InputError
 from headway.model.resources import Resources
 from headway.model.task_log import LoggedTask, TaskLog
@@ -47,7 +47,8 @@ _SETTING = (
 _BETWEEN = re.compile(r"""[a-z]["']?([^\w%"']{1,5}?)["']?%?[a-z]""")
 _SUCCEEDED = ("COMPLETED", "CACHED", "")  # a cached task has the figures of the run that made its result
 _TAG = re.compile(r" \([^()]*\)$")
-_MS = 0.001
+MS = 0.001
+_MOST_WRITTEN = 2**63 - 1
 
 
 def recognises(line: str) -> bool:
@@ -66,16 +67,49 @@ def _names(line: str) -> set[str]:
     return {name.strip().strip("\"'") for name in line.strip().split(_separator(line))}
 
 
-class _Written:
-    """The bytes that tasks wrote, by the time of their end and their tag."""
+class _Event(NamedTuple):
+    """A start or an end of a task with a tag; in the order in which they matter for that tag."""
+
+    tag: str
+    at: float
+    ended: bool  # at equal times starts come first: a task never reads its own output
+    row: int
+    task: LoggedTask | None  # that starts
+    written: int = 0  # bytes, by the task that ended
+
+
+class _Started(NamedTuple):
+    at: float
+    row: int  # tasks that start at the same time stay in the order of the log
+    task: LoggedTask
+
+
+class _StartOrder:
+    """Sorts tasks by their start, and finds the sizes of their inputs: what had been written for their tag before."""
 
     def __init__(self) -> None:
-        self.ended_at, self.tag, self.bytes = array("d"), array("l"), array("d")
+        self._by_tag: Sorting[_Event] = Sorting(_Event)
+        self._by_start: Sorting[_Started] = Sorting(_Started)
 
-    def add(self, ended_at: float, tag: int, written: float) -> None:
-        self.ended_at.append(ended_at)
-        self.tag.append(tag)
-        self.bytes.append(written)
+    def add(self, row: int, task: LoggedTask, tag: str, ended_at: float | None, written: float | None) -> None:
+        if not tag:
+            self._by_start.add(_Started(task.started_at, row, task))
+            return
+        self._by_tag.add(_Event(tag, task.started_at, False, row, task))
+        if ended_at and written:
+            self._by_tag.add(_Event(tag, ended_at, True, row, None, int(written)))
+
+    def tasks(self) -> Iterator[LoggedTask]:
+        for _, events in groupby(self._by_tag, key=lambda event: event.tag):
+            so_far: int | None = None
+            for _, at, _, row, task, written in events:
+                if task is None:
+                    so_far = min(_MOST_WRITTEN, (so_far or 0) + written)
+                    continue
+                if so_far is not None:
+                    structs.force_setattr(task, "input_bytes", so_far)
+                self._by_start.add(_Started(at, row, task))
+        return (task for _, _, task in self._by_start)
 
 
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
@@ -85,38 +119,32 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     table = LogTable(lines, where, separator)
     table.mend = lambda row: _mended(row, table.columns, separator)
     _check_columns(table)
-    tags: dict[str, int] = {}
-    tag_of = array("l")  # of each task
-    written = _Written()
+    order = _StartOrder()
     categories: dict[str, str] = {}  # one text for all tasks of a category
     wishes: dict[tuple[float | None, ...], dict[str, float]] = {}  # shared by all tasks with the same request
 
-    def task_of(row: list[str]) -> LoggedTask | None:
-        peak, run_s = table.bytes(row, "peak_rss"), _run_s(table, row)
+    def note(row: list[str]) -> None:
+        peak, run_s = table.bytes(row, "peak_rss"), run_s_of(table, row)
         if table.cell(row, "status") not in _SUCCEEDED or not peak or run_s is None:
-            return None
-        wish = table.bytes(row, "memory"), table.amount(row, "cpus"), table.seconds(row, "time", _MS)
-        busy = table.cell(row, "%cpu").removesuffix("%")
-        cores = number_of(busy, "%cpu", table.where) / 100 if busy else 0.0
-        ended_at, bytes_written = table.moment(row, "complete", _MS), table.bytes(row, "wchar")
-        category = table.cell(row, "process") or _TAG.sub("", table.cell(row, "name"))
-        started_at = table.moment(row, "start", _MS) or table.moment(row, "submit", _MS) or 0.0
-        tag_name = table.cell(row, "tag") or _tag_in(table.cell(row, "name"))
-        tag = tags.setdefault(tag_name, len(tags)) if tag_name else -1
-        if tag >= 0 and ended_at and bytes_written:
-            written.add(ended_at, tag, bytes_written)
-        tag_of.append(tag)
-        return LoggedTask(
+            return
+        wish, cores = wish_of(table, row), busy_cores(table, row)
+        ended_at, bytes_written = table.moment(row, "complete", MS), table.bytes(row, "wchar")
+        category = category_of(table, row)
+        started_at = table.moment(row, "start", MS) or table.moment(row, "submit", MS) or 0.0
+        tag = tag_of(table, row)
+        task = LoggedTask(
             id=table.cell(row, "task_id") or str(table.rows),
             category=categories.setdefault(category, category),
             run_s=run_s,
             used={"memory_bytes": peak, "cores": cores} if cores > 0 else {"memory_bytes": peak},
-            asked=wishes.get(wish) or wishes.setdefault(wish, _amounts(wish)),
+            asked=wishes.get(wish) or wishes.setdefault(wish, amounts_of(wish)),
             started_at=started_at,
         )
+        order.add(table.rows, task, tag, ended_at, bytes_written)
 
-    tasks = [task for task in table.parsed(task_of) if task is not None]
-    tasks = _in_start_order(tasks, tag_of, written)
+    for _ in table.parsed(note):
+        pass
+    tasks = kept(order.tasks())
     return TaskLog(
         name,
         tasks,
@@ -129,7 +157,12 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     )
 
 
-def _amounts(wish: Iterable[float | None]) -> dict[str, float]:
+def wish_of(table: LogTable, row: list[str]) -> tuple[float | None, ...]:
+    """The requests for memory, cores and time; None where there is none."""
+    return table.bytes(row, "memory"), table.amount(row, "cpus"), table.seconds(row, "time", MS)
+
+
+def amounts_of(wish: Iterable[float | None]) -> dict[str, float]:
     """The requests by resource, without those that were not made."""
     found = zip(("memory_bytes", "cores", "walltime_s"), wish, strict=True)
     return {resource: amount for resource, amount in found if amount}
@@ -143,23 +176,6 @@ def _check_columns(table: LogTable) -> None:
         missing.append("realtime")
     if missing:
         raise InputError(f"this trace has no column {' and '.join(missing)}", where=table.where, todo=_SETTING)
-
-
-def _in_start_order(tasks: list[LoggedTask], tag_of: array[int], written: _Written) -> list[LoggedTask]:
-    """Sort the tasks. Their input size is what had been written for their tag before they started, if anything was."""
-    order = np.argsort(np.array([task.started_at for task in tasks], float), kind="stable").tolist()
-    by_end = np.argsort(np.array(written.ended_at, float), kind="stable").tolist()
-    so_far: dict[int, int] = {}
-    ended = 0
-    for place in order:
-        task = tasks[place]
-        while ended < len(by_end) and written.ended_at[by_end[ended]] < task.started_at:  # "<": never its own output
-            output = by_end[ended]
-            so_far[written.tag[output]] = so_far.get(written.tag[output], 0) + int(written.bytes[output])
-            ended += 1
-        if tag_of[place] in so_far:
-            structs.force_setattr(task, "input_bytes", so_far[tag_of[place]])
-    return [tasks[place] for place in order]
 
 
 def _mended(row: list[str], columns: Mapping[str, int], separator: str) -> list[str]:
@@ -180,10 +196,26 @@ def _mended(row: list[str], columns: Mapping[str, int], separator: str) -> list[
     return cells if len(tags) == 1 else row
 
 
+def category_of(table: LogTable, row: list[str]) -> str:
+    """The name of the task's process."""
+    return table.cell(row, "process") or _TAG.sub("", table.cell(row, "name"))
+
+
+def tag_of(table: LogTable, row: list[str]) -> str:
+    """What tells the task from others of its process; empty if nothing does."""
+    return table.cell(row, "tag") or _tag_in(table.cell(row, "name"))
+
+
 def _tag_in(name: str) -> str:
     """The tag in a task's name: `ALIGN (sample 3)` has the tag `sample 3`."""
     found = _TAG.search(name)
     return found[0][2:-1] if found else ""
+
+
+def busy_cores(table: LogTable, row: list[str]) -> float:
+    """The cores that were busy on average; 0 if that is not known."""
+    busy = table.cell(row, "%cpu").removesuffix("%")
+    return number_of(busy, "%cpu", table.where) / 100 if busy else 0.0
 
 
 def machine_of(tasks: Iterable[LoggedTask]) -> Resources:
@@ -192,10 +224,10 @@ def machine_of(tasks: Iterable[LoggedTask]) -> Resources:
     return MACHINE.replace(memory_bytes=max(MACHINE.memory_bytes, most))
 
 
-def _run_s(table: LogTable, row: list[str]) -> float | None:
+def run_s_of(table: LogTable, row: list[str]) -> float | None:
     """The run time: `realtime`, or complete - start, or `duration`, which includes the wait."""
-    run_s = table.seconds(row, "realtime", _MS)
+    run_s = table.seconds(row, "realtime", MS)
     if run_s is not None:
         return run_s
-    start, complete = table.moment(row, "start", _MS), table.moment(row, "complete", _MS)
-    return max(0.0, complete - start) if start and complete else table.seconds(row, "duration", _MS)
+    start, complete = table.moment(row, "start", MS), table.moment(row, "complete", MS)
+    return max(0.0, complete - start) if start and complete else table.seconds(row, "duration", MS)

@@ -26,6 +26,7 @@ from headway.formats.base import TaskLogFormat
 from headway.formats.fields import short
 from headway.formats.log_table import begun
 from headway.formats.safe_yaml import shown
+from headway.formats.spooled import kept
 from headway.formats.unpacked import is_directory, stem, unpacked_lines
 from headway.model.errors import InputError
 from headway.model.task_log import LoggedTask, TaskLog
@@ -123,7 +124,7 @@ def joined(logs: Sequence[TaskLog]) -> TaskLog:
     bad = next((log.first_bad for log in logs if log.first_bad), "")
     return TaskLog(
         f"{first.name} and {len(others)} more",
-        [task for log in logs for task in log.tasks],
+        kept(task for log in logs for task in log.tasks),
         tuple(name for name in first.resources if all(name in log.resources for log in others)),
         first.machine.replace(**{name: max(log.machine[name] or 0 for log in logs) for name in names}),
         tuple(name for name in first.kills if all(name in log.kills for log in others)),
@@ -137,15 +138,12 @@ def joined(logs: Sequence[TaskLog]) -> TaskLog:
 
 def categorise(log: TaskLog, pattern: re.Pattern[str] | None) -> None:
     """Give the tasks whose name matches the pattern the category that it finds: its groups, or the whole match."""
-    categories: dict[str, str] = {}  # by name
-    for task in log.tasks if pattern else ():
-        name = task.name or task.category
-        category = categories.get(name) or categories.setdefault(name, _category(name, task, pattern))
-        structs.force_setattr(task, "category", category)
+    if pattern:
+        log.tasks = kept(structs.replace(task, category=_category(task, pattern)) for task in log.tasks)
 
 
-def _category(name: str, task: LoggedTask, pattern: re.Pattern[str] | None) -> str:
-    found = pattern.search(name) if pattern else None
+def _category(task: LoggedTask, pattern: re.Pattern[str]) -> str:
+    found = pattern.search(task.name or task.category)
     if not found:
         return task.category
     return " ".join(group for group in found.groups() if group) or found[0] or task.category

@@ -14,7 +14,7 @@ from typing import Any
 
 from headway.formats.log_amounts import MOST_BYTES, MOST_SECONDS
 from headway.formats.log_table import BadRows
-from headway.formats.slurm_jobs import MB, SlurmJob, log_of
+from headway.formats.slurm_jobs import MB, SlurmJob, SlurmJobs, log_of
 from headway.model.errors import InputError
 from headway.model.task_log import TaskLog
 
@@ -35,7 +35,7 @@ def recognises(line: str) -> bool:
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     """The jobs that completed and have a peak of memory, in the order of their start."""
     bad = BadRows()
-    jobs: dict[str, SlurmJob] = {}
+    jobs = SlurmJobs()
     entries = 0
     for line, entry in _entries(lines, where):
         entries += 1
@@ -44,7 +44,7 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
         except InputError as problem:
             bad.note(problem)
         else:
-            jobs[job.id] = job  # the last entry wins: in a later dump the job may have ended
+            jobs.add(job)  # the last entry wins: in a later dump the job may have ended
     bad.complain(entries)
     return log_of(jobs, name, bad)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from headway.formats.log_amounts import number_of
 from headway.formats.log_table import LogTable, begun
-from headway.formats.slurm_jobs import COMMAND, SlurmJob, asked_on_a_node, log_of
+from headway.formats.slurm_jobs import COMMAND, SlurmJob, SlurmJobs, asked_on_a_node, log_of
 from headway.model.errors import InputError
 from headway.model.task_log import TaskLog
 
@@ -38,23 +38,23 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     table = LogTable(_rows(first, lines, where), where, "|", quoted=False)
     _check_columns(table)
     key = "JobID" if "JobID" in table.columns else "JobIDRaw"
-    jobs: dict[str, SlurmJob] = {}
+    jobs = SlurmJobs()
 
     def note(row: list[str]) -> None:
         number = table.cell(row, key)
         job_number, is_step, _ = number.partition(".")
         if is_step:
-            job = jobs.pop(job_number, None)  # it is gone if this step cannot be read: its peak is unknown then
+            job = jobs.recent.pop(job_number, None)  # it is gone if this step cannot be read: its peak is unknown then
             if job is not None:
                 peak, tasks = table.bytes(row, "MaxRSS"), table.amount(row, "NTasks")
                 job.measured(peak or 0.0, int(tasks or 1))
-                jobs[job_number] = job
+                jobs.add(job)
         elif number[:1].isdecimal():  # else the header again, or the rule below it
-            jobs[number] = _job(table, row, number)
+            jobs.add(_job(table, row, number))
 
     for _ in table.parsed(note):
         pass
-    if jobs and not any(job.peak for job in jobs.values()):
+    if jobs.none_measured():
         todo = f"the peaks are on the lines of job steps, which -X leaves out; make it with: {COMMAND}"
         raise InputError("no job in this dump has a memory measurement", where=where, todo=todo)
     return log_of(jobs, name, table.bad)

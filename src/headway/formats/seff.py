@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from headway.formats.log_amounts import bytes_of, seconds_of
 from headway.formats.log_table import BadRows
-from headway.formats.slurm_jobs import SlurmJob, log_of
+from headway.formats.slurm_jobs import SlurmJob, SlurmJobs, log_of
 from headway.model.errors import InputError
 from headway.model.task_log import TaskLog
 
@@ -26,7 +26,7 @@ def recognises(line: str) -> bool:
 
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     """The jobs that completed, in the order of the lines."""
-    jobs: dict[str, SlurmJob] = {}
+    jobs = SlurmJobs()
     job = SlurmJob("")
     bad = BadRows()
     for number, line in enumerate(lines, 1):
@@ -35,13 +35,13 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
             continue
         key, value = found.groups()
         if key == "Job ID":
-            job = jobs[value] = SlurmJob(value)
+            job = jobs.add(SlurmJob(value))
             continue
         try:
             _note(job, key, value, f"{where}:{number}")
         except InputError as problem:
             bad.note(problem)
-            jobs.pop(job.id, None)
+            jobs.recent.pop(job.id, None)
     bad.complain(len(jobs) + bad.count)
     return log_of(jobs, name, bad)
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import groupby, islice
 from math import ceil
+from operator import itemgetter
 
 from msgspec import Struct
 
+from headway.formats import spooled
 from headway.formats.log_amounts import bytes_of
 from headway.formats.log_table import BadRows
 from headway.formats.nextflow_trace import machine_of
+from headway.formats.spooled import Sorting, kept
 from headway.model.task_log import LoggedTask, TaskLog
 
 COMMAND = (
@@ -60,35 +64,71 @@ def asked_on_a_node(text: str, cpus: int, nodes: int, where: str) -> float:
     return amount * ceil(cpus / nodes) if text.endswith("c") else amount if text.endswith("n") else amount / nodes
 
 
-def log_of(jobs: dict[str, SlurmJob], name: str, bad: BadRows) -> TaskLog:
-    """The jobs that completed and were measured, in the order of their start. `jobs` is emptied: logs may be large."""
-    count = len(jobs) + bad.count
-    tasks = list(_tasks(jobs.pop(job) for job in list(jobs)))
-    tasks.sort(key=lambda task: task.started_at)
+class SlurmJobs:
+    """Jobs by their number. Of very many, those that were added long ago are packed: nothing more will be said of them.
+
+    If a job is added again after it was packed, the last one counts.
+    """
+
+    def __init__(self) -> None:
+        self.recent: dict[str, SlurmJob] = {}
+        self._older: Sorting[tuple[str, int, SlurmJob]] = Sorting(tuple[str, int, SlurmJob])
+        self._packed = 0
+
+    def add(self, job: SlurmJob) -> SlurmJob:
+        """Add a job and return it."""
+        self.recent[job.id] = job
+        if len(self.recent) >= 2 * spooled.IN_MEMORY:
+            self._pack(spooled.IN_MEMORY)
+        return job
+
+    def _pack(self, count: int) -> None:
+        for number in list(islice(self.recent, count)):
+            self._older.add((number, self._packed, self.recent.pop(number)))
+            self._packed += 1
+
+    def __len__(self) -> int:
+        return self._packed + len(self.recent)
+
+    def none_measured(self) -> bool:
+        """Whether there are jobs, and none has a peak of memory; not asked of jobs that were packed."""
+        return bool(self.recent) and not self._packed and not any(job.peak for job in self.recent.values())
+
+    def last(self) -> Iterator[tuple[int, SlurmJob]]:
+        """Yield each job once, with its place in the order in which jobs were added."""
+        self._pack(len(self.recent))
+        for _, same in groupby(self._older, key=itemgetter(0)):
+            *_, (_, place, job) = same
+            yield place, job
+
+
+def log_of(jobs: SlurmJobs, name: str, bad: BadRows) -> TaskLog:
+    """The jobs that completed and were measured, in the order of their start."""
+    count = bad.count
+    by_start: Sorting[tuple[float, int, LoggedTask]] = Sorting(tuple[float, int, LoggedTask])
+    for place, job in jobs.last():
+        count += 1
+        task = _task(job)
+        if task:
+            by_start.add((task.started_at, place, task))
+    tasks = kept(task for _, _, task in by_start)
     memory = ("memory_bytes",)
     return TaskLog(name, tasks, memory, machine_of(tasks), memory, {}, count - len(tasks), bad.count, bad.said())
 
 
-def _tasks(jobs: Iterable[SlurmJob]) -> Iterator[LoggedTask]:
-    categories: dict[str, str] = {}  # one text for all tasks of a category
-    wishes: dict[tuple[float, ...], dict[str, float]] = {}  # shared by all tasks with the same request
-    for job in jobs:
-        if job.state not in ("", "COMPLETED") or not job.peak or job.run_s is None:
-            continue
-        category = categories.setdefault(job.category, job.category)
-        name = job.comment if job.comment.startswith("rule_") else job.name
-        wish = job.asked, job.cpus / job.nodes, job.limit_s
-        asked = wishes.get(wish)
-        if asked is None:
-            found = zip(("memory_bytes", "cores", "walltime_s"), wish, strict=True)
-            asked = wishes[wish] = {resource: amount for resource, amount in found if amount > 0}
-        used = {"memory_bytes": job.peak, "cores": job.cpu_s / job.run_s / job.nodes if job.run_s else 0.0}
-        yield LoggedTask(
-            job.id,
-            category,
-            job.run_s,
-            {resource: amount for resource, amount in used.items() if amount > 0},
-            asked,
-            started_at=job.started_at,
-            name="" if name == category else name,
-        )
+def _task(job: SlurmJob) -> LoggedTask | None:
+    if job.state not in ("", "COMPLETED") or not job.peak or job.run_s is None:
+        return None
+    category = job.category
+    name = job.comment if job.comment.startswith("rule_") else job.name
+    wish = {"memory_bytes": job.asked, "cores": job.cpus / job.nodes, "walltime_s": job.limit_s}
+    used = {"memory_bytes": job.peak, "cores": job.cpu_s / job.run_s / job.nodes if job.run_s else 0.0}
+    return LoggedTask(
+        job.id,
+        category,
+        job.run_s,
+        {resource: amount for resource, amount in used.items() if amount > 0},
+        {resource: amount for resource, amount in wish.items() if amount > 0},
+        started_at=job.started_at,
+        name="" if name == category else name,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headway.formats.log_table import LogTable
-from headway.formats.slurm_jobs import MB, SlurmJob, log_of
+from headway.formats.slurm_jobs import MB, SlurmJob, SlurmJobs, log_of
 from headway.model.task_log import TaskLog
 
 SIGN = "its first line names the columns JobID, Elapsed_sec and MaxRSS_MB"
@@ -19,11 +19,11 @@ def recognises(line: str) -> bool:
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     """One task a job, with the greatest peak of its steps, in the order of the lines."""
     table = LogTable(lines, where)
-    jobs: dict[str, SlurmJob] = {}
+    jobs = SlurmJobs()
 
     def note(row: list[str]) -> None:
         number = (table.cell(row, "MainJobID") or table.cell(row, "JobID")).partition(".")[0]
-        job = jobs.setdefault(number, SlurmJob(number))
+        job = jobs.recent.get(number) or jobs.add(SlurmJob(number))
         job.comment = job.comment or table.cell(row, "RuleName")
         job.name = job.name or table.cell(row, "JobName")
         job.run_s = max(job.run_s or 0.0, table.seconds(row, "Elapsed_sec") or 0.0)

@@ -8,7 +8,7 @@ are in the order of the rows.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -17,6 +17,7 @@ import msgspec
 from headway.formats.log_amounts import bytes_of, seconds_of
 from headway.formats.log_table import BadRows, LogTable, begun
 from headway.formats.nextflow_trace import machine_of
+from headway.formats.spooled import kept
 from headway.model.errors import InputError
 from headway.model.task_log import LoggedTask, TaskLog
 
@@ -43,6 +44,7 @@ def recognises(line: str) -> bool:
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     """The runs with a measured peak: jobs of less than a sampling interval have none."""
     first, lines = begun(lines)
+    tasks: Collection[LoggedTask]
     if first.startswith("{"):
         tasks, rows, bad = _of_json(lines, where)
     else:
@@ -51,7 +53,7 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
         def task_of(row: list[str]) -> LoggedTask | None:
             return _task(lambda column: table.cell(row, column), table.where, where)
 
-        tasks = [task for task in table.parsed(task_of) if task]
+        tasks = kept(task for task in table.parsed(task_of) if task)
         rows, bad = table.rows, table.bad
     memory = ("memory_bytes",)
     return TaskLog(name, tasks, memory, machine_of(tasks), memory, {}, rows - len(tasks), bad.count, bad.said())

@@ -42,6 +42,7 @@ FIELDS = (
     "the think time",
 )
 NUMBER, SUBMIT, WAIT, RUN, ALLOCATED, REQUESTED, REQUESTED_TIME, STATUS, USER = 0, 1, 2, 3, 4, 7, 8, 10, 11
+USED_MEMORY, REQUESTED_MEMORY, PARTITION = 6, 9, 15  # not checked: whoever does not use them need not correct them
 MOST = 2**53  # beyond it, not every whole number is a float
 
 _READ = (NUMBER, SUBMIT, WAIT, RUN, ALLOCATED, REQUESTED, REQUESTED_TIME, STATUS, USER)
@@ -96,6 +97,8 @@ def read(data: bytes, where: str, name: str, skip_bad: bool = False) -> BatchLog
         requested=whole[REQUESTED],
         requested_s=table[:, REQUESTED_TIME].copy(),
         line=line,
+        memory_kib=np.where(table[:, REQUESTED_MEMORY] > 0, table[:, REQUESTED_MEMORY], table[:, USED_MEMORY]),
+        partition=table[:, PARTITION].copy(),
         started_at=_started_at(header),
         header=header,
         left_out=bad.counts | ({"part of a job": partial} if partial else {}),

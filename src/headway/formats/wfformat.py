@@ -55,6 +55,7 @@ SAME = (
     "limits",
     "auto_inputs",
     "temp",
+    "gpu_memory_errors",
 )  # as in a `Task`
 _NOTHING_MORE = {name: getattr(_NO_EXTRAS, name) for name in SAME}
 _LOGGED_TIME = "%m-%d-%yT%H:%M:%S%z"  # the time format of some published instances

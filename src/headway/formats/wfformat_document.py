@@ -44,6 +44,7 @@ class Extras(Struct, gc=False, omit_defaults=True):
     limits: dict[str, int | float] = {}
     auto_inputs: bool = False
     temp: tuple[str, ...] = ()
+    gpu_memory_errors: tuple[str, ...] = ()
     recorded: Recorded | None = None
 
 

@@ -111,6 +111,8 @@ def _extras(instance: Instance, task: Task) -> Extras:
     left = Recorded(
         cores=recorded.cores if recorded.cores is not None and recorded.cores < 1 else None,  # the schema's least is 1
         cores_used=recorded.cores_used if percent is not None and percent / 100 != recorded.cores_used else None,
+        gpu_memory_bytes=recorded.gpu_memory_bytes,  # the schema knows no GPUs
+        gpus_used=recorded.gpus_used,
     )
     return structs.replace(extras, recorded=left) if left != Recorded() else extras
 

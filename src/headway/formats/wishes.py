@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from headway.formats.fields import Reader, short
 from headway.formats.safe_yaml import Entry
-from headway.model.job import CONSTRAINT, JOB_NAME, Wish
-
-WISH_KEYS = tuple(name.replace("_", "-") for name in Wish.__struct_fields__)
+from headway.model.job import WISH_KEYS, Wish, may_be_known
 
 
 def read_wish(reader: Reader, keys: dict[str, Entry], owner: str, *, has_gpus: bool) -> Wish | None:
@@ -18,9 +16,7 @@ def read_wish(reader: Reader, keys: dict[str, Entry], owner: str, *, has_gpus: b
     for key in WISH_KEYS:
         if key in keys:
             text = reader.value(keys[key], f"{key!r} of {owner}").text
-            names = text.split(",") if key == "partition" else [text]
-            rule = CONSTRAINT if key == "constraint" else JOB_NAME
-            if not all(map(rule.fullmatch, names)):
+            if not may_be_known(key, text):
                 what = f"{key!r} of {owner} is {short(text)}, which Slurm cannot know"
                 raise reader.error(keys[key].line, what, f"write it as for sbatch, such as '{key}: long'")
             stated[key.replace("-", "_")] = text
