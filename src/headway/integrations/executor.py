@@ -46,6 +46,9 @@ class Executor(Submitter):
     [32, 9]
     """
 
+    # How many calls `dask` submits at a time: tasks of one kind should wait together for the workers of that kind.
+    _max_workers = 200
+
     def __init__(
         self,
         directory: str | os.PathLike[str] | None = None,
@@ -276,10 +279,15 @@ class Executor(Submitter):
     ) -> None:
         """Wait for all calls; after Ctrl-C, stop them."""
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            self._run.tell(records.UserCancel(time.time(), "now"))
-            self.shutdown(cancel_futures=True)
+            self.stop()
         else:
             self.shutdown()
+
+    def stop(self) -> None:
+        """Take no more calls, and stop those that run."""
+        if any(not future.done() for future in list(self._futures)):
+            self._run.tell(records.UserCancel(time.time(), "now"))
+        self.shutdown(cancel_futures=True)
 
     # --- the run, in its own thread ---
 

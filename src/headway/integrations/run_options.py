@@ -39,6 +39,9 @@ class RunOptions(TypedDict, total=False):
     sizer: str | None  # how tasks are sized
     order: str | None  # which ready task is started first
     failures: float | str | None  # how many attempts may run out of a resource: "3%", 0 or "any"
+    prefer: str | float | None  # "time", "balanced", "cost", or the core-hours that an hour sooner is worth
+    budget: float | None  # start nothing more once jobs have held so many core-hours
+    deadline: float | str | None  # on Slurm: be as cheap as ending within this time most likely allows
     seed: int | None
     keep_going: bool | None  # after a failure, go on with all tasks that do not depend on it
     again: bool | None  # run all tasks, also those that have not changed
@@ -49,6 +52,7 @@ class RunOptions(TypedDict, total=False):
     project: str | None  # share what is learned with other directories that name this project
     history: str | None
     on: str | None  # "local" or "slurm"
+    pool: str | None  # run tasks in the pool of this name, beside other workflows
     plan: str | None  # which jobs are submitted, and when
     partition: str | None
     account: str | None
@@ -63,6 +67,9 @@ class RunOptions(TypedDict, total=False):
     lines: str | None  # how nodes are reached: "files" or "dask"
     measure: str | None
     grace: float | str | None  # between SIGTERM and SIGKILL
+    report: bool | None  # write a page about the run at its end
+    notify: str | Sequence[str] | None  # whom to tell how the run goes: webhooks, "mail:ADDRESS", "command:LINE"
+    stuck_after: float | str | None  # and that nothing has run for so long
     log_level: str | None
 
 
@@ -81,12 +88,15 @@ def settings_of(directory: Path, options: Mapping[str, Any]) -> RunSettings:
         fields["config"] = config_values(given.pop("set"))
     if "again" in given:
         fields["again"] = bool(given.pop("again"))
+    if "pool" in given:
+        fields["pool"] = str(given.pop("pool"))
     for name in _TASKS:
         if name in given:
             fields[name] = (value,) if isinstance(value := given.pop(name), str) else tuple(value)
-    for name, value in given.items():
+    for name, one in given.items():
+        value = list(one) if isinstance(one, tuple) else one
         setting = SETTINGS[name.replace("_", "-")]
-        is_seconds = name == "grace" and not isinstance(value, str)
+        is_seconds = name in ("grace", "stuck_after") and not isinstance(value, str)
         fields[setting.field] = _checked(name, float if is_seconds else setting.from_file or setting.from_text, value)
     return settings_for(directory, fields)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,12 +18,14 @@ from headway.api.detach import detach as detach_run
 from headway.api.preview import Preview, preview
 from headway.api.run_result import RunResult
 from headway.api.runnable import Scale
+from headway.api.settings import RunSettings
 from headway.api.start import start
 from headway.integrations.run_options import RunOptions, settings_of
 from headway.integrations.usage import Usage, plain_usage
 from headway.model.errors import HeadwayError, InputError
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, GiveUp, Remake, Reuse, TaskEnded
+from headway.model.units import parse_duration
 from headway.model.workflow import Workflow
 from headway.report.run.progress import Progress
 from headway.report.run.summary import RunSummary
@@ -121,7 +124,10 @@ def run(
     """
     place = Path() if isinstance(workflow, Workflow) else Path(workflow).parent
     where = (Path(directory) if directory is not None else place).absolute()
+    deadline = options.pop("deadline", None)
     settings = settings_of(where, options)
+    if deadline is not None:
+        settings = _keeping(deadline, workflow, settings)
     if dry_run and detach:
         raise InputError("a dry run is over at once", where="detach", todo="leave one of the two out")
     if dry_run:
@@ -142,6 +148,17 @@ def run(
     if check and result.status != "succeeded":
         raise RunError(_sentence(result), result)
     return result
+
+
+def _keeping(deadline: float | str, workflow: Workflow | str | os.PathLike[str], settings: RunSettings) -> RunSettings:
+    """Return the settings by which a run most likely ends in time, and warn of how likely that is."""
+    from headway.api.deadline import keeping
+
+    if isinstance(workflow, Workflow):
+        raise InputError("a deadline needs a workflow file", where="deadline")
+    kept, said = keeping(parse_duration(deadline) if isinstance(deadline, str) else deadline, Path(workflow), settings)
+    warnings.warn(said, RuntimeWarning, stacklevel=3)
+    return kept
 
 
 def _display(wanted: bool) -> Progress:

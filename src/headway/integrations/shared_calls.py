@@ -298,6 +298,7 @@ class SharedCalls:
                 self._forget(worker, outcome, "")
             case _ if worker.call is not None:
                 worker.call.attempt += 1  # unless the engine gives the worker up
+                self._busy.set()
 
     def _worker_given_up(self, worker: Worker, text: str) -> None:
         """A worker failed for good, and so does its call.

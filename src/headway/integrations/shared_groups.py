@@ -52,8 +52,9 @@ class Group:
         return min(len(self) + busy, self.most) - len(active)
 
     def is_starving(self) -> bool:
-        """Whether calls wait and no worker makes any."""
-        return bool(self) and not any(worker.connection and not worker.waits for worker in self.workers)
+        """Whether calls wait and no worker makes any. One may wait for the next attempt of its worker."""
+        waits = bool(self) or any(worker.call and not worker.connection for worker in self.workers)
+        return waits and not any(worker.connection and not worker.waits for worker in self.workers)
 
 
 class Worker:

@@ -44,7 +44,7 @@ class Call(NamedTuple):
 
         If the call cannot be pickled, the future has that exception, and the call is None.
         """
-        category = self.settings.category or category_of(self.function)
+        category = self.settings.category or category_of(self.function, self.args)
         spec = CallSpec(key, structs.replace(self.settings, category=category))
         future = new_future(spec.task_id, CallPlace(folder.path, key))
         try:
@@ -137,11 +137,15 @@ class _Using(Submitter):
         self._base.shutdown(wait, cancel_futures=cancel_futures)
 
 
-def category_of(function: Callable[..., Any]) -> str:
+def category_of(function: Callable[..., Any], args: Sequence[Any] = ()) -> str:
     """Return the function's name as a category."""
     while isinstance(function, functools.partial):
         function = function.func
     name = getattr(function, "__name__", type(function).__name__)
+    if name == "batch_execute_tasks" and getattr(function, "__module__", "") == "dask.local":
+        from dask.utils import key_split
+
+        name = key_split(args[0][0][0])  # the key of the first task, such as `mean-0a1b…`: dask's name for the function
     return re.sub(r"[^\w.-]", "", name) or "call"
 
 

@@ -23,6 +23,8 @@ class Usage(Struct, frozen=True):
     cores_average: float | None
     method: str  # how it was measured: cgroup-v1, cgroup-v2, polling, or shared
     quality: dict[str, str]
+    gpu_memory_bytes: float | None = None  # on all its GPUs together
+    gpus_average: float | None = None  # how many GPUs it kept busy
 
 
 _FIGURES = [name for name in Usage.__struct_fields__ if name not in ("method", "quality")]
