@@ -26,6 +26,19 @@ SUPERVISOR_POINTS = (
     "renamed",  # at least one output is in the workflow's directory
     "published",  # all outputs are in the workflow's directory, the manager was not told
 )
+POOL_POINTS = (  # of a pool's manager, besides those of every manager
+    "handed-over",  # a workflow's attempt has arrived, it is not in the pool's journal
+    "end-told",  # an attempt's end is in the journal and on its way to the workflow
+    "noted",  # the workflow has the end in its own journal
+)
+HAND_OVER_POINTS = (  # of a manager in a job, besides those of every manager
+    "successor-due",  # the time to submit the next manager's job has come
+    "successor-submitted",  # the next manager's job is in the queue
+    "ready",  # the next manager has started and waits for its turn
+    "leaving",  # the next manager is ready, or the time is nearly up: the run is about to be left
+    "left",  # the run is left, the process has not ended
+    "taking-over",  # the last manager is over, the next one has not read the journal
+)
 
 _PLAN = os.environ.get("HEADWAY_CRASH", "")
 _reached: dict[str, int] = {}

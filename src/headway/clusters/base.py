@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
@@ -47,12 +47,23 @@ class Cluster(ABC):
 
     name: str
     queues: bool = False  # whether jobs wait in a queue, and there may be many
+    shrink_every_s: float = 30.0  # at least, between two calls of `shrink` for the same job
     lends: bool = False  # whether tasks may use memory and disk that no other task holds
     look_every_s: float = 0.5  # how often a driver should ask for news
 
     @property
     def shares(self) -> bool:
         """Whether jobs may ask for a share of a node; `snapshot` counts cores then."""
+        return False
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether a running job may give back some of its nodes."""
+        return False
+
+    @property
+    def shrinks_once(self) -> bool:
+        """Whether a job may do so only once."""
         return False
 
     @property
@@ -97,6 +108,18 @@ class Cluster(ABC):
         """What a job has on one of its nodes, as the batch system names it; whole nodes may have more than it asked."""
         return request.per_node.replace(nodes=1, walltime_s=None)
 
+    def script_node(self, tag: str) -> str:
+        """The node on which a running job's own script runs; the job cannot give it back. Empty: there is none."""
+        return ""
+
+    def shrink(self, tag: str, nodes: Collection[str], left: JobRequest) -> str:
+        """Give back nodes of a running job, and go on with `left`; only where `shrinks`.
+
+        `nodes` may contain some that the job has given back before: this changes nothing, as for a job that is over.
+        Return the words with which the batch system refuses to do so now and later; nothing if it is done.
+        """
+        raise NotImplementedError
+
     def avoid(self, nodes: Mapping[str, float]) -> None:
         """Ask for jobs without these nodes, each until a time, as far as there are enough others."""
 
@@ -118,6 +141,10 @@ class Cluster(ABC):
     def snapshot(self) -> QueueRead:
         """Read the queue, for predicting waits; only where jobs queue."""
         raise NotImplementedError
+
+    def has_left(self, tag: str) -> bool:
+        """Whether a job says by itself that nothing of it runs any more; the batch system is not asked."""
+        return False
 
     @abstractmethod
     def cancel(self, tags: Iterable[str]) -> None:

@@ -19,6 +19,7 @@ from headway.clusters.machine import machine, part_of
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
 from headway.model.resources import Resources
+from headway.workers.gpus import Found, find_devices
 from headway.workers.node import start_apart
 from headway.workers.protocol import LOCK, STARTED, SupervisorSettings
 from headway.workers.trees import kill_strays
@@ -35,12 +36,12 @@ class RunJobs(Struct, frozen=True):
     linger_s: float = 600.0
     grace_s: float = 5.0
     method: str = "auto"
+    confined_to: tuple[str, ...] = ()
 
     def order(self, tag: str) -> SupervisorSettings:
         """The settings for the supervisor of a job."""
-        return SupervisorSettings(
-            self.uid, tag, socket.gethostname(), self.workflow_directory, self.linger_s, self.grace_s, self.method
-        )
+        told = (self.linger_s, self.grace_s, self.method, self.confined_to)
+        return SupervisorSettings(self.uid, tag, socket.gethostname(), self.workflow_directory, *told)
 
 
 class LocalMachine(Cluster):
@@ -59,9 +60,19 @@ class LocalMachine(Cluster):
         self._stated = stated or {}
         self._lenient = lenient
         self._started: dict[str, subprocess.Popen[bytes]] = {}
+        self._gpus: Found | None = None
 
     def limits(self) -> Resources:
-        return part_of(machine(Path(self._jobs.workflow_directory)), self._stated, lenient=self._lenient)
+        part = part_of(machine(Path(self._jobs.workflow_directory)), self._stated, lenient=self._lenient)
+        return part.replace(gpus=len(self._found().devices))
+
+    def remarks(self) -> list[str]:
+        return [trouble] if (trouble := self._found().trouble) else []
+
+    def _found(self) -> Found:
+        if self._gpus is None:
+            self._gpus = find_devices()
+        return self._gpus
 
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
         folder = self._jobs.folder / tag

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from headway.clusters.base import Cluster
 from headway.kernels.batch.queue import BatchQueue
@@ -60,6 +60,14 @@ class SimulatedCluster(Cluster):
         node = self.node
         by_memory = asked.memory_bytes / node.memory_bytes * node.cores if node.memory_bytes < PLENTY_BYTES else 0.0
         return asked.nodes * min(int(node.cores), math.ceil(max(asked.cores, by_memory) - 1e-9))
+
+    @property
+    def shrinks(self) -> bool:
+        return True
+
+    def shrink(self, tag: str, nodes: Collection[str], left: JobRequest) -> str:
+        self.queue.shrink(self._jobs[tag], self._units(left.per_node))
+        return ""
 
     def find(self, tags: Iterable[str]) -> set[str]:
         return {tag for tag, phase in self.poll(tags).items() if phase in (JobPhase.PENDING, JobPhase.RUNNING)}

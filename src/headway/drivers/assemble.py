@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from headway.engine.engine import Engine
 from headway.model.errors import InputError
+from headway.model.preference import Preference
 from headway.model.records import RunStarted
 from headway.ordering import ORDERS
 from headway.ordering.base import Order
@@ -71,6 +72,8 @@ def assemble(settings: RunStarted, planner: Planner | None = None) -> Engine:
     run_times = RunTimes() if settings.plan else None
     if planner is None:
         planner = known("plan", settings.plan, plans())(run_times) if run_times else OneAllocation()
+    if settings.prefer:
+        planner.prefer(Preference.of(settings.prefer))
     return Engine(settings, allocator, order(), planner, run_times)
 
 

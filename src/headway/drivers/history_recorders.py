@@ -11,7 +11,18 @@ from headway.history.sql import History
 from headway.model.job import JobPhase
 from headway.model.observation import Observation
 from headway.model.outcome import Outcome
-from headway.model.records import Decision, Event, HistoryKey, JobState, Launch, Release, SeenWait, Submit, TaskEnded
+from headway.model.records import (
+    Decision,
+    Event,
+    HistoryKey,
+    JobState,
+    Launch,
+    Release,
+    SeenWait,
+    Submit,
+    TaskEnded,
+    TaskReported,
+)
 from headway.model.task import Task
 
 
@@ -53,17 +64,21 @@ class Recorder(ABC):
 class AttemptRecorder(Recorder):
     """Records the attempts that ended through the task itself, not through a lost node or a cancelled run."""
 
-    def __init__(self, key: HistoryKey, run: str, task: Callable[[str], Task]) -> None:
-        """`run` is the run's uid, `task` finds a task by its id."""
+    def __init__(self, key: HistoryKey, run: str, task: Callable[[str], Task | None]) -> None:
+        """`run` is the run's uid, `task` finds a task by its id, unless that is forgotten."""
         super().__init__(key)
         self._run = run
         self._task = task
 
     def note(self, record: Event | Decision) -> None:
+        if isinstance(record, TaskReported):
+            self.pending.append(record.observation)
         ended = self.ended(record)
         if ended is not None and not ended[1].ending.blameless:
             launch, outcome = ended
             task = self._task(launch.task)
+            if task is None:
+                return
             self.pending.append(
                 Observation(
                     task.category,

@@ -10,7 +10,9 @@ from msgspec import Struct
 from headway.clusters.base import JobNews
 from headway.model.outcome import Outcome
 from headway.model.records import Event
+from headway.model.resources import Resources
 from headway.workers.connection import Connection
+from headway.workers.protocol import Lost
 
 
 class Connected(Struct, frozen=True):
@@ -38,6 +40,22 @@ class AttemptEnded(Struct, frozen=True):
     connection: Connection
 
 
+class AttemptGone(Struct, frozen=True):
+    """A pool reports that an attempt was lost there, possibly not for the first time."""
+
+    at: float
+    lost: Lost
+    connection: Connection
+
+
+class Resized(Struct, frozen=True):
+    """A pool says how much may be handed to it at a time."""
+
+    tag: str
+    node: str
+    capacity: Resources
+
+
 class NodeGone(Struct, frozen=True):
     """A job goes on without one of its nodes."""
 
@@ -56,13 +74,25 @@ class JobGone(Struct, frozen=True):
     news: JobNews
 
 
+class SignalTask(Struct, frozen=True):
+    """The submitter of a task passes a signal on to it. It is no fact about the run: what the task does with it is."""
+
+    task: str
+    number: int
+
+
+class Leave(Struct, frozen=True):
+    """The manager has to leave the run as it is: the next manager goes on with it."""
+
+
 class Failed(Struct, frozen=True):
     """The run cannot go on, for this reason."""
 
     error: Exception
 
 
-Message = Event | Connected | Disconnected | AttemptEnded | NodeGone | JobGone
+OfJobs = Connected | Disconnected | AttemptEnded | AttemptGone | Resized | NodeGone | JobGone
+Message = Event | OfJobs | SignalTask | Leave
 
 
 class Inbox:
@@ -82,9 +112,11 @@ class Inbox:
         with contextlib.suppress(RuntimeError):  # the event loop is closed
             self._loop.call_soon_threadsafe(self._queue.put_nowait, message)
 
-    async def take(self) -> list[Message]:
-        """Wait for a message; return all that have arrived, oldest first. An error among them is raised."""
+    async def take(self, gather_s: float = 0.0) -> list[Message]:
+        """Wait for a message, and `gather_s` for more; return all that arrived, oldest first. An error is raised."""
         arrived = [await self._queue.get()]
+        if gather_s:
+            await asyncio.sleep(gather_s)
         arrived += [self._queue.get_nowait() for _ in range(self._queue.qsize())]
         messages: list[Message] = []
         for message in arrived:

@@ -5,18 +5,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct, structs
 
 from headway.clusters.base import Cluster, JobNews
 from headway.drivers.background import Background
-from headway.drivers.inbox import AttemptEnded, Connected, Disconnected, Failed, Inbox, JobGone, NodeGone
+from headway.drivers.inbox import (
+    AttemptEnded,
+    AttemptGone,
+    Connected,
+    Disconnected,
+    Failed,
+    Inbox,
+    JobGone,
+    NodeGone,
+    Resized,
+)
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
-from headway.model.records import JobSeen
+from headway.model.records import JobSeen, QueueUnread
 from headway.workers import protocol
 from headway.workers.connection import Connection, Connections
 from headway.workers.node import OVER, node_folder
@@ -56,6 +66,7 @@ class JobMonitor(Struct, eq=False, dict=True):
         self._started_at: dict[str, float | None] = {}  # by job, as the cluster last said
         self._over_since: dict[str, float] = {}  # nodes of queued jobs whose supervisors are gone, for unknown reasons
         self._released: set[str] = set()
+        self._given: set[str] = set()  # nodes that were given back while their jobs go on
         self._told: dict[str, JobSeen] = {}  # by job, what was last said of it
         self._stillborn = 0  # jobs in a row that ended before any of their nodes answered
 
@@ -66,6 +77,12 @@ class JobMonitor(Struct, eq=False, dict=True):
     def release(self, tag: str) -> None:
         """Stop following a job that is given back."""
         self._released.add(tag)
+
+    def give_back(self, nodes: Iterable[str]) -> None:
+        """Stop attending nodes that their job gives back."""
+        for node in nodes:
+            self._given.add(node)
+            self._up.pop(node, None)
 
     async def cancel(self, tag: str) -> None:
         """Cancel a job; when this returns, nothing of it runs. A batch system that does not answer is asked again."""
@@ -99,10 +116,11 @@ class JobMonitor(Struct, eq=False, dict=True):
             if news.phase is JobPhase.RUNNING:
                 await self._look_at_nodes(tag, news, attending)
             await asyncio.sleep(self.cluster.look_every_s if attending or self.cluster.queues else _SOON_S)
+        if ended is None:  # it is given back: who tells its supervisors to end also hangs up, but not before they know
+            return
         for task in attending.values():
             task.cancel()
-        if ended is not None:
-            await self._ended(tag, ended)
+        await self._ended(tag, ended)
 
     def _tell(self, tag: str, news: JobNews) -> None:
         """Pass on what the batch system says of a job that waits or has begun to run, if that is news."""
@@ -121,7 +139,7 @@ class JobMonitor(Struct, eq=False, dict=True):
     ) -> None:
         self._started_at[tag] = news.started_at
         for node in news.nodes:
-            if node not in attending:
+            if node not in attending and self.connector.key(tag, node) not in self._given:
                 attending[node] = self.background.start(self._attend(tag, node))
         for node, task in attending.items():
             if message := await self._loss_of(tag, node, news):
@@ -129,13 +147,17 @@ class JobMonitor(Struct, eq=False, dict=True):
                 key = self.connector.key(tag, node)
                 if self._up.pop(key, None) is not None:
                     self.inbox.put(NodeGone(time.time(), tag, key, message))
-        if news.nodes and next(iter(attending)) not in news.nodes:
-            # The job's script ran on its first node. Without it nobody would see the end of the other supervisors.
-            _log.info("job %s has lost its first node and is cancelled", tag)
-            await self.cancel(tag)
+        if news.nodes and not attending.keys() <= set(news.nodes):
+            first = await asyncio.to_thread(self.cluster.script_node, tag) or next(iter(attending))
+            if first not in news.nodes:
+                # Without the job's script nobody would see the end of the other supervisors.
+                _log.info("job %s has lost the node of its script and is cancelled", tag)
+                await self.cancel(tag)
 
     async def _loss_of(self, tag: str, node: str, news: JobNews) -> str:
-        """Say why a node of a running job is lost; nothing if it is not."""
+        """Say why a node of a running job is lost; nothing if it is not, or was given back."""
+        if self.connector.key(tag, node) in self._given:
+            return ""
         if news.nodes and node not in news.nodes:
             return "the batch system has given it up"
         over = node_folder(self.jobs / tag, node) / OVER
@@ -199,9 +221,13 @@ class JobMonitor(Struct, eq=False, dict=True):
         if self.cluster.queues:
             timeout_s, within_s = _CONNECT_QUEUED_S, _ANSWER_QUEUED_WITHIN_S
         deadline = time.monotonic() + within_s
-        while tag not in self._released:
+        said = ""
+        while tag not in self._released and key not in self._given:
             connection = await self.connector.connect(tag, node, timeout_s)
             if connection is None:
+                if self.connector.trouble and self.connector.trouble != said:
+                    said = self.connector.trouble
+                    self.inbox.put(QueueUnread(time.time(), said))
                 if (told := self._told.get(tag)) is not None and told.suspended:
                     deadline = time.monotonic() + within_s
                 elif key not in self._up and time.monotonic() > deadline:
@@ -210,20 +236,29 @@ class JobMonitor(Struct, eq=False, dict=True):
                 continue
             self._stillborn = 0
             self._up[key] = tag
+            if said:
+                said = ""
+                self.inbox.put(QueueUnread(time.time(), ""))
             self.inbox.put(Connected(tag, key, connection, self._started_at.get(tag)))
             try:
-                await self._listen(tag, connection)
+                await self._listen(tag, key, connection)
             finally:
                 connection.close()
                 self.inbox.put(Disconnected(key, connection))
 
-    async def _listen(self, tag: str, connection: Connection) -> None:
+    async def _listen(self, tag: str, node: str, connection: Connection) -> None:
         while (message := await connection.receive()) is not None:
             if isinstance(message, protocol.Trouble):
                 todo = "nothing is lost: make room or mend it, then `headway resume`"
                 self.inbox.put(Failed(SiteError(message.what, where=message.where, todo=todo)))
+            elif isinstance(message, protocol.Refused):
+                self.inbox.put(Failed(SiteError(message.what)))
             elif isinstance(message, protocol.Ended):
                 self.inbox.put(AttemptEnded(time.time(), tag, message.outcome, connection))
+            elif isinstance(message, protocol.Lost):
+                self.inbox.put(AttemptGone(time.time(), message, connection))
+            elif isinstance(message, protocol.Room):
+                self.inbox.put(Resized(tag, node, message.room))
 
 
 def _newest_log(folder: Path) -> Path:

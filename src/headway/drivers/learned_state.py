@@ -53,7 +53,7 @@ class StateRecorder(Recorder):
     most_pending = 100_000  # the state is rewritten as a whole, so seldom
     longest_s = 30.0
 
-    def __init__(self, key: HistoryKey, settings: RunStarted, task: Callable[[str], Task]) -> None:
+    def __init__(self, key: HistoryKey, settings: RunStarted, task: Callable[[str], Task | None]) -> None:
         super().__init__(key)
         self.pending: list[Lesson] = []
         self._settings = settings
@@ -65,7 +65,7 @@ class StateRecorder(Recorder):
         if (ended := self.ended(record)) is not None:
             launch, outcome = ended
             task = self._task(launch.task)
-            if self._chooses_for(task):
+            if task is not None and self._chooses_for(task):
                 self.pending.append((task, launch.ticket, outcome))
 
     def write(self, history: History) -> None:

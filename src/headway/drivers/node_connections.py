@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from headway.workers import protocol
 from headway.workers.connection import Connection
@@ -52,10 +52,13 @@ class NodeConnections:
             connection.send(protocol.Noted(ended))
         self._reported.clear()
 
-    async def leave(self, tag: str) -> bool:
-        """Tell the supervisors of a job to end, and hang up; False if none of them is connected."""
-        nodes = [node for node, (job, _) in self._by_node.items() if job == tag]
-        connections = [self._by_node.pop(node)[1] for node in nodes]
+    def of_job(self, tag: str) -> list[str]:
+        """The nodes of a job that are connected."""
+        return [node for node, (job, _) in self._by_node.items() if job == tag]
+
+    async def leave(self, nodes: Iterable[str]) -> bool:
+        """Tell the supervisors of nodes to end, and hang up; False if none of them is connected."""
+        connections = [self._by_node.pop(node)[1] for node in nodes if node in self._by_node]
         for connection in connections:
             connection.send(protocol.Leave())
             await connection.flush()

@@ -20,11 +20,27 @@ from headway.crash_points import crash_point
 from headway.drivers.background import Background
 from headway.drivers.environments import Environments
 from headway.drivers.feed import Feed
-from headway.drivers.inbox import AttemptEnded, Connected, Disconnected, Inbox, JobGone, Message, NodeGone
+from headway.drivers.foreseeing import Foreseeing
+from headway.drivers.hand_over import HandOver
+from headway.drivers.inbox import (
+    AttemptEnded,
+    AttemptGone,
+    Connected,
+    Disconnected,
+    Inbox,
+    JobGone,
+    Leave,
+    Message,
+    NodeGone,
+    Resized,
+    SignalTask,
+)
 from headway.drivers.inputs import InputReader
 from headway.drivers.job_monitor import JobMonitor
 from headway.drivers.node_connections import NodeConnections
 from headway.drivers.recovery import settle
+from headway.drivers.run_settings import POOL
+from headway.drivers.shrinking import Shrinking
 from headway.engine.engine import Engine
 from headway.engine.state import Phase, Running
 from headway.journal.base import Journal
@@ -46,8 +62,13 @@ _log = logging.getLogger(__name__)
 
 _CHECK_EVERY_S = 0.5  # for the file that stops a run, and for the wall clock while the run waits for a time
 _FORCE_AFTER_GRACE_S = 5.0  # for a supervisor to stop its tasks and report it, beyond the tasks' time of grace
-_QUEUE_WITHIN_S = 3600.0  # for a batch system that does not answer
-_QUEUE_AGAIN_S = 10.0
+_LEAVE_WITHIN_S = 3.0  # for a job in a queue whose supervisors were told to end: then it need not be cancelled
+_LEFT_AGAIN_S = 0.1
+_QUEUE_AGAIN_S = 5.0  # a cluster asks its batch system less often than that
+# Tasks of a growing run come and go one by one; while many run, a step waits for more news, since each step is a
+# transaction on disk.
+_MANY, _GATHER_S = 8, 0.003
+LEFT = "left"  # how a run ends for a manager that leaves it to the next one
 MOST_CANCELLED = 3  # jobs in a row: then their user wants the run to end
 _STARTED_BEFORE_S = 5.0  # a batch system counts a job's time from before its script started
 
@@ -73,21 +94,26 @@ class Driver(Struct, eq=False, dict=True):
     grace_s: float = 5.0
     # How long other runs' jobs have waited lately; called in a thread.
     others_waits: Callable[[float], Sequence[Event]] = lambda now: ()
+    hand_over: HandOver | None = None  # of a manager in a job
 
     def __post_init__(self) -> None:
         self._connections = NodeConnections()
         self._releasing: list[asyncio.Task[Exception | None]] = []  # jobs that are being given back
         self._batch: list[Event | Decision] = []  # applied, and not durable yet
         self._preparing: dict[str, asyncio.Task[Exception | None]] = {}  # tasks that wait for their environment
+        self._alarms: asyncio.Task[Exception | None] | None = None  # waits until the planner has to be called
+        self._foreseeing = Foreseeing(self.engine) if self.connector.name == POOL else None
         self._interrupts = 0
+        self._leaving = False
         self._cancelled_by_hand = 0  # jobs in a row, while no task succeeded
         self._environments: Environments
         self._inbox: Inbox
         self._background: Background
         self._monitor: JobMonitor
+        self._shrinking: Shrinking
 
     async def run(self) -> str:
-        """Drive the run until it is over; return how it ended."""
+        """Drive the run until it is over; return how it ended, or `LEFT` if another manager has to go on with it."""
         self._inbox = Inbox()
         try:
             async with Background(self._inbox) as self._background:
@@ -95,6 +121,8 @@ class Driver(Struct, eq=False, dict=True):
                 self._monitor = JobMonitor(
                     self.cluster, self.connector, self.folder.jobs, self._inbox, self._background, nodes_up
                 )
+                left = self._left
+                self._shrinking = Shrinking(self.cluster, self.connector, self._inbox, self._background, left)
                 self._environments = Environments(self.folder.directory, self._inbox, self._background)
                 with self._listening_to_user():
                     await self.connector.open()
@@ -107,13 +135,17 @@ class Driver(Struct, eq=False, dict=True):
         live = [job for job in self.engine.jobs.values() if job.live]
         self._background.start(self._find_jobs_again(live))
         self._release_again()
+        self._shrink_again()
         self.cluster.avoid(self.engine.bad_nodes.avoided)
         messages = await self._inbox.take() if live else []
         while True:
             await self._step(messages)
             if self.engine.finished:
                 return self.engine.finished
-            messages = await self._inbox.take()
+            if self._leaving:
+                return LEFT
+            many = self.feed is not None and self.engine.busy >= _MANY
+            messages = await self._inbox.take(_GATHER_S if many else 0.0)
 
     # --- producers of messages, besides the job monitor ---
 
@@ -122,12 +154,17 @@ class Driver(Struct, eq=False, dict=True):
         loop = asyncio.get_running_loop()
         handlers: dict[int, Callable[[], None]] = {}
         if threading.current_thread() is threading.main_thread():
-            handlers = {signal.SIGINT: self._interrupted, signal.SIGTERM: partial(self._stop, "now")}
+            # In a job SIGTERM is the batch system's, which says that the job's time is up.
+            end = partial(self._stop, "now") if self.hand_over is None else partial(self._inbox.put, Leave())
+            handlers = {signal.SIGINT: self._interrupted, signal.SIGTERM: end}
         for number, handler in handlers.items():
             loop.add_signal_handler(number, handler)
         if self.feed is not None:
             self.feed.attach(self._inbox.put_from_thread)
+        if self.feed is not None or self.hand_over is not None:
             self._background.start(self._watch_stop_file())
+        if self.hand_over is not None:
+            self._background.start(self._leave_in_time(self.hand_over))
         try:
             yield
         finally:
@@ -145,10 +182,16 @@ class Driver(Struct, eq=False, dict=True):
         self._inbox.put(records.UserCancel(time.time(), mode))
 
     async def _watch_stop_file(self) -> None:
-        """Stop a run that is part of another program when its stop file appears: signals belong to that program."""
+        """Stop the run when its stop file appears: signals belong to a program that it is part of, or to its job."""
         while not self.folder.stop.exists():
             await asyncio.sleep(_CHECK_EVERY_S)
         self._stop("now")
+
+    async def _leave_in_time(self, hand_over: HandOver) -> None:
+        await hand_over.wait()
+        _log.info("leaving the run to its next manager")
+        crash_point("leaving")
+        self._inbox.put(Leave())
 
     async def _force_stop(self) -> None:
         """Cancel all jobs if stopping at once takes too long: a supervisor does not react."""
@@ -156,25 +199,37 @@ class Driver(Struct, eq=False, dict=True):
         live = [job.tag for job in self.engine.jobs.values() if job.live]
         await asyncio.to_thread(self.cluster.cancel, live)
 
-    async def _tick_at(self, until: float) -> None:
+    def _set_alarm(self) -> None:
+        if self._alarms is None or self._alarms.done():
+            self._alarms = self._background.start(self._ring_alarms())
+
+    async def _ring_alarms(self) -> None:
         """Wait by the wall clock, since asyncio's clock stands still while a machine sleeps."""
-        while (left_s := until - time.time()) > 0:
-            await asyncio.sleep(min(left_s, _CHECK_EVERY_S))
-        self._inbox.put(records.Tick(time.time()))
+        while (due := self.engine.wakes_at) is not None:
+            left_s = due - time.time()
+            if left_s <= 0:
+                self._inbox.put(records.Tick(time.time()))
+            await asyncio.sleep(min(left_s, _CHECK_EVERY_S) if left_s > 0 else _CHECK_EVERY_S)
 
     def _read_queue(self, wish: Wish | None) -> Sequence[Event]:
-        """Read the queue, and other runs' waits. A batch system that does not answer may be restarting: ask again."""
+        """Read the queue, and other runs' waits.
+
+        A batch system that does not answer may be restarting, and nodes that are drained come back: that is said, and
+        the queue is read again until it works.
+        """
         cluster = self.cluster if wish is None else self.cluster.wishing(wish) or self.cluster
-        deadline = time.monotonic() + _QUEUE_WITHIN_S
+        said = ""
         while True:
             try:
                 queue = cluster.snapshot()
                 now = time.time()  # a cluster may answer with an earlier reading, to spare the batch system
-                return [*self.others_waits(now), structs.replace(queue.as_of(now), wish=wish)]
+                again = [records.QueueUnread(now, "", wish)] if said else []
+                return [*again, *self.others_waits(now), structs.replace(queue.as_of(now), wish=wish)]
             except SiteError as error:
-                if time.monotonic() > deadline:
-                    raise
                 _log.info("the queue cannot be read, trying again in %g s: %s", _QUEUE_AGAIN_S, error)
+                if error.what != said:
+                    said = error.what
+                    self._inbox.put_from_thread(records.QueueUnread(time.time(), said, wish))
                 time.sleep(_QUEUE_AGAIN_S)
 
     async def _find_jobs_again(self, jobs: Sequence[JobStatus]) -> None:
@@ -207,6 +262,9 @@ class Driver(Struct, eq=False, dict=True):
                 await self._act(decision)
             await asyncio.sleep(0)
         self._make_durable()
+        if self._foreseeing is not None and (foreseen := self._foreseeing.news(time.time())) is not None:
+            for node in self.engine.nodes:
+                self._connections.send(node, foreseen)
 
     async def _wait_for_releases(self) -> None:
         """A finished run is never resumed: nothing of it may be left in the queue."""
@@ -246,10 +304,22 @@ class Driver(Struct, eq=False, dict=True):
                 self._connections.drop(message.node, message.connection)
             case AttemptEnded():
                 self._reported_end(message)
+            case AttemptGone():
+                self._attempt_gone(message)
+            case Resized():
+                known = self.engine.nodes.get(message.node)
+                if known is not None and known.capacity != message.capacity:
+                    self._note(records.NodeUp(time.time(), message.node, message.tag, message.capacity))
             case NodeGone():
                 await self._lost(message.node, message.message, expired=self._is_time_up(message.tag, message.at))
             case JobGone():
                 await self._job_gone(message)
+            case SignalTask():
+                running = self.engine.tasks[message.task].running if message.task in self.engine.tasks else None
+                if running is not None:
+                    self._connections.send(running.node, protocol.Signal(message.task, running.attempt, message.number))
+            case Leave():
+                self._leaving = True
             case _:
                 self._note(message)
 
@@ -287,31 +357,47 @@ class Driver(Struct, eq=False, dict=True):
         """Greet a node's supervisor, which knows nothing of an earlier connection."""
         tag, node, now = message.tag, message.node, time.time()
         job = self.engine.jobs[tag]
-        if job.released:  # it was given back while its node was about to answer
+        if job.released or node in self.engine.given.get(tag, ()):  # given back while it was about to answer
             message.connection.close()
             return
+        if self._foreseeing is not None:
+            self._foreseeing.forget()
         made = [*self.engine.workflow.producer, *self.engine.settings.left_out]
         self._connections.add(tag, node, message.connection, made)
         known = self.engine.nodes.get(node)
         if known is not None:
             for task_id in sorted(known.running):  # a start message may have been journalled and never sent
                 self._start(task_id)
+                running = self.engine.tasks[task_id].running
+                if running is not None and running.being_killed:  # and so may the message to stop it
+                    self._connections.send(node, protocol.Stop(task_id, running.attempt))
             return
         _log.info("node %s of job %s is up", node, tag)
         if job.phase is not JobPhase.RUNNING:
             # A job counts as running from its first node on: one without nodes would look like one without work.
             self._note(records.JobState(now, tag, JobPhase.RUNNING, since=message.job_started_at))
         has = self.cluster.on_node(job.request, tag, self.connector.node_of(node))
-        self._note(records.NodeUp(now, node, tag, has))
+        keeps_job = self.connector.node_of(node) == self.cluster.script_node(tag)
+        # A job has whole GPUs, and may have been granted more of them than its tasks asked for.
+        devices = message.connection.hello.devices if has.gpus else ()
+        has = has.replace(gpus=len(devices)) if devices else has
+        self._note(records.NodeUp(now, node, tag, has, keeps_job, devices))
 
     def _reported_end(self, message: AttemptEnded) -> None:
         outcome = message.outcome
-        running = self.engine.tasks[outcome.task].running
-        by_us = running is not None and running.being_killed
+        state = self.engine.tasks.get(outcome.task)  # None if it was over long ago
+        by_us = state is not None and state.running is not None and state.running.being_killed
         if outcome.ending is Ending.CANCELLED and not by_us and self._is_time_up(message.tag, message.at):
             return  # stopped since its job's time was up: `NodeLost` will say so, and nothing is acknowledged
         self._connections.reported(message.connection, outcome.task, outcome.attempt)
         self._note(records.TaskEnded(message.at, outcome))
+
+    def _attempt_gone(self, message: AttemptGone) -> None:
+        lost = message.lost
+        self._connections.reported(message.connection, lost.task, lost.attempt)
+        if self.engine.is_running(lost.task, lost.attempt):
+            how = (lost.message, lost.expired, lost.excused, lost.alone)
+            self._note(records.AttemptLost(message.at, lost.task, lost.attempt, *how))
 
     def _is_time_up(self, tag: str, at: float) -> bool:
         """Whether a job has used its walltime, whatever else is said of its end."""
@@ -368,16 +454,9 @@ class Driver(Struct, eq=False, dict=True):
                 self._start(decision.task)
                 crash_point("launched")
             case records.WakeAt():
-                self._background.start(self._tick_at(decision.until))
+                self._set_alarm()
             case records.Kill():
-                running = self.engine.tasks[decision.task].running
-                if (preparing := self._preparing.get(decision.task)) is not None:
-                    preparing.cancel()
-                    now = time.time()
-                    outcome = Outcome(decision.task, decision.attempt, Ending.CANCELLED, now, now)
-                    self._inbox.put(records.TaskEnded(now, outcome))
-                elif running is not None:
-                    self._connections.send(running.node, protocol.Stop(decision.task, decision.attempt))
+                self._kill(decision)
             case records.Release():
                 _log.info("giving back job %s", decision.tag)
                 if self.cluster.queues:
@@ -385,6 +464,9 @@ class Driver(Struct, eq=False, dict=True):
                 else:
                     await self._release(decision.tag)
                 crash_point("released")
+            case records.Shrink():
+                _log.info("job %s gives back %s", decision.tag, ", ".join(decision.nodes))
+                self._background.start(self._shrink(decision))
 
     async def _submit(self, request: JobRequest, tag: str, after: str | None) -> None:
         try:
@@ -395,6 +477,16 @@ class Driver(Struct, eq=False, dict=True):
             task = next(task.id for task in self.engine.workflow if task.wish == request.wish)
             what = f"task {task} asks for {request.wish}: {error.what}"
             raise SiteError(what, where=error.where, todo=error.todo) from error
+
+    def _kill(self, decision: records.Kill) -> None:
+        running = self.engine.tasks[decision.task].running
+        if (preparing := self._preparing.get(decision.task)) is not None:
+            preparing.cancel()
+            now = time.time()
+            outcome = Outcome(decision.task, decision.attempt, Ending.CANCELLED, now, now)
+            self._inbox.put(records.TaskEnded(now, outcome))
+        elif running is not None:
+            self._connections.send(running.node, protocol.Stop(decision.task, decision.attempt))
 
     def _discard(self, decision: records.Discard) -> Sequence[Event]:
         """Delete a temporary output; one that cannot be deleted stays."""
@@ -436,20 +528,46 @@ class Driver(Struct, eq=False, dict=True):
             self._connections.send(state.running.node, self._start_message(state.attempted, state.running))
 
     def _start_message(self, task: Task, running: Running) -> protocol.Start:
-        directory = str(self.folder.attempt(task.id, running.attempt))
+        directory = task.work.folder if task.work else str(self.folder.attempt(task.id, running.attempt))
         span = [self.connector.node_of(name) for name in running.nodes] if task.nodes > 1 else []
         until = self.engine.nodes[running.node].until
         ends_at = until if until < math.inf else None
         lent = running.ceiling != running.resources
-        shared = (running.resources.memory_bytes, self.engine.limits.memory_bytes) if lent else ()
-        return protocol.Start(task, running.attempt, directory, running.ceiling, tuple(span), ends_at, *shared)
+        held, node_bytes = (running.resources, self.engine.limits.memory_bytes) if lent else (None, 0)
+        expiries = self.engine.tasks[task.id].expiries
+        about = (tuple(span), ends_at, held, node_bytes, expiries, running.devices)
+        return protocol.Start(task, running.attempt, directory, running.ceiling, *about)
 
     async def _release(self, tag: str) -> None:
         """Give a job back: its supervisors are told to end, and nothing of it stays in a queue."""
         self._monitor.release(tag)
-        told = await self._connections.leave(tag)
+        told = await self._connections.leave(self._connections.of_job(tag))
+        deadline = time.monotonic() + _LEAVE_WITHIN_S
+        while told and self.cluster.queues and time.monotonic() < deadline:
+            if await asyncio.to_thread(self.cluster.has_left, tag):
+                break
+            await asyncio.sleep(_LEFT_AGAIN_S)
         if self.cluster.queues or not told:  # it may still wait, or its supervisor may not react
             await self._monitor.cancel(tag)
+
+    async def _shrink(self, decision: records.Shrink) -> None:
+        """Give nodes of a job back: their supervisors are told to end before the batch system would end them."""
+        self._monitor.give_back(decision.nodes)
+        await self._connections.leave(decision.nodes)
+        self._shrinking.give_back(decision.tag, decision.nodes)
+
+    def _left(self, tag: str) -> JobRequest | None:
+        job = self.engine.jobs[tag]
+        return job.request if job.live else None
+
+    def _shrink_again(self) -> None:
+        """After a resume: nodes that were to be given back are not used, and the batch system may not know of them."""
+        for tag, nodes in self.engine.given.items():
+            self._monitor.give_back(nodes)
+            giving = self.engine.giving.get(tag, ())
+            self._shrinking.give_back(tag, [node for node in nodes if node not in giving], told=True)
+            if giving:
+                self._shrinking.give_back(tag, giving)
 
     def _release_again(self) -> None:
         """After a resume: a job that was to be given back may still be in the queue."""

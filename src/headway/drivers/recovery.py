@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from msgspec import structs
 
@@ -20,14 +21,17 @@ def settle(running: Iterable[TaskState], folder: RunFolder, now: float) -> list[
     """The ends of those attempts that left a result; outputs that are not in place yet are put there."""
     ended = []
     for state in running:
-        task = state.attempted
-        attempt = AttemptFolder(folder.attempt(task.id, state.attempts))
+        task, directory = state.attempted, folder.directory
+        path = folder.attempt(task.id, state.attempts)
+        if (work := task.work) is not None:
+            task, directory, path = work.task, Path(work.directory), Path(work.folder)
+        attempt = AttemptFolder(path)
         outcome = attempt.result()
         if outcome is None:
             continue
         if outcome.ending is Ending.SUCCESS and task.isolated:
             try:
-                for _ in publish(attempt.work, task, folder.directory):
+                for _ in publish(attempt.work, task, directory):
                     pass
             except (OSError, HeadwayError) as error:
                 if is_site_trouble(error):
@@ -36,5 +40,5 @@ def settle(running: Iterable[TaskState], folder: RunFolder, now: float) -> list[
                 outcome = structs.replace(outcome, ending=Ending.MISSING_OUTPUT, message=message)
                 attempt.write_result(outcome)
             attempt.tidy(outcome)
-        ended.append(TaskEnded(now, outcome))
+        ended.append(TaskEnded(now, structs.replace(outcome, task=state.task.id, attempt=state.attempts)))
     return ended

@@ -28,7 +28,8 @@ MOST_OF_A_CATEGORY = 500
 MOST_IN_ALL = 10_000
 MOST_WAITS = 2000  # read when a run starts
 MOST_OTHERS_WAITS = 200  # and with every reading of the queue
-RECORDED = ("launch", "task-ended", "submit", "job-state")  # the kinds of records that a history is made from
+# The kinds of records that a history is made from.
+RECORDED = ("launch", "task-ended", "task-reported", "submit", "job-state")
 _OBSERVATIONS_PER_RECORD = 1000
 _PAUSE_S = 60.0  # after another run held the history for so long that waiting would have delayed this one
 _LAST_TRIES = 5  # to write when the run ends
@@ -154,8 +155,8 @@ class RunHistory:
 
     # --- recording ---
 
-    def record(self, settings: RunStarted, task: Callable[[str], Task]) -> None:
-        """Record what this run teaches from now on; `task` finds a task by its id.
+    def record(self, settings: RunStarted, task: Callable[[str], Task | None]) -> None:
+        """Record what this run teaches from now on; `task` finds a task by its id, unless that is forgotten.
 
         Records may be told again, as after a resume: what the history already has is not added twice.
         """

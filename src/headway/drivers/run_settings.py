@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -11,6 +11,8 @@ from headway.ordering import DEFAULT_ORDER
 from headway.version import __version__
 
 LOCAL = "local"
+POOL = "pool"
+IN_JOB = "job"  # where a manager may be besides "here"
 DEFAULT_SIZER = "ladder"  # a name of `headway.sizing`, whose algorithms take long to import
 DEFAULT_FAILURES = 0.03
 
@@ -21,6 +23,10 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     `cores`, `memory_bytes` and `disk_bytes` limit the part of this machine that may be used; None means all of it.
     `history` is the location of the history: a file, a `postgresql://` address, `none`, or empty for the default.
     `batch` is passed to the batch system: `partition`, `account`, `qos`, `constraint`, `flags`, `lines`.
+    `prefer` tells the plan what an hour sooner is worth: `time`, `balanced`, `cost` or a number of core-hours.
+    `budget` limits the core-hours that all jobs of the run hold: at the limit no more tasks start.
+    `manager` says where the run is managed: `here`, by the process that starts it, or in a `job` of its own, of at most
+    `manager_time_s` at a time.
     `log_level` counts in processes of our own: the command line and managers in the background.
     `quiet` is for the command line, which then shows no progress.
     `tasks`, `until` and `force` name categories, tasks or output files: run only `tasks` and what they need, nothing
@@ -42,13 +48,23 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     fresh: bool = False
     history: str = ""
     cluster: str = LOCAL
+    pool: str = ""  # the name of the pool in which tasks run; empty: in none
     plan: str = ""
+    prefer: str = ""
+    budget: float | None = None  # core-hours that jobs may hold
     batch: dict[str, str] = field(default_factory=dict)
+    manager: str = "here"
+    manager_time_s: float | None = None  # of one job; None: a day, or what the partition allows
+    manager_partition: str = ""  # of those jobs; empty: as for the run's other jobs
     measure: str = "auto"
     grace_s: float = 5.0
     linger_s: float = 600.0  # how long a supervisor without a manager waits for one
+    confined_to: tuple[str, ...] = ()  # tasks may write in these folders only, and not read this account's home
     log_level: str = ""
     quiet: bool = False
+    report: bool = False  # write a page about the run at its end
+    notify: tuple[str, ...] = ()  # whom to tell of the run: https://…, command:…, mail:…; never written to the journal
+    stuck_s: float = 1800.0  # nothing ran for so long: they are told
     site: str = ""  # this machine's name in the history; by default the name of the cluster or the host
     project: str = ""  # directories that name the same project share what they learn; empty: this directory's own
     config: dict[str, str | list[str]] = field(default_factory=dict)  # replaces values of `config` in the workflow file
@@ -62,7 +78,8 @@ class RunSettings(Struct, frozen=True, kw_only=True):
 
 
 # The settings that a resumed run has to find again.
-_KEPT = ("sizer", "order", "failures", "seed", "keep_going", "again", "stated", "fresh", "cluster", "plan", "batch")
+_POLICIES = ("sizer", "order", "failures", "seed", "plan", "prefer", "budget")
+_KEPT = (*_POLICIES, "keep_going", "again", "stated", "fresh", "cluster", "batch")
 _PART = ("tasks", "until", "force")
 
 
@@ -79,6 +96,7 @@ def run_started(
     warnings: Sequence[str] = (),
     left_out: Sequence[str] = (),
     kept: Sequence[str] = (),
+    made_with: Mapping[str, str] | None = None,
 ) -> RunStarted:
     """Return the first record of a run, real or simulated: the only place that makes one."""
     return RunStarted(
@@ -93,5 +111,6 @@ def run_started(
         warnings=tuple(warnings),
         left_out=tuple(left_out),
         kept=tuple(kept),
+        made_with=dict(made_with or {}),
         **{name: getattr(settings, name) for name in (*_KEPT, *_PART)},
     )

@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 import logging
 import os
+import platform
 import secrets
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,33 +20,41 @@ from msgspec import structs
 from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
 from headway.drivers.assemble import assemble
+from headway.drivers.at_work import at_work
 from headway.drivers.digests import Digests
 from headway.drivers.feed import Feed
+from headway.drivers.hand_over import HandOver
 from headway.drivers.inputs import InputReader, check_sources
+from headway.drivers.manager_jobs import ManagerJobs, live_manager_jobs, manager_jobs
 from headway.drivers.named_inputs import declare_named_inputs
 from headway.drivers.origins import origin_of
-from headway.drivers.real import Driver, Observer
+from headway.drivers.real import LEFT, Driver, Observer
 from headway.drivers.recovery import settle
 from headway.drivers.run_history import RECORDED, RunHistory, Warn, history_key, warn_program
 from headway.drivers.run_settings import RunSettings, run_started
 from headway.drivers.targets import Target, target_of
 from headway.engine.engine import Engine
+from headway.engine.state import Phase
 from headway.history.location import history_location
 from headway.journal.folder import Project, RunFolder
 from headway.journal.logs import pack_logs
 from headway.journal.results import known_results
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
-from headway.model.errors import BusyError, InputError, SiteError, WorkflowError
+from headway.model.errors import BusyError, HeadwayError, InputError, SiteError, WorkflowError
 from headway.model.job import Wish
 from headway.model.records import Decision, Event, Known
 from headway.model.resources import Resources
+from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.version import __version__
 
 _log = logging.getLogger(__name__)
 
 _TASKS_A_RECORD = 1000
+
+# Lets another process manage a run that is in the journal, given its folder and its settings.
+Entrust = Callable[[RunFolder, records.RunStarted], None]
 
 
 def start(
@@ -56,10 +66,12 @@ def start(
     observers: Sequence[Observer] = (),
     feed: Feed | None = None,
     warn: Warn = warn_program,
+    entrust: Entrust | None = None,
 ) -> tuple[RunFolder, str]:
     """Run a workflow in `directory`; return the run's folder and how the run ended.
 
     With a `feed` the run may get more tasks. `warn` is called with sentences about trouble that does not stop the run.
+    With `entrust` the run is only begun, and has no end yet: another process will manage it.
     """
     if not len(workflow) and feed is None:
         raise InputError("the workflow has no tasks", where=source)
@@ -76,7 +88,9 @@ def start(
             feed.folder = folder
         begun = prepare(workflow, folder, options, earlier, source=source, warn=warn, growing=feed is not None)
         journal = SqliteJournal.create(folder.journal, begun.first)
-        return folder, _drive(begun, journal, folder, options.grace_s, observers, feed)
+        if entrust is not None:
+            return folder, _entrust(begun, journal, folder, entrust)
+        return folder, _drive(begun, journal, folder, options.grace_s, observers, feed, warn)
 
 
 class Prepared(NamedTuple):
@@ -120,6 +134,7 @@ def prepare(
         warnings=warnings,
         left_out=left_out,
         kept=kept,
+        made_with={"Python": platform.python_version(), "system": platform.platform(), "host": platform.node()},
     )
     target = target_of(started, folder, options)
     cluster = target.cluster
@@ -142,13 +157,28 @@ def prepare(
 
 
 def resume(
-    folder: RunFolder, options: RunSettings, observers: Sequence[Observer] = (), warn: Warn = warn_program
+    folder: RunFolder,
+    options: RunSettings,
+    observers: Sequence[Observer] = (),
+    warn: Warn = warn_program,
+    feed: Feed | None = None,
+    entrust: Entrust | None = None,
+    hand_over: HandOver | None = None,
 ) -> str:
-    """Go on with a run that was interrupted; return how it ended."""
+    """Go on with a run that was interrupted; return how it ended. With a `feed` it may get more tasks.
+
+    With `entrust` another process will manage it. A manager with a `hand_over` is one of several: it does nothing if
+    the run is over, and may leave the run before its end.
+    """
     project = Project(folder.directory)
     with project.locked(folder.run):
         journal = SqliteJournal(folder.journal)
         engine = rebuild(journal)
+        if hand_over is not None and engine.finished:
+            return engine.finished
+        if hand_over is None:
+            _check_not_managed(folder, engine.settings)
+            folder.stop.unlink(missing_ok=True)
         if engine.finished in ("succeeded", "failed"):
             raise InputError(
                 f"run {folder.run} is over ({engine.finished})",
@@ -159,21 +189,63 @@ def resume(
         live = target.cluster.find(job.tag for job in engine.jobs.values() if job.live)
         # A live allocation keeps its size.
         sites = _sites(engine.workflow, target.cluster, now, warn, engine.limits if live else None)
-        again: list[Event | Decision] = [records.Resumed(now, __version__), *sites]
+        again: list[Event | Decision] = [
+            records.Resumed(now, __version__, growing=feed is not None, relieves=hand_over is not None),
+            *sites,
+        ]
+        if feed is not None:
+            feed.folder = folder
+            again += _never_started(engine, now)
         journal.append(again)
         _log.info("run %s is resumed", folder.run)
         begun = Prepared(engine, target, RunHistory(engine.settings.history, warn), again)
-        return _drive(begun, journal, folder, options.grace_s, observers)
+        if entrust is not None:
+            return _entrust(begun, journal, folder, entrust)
+        return _drive(begun, journal, folder, options.grace_s, observers, feed, warn, hand_over)
+
+
+def _entrust(begun: Prepared, journal: SqliteJournal, folder: RunFolder, entrust: Entrust) -> str:
+    """Let another process manage a run that has begun; if that fails, a run without jobs is stopped."""
+    begun.history.close()
+    settings = begun.first[0]
+    try:
+        entrust(folder, settings if isinstance(settings, records.RunStarted) else begun.engine.settings)
+    except HeadwayError:
+        if not any(job.live for job in begun.engine.jobs.values()):
+            journal.append([records.Finish(time.time(), "stopped")])
+        raise
+    finally:
+        journal.close()
+    return ""
+
+
+def _check_not_managed(folder: RunFolder, settings: records.RunStarted) -> None:
+    """Raise an error if a job manages the run, or will: not every file system shows locks of other machines."""
+    for job in live_manager_jobs(folder, settings):
+        where = f"runs on {job.node}" if job.state == "runs" else "waits in the queue"
+        raise BusyError(
+            f"run {folder.run} is managed in {job}, which {where}",
+            where=str(folder.directory),
+            todo=f"`headway attach {folder.run}` follows it, `headway cancel {folder.run}` stops it",
+        )
+
+
+def _never_started(engine: Engine, now: float) -> list[records.TaskWithdrawn]:
+    """Withdraw what never started and was not to be kept: programs that still want it submit it again."""
+    new = [state.task for state in engine.tasks.values() if state.phase < Phase.RUNNING and not state.attempts]
+    return [records.TaskWithdrawn(now, task.id) for task in new if not task.terms.keep]
 
 
 def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
     """Stop a run at once, whether or not a process manages it; return a sentence about what was done."""
     project = Project(folder.directory)
+    if folder.managers.exists() and (told := _tell_jobs(folder)):
+        return told
     manager = project.manager()
     if manager is not None and manager.run == folder.run:
         if not manager.is_here:
             raise BusyError(f"run {folder.run} is managed on {manager.host}", todo="cancel it there")
-        if _is_growing(folder):
+        if _settings_of(folder).growing:
             folder.stop.touch()
         else:
             with contextlib.suppress(ProcessLookupError):  # it has just ended
@@ -190,12 +262,39 @@ def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
     return f"run {folder.run} is stopped; `headway resume {folder.run}` would go on with it"
 
 
-def _is_growing(folder: RunFolder) -> bool:
-    """Whether the run belongs to a program that adds tasks to it."""
+def _tell_jobs(folder: RunFolder) -> str:
+    """Cancel the jobs in which managers would start, and tell the manager in a job to stop the run, on any machine.
+
+    Return a sentence about that; nothing if no manager is at work in a job.
+    """
+    settings = _settings_of(folder)
+    if not (live := live_manager_jobs(folder, settings)):
+        return ""
+    folder.stop.touch()
+    cancelled = ManagerJobs(folder, settings, RunSettings()).cancel_waiting()
+    gone = {job.tag for job in cancelled}
+    also = f"; {', '.join(map(str, cancelled))} for its next manager is cancelled" if cancelled else ""
+    for job in live:
+        if job.tag not in gone:
+            return f"run {folder.run} was told to stop at once, by its manager in {job} on {job.node}{also}"
+    return ""
+
+
+def is_managed(folder: RunFolder) -> bool:
+    """Whether a process manages the run, on this machine or in a job."""
+    manager = Project(folder.directory).manager()
+    if manager is not None and manager.run == folder.run:
+        return True
+    return bool(manager_jobs(folder)) and bool(live_manager_jobs(folder, _settings_of(folder)))
+
+
+def _settings_of(folder: RunFolder) -> records.RunStarted:
     journal = SqliteJournal(folder.journal, read_only=True)
     first = next(journal.replay(kinds=("run-started",)))
     journal.close()
-    return isinstance(first, records.RunStarted) and first.growing
+    if not isinstance(first, records.RunStarted):
+        raise TypeError("a journal begins with its run's start")
+    return first
 
 
 def rebuild(journal: SqliteJournal) -> Engine:
@@ -225,6 +324,7 @@ def _earlier_results(project: Project, options: RunSettings, warn: Warn) -> dict
             return {}  # its results are not wanted
         raise
     if not engine.finished:
+        _check_not_managed(folder, engine.settings)
         cluster = target_of(engine.settings, folder, options).cluster
         live = [job.tag for job in engine.jobs.values() if job.live]
         if cluster.find(live):
@@ -252,7 +352,12 @@ def _settle_all(engine: Engine, journal: SqliteJournal, folder: RunFolder, warn:
 
 def _record(history: RunHistory, engine: Engine, journal: SqliteJournal) -> None:
     """Record what the run teaches, beginning with the journal: a killed manager may not have written all of it."""
-    history.record(engine.settings, lambda task_id: engine.tasks[task_id].task)
+
+    def find(task_id: str) -> Task | None:
+        state = engine.tasks.get(task_id)  # None: a pool's, over long ago, and in the history since
+        return state.task if state is not None else None
+
+    history.record(engine.settings, find)
     history(journal.replay(kinds=RECORDED))
 
 
@@ -282,31 +387,39 @@ def _drive(
     folder: RunFolder,
     grace_s: float,
     observers: Sequence[Observer],
-    feed: Feed | None = None,
+    feed: Feed | None,
+    warn: Warn,
+    hand_over: HandOver | None = None,
 ) -> str:
     """Apply and show the records that are already in the journal, then drive the run to its end."""
     engine, target, history, first = run
     for record in first:
         engine.apply(record)
-    for observer in observers:
-        observer(first)
-    _record(history, engine, journal)
-    digests = Digests(Project(folder.directory).path / "digests.db")
-    inputs = InputReader(folder.directory, digests)
-    told: list[Observer] = [*observers, history]
-    try:
-        target.prepare()
-        to = (target.cluster, target.connections)
-        driver = Driver(engine, journal, *to, folder, inputs, told, feed, grace_s, history.others_waits)
-        ending = asyncio.run(driver.run())
-        if feed is None:  # the program of a growing run still reads what its calls printed
-            attempts = ((task, state.attempts) for task, state in engine.tasks.items())
-            pack_logs(folder, ((task, number) for task, last in attempts for number in range(1, last + 1)))
-        return ending
-    finally:
-        history.close()
-        digests.save()
-        journal.close()
+    # A program that adds tasks has other ways to share a machine than those the sentence names.
+    say = warn if feed is None else None
+    with at_work(engine.settings, engine.limits, folder, say):
+        if feed is not None:
+            feed.site = partial(_site_for, target.cluster)
+        for observer in observers:
+            observer(first)
+        _record(history, engine, journal)
+        digests = Digests(Project(folder.directory).path / "digests.db")
+        inputs = InputReader(folder.directory, digests)
+        told: list[Observer] = [*observers, history]
+        try:
+            target.prepare()
+            to = (target.cluster, target.connections)
+            waits = history.others_waits
+            driver = Driver(engine, journal, *to, folder, inputs, told, feed, grace_s, waits, hand_over)
+            ending = asyncio.run(driver.run())
+            if feed is None and ending != LEFT:  # the program of a growing run still reads what its calls printed
+                attempts = ((task, state.attempts) for task, state in engine.tasks.items())
+                pack_logs(folder, ((task, number) for task, last in attempts for number in range(1, last + 1)))
+            return ending
+        finally:
+            history.close()
+            digests.save()
+            journal.close()
 
 
 def _sites(
@@ -331,7 +444,7 @@ def _sites(
 def _site(at: float, limits: Resources, cluster: Cluster, wish: Wish | None = None) -> records.LimitsRead:
     """What a cluster allows: `limits` on its usual nodes, and the rest by its own word."""
     allowed = (cluster.most_jobs(), cluster.lends, cluster.shares, cluster.larger_nodes(), cluster.preempts)
-    return records.LimitsRead(at, limits, *allowed, wish)
+    return records.LimitsRead(at, limits, *allowed, wish, cluster.shrinks)
 
 
 def _wishes(workflow: Workflow, cluster: Cluster, at: float, warn: Warn) -> list[records.LimitsRead]:
@@ -339,13 +452,19 @@ def _wishes(workflow: Workflow, cluster: Cluster, at: float, warn: Warn) -> list
     first = {task.wish: task.id for task in reversed(workflow.tasks.values()) if task.wish is not None}
     found: list[records.LimitsRead] = []
     for wish, task_id in first.items():
-        wished = cluster.wishing(wish)
-        if wished is None:
-            warn(f"task {task_id} asks for {wish}: that has no effect here, where tasks do not run in jobs of Slurm")
-            break
         try:
-            found.append(_site(at, wished.limits(), wished, wish))
+            site = _site_for(cluster, wish)
         except SiteError as error:
             where = workflow.places.get(task_id.partition("[")[0], "")
             raise SiteError(f"task {task_id} asks for {wish}: {error.what}", where=where, todo=error.todo) from error
+        if site is None:
+            warn(f"task {task_id} asks for {wish}: that has no effect here, where tasks do not run in jobs of Slurm")
+            break
+        found.append(structs.replace(site, at=at))
     return found
+
+
+def _site_for(cluster: Cluster, wish: Wish) -> records.LimitsRead | None:
+    """What a cluster allows jobs with a wish; None if wishes have no effect there, an error if it cannot grant it."""
+    wished = cluster.wishing(wish)
+    return None if wished is None else _site(time.time(), wished.limits(), wished, wish)

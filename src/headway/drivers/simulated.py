@@ -31,6 +31,8 @@ class SimulatedRun(Struct):
     start_s: float = 0.0
     seen_waits: Sequence[records.SeenWait] = ()  # how long other jobs have waited so far
     asks: Asks | None = None  # None: the queue counts nodes
+    later: Sequence[records.TasksAdded] = ()  # of a growing run: tasks that come after its start; then no more come
+    most_jobs_each: int | None = None  # of a pool: of each workflow
     journal: list[Event | Decision] = field(default_factory=list)
 
     def ended_at(self) -> float:
@@ -61,6 +63,11 @@ class _Simulation:
         self._known = 0
         for index, run in enumerate(runs):
             self._expect(run.start_s, index, None)
+            for added in run.later:
+                self._expect(added.at, index, added)
+            if run.engine.settings.growing:
+                last_s = run.later[-1].at if run.later else run.start_s
+                self._expect(last_s, index, records.NoMoreTasks(last_s))
 
     def _expect(self, at: float, run: int, event: Event | None) -> None:
         self._known += 1
@@ -99,7 +106,14 @@ class _Simulation:
 
     def _beginning(self, index: int) -> list[Event]:
         run, cluster, now = self._runs[index], self._clusters[index], self._queue.now
-        limits = records.LimitsRead(now, cluster.limits(), self._queue.most_jobs, shares=cluster.shares)
+        limits = records.LimitsRead(
+            now,
+            cluster.limits(),
+            self._queue.most_jobs,
+            shares=cluster.shares,
+            shrinks=cluster.shrinks,
+            most_jobs_each=run.most_jobs_each,
+        )
         waits = [records.WaitsRead(now, list(run.seen_waits))] if run.seen_waits else []
         return [run.engine.settings, limits, *waits, records.TasksAdded(now, list(run.tasks))]
 
@@ -111,7 +125,8 @@ class _Simulation:
             names = [f"{tag}.{number}" for number in range(1, job.request.per_node.nodes + 1)]
             share = job.request.places is not None
             capacity = job.request.per_node.replace(nodes=1, walltime_s=None) if share else cluster.node
-            return [records.JobState(now, tag, phase), *(records.NodeUp(now, name, tag, capacity) for name in names)]
+            ups = [records.NodeUp(now, name, tag, capacity, keeps_job=name == names[0]) for name in names]
+            return [records.JobState(now, tag, phase), *ups]
         if phase is JobPhase.ENDED and job.phase is not phase and not job.released:
             lost = [node.name for node in engine.nodes.values() if node.tag == tag]
             message = "its job has used up the time it asked for"
@@ -143,6 +158,9 @@ class _Simulation:
                 cluster.submit(decision.request, decision.tag, decision.after)
             case records.Release():
                 cluster.cancel([decision.tag])
+            case records.Shrink():
+                cluster.shrink(decision.tag, decision.nodes, run.engine.jobs[decision.tag].request)
+                self._note(run, records.Shrunk(now, decision.tag, decision.nodes))
             case records.Discard():
                 self._note(run, records.Discarded(now, decision.task, decision.path))
             case records.AskQueue():

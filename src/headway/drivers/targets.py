@@ -5,17 +5,21 @@ Both follow from the run's settings alone, so that a resumed run finds its jobs 
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec import structs
+
 from headway.clusters.base import Cluster
 from headway.clusters.local import LocalMachine, RunJobs
-from headway.drivers.run_settings import LOCAL, RunSettings
+from headway.drivers.run_settings import IN_JOB, LOCAL, POOL, RunSettings
 from headway.journal.folder import RunFolder
 from headway.model.errors import InputError
 from headway.model.records import RunStarted
 from headway.registry import WithPlugins, added_names
 from headway.workers.connection import Connections
+from headway.workers.protocol import Join
 from headway.workers.socket_connection import SocketConnections
 
 SLURM = "slurm"
@@ -48,10 +52,12 @@ def check_cluster(name: str) -> None:
 
 def target_of(settings: RunStarted, folder: RunFolder, options: RunSettings, *, lenient: bool = False) -> Target:
     """The target of a run; a `lenient` one accepts that the machine now has less than the settings state."""
-    told = (options.linger_s, options.grace_s, options.measure)
+    told = (options.linger_s, options.grace_s, options.measure, options.confined_to)
     jobs = RunJobs(settings.uid, str(folder.directory), folder.jobs, *told)
     if settings.cluster == LOCAL:
         return Target(LocalMachine(jobs, settings.stated, lenient=lenient), SocketConnections(folder.jobs), jobs)
+    if settings.cluster == POOL:
+        return _pooled(settings, folder, jobs, lenient=lenient)
     from headway.workers.file_connection import FileConnections
 
     if settings.cluster != SLURM:
@@ -71,4 +77,17 @@ def target_of(settings: RunStarted, folder: RunFolder, options: RunSettings, *, 
         connections = DaskConnections(folder.jobs, folder.path / "pool", linger_s=options.linger_s)
     else:
         connections = FileConnections(folder.jobs)
-    return Target(SlurmCluster(jobs, options_of(batch), connections.node_command), connections, jobs)
+    asked = structs.replace(options_of(batch), managed_in_job=options.manager == IN_JOB)
+    return Target(SlurmCluster(jobs, asked, connections.node_command), connections, jobs)
+
+
+def _pooled(settings: RunStarted, folder: RunFolder, jobs: RunJobs, *, lenient: bool) -> Target:
+    from headway.clusters.pooled import PooledCluster
+    from headway.workers.pool_place import PoolPlace
+    from headway.workers.pooled_connection import PooledConnections
+
+    place = PoolPlace.of(settings.batch[POOL])
+    cluster = PooledCluster(jobs, place, settings.stated, lenient=lenient)
+    home = str(folder.jobs / "home.json")
+    join = Join(settings.uid, settings.name, str(folder.directory), folder.run, home, getpass.getuser())
+    return Target(cluster, PooledConnections(folder.jobs, place, join, cluster.part), jobs)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -46,7 +47,7 @@ def run_through(instance: Instance, through: Through, number: int = 1) -> Simula
         engine=assemble(settings, planner),
         tasks=[workflow.tasks[task_id] for task_id in workflow.topological()],
         outcome_of=lambda launch, at: simulated_outcome(launch, instance.recorded.get(launch.task), at),
-        node=_with_gpus(through.node or _greediest(instance), instance),
+        node=node_for([instance], through.node),
         input_bytes=lambda task: sum(instance.file_bytes.get(path, 0) for path in task.inputs),
         start_s=through.start_s,
         seen_waits=through.seen_waits,
@@ -71,13 +72,13 @@ def check_node(node: Resources, machine: int, instance: Instance) -> None:
                 raise InputError(what, where=instance.workflow.name, todo=todo)
 
 
-def _with_gpus(node: Resources, instance: Instance) -> Resources:
-    """The node with as many GPUs as a task needs: logs of queues do not tell of them."""
-    gpus = max((int(task.hints.get("gpus", 0)) for task in instance.workflow), default=0)
-    return node.replace(gpus=max(node.gpus, gpus))
+def node_for(instances: Sequence[Instance], node: Resources | None = None) -> Resources:
+    """A node that the largest task of these workflows fills, as in GLUME's experiments, with endless memory.
 
-
-def _greediest(instance: Instance) -> Resources:
-    """A node that the largest task fills, as in GLUME's experiments, and that never runs out of memory."""
-    cores = [task.hints.get("cores", 1.0) for task in instance.workflow]
-    return Resources(cores=max(cores, default=1.0), memory_bytes=PLENTY_BYTES, disk_bytes=PLENTY_BYTES)
+    Where `node` says what a node has, it is that, with as many GPUs as a task needs: logs do not tell of them.
+    """
+    hints = [task.hints for instance in instances for task in instance.workflow]
+    if node is None:
+        most = max((each.get("cores", 1.0) for each in hints), default=1.0)
+        node = Resources(cores=most, memory_bytes=PLENTY_BYTES, disk_bytes=PLENTY_BYTES)
+    return node.replace(gpus=max(node.gpus, *(math.ceil(each.get("gpus", 0)) for each in hints), 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from msgspec import structs
@@ -12,8 +13,11 @@ from headway.model.records import Decision
 from headway.model.resources import Resources
 from headway.planning.base import JobStatus
 
+_PLANS_EVERY_S = 15.0  # while tasks are added one after the other and there are jobs for them
+
 Asked = records.Submit | records.AskQueue | records.QueueRead | records.WakeAt | records.Tick
-OfAllocations = Asked | records.Release | records.JobState | records.JobSeen | records.Resumed
+OfJobs = records.Release | records.Shrink | records.Shrunk | records.JobState | records.JobSeen
+OfAllocations = Asked | OfJobs | records.Resumed
 
 
 class Allocations:
@@ -22,6 +26,9 @@ class Allocations:
     def __init__(self) -> None:
         self.jobs: dict[str, JobStatus] = {}
         self._live: dict[str, JobStatus] = {}  # the jobs that wait or run
+        self._by_share: dict[str, list[JobStatus]] = {}  # of a pool
+        self.given: dict[str, list[str]] = {}  # by job, nodes that it was to give back
+        self.giving: dict[str, list[str]] = {}  # those of which nothing tells yet that it did
         # By the wish of tasks. None stands for all tasks whose wish has no limits of its own.
         self.sites: dict[Wish | None, records.LimitsRead] = {None: records.LimitsRead(0.0, Resources())}
         self.queues: dict[Wish | None, records.QueueRead] = {}  # the last snapshots; a submission makes them stale
@@ -49,9 +56,15 @@ class Allocations:
             case records.Submit():
                 before = None if record.after is None else self.jobs.get(record.after)
                 self.jobs[record.tag] = self._live[record.tag] = JobStatus(record, before)
+                for share in record.shares:
+                    self._by_share.setdefault(share, []).append(self.jobs[record.tag])
                 self.queues = {}  # the snapshots do not show this job
             case records.Release():
                 self._release(self.jobs[record.tag], record.at)
+            case records.Shrink():
+                self._shrink(self.jobs[record.tag], record)
+            case records.Shrunk():
+                self._shrunk(record)
             case records.JobState():
                 self._update(self.jobs[record.tag], record)
             case records.JobSeen():
@@ -93,17 +106,69 @@ class Allocations:
             job.ended_at = at
         self._over(job.tag)
 
+    def _shrink(self, job: JobStatus, record: records.Shrink) -> None:
+        nodes = record.nodes
+        job.core_s_before, job.shrunk_at = job.core_s(record.at), record.at
+        job.asked, job.request = job.asked.without(len(nodes)), job.request.without(len(nodes))
+        job.answering_nodes -= len(nodes)
+        self.given.setdefault(job.tag, []).extend(nodes)
+        self.giving.setdefault(job.tag, []).extend(nodes)
+
+    def _shrunk(self, record: records.Shrunk) -> None:
+        self.giving[record.tag] = [node for node in self.giving.get(record.tag, []) if node not in record.nodes]
+        self.queues = {}  # the snapshots do not show the free nodes
+        if record.refused:
+            self.giving = {}
+            self.sites = {wish: structs.replace(site, shrinks=False) for wish, site in self.sites.items()}
+
     def _over(self, tag: str) -> None:
         """A job waits and runs no more; where there is a limit on jobs, there is room for one with another wish."""
         self._live.pop(tag, None)
         if len(self.sites) > 1:
             self.alarms = {}
 
+    def core_hours(self, now: float) -> float:
+        """The core-hours that all jobs have held until now."""
+        return sum(job.core_s(now) for job in self.jobs.values()) / 3600
+
+    def node_s(self, share: str, now: float) -> tuple[float, float]:
+        """The node-seconds of the jobs for a share of a pool that have started: asked for, and held until now."""
+        asked_s = held_s = 0.0
+        for job in self._by_share.get(share, ()):
+            if job.started_at is not None:
+                each = job.submitted.per_node
+                cores = self.sites[job.request.wish if job.request.wish in self.sites else None].limits.cores or 1.0
+                asked_s += each.nodes * each.cores / cores * (each.walltime_s or 0.0) / len(job.shares)
+                held_s += job.core_s(now) / cores / len(job.shares)
+        return asked_s, held_s
+
+    def held_until(self, core_hours: float, now: float) -> float:
+        """When all jobs will have held so many core-hours, if none starts, ends or shrinks before that."""
+        running = [job.request.per_node for job in self._live.values() if job.started_at is not None]
+        cores = sum(each.cores * each.nodes for each in running)
+        return now + 3600 * (core_hours - self.core_hours(now)) / cores if cores else math.inf
+
     def is_under_way(self, decision: Decision) -> bool:
         """Whether the decision is pointless: a snapshot is on its way, or the alarm is set for then or earlier."""
         if isinstance(decision, records.WakeAt):
             return decision.wish in self.alarms and self.alarms[decision.wish].until <= decision.until
         return isinstance(decision, records.AskQueue) and decision.wish in self._asking
+
+    @property
+    def wakes_at(self) -> float | None:
+        """When the next alarm is due, if one is set."""
+        return min((alarm.until for alarm in self.alarms.values()), default=None)
+
+    def plan_soon(self, wish: Wish | None, now: float) -> None:
+        """Bring an alarm forward: a task was added. Without a job the planner is called at once, otherwise soon."""
+        alarm = self.alarms.get(wish)
+        if alarm is None:
+            return
+        due = alarm.at + _PLANS_EVERY_S if self._live else now
+        if due <= now:
+            del self.alarms[wish]
+        elif due < alarm.until:
+            self.alarms[wish] = structs.replace(alarm, until=due)
 
     def plan_again(self, wish: Wish | None) -> None:
         """Let the planner be called for tasks with a wish before its alarm: tasks were made ready by others."""

@@ -8,7 +8,7 @@ from functools import partial
 
 from msgspec import structs
 
-from headway.engine.queue import ReadyQueue
+from headway.engine.queue import SharedQueues
 from headway.engine.state import Part, Phase, TaskState
 from headway.model.job import Wish
 from headway.model.outcome import Ending
@@ -16,16 +16,20 @@ from headway.model.records import InputsRead, Known, Why
 from headway.model.task import Fingerprint, Task
 from headway.model.workflow import Workflow, folders_above, reads
 from headway.ordering.base import Order
+from headway.ordering.fair import FairShares
 
 _MOST_REASONS = 3
 _LOOKED_AT = (Phase.READING, Phase.PLACEABLE)
+# A pool lives for weeks. Of the attempts of other runs that are over, this many are remembered, for late news of them.
+REMEMBERED = 10_000
 
 
 class Board:
     """All tasks with their phases, the queues of ready tasks, and the tasks to give up or to reuse."""
 
-    def __init__(self, name: str, order: Order, kept: Iterable[str] = ()) -> None:
+    def __init__(self, name: str, order: Order, kept: Iterable[str] = (), fair: FairShares | None = None) -> None:
         self.workflow = Workflow(name)
+        self.fair = fair or FairShares()
         self.tasks: dict[str, TaskState] = {}
         self.counts = dict.fromkeys(Phase, 0)
         self.wishes: set[Wish] = set()  # that the site knows of; others have no effect
@@ -34,12 +38,13 @@ class Board:
         self.when_begun: Callable[[Wish | None], None] = lambda wish: None
         # Tasks that only need room, by wish, in the order in which they became so.
         self._wanting: dict[Wish | None, dict[str, None]] = {}
-        self.looked_at: Counter[str] = Counter()  # tasks whose files are being or have been read, by category
+        # Tasks whose files are being or have been read, by category and share.
+        self.looked_at: Counter[tuple[str, str]] = Counter()
         self.running: Counter[str] = Counter()  # tasks that are running, by category
         self.seen: set[str] = set()  # categories of which an attempt has succeeded, here or in an earlier run
         self.known: dict[str, Known] = {}  # results of earlier runs
-        self.unread = ReadyQueue(partial(self._is_in, Phase.READY), order.category_key)
-        self.placeable = ReadyQueue(partial(self._is_in, Phase.PLACEABLE), order.category_key)
+        self.unread = SharedQueues(partial(self._is_in, Phase.READY), order.category_key)
+        self.placeable = SharedQueues(partial(self._is_in, Phase.PLACEABLE), order.category_key)
         self.verdicts: dict[str, Why] = {}  # tasks to give up, and the explanation
         self.reusable: dict[str, str] = {}  # tasks with a valid result of an earlier run, and that run
         self.remakes: dict[str, str] = {}  # tasks to run for a temporary output, and the task that reads it
@@ -49,9 +54,11 @@ class Board:
         self._readers: dict[str, set[str]] = {}  # tasks that read a temporary output and have not succeeded
         self._order = order
         self._arrivals = 0
+        self._over: deque[str] = deque()  # tasks that stand for attempts of other runs, in the order of their ends
 
     def _is_in(self, phase: Phase, task_id: str) -> bool:
-        return self.tasks[task_id].phase is phase
+        state = self.tasks.get(task_id)  # None: an old entry of a task that was forgotten
+        return state is not None and state.phase is phase
 
     def unfinished(self) -> int:
         """The number of tasks that are running or may still have to run."""
@@ -79,9 +86,14 @@ class Board:
             del self._wanting[state.part[0]][state.task.id]
         if self.wishes:
             self._count(state, phase)
-        self.looked_at[state.task.category] += (phase in _LOOKED_AT) - (state.phase in _LOOKED_AT)
-        self.running[state.task.category] += (phase is Phase.RUNNING) - (state.phase is Phase.RUNNING)
+        if self.fair.active:
+            self._count_in_share(state, phase)
+        task = state.task
+        self.looked_at[task.category, task.terms.share] += (phase in _LOOKED_AT) - (state.phase in _LOOKED_AT)
+        self.running[task.category] += (phase is Phase.RUNNING) - (state.phase is Phase.RUNNING)
         state.phase = phase
+        if phase > Phase.RUNNING and task.work is not None:
+            self._over.append(task.id)
 
     def _count(self, state: TaskState, phase: Phase) -> None:
         """Count a task in its part of the workflow, before it enters a phase."""
@@ -92,23 +104,69 @@ class Board:
         if change > 0 and self.begun[part] == 1:
             self.when_begun(part[0])
 
-    def _part_of(self, task: Task) -> Part:
+    def _count_in_share(self, state: TaskState, phase: Phase) -> None:
+        """Count a task on its share, before it enters a phase."""
+        task, before = state.task, state.phase
+        if phase is Phase.RUNNING and state.running is not None:
+            self.fair.launched(task.id, task.terms.share, state.running.resources)
+        elif before is Phase.RUNNING:
+            self.fair.ended(task.id)
+        change = (Phase.READY <= phase <= Phase.PLACEABLE) - (Phase.READY <= before <= Phase.PLACEABLE)
+        if change:
+            self.fair.waits(task.terms.share, change)
+        change = (phase <= Phase.RUNNING) - (before <= Phase.RUNNING)
+        if change:
+            self.fair.left(task.terms.share, change)
+
+    def _join(self, tasks: Iterable[Task]) -> None:
+        """Take note of the shares of new tasks; with the first of all, of the tasks so far, which name none."""
+        shares = dict.fromkeys(task.terms.share for task in tasks)
+        if not self.fair.active and any(shares) and self.tasks:
+            self.fair.join("")
+            for state in self.tasks.values():
+                if state.running is not None:
+                    self.fair.launched(state.task.id, "", state.running.resources)
+                elif Phase.READY <= state.phase <= Phase.PLACEABLE:
+                    self.fair.waits("", 1)
+                if state.phase <= Phase.RUNNING:
+                    self.fair.left("", 1)
+        if self.fair.active or any(shares):
+            for share in shares:
+                self.fair.join(share)
+
+    def know(self, wish: Wish) -> None:
+        """Heed a wish of tasks to come; with the first of all, begin to count tasks by parts."""
+        if not self.wishes:
+            for state in self.tasks.values():
+                self.left[state.part] += state.phase <= Phase.RUNNING
+                self.begun[state.part] += Phase.READY <= state.phase <= Phase.RUNNING
+        self.wishes.add(wish)
+
+    def part_of(self, task: Task) -> Part:
+        """Which tasks a new one is planned together with."""
         wish = task.wish if task.wish in self.wishes else None
         above = (self.tasks[parent].part for parent in task.parents)
         return wish, max((number + (other != wish) for other, number in above), default=0)
 
     def add(self, tasks: Iterable[Task]) -> list[TaskState]:
         """Add tasks; those without unfinished parents become ready."""
+        while len(self._over) > REMEMBERED:
+            task_id = self._over.popleft()
+            del self.tasks[task_id]
+            self.workflow.forget(task_id)
         added = []
         completed = self.workflow.add(tasks)
         self._order.added(completed, self.workflow)
+        self._join(completed)
         for task in completed:
-            state = TaskState(task)
+            state = TaskState(task, expiries=task.work.expiries if task.work else 0)
             if self.wishes:
-                state.part = self._part_of(task)
+                state.part = self.part_of(task)
                 self.left[state.part] += 1
             self.tasks[task.id] = state
             self.counts[Phase.WAITING] += 1
+            if self.fair.active:
+                self.fair.left(task.terms.share, 1)
             phases = [self.tasks[parent].phase for parent in task.parents]
             state.unfinished_parents = sum(phase is not Phase.SUCCEEDED for phase in phases)
             self._note_reader(task)
@@ -130,7 +188,7 @@ class Board:
         """Mark a task as ready: its parents are done, its files have not been read."""
         self.enter(state, Phase.READY)
         self._arrive(state)
-        self.unread.push((state.task.category, False, ""), state.key, state.task.id)
+        self.unread.push((state.task.category, False, "", state.task.terms.share), state.key, state.task.id)
 
     def _arrive(self, state: TaskState) -> None:
         """Give the task its sort key in the ready queue."""
@@ -147,7 +205,9 @@ class Board:
         if state.phase is not Phase.READING:
             return
         state.inputs = read.inputs
-        state.task = structs.replace(state.task, input_bytes=read.input_bytes)
+        # Of a task without declared inputs its submitter may know how much it reads.
+        state.task = structs.replace(state.task, input_bytes=read.input_bytes or state.task.input_bytes or 0)
+        self.workflow.tasks[read.task] = state.task  # plans have to expect the same run time as the placer
         self.enter(state, Phase.PLACEABLE)
         if read.missing_inputs:
             self.condemn(state, _missing_inputs(read.missing_inputs))
@@ -206,8 +266,11 @@ class Board:
         self.make_ready(state)
 
     def requeue(self, state: TaskState, *, failed: bool = False) -> None:
-        """Make the task placeable again. A failed task gets a new sort key; a task that was only lost keeps its own."""
-        if state.withdrawn:
+        """Make the task placeable again. A failed task gets a new sort key; a task that was only lost keeps its own.
+
+        One that stands for an attempt of another run is over: that run decides about the next attempt.
+        """
+        if state.withdrawn or state.task.work is not None:
             self.cut_off([state.task.id])
             return
         if failed:
@@ -216,8 +279,9 @@ class Board:
 
     def _queue(self, state: TaskState) -> None:
         self.enter(state, Phase.PLACEABLE)
-        troubled = bool(state.exhausted or state.losses)
-        self.placeable.push((state.task.category, troubled, str(state.part[0] or "")), state.key, state.task.id)
+        troubled = bool(state.exhausted or state.losses or state.gpu_bytes_lacked)
+        lane = (state.task.category, troubled, str(state.part[0] or ""), state.task.terms.share)
+        self.placeable.push(lane, state.key, state.task.id)
 
     def succeed(self, state: TaskState) -> None:
         """Mark the task as done; children without other unfinished parents become ready."""
@@ -247,10 +311,10 @@ class Board:
         if state.phase < Phase.RUNNING:
             self.verdicts[state.task.id] = verdict
 
-    def give_up(self, task_id: str) -> None:
-        """Fail a task for good and cut off all tasks that depend on it."""
+    def give_up(self, task_id: str, phase: Phase) -> None:
+        """Let a task enter its last phase, and cut off all tasks that depend on it."""
         self.verdicts.pop(task_id, None)
-        self.enter(self.tasks[task_id], Phase.FAILED)
+        self.enter(self.tasks[task_id], phase)
         self.cut_off(self.workflow.children[task_id])
 
     def cut_off(self, task_ids: Iterable[str]) -> None:

@@ -11,13 +11,14 @@ from typing import Literal
 from msgspec import structs
 
 from headway.engine.run_state import RunState
-from headway.engine.state import Phase
+from headway.engine.state import Phase, Running
 from headway.model import records
 from headway.model.job import Wish
 from headway.model.records import Decision, Why
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.planning.base import JobStatus, View
+from headway.planning.keeping import START_S, UNKNOWN_S, keep_s
 from headway.planning.packing import Need
 from headway.sizing.base import Allocation, CannotFit
 
@@ -54,12 +55,17 @@ class Engine(RunState, eq=False, dict=True):
         if self.finished:
             return []
         board = self._board
-        decisions: list[Decision] = [records.GiveUp(now, task, verdict) for task, verdict in board.verdicts.items()]
+        decisions: list[Decision] = [
+            records.GiveUp(now, task, verdict, handed_back=self.tasks[task].handed_back)
+            for task, verdict in board.verdicts.items()
+        ]
         decisions += [records.Reuse(now, task, run) for task, run in board.reusable.items()]
         decisions += [records.Remake(now, task, reader) for task, reader in board.remakes.items()]
         decisions += [records.Discard(now, task, path) for path, task in board.discards.items()]
+        decisions += [self._launching.quote(now, asked) for asked in self._asked.values()]
         decisions += self._kills(now)
         decisions += self.bad_nodes.verdicts(now)
+        decisions += self._over_budget(now)
         if decisions:  # they change which tasks are ready, so the rest is decided after them
             return decisions
         if not self._winding_down:
@@ -71,13 +77,69 @@ class Engine(RunState, eq=False, dict=True):
         over = self._winding_down and not board.counts[Phase.RUNNING]
         unfinished = 0 if over else board.unfinished() + self._growing
         decisions += self._too_narrow(now)
+        decisions += self._until_idle(now)
+        if self._growing and self.settings.plan and now < self._gathered_at and not self._winding_down:
+            planned = self._allocations.sites.keys() <= self._allocations.alarms.keys()  # the planner knows when
+            return decisions or ([] if planned else self._wake(now, self._gathered_at, "more-tasks-may-come"))
         for wish in self._allocations.sites:
             if not decisions:
-                here = unfinished if not board.wishes or over else board.unfinished_with(wish)
-                decisions += self._plan(wish, here, now)
+                decisions += self._plan(wish, 0 if over else self._left(wish) + self._may_come(wish, now), now)
         if not unfinished and not decisions and not board.discarding:
             decisions.append(records.Finish(now, self._status()))
-        return decisions
+        return decisions or self._until_budget_is_used(now)
+
+    def _rests(self, wish: Wish | None) -> bool:
+        """Whether a growing run has no tasks with a wish now, and none is foreseen."""
+        foreseen = wish is None and bool(self._foreseen)
+        return self._growing and bool(self.settings.plan) and not self._left(wish) and not foreseen
+
+    def _may_come(self, wish: Wish | None, now: float) -> bool:
+        """Whether jobs for tasks with a wish are kept for those that a program may add.
+
+        They are not while a job for other tasks waits in the queue: it may wait for their nodes.
+        """
+        if not self._rests(wish):
+            return self._growing
+        waits = any(job.started_at is None and job.request.wish != wish for job in self._allocations.live)
+        return not waits and now < self._kept_until(wish)
+
+    def _kept_until(self, wish: Wish | None) -> float:
+        """When the jobs of a growing run without tasks are given back: the next task may come soon."""
+        jobs = [job for job in self._allocations.live if job.request.wish == wish and job.started_at is not None]
+        wait_s = self.planner.wait_s(jobs)
+        kept_s = UNKNOWN_S if wait_s is None else keep_s(max(START_S, wait_s), self._rests_s[wish])
+        return self._busy_at.get(wish, 0.0) + kept_s
+
+    def _until_idle(self, now: float) -> list[Decision]:
+        """Look again when jobs of a growing run have had no tasks for so long that they are given back."""
+        wishes = dict.fromkeys(job.request.wish for job in self._allocations.live)
+        due = {wish: self._kept_until(wish) for wish in wishes if self._rests(wish)}
+        return [alarm for wish in due for alarm in self._wake(now, due[wish], "idle", wish) if now < due[wish]]
+
+    def _over_budget(self, now: float) -> list[Decision]:
+        """Stop at the run's limit of core-hours, or before its first job if what is left is known to need more."""
+        budget, held = self.settings.budget, self._allocations
+        if budget is None or self.stopping is not None:
+            return []
+        if (used := held.core_hours(now)) >= budget:
+            return [records.BudgetUsed(now, used)]
+        if held.jobs or self.run_times is None or not self.tasks:
+            return []
+        left = (state.task for state in self.tasks.values() if state.phase <= Phase.RUNNING)
+        needed = sum(self.run_times.learned_s(task) * task.nodes * task.hints.get("cores", 1.0) for task in left) / 3600
+        return [records.BudgetUsed(now, used, needed)] if needed > budget else []
+
+    def _until_budget_is_used(self, now: float) -> list[Decision]:
+        """Look again when the limit of core-hours is reached, also if nothing happens before."""
+        if self.settings.budget is None or self.stopping is not None:
+            return []
+        due = max(now + 1.0, self._allocations.held_until(self.settings.budget, now))
+        return [] if math.isinf(due) else self._wake(now, due, "budget")
+
+    def _wake(self, now: float, due: float, rule: str, wish: Wish | None = None) -> list[Decision]:
+        """Decide again at a time, unless that is arranged."""
+        alarm = records.WakeAt(now, due, Why("engine", rule), wish)
+        return [] if self._allocations.is_under_way(alarm) else [alarm]
 
     def _plan(self, wish: Wish | None, unfinished: int, now: float) -> list[Decision]:
         """Plan the jobs for the tasks with a wish, of which so many are unfinished, as if there were no others."""
@@ -97,15 +159,20 @@ class Engine(RunState, eq=False, dict=True):
             placeable=board.wanting(wish) if unfinished else {},
             is_over=self._is_over,
             is_near=lambda task_id: not board.wishes or board.is_near(self.tasks[task_id], wish),
-            is_running=lambda task_id: self.tasks[task_id].running is not None,
-            cut_off=lambda task_id: self.tasks[task_id].expiries,
+            is_running=lambda task_id: self._running(task_id) is not None,
+            runs_in=self._runs_in,
+            ran_s=lambda task_id: 0.0 if (it := self._running(task_id)) is None else now - it.launched_at,
+            cut_off=lambda task_id: self.tasks[task_id].expiries if task_id in self.tasks else 0,
             is_busy=self._is_busy,
+            idle_nodes=self._idle_nodes,
             tasks_per_node=partial(self._tasks_per_node, wish),
             needs=self._needs,
             is_large=partial(self._is_large, {}),
             wakes_at=alarm.until if alarm else None,
             alarm_set_at=alarm.at if alarm else None,
             stopping=self._winding_down,
+            share_is_over=lambda share: not self._fair.account(share).unfinished and not self._foreseen.has(share),
+            foreseen=self._foreseen.tasks() if wish is None and not self._winding_down else (),
         )
         wished = (_with_wish(decision, wish) for decision in self.planner.plan(view, now))
         decisions = [decision for decision in wished if not held.is_under_way(decision)]
@@ -164,6 +231,8 @@ class Engine(RunState, eq=False, dict=True):
 
     def _is_large(self, known: dict[str, bool], task: Task) -> bool:
         """Whether a task needs more than a usual node has; one that has not failed is like others of its category."""
+        if task.id not in self.tasks:
+            return not _stated(task).fits_in(self._allocations.sites[None].limits.replace(walltime_s=None))
         failed = bool(self.tasks[task.id].exhausted)
         if failed or task.category not in known:
             usual = self._allocations.sites[self.tasks[task.id].part[0]].limits
@@ -183,6 +252,9 @@ class Engine(RunState, eq=False, dict=True):
 
         The largest is of one that has failed, is ready, or has the most input.
         """
+        number, tasks = len(tasks), [task for task in tasks if task.id in self.tasks] or list(tasks)
+        if tasks[0].id not in self.tasks:  # they are only foreseen
+            return Need(_stated(tasks[0]), _stated(tasks[0]), number)
         ready = set(islice(self._board.wanting(self.tasks[tasks[0].id].part[0]), _LOOKED_AT))
         asked = [task.id for task in tasks if self.tasks[task.id].exhausted or task.id in ready]
         with_most = max(tasks, key=lambda task: task.input_bytes or 0).id
@@ -190,10 +262,26 @@ class Engine(RunState, eq=False, dict=True):
         largest = Resources()
         for task_id in {first, with_most, *asked}:
             largest = largest.covering(self._launching.with_next(task_id))
-        return Need(self._launching.likely(first), largest, len(tasks))
+        return Need(self._launching.likely(first), largest, number)
 
     def _is_busy(self, tag: str) -> bool:
         return any(node.running for node in self.nodes.values() if node.tag == tag)
+
+    def _running(self, task_id: str) -> Running | None:
+        """The attempt of a task that is running; a task that is only foreseen has none."""
+        state = self.tasks.get(task_id)
+        return None if state is None else state.running
+
+    def _runs_in(self, task_id: str) -> str | None:
+        running = self._running(task_id)
+        node = self.nodes.get(running.nodes[0]) if running is not None else None
+        return node.tag if node is not None else None
+
+    def _idle_nodes(self, tag: str) -> list[str]:
+        nodes = (node for node in self.nodes.values() if node.tag == tag)
+        idle = [node.name for node in nodes if not node.running and not node.keeps_job]
+        spanned = {name for state in self.running() if state.running for name in state.running.nodes} if idle else ()
+        return [name for name in idle if name not in spanned]
 
     def _is_over(self, task_id: str) -> bool:
         return self.tasks[task_id].phase > Phase.RUNNING
@@ -219,7 +307,7 @@ class Engine(RunState, eq=False, dict=True):
     def _reads(self, now: float) -> list[Decision]:
         reads: list[Decision] = []
         with self._board.unread.walk() as ready:
-            room = {lane: READ_AHEAD - self._board.looked_at[lane[0]] for lane in ready.lanes()}
+            room = {lane: READ_AHEAD - self._board.looked_at[lane[0], lane[3]] for lane in ready.lanes()}
             for lane, task_id in ready:
                 room[lane] -= 1
                 if room[lane] < 0:
@@ -227,6 +315,14 @@ class Engine(RunState, eq=False, dict=True):
                 else:
                     reads.append(records.ReadInputs(now, task_id))
         return reads
+
+
+def _stated(task: Task) -> Resources:
+    """What a task that is only foreseen is said to need on a node."""
+    hints = task.hints
+    return Resources(
+        cores=hints.get("cores", 1.0), memory_bytes=int(hints.get("memory_bytes", 0)), gpus=hints.get("gpus", 0)
+    )
 
 
 def _with_wish(decision: Decision, wish: Wish | None) -> Decision:

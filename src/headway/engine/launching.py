@@ -19,16 +19,16 @@ from headway.model.job import Wish
 from headway.model.records import Decision, Figure, Why
 from headway.model.resources import HELD, Resources, describe
 from headway.ordering.base import Order
+from headway.ordering.lending import Own
 from headway.planning.base import Planner
+from headway.planning.requested_time import longer_s
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
 
 # The attempts on a node that dies run again elsewhere. A task that was running on two such nodes is suspected and runs
 # alone from then on, so that no other task is suspected with it; after this many more deaths it is given up.
 SUSPECTED_AFTER = 2
 MOST_LOSSES_ALONE = 5
-# A task that is expected to run longer than the site's longest walltime still starts in a job that has this share of
-# that walltime left; otherwise it would wait for ever.
-LONGEST_SHARE = 0.8
+_ANYWHERE = Resources(cores=1e6, memory_bytes=10**18, disk_bytes=10**18)  # more than any machine has
 LENT = ("memory_bytes", "disk_bytes")  # what a task may use although it is not held for it
 
 
@@ -46,6 +46,7 @@ class Launching(Struct, eq=False):
     allocator: Allocator
     order: Order
     planner: Planner
+    quotes: Mapping[str, records.Quote] = {}
 
     def _limits(self, state: TaskState) -> Resources:
         return self.allocations.sites[state.part[0]].limits
@@ -70,14 +71,19 @@ class Launching(Struct, eq=False):
             sized[category] += 1
             return self.allocate(task_id, starting)
 
+        lacked = partial(self._gpu_bytes_lacked, self._largest_gpu_bytes())
+        turn = self.board.fair.turn(now, self._own(now), partial(self._left_s, now)) if self.board.fair.active else None
         for tag, nodes in bound.items():
             wanting = self.board.wanting(self.allocations.jobs[tag].request.wish)
-            placed += place_bound(nodes, wanting, allocate)
+            placed += place_bound(nodes, wanting, allocate, self._share_of, turn, lacked)
         for wish, nodes in free.items():
             if placed:  # these tasks are still in the queue; the rest is decided after them
                 break
-            with self.board.placeable.walk(str(wish or "")) as ready:
-                placed += place(ready, allocate, nodes, overtaken, partial(self._ends_by, now))
+            for each in [turn] if turn is None or turn.lending is None else [turn, self.board.fair.turn(now)]:
+                with self.board.placeable.walk(str(wish or ""), each.key if each else None) as ready:
+                    placed += place(ready, allocate, nodes, overtaken, partial(self._ends_by, now), each, lacked)
+                if placed:  # otherwise nodes may be free that the workflow cannot use for which they were asked for
+                    break
         return [
             records.GiveUp(now, placement.task, does_not_fit(placement.verdict))
             if isinstance(placement, Unplaceable)
@@ -85,15 +91,73 @@ class Launching(Struct, eq=False):
             for placement in placed
         ]
 
+    def _largest_gpu_bytes(self) -> int:
+        return max((device.memory_bytes for node in self.nodes.values() for device in node.devices.values()), default=0)
+
+    def has_larger_gpus(self, lacked: int, gpus: float) -> bool:
+        """Whether a node has enough GPUs with more memory than this."""
+        sizes = [[device.memory_bytes > lacked for device in node.devices.values()] for node in self.nodes.values()]
+        return any(sum(larger) >= gpus for larger in sizes)
+
+    def _gpu_bytes_lacked(self, largest: int, task_id: str) -> int:
+        """The memory of GPUs that a task does not get again; without larger ones now, it may try any."""
+        lacked = self.board.tasks[task_id].gpu_bytes_lacked
+        return lacked if lacked < largest else 0
+
+    def _own(self, now: float) -> dict[str, Own]:
+        """The nodes that were asked for shares of a pool; those of several shares are divided evenly."""
+        fair = self.board.fair
+        own: dict[str, Own] = {}
+        for node in self.nodes.values():
+            shares = self.allocations.jobs[node.tag].shares
+            there = [share for share in shares if fair.account(share).unfinished]
+            for share in there:
+                own.setdefault(share, Own()).nodes += fair.dominant(node.capacity) / len(there)
+        for share, each in own.items():
+            each.asked_s, each.held_s = self.allocations.node_s(share, now)
+        return own
+
+    def _left_s(self, now: float, task_id: str) -> float:
+        """How long a running task is still expected to run."""
+        state = self.board.tasks[task_id]
+        expected_s = self.planner.expected_s(state.task)
+        if expected_s is None or state.running is None:
+            return 0.0
+        return max(0.0, state.running.launched_at + expected_s - now)
+
+    def _share_of(self, task_id: str) -> str:
+        return self.board.tasks[task_id].task.terms.share
+
+    def quote(self, now: float, asked: records.QuoteAsked) -> records.Quote:
+        """What a task that is not part of the run yet would be given, or why it would fit nowhere."""
+        if asked.elsewhere:
+            limits = _ANYWHERE.replace(**asked.wanted.limits)
+            context = Context(limits, draw=(self.seed, "", asked.quote, 1))
+            answer = self.allocator.allocate(asked.wanted, asked.failures, context)
+        else:
+            state = TaskState(asked.wanted, part=self.board.part_of(asked.wanted))
+            answer = self._allocation(state, asked.failures, starting=0)
+        if isinstance(answer, CannotFit):
+            return records.Quote(now, asked.quote, None, {answer.resource: does_not_fit(answer)})
+        return records.Quote(now, asked.quote, answer.resources, answer.why, answer.ticket)
+
+    def _promised(self, state: TaskState) -> Allocation | None:
+        """The amounts that the task was promised, unless it has used them up, or that its own run decided."""
+        if (work := state.task.work) is not None:
+            why = Why("pool", "of-its-run", {}, "its own run decided that")
+            return Allocation(work.held, dict.fromkeys(("cores", "memory_bytes", "disk_bytes"), why))
+        quote = self.quotes.get(state.task.terms.quote)
+        if quote is None or quote.resources is None or state.exhausted:
+            return None
+        return Allocation(quote.resources, quote.why, quote.ticket)
+
     def _ends_by(self, now: float, task_id: str) -> float:
         """The expected end of a task that starts now; every expiry of its job doubles the expected run time."""
         state = self.board.tasks[task_id]
         expected_s = self.planner.expected_s(state.task)
         if expected_s is None:
             return now
-        most_s = self._limits(state).walltime_s
-        longest_s = math.inf if most_s is None else LONGEST_SHARE * most_s
-        return now + min(expected_s * 2.0**state.expiries, longest_s)
+        return now + longer_s(expected_s, state.expiries, self._limits(state).walltime_s)
 
     def _launch(self, now: float, placement: Placement) -> records.Launch:
         state, allocation = self.board.tasks[placement.task], placement.allocation
@@ -111,6 +175,7 @@ class Launching(Struct, eq=False):
             also=tuple(node.name for node in placement.nodes[1:]),
             ceiling=self._ceiling(state, allocation.resources),
             remake=bool(state.remade_for),
+            devices=placement.devices,
         )
 
     def _ceiling(self, state: TaskState, held: Resources) -> Resources | None:
@@ -119,7 +184,9 @@ class Launching(Struct, eq=False):
         What was learned decides how many tasks run side by side. Memory and disk that no task needs are lent: each
         task may use the share that goes with its cores, and never less than the workflow says that it needs.
         """
-        if not self.allocations.sites[None].lends or held.nodes > 1:
+        if state.task.work is not None:
+            return state.task.work.limits if state.task.work.limits != held else None
+        if not self.allocations.sites[None].lends or held.nodes > 1 or self._promised(state):
             return None
         task, whole = state.task, self._limits(state)
         share = held.cores / whole.cores
@@ -141,6 +208,8 @@ class Launching(Struct, eq=False):
         """The same, with memory for one more attempt, unless that would be more than twice as much."""
         held = self.likely(task_id)
         state = self.board.tasks[task_id]
+        if state.task.work is not None:
+            return held
         failures = state.exhausted or {}
         more = {**failures, "memory_bytes": [*failures.get("memory_bytes", ()), held.memory_bytes]}
         answer = self._allocation(state, more, starting=1)
@@ -175,15 +244,31 @@ class Launching(Struct, eq=False):
     def allocate(self, task_id: str, starting: int = 0) -> Allocation | CannotFit:
         """The resources for the task's next attempt, while so many others that teach what it needs start."""
         state = self.board.tasks[task_id]
-        answer = self._allocation(state, state.exhausted or {}, starting)
-        if state.task.nodes > 1 and isinstance(answer, Allocation):
+        answer = self._promised(state) or self._allocation(state, state.exhausted or {}, starting)
+        if isinstance(answer, Allocation):
+            answer = self._if_it_fits(state, answer) if state.task.work else self._settled(state, answer)
+        return self._within_share(state, answer) if isinstance(answer, Allocation) else answer
+
+    def _settled(self, state: TaskState, answer: Allocation) -> Allocation:
+        """The allocation, on whole nodes where the task spans several or has to run alone."""
+        if state.task.nodes > 1:
             return self._whole_nodes(state, answer)
-        if state.losses >= SUSPECTED_AFTER and isinstance(answer, Allocation):
+        if state.losses >= SUSPECTED_AFTER:
             text = f"{state.losses} nodes died while it was running there: it runs alone, on all cores"
             all_cores = self._limits(state).cores
             why = Why("engine", "suspected", {"losses": state.losses, "limit": all_cores}, text)
             alone = answer.resources.replace(cores=all_cores)
             return Allocation(alone, answer.why | {"cores": why}, answer.ticket)
+        return answer
+
+    def _within_share(self, state: TaskState, answer: Allocation) -> Allocation | CannotFit:
+        """The allocation, unless it is more than the task's share may hold for all its tasks together."""
+        share = state.task.terms.share
+        for resource in ("cores", "memory_bytes") if self.board.fair.active else ():
+            most, needed = self.board.fair.most(share, resource), (answer.resources[resource] or 0)
+            if most is not None and needed * answer.resources.nodes > most:
+                why = Why("fair", "share-limit", {"limit": most}, f"its share {share} has a limit")
+                return CannotFit(resource, needed * answer.resources.nodes, most, why)
         return answer
 
     def _within_limits(self, state: TaskState, answer: Allocation | CannotFit) -> Allocation | CannotFit:
@@ -200,6 +285,15 @@ class Launching(Struct, eq=False):
                 amounts = answer.resources.replace(**{resource: most})
                 answer = Allocation(amounts, answer.why | {resource: why}, answer.ticket)
         return answer
+
+    def _if_it_fits(self, state: TaskState, answer: Allocation) -> Allocation | CannotFit:
+        """The allocation, unless no kind of node has that much: the limits may have changed since it was decided."""
+        site, held = self.allocations.sites[state.part[0]], answer.resources.replace(walltime_s=None)
+        kinds = [kind.replace(walltime_s=None) for kind in (site.limits, *site.larger)]
+        if any(held.fits_in(kind) for kind in kinds):
+            return answer
+        name = held.excess(kinds[0])[0]
+        return CannotFit(name, held[name] or 0, kinds[0][name] or 0, Why("pool", "of-its-run"))
 
     def _whole_nodes(self, state: TaskState, answer: Allocation) -> Allocation:
         """Whole nodes for a task that spans several; only the walltime is the allocator's."""

@@ -1,7 +1,7 @@
 """Which ready task starts on which node: first fit, in the sequence of the order.
 
 A task gets the node with room whose job ends first, then the one with the least free memory. A task that spans nodes
-gets them from one job.
+gets them from one job. A task with GPUs gets certain devices of its node, where these are known.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ from itertools import islice
 
 from msgspec import Struct
 
-from headway.engine.queue import Lane, Walk
+from headway.engine.queue import Lane, SharedWalk, Walk
 from headway.engine.state import NodeState
+from headway.model import devices
 from headway.model.resources import Resources
+from headway.ordering.fair import Turn
 from headway.sizing.base import Allocation, CannotFit
 
 # Tasks in one lane mostly get the same allocation, and then one that finds no room speaks for all. Where allocations
 # differ, by input size or random draw, this many tasks of a lane are tried.
 MOST_TRIED = 8
+# A task that is only too long for the free nodes, whose jobs end too soon, does not speak for shorter ones of its lane.
+MOST_TOO_LONG = 256
 # Smaller tasks overtake a task that finds no room at most this often; then its nodes drain until it fits.
 MOST_OVERTAKINGS = 32
 
@@ -32,6 +36,7 @@ class Placement(Struct, frozen=True):
     allocation: Allocation
     nodes: tuple[NodeState, ...]
     overtook: str | None
+    devices: tuple[str, ...] = ()  # ids of the GPUs that it gets
 
 
 class Unplaceable(Struct, frozen=True):
@@ -42,25 +47,29 @@ class Unplaceable(Struct, frozen=True):
 
 
 def place(
-    ready: Walk,
+    ready: Walk | SharedWalk,
     allocate: Callable[[str], Allocation | CannotFit],
     nodes: Iterable[NodeState],
     overtaken: Mapping[str, int],
     ends_by: Callable[[str], float],
+    turn: Turn | None = None,
+    lacked: Callable[[str], int] = lambda task_id: 0,
 ) -> list[Placement | Unplaceable]:
     """Place as many ready tasks as have room; `overtaken` counts how often a task was overtaken before.
 
-    No task starts on a node whose allocation ends before the task's expected end (`ends_by`).
+    No task starts on a node whose allocation ends before the task's expected end (`ends_by`), and none beyond what its
+    share may hold (`turn`). `lacked` is the memory of GPUs that are too small for a task.
     """
     by_name = {node.name: node for node in nodes}
     room = {node.name: node.free for node in nodes if _has_room(node.free)}
+    free_devices = _Devices(by_name)
     widths = Counter((node.until, node.tag) for node in by_name.values())  # nodes of each job
     latest = max((until for until, _ in widths), default=math.inf)
     placed: list[Placement | Unplaceable] = []
     blocked: str | None = None  # the first task that found no room on nodes that last long enough for it
     blocked_end = math.inf
     passed = 0
-    refused: dict[Lane, list[Resources]] = {}
+    refused = _Refused()
     for lane, task_id in ready:
         if blocked and overtaken.get(blocked, 0) + passed >= MOST_OVERTAKINGS:  # the nodes that it could use drain
             room = {name: free for name, free in room.items() if by_name[name].until < blocked_end}
@@ -73,25 +82,36 @@ def place(
         if isinstance(allocation, CannotFit):
             placed.append(Unplaceable(task_id, allocation))
             continue
+        if turn is not None and not turn.admits(lane[3], allocation.resources, end):
+            ready.skip(lane)  # it waits for its own share, and blocks no other task
+            continue
         span = allocation.resources.nodes
         if span > 1 and not any(span <= width and end <= until for (until, _), width in widths.items()):
             continue  # it waits for a wider job
         each = _on_each(allocation)
-        fitting = [by_name[name] for name, free in room.items() if end <= by_name[name].until and each.fits_in(free)]
+        fitting = [
+            by_name[name]
+            for name, free in room.items()
+            if end <= by_name[name].until and each.fits_in(free) and free_devices.has(name, each, lacked(task_id))
+        ]
         chosen = _of_one_job(fitting, span) if span > 1 else _first(fitting, room)
         if not chosen:
             if blocked is None:
                 blocked, blocked_end = task_id, end
-            tried = refused.setdefault(lane, [])
-            if allocation.resources in tried or len(tried) + 1 >= MOST_TRIED:
+            only_too_long = span == 1 and any(
+                each.fits_in(free) and free_devices.has(name, each, lacked(task_id)) for name, free in room.items()
+            )
+            if refused.speaks_for_all(lane, allocation.resources, only_too_long):
                 ready.skip(lane)
-            tried.append(allocation.resources)
             continue
         for node in chosen:
             _take(room, node.name, each)
+        if turn is not None:
+            turn.take(lane[3], allocation.resources, end)
         overtakes = blocked is not None and chosen[0].until >= blocked_end
         passed += overtakes
-        placed.append(Placement(task_id, allocation, tuple(chosen), blocked if overtakes else None))
+        taken = free_devices.take([node.name for node in chosen], each, lacked(task_id))
+        placed.append(Placement(task_id, allocation, tuple(chosen), blocked if overtakes else None, taken))
     return placed
 
 
@@ -99,11 +119,18 @@ def place_bound(
     nodes: Sequence[NodeState],
     wanting: Collection[str],
     allocate: Callable[[str], Allocation | CannotFit],
+    share_of: Callable[[str], str] = lambda task_id: "",
+    turn: Turn | None = None,
+    lacked: Callable[[str], int] = lambda task_id: 0,
 ) -> list[Placement | Unplaceable]:
-    """Place tasks on the nodes of a job that was submitted for certain tasks, in the sequence of these."""
+    """Place tasks on the nodes of a job that was submitted for certain tasks, in the sequence of these.
+
+    Shares take no turns in it, but none gets more than it may hold.
+    """
     only = nodes[0].only
     by_name = {node.name: node for node in nodes}
     room = {node.name: node.free for node in nodes if _has_room(node.free)}
+    free_devices = _Devices(by_name)
     placed: list[Placement | Unplaceable] = []
     for task_id in sorted((task_id for task_id in wanting if task_id in only), key=only.__getitem__):
         if not room:
@@ -112,13 +139,64 @@ def place_bound(
         if isinstance(allocation, CannotFit):
             placed.append(Unplaceable(task_id, allocation))
             continue
+        if turn is not None and not turn.admits(share_of(task_id), allocation.resources):
+            continue
         span, each = allocation.resources.nodes, _on_each(allocation)
-        names = list(islice((name for name, free in room.items() if each.fits_in(free)), span))
+        having = (n for n, free in room.items() if each.fits_in(free) and free_devices.has(n, each, lacked(task_id)))
+        names = list(islice(having, span))
         if len(names) == span:
             for name in names:
                 _take(room, name, each)
-            placed.append(Placement(task_id, allocation, tuple(by_name[name] for name in names), None))
+            if turn is not None:
+                turn.take(share_of(task_id), allocation.resources)
+            taken = free_devices.take(names, each, lacked(task_id))
+            placed.append(Placement(task_id, allocation, tuple(by_name[name] for name in names), None, taken))
     return placed
+
+
+class _Devices:
+    """What is free of each GPU of the nodes on which GPUs are known by id, in one look at the queue."""
+
+    def __init__(self, nodes: Mapping[str, NodeState]) -> None:
+        self._nodes = nodes
+        self._free = {name: node.free_devices for name, node in nodes.items() if node.free_devices}
+
+    def has(self, node: str, each: Resources, lacked: int) -> bool:
+        """Whether a node's devices suffice: their free parts may add up to enough, and none of them be whole."""
+        return not each.gpus or node not in self._free or self._choose(node, each, lacked) is not None
+
+    def _choose(self, node: str, each: Resources, lacked: int) -> tuple[str, ...] | None:
+        free, own = self._free[node], self._nodes[node].devices
+        if lacked:
+            free = {name: part for name, part in free.items() if own[name].memory_bytes > lacked}
+        return devices.choose(free, each.gpus)
+
+    def take(self, nodes: Sequence[str], each: Resources, lacked: int) -> tuple[str, ...]:
+        """Choose the devices of a task; one that spans nodes has all that its job has on them, and none are named."""
+        free = self._free.get(nodes[0])
+        if not each.gpus or free is None or len(nodes) > 1:
+            return ()
+        chosen = self._choose(nodes[0], each, lacked) or ()
+        self._free[nodes[0]] = devices.held(free, chosen, each.gpus)
+        return chosen
+
+
+class _Refused:
+    """The tasks of each lane that found no room, in one look at the queue."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[Lane, list[Resources]] = {}
+        self._too_long: Counter[Lane] = Counter()
+
+    def speaks_for_all(self, lane: Lane, resources: Resources, only_too_long: bool) -> bool:
+        """Take note of one more, and say whether the rest of its lane need not be tried."""
+        if only_too_long and self._too_long[lane] < MOST_TOO_LONG:
+            self._too_long[lane] += 1
+            return False
+        sizes = self._sizes.setdefault(lane, [])
+        known = resources in sizes
+        sizes.append(resources)
+        return known or len(sizes) >= MOST_TRIED
 
 
 def _on_each(allocation: Allocation) -> Resources:

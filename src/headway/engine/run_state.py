@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatchmethod
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.engine.allocations import Allocations, Asked
 from headway.engine.bad_nodes import BadNodes
 from headway.engine.board import Board
+from headway.engine.foreseen import ForeseenWork
 from headway.engine.launching import MOST_LOSSES_ALONE, Launching, does_not_fit
 from headway.engine.state import NodeState, Phase, Running, TaskState
-from headway.model import records
+from headway.model import devices, records
+from headway.model.job import Wish
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Figure, Why
 from headway.model.resources import Resources
 from headway.model.task import Task
+from headway.model.units import format_bytes
 from headway.ordering.base import Order
+from headway.ordering.fair import FairShares
 from headway.planning.base import Planner
+from headway.planning.keeping import MOST_SEEN
 from headway.planning.run_times import RunTimes
 from headway.sizing.base import Allocator, CannotFit
+
+# The tasks of a growing run come one by one. Jobs are planned when none came for the first time, and after the second
+# in any case: a job for the first task alone would soon be replaced by a larger one.
+GATHER_S, GATHER_AT_MOST_S = 1.0, 5.0
+
+
+class _ByKind(singledispatchmethod):  # type: ignore[type-arg]
+    """A method with one handler for each kind of record; the standard one makes a new wrapper for every call."""
+
+    def __get__(self, state: object, cls: type | None = None) -> Callable[..., None]:
+        return lambda record: self.dispatcher.dispatch(type(record))(state, record)
 
 
 class RunState(Struct, eq=False, dict=True):
@@ -40,20 +57,28 @@ class RunState(Struct, eq=False, dict=True):
         self.stopping: str | None = None  # the mode of the user's request to stop
         self.finished: str | None = None
         self._growing = self.settings.growing
+        self._busy_at: dict[Wish | None, float] = {}  # when a task with a wish was added or ended
+        # By wish: how long there was no task with it, each time.
+        self._rests_s: defaultdict[Wish | None, deque[float]] = defaultdict(lambda: deque(maxlen=MOST_SEEN))
+        self._adding_since = self._gathered_at = 0.0  # when tasks began to be added, and may all be there
         self._forced = frozenset(self.settings.force)
+        self._quotes: dict[str, records.Quote] = {}
+        self._asked: dict[str, records.QuoteAsked] = {}  # quotes that have not been answered
         self._unwanted: set[str] = set()  # running tasks that were withdrawn
         self._overtaken: dict[str, int] = {}  # how often other tasks were started before a task that did not fit
-        self._board = Board(self.settings.name, self.order, self.settings.kept)
+        self._fair = FairShares(self.settings.shares)
+        self._board = Board(self.settings.name, self.order, self.settings.kept, self._fair)
         self.tasks = self._board.tasks
         self.workflow = self._board.workflow
         self.known = self._board.known  # results of earlier runs, by task
+        self._foreseen = ForeseenWork()
         self._allocations = Allocations()
         self._board.when_begun = self._allocations.plan_again
         self.jobs = self._allocations.jobs  # all that were submitted, by tag
         policies = (self.allocator, self.order, self.planner)
         self.bad_nodes = BadNodes()
         self._launching = Launching(
-            self.settings.seed, self._board, self.nodes, self._allocations, self.bad_nodes, *policies
+            self.settings.seed, self._board, self.nodes, self._allocations, self.bad_nodes, *policies, self._quotes
         )
 
     @property
@@ -61,22 +86,42 @@ class RunState(Struct, eq=False, dict=True):
         """The most that one task can be given."""
         return self._allocations.sites[None].limits
 
+    @property
+    def wakes_at(self) -> float | None:
+        """When the planner has to be called although nothing happens, if it has said so."""
+        return self._allocations.wakes_at
+
+    @property
+    def given(self) -> Mapping[str, Sequence[str]]:
+        """The nodes that live jobs were to give back, by tag."""
+        return {tag: nodes for tag, nodes in self._allocations.given.items() if self.jobs[tag].live}
+
+    @property
+    def giving(self) -> Mapping[str, Sequence[str]]:
+        """Those of the nodes in `given` of which nothing tells yet that the batch system took them back."""
+        return {tag: nodes for tag in self.given if (nodes := self._allocations.giving.get(tag))}
+
     def rerun(self, task_id: str) -> str:
         """Why a task runs although nothing changed; empty if it does not."""
         if self.settings.again:
             return "everything runs again (--again)"
         return "forced by --force" if task_id in self._forced else ""
 
+    @property
+    def busy(self) -> int:
+        """How many tasks are running, as far as is known."""
+        return self._board.counts[Phase.RUNNING]
+
     def is_running(self, task_id: str, attempt: int) -> bool:
         """Whether this attempt is running, as far as is known."""
-        running = self.tasks[task_id].running
-        return running is not None and running.attempt == attempt
+        state = self.tasks.get(task_id)  # None if it was over long ago
+        return state is not None and state.running is not None and state.running.attempt == attempt
 
     def running(self) -> list[TaskState]:
         """The tasks that are running, as far as is known."""
         return [self.tasks[task_id] for node in self.nodes.values() for task_id in sorted(node.running)]
 
-    @singledispatchmethod
+    @_ByKind
     def apply(self, record: Event | Decision) -> None:
         """Update the state by a record."""
         raise TypeError(f"not a record: {record!r}")
@@ -96,6 +141,10 @@ class RunState(Struct, eq=False, dict=True):
             self._learn(seen.as_task(), {}, seen.as_outcome())
 
     @apply.register
+    def _handle_task_reported(self, record: records.TaskReported) -> None:
+        self._learn(record.observation.as_task(), {}, record.observation.as_outcome())
+
+    @apply.register
     def _handle_state_read(self, record: records.StateRead) -> None:
         if record.name.startswith("sizer/"):
             self.allocator.restore(record.state)
@@ -103,15 +152,46 @@ class RunState(Struct, eq=False, dict=True):
     @apply.register
     def _handle_limits_read(self, record: records.LimitsRead) -> None:
         self._allocations.sites[record.wish] = record
-        if record.wish is not None:
-            self._board.wishes.add(record.wish)
+        if record.wish is None:
+            self._fair.node = record.limits
+        else:
+            self._board.know(record.wish)
         for state in self.tasks.values():
             self._check_hints(state)
 
     @apply.register
     def _handle_tasks_added(self, record: records.TasksAdded) -> None:
+        self._fair.now = record.at
+        for wish in dict.fromkeys(task.wish for task in record.tasks):
+            if wish in self._busy_at and not self._left(wish):
+                self._rests_s[wish].append(max(0.0, record.at - self._busy_at[wish]))
+        if record.at > self._gathered_at:
+            self._adding_since = record.at
+        self._gathered_at = min(record.at + GATHER_S, self._adding_since + GATHER_AT_MOST_S)
         for state in self._board.add(record.tasks):
             self._check_hints(state)
+            self._foreseen.handed(state.task)
+            self._busy_at[state.part[0]] = record.at
+            self._allocations.plan_soon(state.part[0], record.at)
+
+    def _left(self, wish: Wish | None) -> int:
+        """How many tasks with a wish are left and need not wait for others."""
+        return self._board.unfinished_with(wish) if self._board.wishes else self._board.unfinished()
+
+    @apply.register
+    def _handle_work_foreseen(self, record: records.WorkForeseen) -> None:
+        self._foreseen.told(record)
+        self._fair.join(record.share)
+        self._allocations.plan_soon(None, record.at)
+
+    @apply.register
+    def _handle_quote_asked(self, record: records.QuoteAsked) -> None:
+        self._asked[record.quote] = record
+
+    @apply.register
+    def _handle_quote(self, record: records.Quote) -> None:
+        self._quotes[record.quote] = record
+        self._asked.pop(record.quote, None)
 
     @apply.register
     def _handle_no_more_tasks(self, record: records.NoMoreTasks) -> None:
@@ -127,15 +207,22 @@ class RunState(Struct, eq=False, dict=True):
             self._unwanted.add(record.task)
 
     @apply.register
+    def _handle_share_set(self, record: records.ShareSet) -> None:
+        self._fair.set_terms(record.share, record.terms, record.at)
+
+    @apply.register
     def _handle_task_waits(self, record: records.TaskWaits) -> None:
-        running = self.tasks[record.task].running
+        state = self.tasks[record.task]
+        running = state.running
         if running is None or running.attempt != record.attempt or running.waits is record.waits:
             return
         running.waits = record.waits
+        self._fair.now = record.at
         if record.waits:
             self._give_back(running)
+            self._fair.ended(record.task)
         else:  # free amounts may be negative until one of the tasks that used its resources has ended
-            self._hold(running)
+            self._go_on(state, running)
 
     @apply.register
     def _handle_inputs_read(self, record: records.InputsRead) -> None:
@@ -149,6 +236,7 @@ class RunState(Struct, eq=False, dict=True):
         if running is None or running.attempt != outcome.attempt:
             return  # late news of an attempt that was counted as lost
         state.running = None
+        self._busy_at[state.part[0]] = self._fair.now = record.at
         self._unwanted.discard(outcome.task)
         if running.node in self.nodes:
             self.nodes[running.node].running.discard(outcome.task)
@@ -174,13 +262,29 @@ class RunState(Struct, eq=False, dict=True):
 
     @apply.register
     def _handle_node_up(self, record: records.NodeUp) -> None:
-        job = self.jobs[record.tag]
+        job, known = self.jobs[record.tag], self.nodes.get(record.node)
+        if known is not None and known.tag == record.tag:  # more or less of a pool
+            known.free = known.free + record.capacity - known.capacity
+            known.capacity = record.capacity
+            return
         job.answering_nodes += 1
         self.bad_nodes.is_up(record.node)
-        self.nodes[record.node] = NodeState(record.node, record.tag, record.capacity, job.tasks, job.ends_at)
+        has = record.capacity
+        self.nodes[record.node] = NodeState(
+            record.node,
+            record.tag,
+            has,
+            has,
+            job.tasks,
+            job.ends_at,
+            keeps_job=record.keeps_job,
+            devices={device.id: device for device in record.devices},
+            free_devices={device.id: 1.0 for device in record.devices},
+        )
 
     @apply.register
     def _handle_node_lost(self, record: records.NodeLost) -> None:
+        self._fair.now = record.at
         node = self.nodes.pop(record.node, None)
         lost = [self.tasks[task_id] for task_id in node.running] if node else []
         if node is not None:
@@ -191,18 +295,30 @@ class RunState(Struct, eq=False, dict=True):
             if state.running is not None and record.node in state.running.nodes:
                 state.running.shaken = True
         for state in sorted(lost, key=lambda state: state.key):
-            if state.running is not None and not state.running.waits:
-                self._give_back(state.running)
-            state.running = None
-            self._unwanted.discard(state.task.id)
-            state.expiries += record.expired
-            died = not record.expired and not record.excused
-            state.losses += died
-            state.losses_alone += len(lost) == 1 and died
-            self._board.requeue(state)
-            if state.losses_alone >= MOST_LOSSES_ALONE:
-                text = f"{state.losses_alone} nodes died while it alone was running there"
-                self._board.condemn(state, Why("engine", "kills-nodes", {"losses": state.losses_alone}, text))
+            self._lost(state, record, alone=len(lost) == 1)
+
+    @apply.register
+    def _handle_attempt_lost(self, record: records.AttemptLost) -> None:
+        if self.is_running(record.task, record.attempt):
+            state = self.tasks[record.task]
+            if state.running is not None and state.running.node in self.nodes:
+                self.nodes[state.running.node].running.discard(record.task)
+            self._lost(state, record, alone=record.alone)
+
+    def _lost(self, state: TaskState, record: records.NodeLost | records.AttemptLost, *, alone: bool) -> None:
+        """The running attempt was lost with its node; the task runs again, unless it seems to be what kills nodes."""
+        if state.running is not None and not state.running.waits:
+            self._give_back(state.running)
+        state.running = None
+        self._unwanted.discard(state.task.id)
+        state.expiries += record.expired
+        died = not record.expired and not record.excused
+        state.losses += died
+        state.losses_alone += alone and died
+        self._board.requeue(state)
+        if state.losses_alone >= MOST_LOSSES_ALONE:
+            text = f"{state.losses_alone} nodes died while it alone was running there"
+            self._board.condemn(state, Why("engine", "kills-nodes", {"losses": state.losses_alone}, text))
 
     @apply.register
     def _handle_user_cancel(self, record: records.UserCancel) -> None:
@@ -211,14 +327,17 @@ class RunState(Struct, eq=False, dict=True):
 
     @apply.register
     def _handle_resumed(self, record: records.Resumed) -> None:
-        self.stopping = None
+        if not record.relieves:
+            self.stopping = None
         self.finished = None
-        self._growing = False  # the program that added tasks is gone
+        self._growing = record.growing  # otherwise the program that added tasks is gone
+        self._asked = {}
+        self._foreseen.clear()
         self._allocations.apply(record)
         for state in self.running():
             if state.running is not None and state.running.waits:  # no record would tell when it goes on
                 state.running.waits = False
-                self._hold(state.running)
+                self._go_on(state, state.running)
         self._board.discards |= self._board.discarding  # as long as nothing tells that it was done
         self._board.discarding = {}
         for state in self.tasks.values():
@@ -241,6 +360,10 @@ class RunState(Struct, eq=False, dict=True):
                 node.until = self.jobs[record.tag].ends_at
 
     @apply.register
+    def _handle_queue_unread(self, record: records.QueueUnread) -> None:
+        """Change nothing: it is said to people who wait."""
+
+    @apply.register
     def _handle_environment_missing(self, record: records.EnvironmentMissing) -> None:
         """Change nothing: it is said to people who wait."""
 
@@ -250,6 +373,7 @@ class RunState(Struct, eq=False, dict=True):
 
     @apply.register
     def _handle_release(self, record: records.Release) -> None:
+        self._fair.now = record.at
         self._allocations.apply(record)
         for node in [node for node in self.nodes.values() if node.tag == record.tag]:
             del self.nodes[node.name]
@@ -257,6 +381,20 @@ class RunState(Struct, eq=False, dict=True):
                 state.running = None  # the attempt ends with its allocation; the task runs again elsewhere
                 self._unwanted.discard(state.task.id)
                 self._board.requeue(state)
+
+    @apply.register
+    def _handle_budget_used(self, record: records.BudgetUsed) -> None:
+        self.stopping = "gently"
+
+    @apply.register
+    def _handle_shrink(self, record: records.Shrink) -> None:
+        self._allocations.apply(record)
+        for name in record.nodes:
+            self.nodes.pop(name, None)
+
+    @apply.register
+    def _handle_shrunk(self, record: records.Shrunk) -> None:
+        self._allocations.apply(record)
 
     @apply.register
     def _handle_read_inputs(self, record: records.ReadInputs) -> None:
@@ -285,9 +423,16 @@ class RunState(Struct, eq=False, dict=True):
         state.attempts = record.attempt
         nodes = (record.node, *record.also)
         state.running = Running(
-            record.attempt, nodes, record.resources, record.ceiling or record.resources, record.ticket
+            record.attempt,
+            nodes,
+            record.resources,
+            record.ceiling or record.resources,
+            record.ticket,
+            record.at,
+            devices=record.devices,
         )
         self._hold(state.running)
+        self._fair.now = record.at
         self.nodes[record.node].running.add(record.task)
         self._board.enter(state, Phase.RUNNING)
         self._overtaken.pop(record.task, None)
@@ -302,7 +447,7 @@ class RunState(Struct, eq=False, dict=True):
 
     @apply.register
     def _handle_give_up(self, record: records.GiveUp) -> None:
-        self._board.give_up(record.task)
+        self._board.give_up(record.task, Phase.CUT_OFF if record.handed_back else Phase.FAILED)
 
     @apply.register
     def _handle_finish(self, record: records.Finish) -> None:
@@ -311,38 +456,72 @@ class RunState(Struct, eq=False, dict=True):
     def _learn(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
         if outcome.ending is Ending.SUCCESS:
             self._board.seen.add(task.category)
-        self.allocator.observe(task, ticket, outcome)
+        if task.work is None:  # otherwise its own run decides the amounts, and learns them
+            self.allocator.observe(task, ticket, outcome)
         self.order.observe(task, outcome)
         if self.run_times is not None:
             self.run_times.observe(task, outcome)
 
     def _hold(self, running: Running) -> None:
-        for name in running.nodes:
-            if name in self.nodes:
-                self.nodes[name].free -= running.resources
+        self._take(running, 1)
+
+    def _go_on(self, state: TaskState, running: Running) -> None:
+        """Hold again what a task has lent while it waited for others."""
+        self._hold(running)
+        if self._fair.active:
+            self._fair.launched(state.task.id, state.task.terms.share, running.resources)
 
     def _give_back(self, running: Running) -> None:
-        for name in running.nodes:
-            if name in self.nodes:
-                self.nodes[name].free += running.resources
+        self._take(running, -1)
+
+    def _take(self, running: Running, sign: int) -> None:
+        for node in (self.nodes[name] for name in running.nodes if name in self.nodes):
+            node.free = node.free - running.resources if sign > 0 else node.free + running.resources
+            if running.devices:
+                node.free_devices = devices.held(node.free_devices, running.devices, sign * running.resources.gpus)
 
     def _failed_attempt(self, state: TaskState, running: Running, outcome: Outcome) -> None:
         """Queue the task again. An exhausted resource asks for a larger amount; other failures use up the retries."""
-        resource = outcome.ending.exhausted
+        resource, lacked = outcome.ending.exhausted, state.gpu_bytes_lacked
+        figures: dict[str, Figure] = {}
+        verdict = self._too_small_gpus(state, running) if outcome.ending is Ending.GPU_MEMORY else None
         if resource:
+            figures = {"resource": resource, "amount": (amount := _used_up(running, resource, outcome))}
             state.exhausted = state.exhausted or {}
-            state.exhausted.setdefault(resource, []).append(_used_up(running, resource, outcome))
+            state.exhausted.setdefault(resource, []).append(amount)
         elif not outcome.ending.blameless and not running.shaken:
-            state.errors += 1
+            state.errors += state.gpu_bytes_lacked == lacked  # otherwise it goes on with larger GPUs
         self._board.requeue(state, failed=True)
-        if resource:
+        if state.task.work is not None:
+            return
+        if state.handed_back:
+            self._board.condemn(state, Why("engine", "handed-back", figures, outcome.message))
+        elif resource:
             answer = self._launching.allocate(state.task.id)
             if isinstance(answer, CannotFit):
                 self._board.condemn(state, does_not_fit(answer))
+        elif verdict is not None:
+            self._board.condemn(state, structs.replace(verdict, text=outcome.message + verdict.text))
         elif state.errors > state.task.retries:
             text = outcome.message or f"it ended with {outcome.ending}"
-            figures: dict[str, Figure] = {"errors": state.errors, "retries": state.task.retries}
+            figures = {"errors": state.errors, "retries": state.task.retries}
             self._board.condemn(state, Why("engine", str(outcome.ending), figures, text))
+
+    def _too_small_gpus(self, state: TaskState, running: Running) -> Why | None:
+        """Note that its GPUs were too small, or say that there are no larger ones.
+
+        Of a task that shares its GPU, or of whose GPU the memory is not known, nothing follows: its retries count.
+        """
+        node = self.nodes.get(running.node)
+        has = [node.devices[name].memory_bytes for name in running.devices if name in node.devices] if node else []
+        if running.resources.gpus < 1 or not all(has) or not has:
+            return None
+        least = min(has)
+        if self._launching.has_larger_gpus(least, running.resources.gpus):
+            state.gpu_bytes_lacked = least
+            return None
+        text = f"; it had a whole GPU with {format_bytes(least)}, and there is no larger one here"
+        return Why("engine", "no-larger-gpu", {"memory_bytes": least}, text)
 
     def _check_hints(self, state: TaskState) -> None:
         """Condemn a task whose hints exceed the limits, before anything else runs."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from headway.model.devices import Device
 from headway.model.job import Wish
 from headway.model.outcome import Stamp
 from headway.model.records import Figure
@@ -26,7 +27,7 @@ class Phase(IntEnum):
     RUNNING = 4
     SUCCEEDED = 5
     FAILED = 6  # for good
-    CUT_OFF = 7  # a task that it depends on failed, or it was withdrawn
+    CUT_OFF = 7  # a task that it depends on failed, or it was withdrawn or handed back
 
 
 # Tasks that are planned together: of one wish, between other tasks. The number counts how often the wish changes on
@@ -48,6 +49,7 @@ class TaskState(Struct, eq=False):
     losses: int = 0  # attempts that ended with their node
     losses_alone: int = 0  # of those, attempts that were alone on their node
     exhausted: dict[str, list[float]] | None = None  # amounts that ran out, by resource
+    gpu_bytes_lacked: int = 0  # the memory of GPUs that were too small for it
     running: Running | None = None
     inputs: Mapping[str, Stamp] = {}  # size and time of its inputs when they were read
     because: str = ""  # why the task has to run at all
@@ -55,6 +57,11 @@ class TaskState(Struct, eq=False):
     gone: frozenset[str] = frozenset()  # its temporary outputs that do not exist
     reread: bool = False  # its files were read again, since a temporary one was made meanwhile
     remade_for: str = ""  # the task that reads them and has to run, although this one's result stands
+
+    @property
+    def handed_back(self) -> bool:
+        """Whether an attempt ran out of something, and the program that added the task sees to that itself."""
+        return bool(self.exhausted) and self.task.terms.on_exhausted == "return"
 
     @property
     def attempted(self) -> Task:
@@ -72,9 +79,11 @@ class Running(Struct, eq=False):
     resources: Resources  # what is held for it
     ceiling: Resources  # what it may use
     ticket: dict[str, Figure]
+    launched_at: float = 0.0
     shaken: bool = False  # another of its nodes was lost: a failure now does not count against the task
     being_killed: bool = False
     waits: bool = False  # it waits for other tasks, which may use its resources meanwhile
+    devices: tuple[str, ...] = ()  # the GPUs that it holds, by id, where they are known
 
     @property
     def node(self) -> str:
@@ -88,6 +97,10 @@ class NodeState(Struct, eq=False):
     name: str
     tag: str
     free: Resources
+    capacity: Resources
     only: Mapping[str, int] = {}  # the tasks that may run here, with their sequence; empty: any task
     until: float = math.inf  # when its allocation ends
     running: set[str] = set()
+    keeps_job: bool = False  # as in `NodeUp`
+    devices: Mapping[str, Device] = {}  # its GPUs by id; empty where only their number is known
+    free_devices: Mapping[str, float] = {}  # how much of each is free

@@ -42,7 +42,8 @@ class RunFolder:
         self.jobs = path / "jobs"
         self.tasks = path / "tasks"
         self.logs = path / "logs.db"  # what tasks wrote, when the run has ended
-        self.stop = path / "stop"  # created to stop a run that is part of another program
+        self.stop = path / "stop"  # created to stop a run that is part of another program, or managed in a job
+        self.managers = path / "managers"  # folders of the jobs in which managers live
 
     @property
     def directory(self) -> Path:

@@ -5,11 +5,14 @@ Clusters count files, and a file for each task is already many. Large logs stay 
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+import stat
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import BinaryIO
 
 from headway.journal.folder import RunFolder
@@ -26,14 +29,32 @@ def open_log(folder: RunFolder, task: str, attempt: int, name: str) -> BinaryIO 
     """Open what an attempt wrote to a stream, or its result; None if there is nothing."""
     path = folder.attempt(task, attempt)
     with suppress(OSError):
-        return (path / name).open("rb")
-    if not folder.logs.exists():
+        return _open_inside(folder.path, (path / name).relative_to(folder.path).parts)
+    if not folder.logs.exists() or folder.logs.is_symlink():
         return None
     with suppress(sqlite3.Error), closing(sqlite3.connect(folder.logs)) as database:
         key = (str(path.relative_to(folder.tasks)), name)
         for (body,) in database.execute("SELECT body FROM logs WHERE folder = ? AND name = ?", key):
             return io.BytesIO(body)
     return None
+
+
+def _open_inside(folder: Path, parts: Sequence[str]) -> BinaryIO:
+    """Open a plain file below a folder; a task that puts a symbolic link or a pipe in its place shows nothing."""
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for part in parts[:-1]:
+            below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
+            os.close(place)
+            place = below
+        # A pipe that nobody writes to would block without O_NONBLOCK.
+        log = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+    finally:
+        os.close(place)
+    if not stat.S_ISREG(os.fstat(log).st_mode):
+        os.close(log)
+        raise FileNotFoundError(errno.ENOENT, "no plain file", parts[-1])
+    return open(log, "rb")
 
 
 def pack_logs(folder: RunFolder, attempts: Iterable[tuple[str, int]]) -> None:

@@ -6,7 +6,7 @@ import copy
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -17,13 +17,14 @@ from headway.clusters.machine import free_disk_bytes
 from headway.clusters.slurm.commands import Commands, Paced
 from headway.clusters.slurm.job_lookup import JobLookup
 from headway.clusters.slurm.looking import Looking
-from headway.clusters.slurm.options import SlurmOptions, sbatch_variables
+from headway.clusters.slurm.options import MANAGERS, SlurmOptions, sbatch_variables
 from headway.clusters.slurm.probes import Probing
 from headway.clusters.slurm.queue_now import read_home
+from headway.clusters.slurm.shrinking import shrink
 from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.squeue import own_jobs
 from headway.clusters.slurm.submitting import Canceller, Submitter
-from headway.clusters.slurm.tracking import by_marks
+from headway.clusters.slurm.tracking import by_marks, script_node
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest, Wish
 from headway.model.records import QueueRead
@@ -55,6 +56,7 @@ class SlurmCluster(Cluster):
         options.check()
         self._directory = Path(jobs.workflow_directory)
         self._options = options
+        self.shrink_every_s = min(self.shrink_every_s, options.interval_s)
         self._commands = Commands(options.timeout_s, options.clusters)
         self._site = SlurmSite(self._commands, options, clock)
         self._looking = Looking(options.interval_s, options.urgent_s)
@@ -66,7 +68,7 @@ class SlurmCluster(Cluster):
         folder = jobs.folder.resolve()
         self._submitter = Submitter(folder, self._commands, self._site, options, node_command, self._own_jobs)
         self._lookup = JobLookup(self._commands, self._site, options, self._submitter, self._canceller)
-        self._probing = Probing(self._commands, options)
+        self._probing = Probing(self._commands, self._site.options)
         self._wishing: dict[Wish, SlurmCluster] = {}
         self._lock = threading.RLock()
         self._ask_now = False
@@ -94,19 +96,33 @@ class SlurmCluster(Cluster):
         return self._site.shares()
 
     @property
+    def shrinks(self) -> bool:
+        configuration = self._site.configuration()
+        return configuration is not None and configuration.shrinks
+
+    @property
+    def shrinks_once(self) -> bool:
+        # A job that was shrunk cannot be changed before it has a new number in the database.
+        configuration = self._site.configuration()
+        return configuration is not None and not configuration.keeps_accounts
+
+    @property
     def preempts(self) -> bool:
         risky = self._site.preemptible()
         return any(partition.name in risky for partition in self._site.candidates())
 
     def most_jobs(self) -> int | None:
-        return min(self._options.most_jobs, self._site.most_jobs() or self._options.most_jobs)
+        of_site, own = self._site.most_jobs(), self._options.most_jobs
+        if of_site is None:
+            return own
+        return min(own, max(1, of_site - MANAGERS) if self._options.managed_in_job else of_site)
 
     def wishing(self, wish: Wish) -> SlurmCluster:
         with self._lock:
             if wish not in self._wishing:
                 other = self._wishing[wish] = copy.copy(self)
                 other._options, other._site = self._options.wishing(wish), self._site.wishing(wish)
-                other._probing = self._probing.wishing(other._options)
+                other._probing = self._probing.wishing(other._site.options)
         return self._wishing[wish]
 
     # --- jobs ---
@@ -121,6 +137,25 @@ class SlurmCluster(Cluster):
         if asked is None or request.places is not None:
             return held
         return self._site.wishing(asked.wish).whole_node(held, asked.partition, node)
+
+    def script_node(self, tag: str) -> str:
+        return script_node(self._submitter.folder(tag))
+
+    def shrink(self, tag: str, nodes: Collection[str], left: JobRequest) -> str:
+        words = ""
+        with self._lock:
+            for _ in range(2):  # a refusal counts when it is given twice: a node that was lost must not be named
+                job = self.news([tag])[tag]
+                if job.phase is JobPhase.UNKNOWN or job.job_id is None:
+                    raise SiteError(f"Slurm does not say whether job {tag} runs")
+                if job.phase is not JobPhase.RUNNING:
+                    return ""
+                words = shrink(self._commands, job.job_id, [node for node in job.nodes if node not in nodes])
+                if not words:
+                    self._site.expire_queue()  # or the plan would take these nodes for busy
+                    return ""
+                self._own_jobs.expire()
+        return words
 
     def avoid(self, nodes: Mapping[str, float]) -> None:
         with self._lock:
@@ -142,7 +177,8 @@ class SlurmCluster(Cluster):
                 return {tag: self._lookup.known(tag) for tag in wanted}
             ask_now, self._ask_now = self._ask_now, False
             going_on = [tag for tag in wanted if self._lookup.known(tag).phase is JobPhase.RUNNING]
-            look = self._own_jobs.answer(now=ask_now)
+            too_soon = self._own_jobs.silent and not ask_now and self._submitter.are_new(wanted)
+            look = None if too_soon else self._own_jobs.answer(now=ask_now)
             news = self._lookup.news(wanted, look)
             self._looking.note(look.at if look else None, self._lookup.state())
             if any(news[tag].phase is JobPhase.ENDED for tag in going_on):
@@ -168,34 +204,47 @@ class SlurmCluster(Cluster):
         about = f"{', '.join(ignored)}: no effect on Headway's jobs, of which it decides size, time and files itself"
         return [about] if ignored else []
 
+    def has_left(self, tag: str) -> bool:
+        folder = self._submitter.folder(tag)
+        asked = folder.asked()
+        number = asked.job_id if asked is not None else None
+        return number is not None and by_marks(folder, JobNews(JobPhase.UNKNOWN, number)).phase is JobPhase.ENDED
+
     def cancel(self, tags: Iterable[str]) -> None:
         with self._lock:
             waiting = self._close_folders(tags)
+            self._canceller.want({number for tag, number in waiting.items() if number and not self._has_ended(tag)})
         began_at = time.monotonic()
-        look_after_s = 0.0 if not any(self._submitter.folder(tag).claimed_by() for tag in waiting) else _LOOK_AFTER_S
-        while True:
+        look_after_s = _LOOK_AFTER_S
+        cancelled = list(waiting)
+        while waiting:
+            time.sleep(_MARKS_AGAIN_S)  # also for others to be cancelled with the same call
             waited_s = time.monotonic() - began_at
             with self._lock:
                 waiting = {tag: number for tag, number in waiting.items() if not self._has_ended(tag)}
                 self._canceller.cancel({number for number in waiting.values() if number is not None})
+                waiting = {tag: number for tag, number in waiting.items() if not self._is_out(tag, number)}
                 if waiting and waited_s >= look_after_s:
                     there = self._still_there(set(waiting))
                     waiting = {tag: number for tag, number in waiting.items() if tag in there}
                     look_after_s = max(2 * waited_s, _LOOK_AFTER_S)
-            if not waiting:
-                return
-            if waited_s > self._options.cancel_patience_s:
+            if waiting and waited_s > self._options.cancel_patience_s:
                 numbers = " ".join(str(waiting[tag]) for tag in sorted(waiting))
                 raise SiteError(f"Slurm does not end jobs {numbers}", todo=f"try `scancel {numbers}`")
-            time.sleep(_MARKS_AGAIN_S)
+        with self._lock:
+            self._lookup.are_cancelled(cancelled)
+
+    def _is_out(self, tag: str, number: int | None) -> bool:
+        """Whether a job that had not begun to work never will: Slurm has cancelled it, or never got it."""
+        folder = self._submitter.folder(tag)
+        asked = folder.asked()
+        if asked is None or not folder.is_closed() or tag in self._submitter.unanswered:
+            return False
+        return not asked.sent or self._canceller.accepted(number)
 
     def _has_ended(self, tag: str) -> bool:
         """Whether the job's own mark says that nothing of it runs any more, which saves asking Slurm."""
-        folder = self._submitter.folder(tag)
-        asked = folder.asked()
-        if asked is None or asked.job_id is None or tag in self._submitter.unanswered or self._options.requeue:
-            return False
-        return by_marks(folder, JobNews(JobPhase.UNKNOWN, asked.job_id)).phase is JobPhase.ENDED
+        return self.has_left(tag) and tag not in self._submitter.unanswered and not self._options.requeue
 
     def _close_folders(self, tags: Iterable[str]) -> dict[str, int | None]:
         """Let no job of these tags start to work any more; return the Slurm ids of those that may be there."""
@@ -207,6 +256,7 @@ class SlurmCluster(Cluster):
                 folder.close()
                 found[tag] = folder.claimed_by() or asked.job_id
                 folder.note(structs.replace(asked, cancelled=True, job_id=found[tag]))
+        self._site.note_cancelled(found.values())
         return found
 
     def _still_there(self, tags: set[str]) -> set[str]:
@@ -228,6 +278,6 @@ class SlurmCluster(Cluster):
 
     def snapshot(self) -> QueueRead:
         """Plan the home partition's free nodes or cores, corrected by a few of Slurm's own estimates."""
-        since = max(self._submitter.sent_at, default=0.0)
+        since = max(self._submitter.unanswered.values(), default=0.0)
         home = read_home(self._site, self._probing, since, in_cores=self.shares)
         return home.corrected or home.twin.snapshot()

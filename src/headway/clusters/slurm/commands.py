@@ -70,7 +70,7 @@ class Commands:
 
     def read(self, *argv: str) -> Answer:
         """Run a query; a NoAnswerError if it gives no answer."""
-        return self._run(argv, clean_environment(os.environ, for_reading=True) | self._cluster)
+        return self._run(argv, self._for_reading())
 
     def act(self, *argv: str) -> Answer:
         """Run a command that changes something, with the environment that jobs inherit."""
@@ -88,14 +88,34 @@ class Commands:
             return None
         return answer.text
 
-    def _run(self, argv: Sequence[str], environment: Mapping[str, str]) -> Answer:
+    def ask_all(self, *argv: str, questions: Sequence[str]) -> list[str | None]:
+        """Return what a command such as sacctmgr answers to several questions, which it reads from its input.
+
+        This is one call, and one connection. A command that does not answer like that is called for each question.
+        """
+        try:
+            answer = self._run(argv, self._for_reading(), "".join(f"{question}\n" for question in questions))
+        except NoAnswerError:
+            return [None for _ in questions]
+        _, *answers = answer.text.split(f"{argv[0]}: ")  # its prompt; some builds repeat the question after it
+        if len(answers) <= len(questions):  # the prompt after the last answer is missing
+            return [self.ask(*argv, *question.split()) for question in questions]
+        if answer.code != 0:
+            _log.info("%s failed with code %d: %s", argv[0], answer.code, answer.complaint)
+            return [None for _ in questions]
+        return [found.removeprefix(f"{asked}\n") for found, asked in zip(answers, questions, strict=False)]
+
+    def _for_reading(self) -> dict[str, str]:
+        return clean_environment(os.environ, for_reading=True) | self._cluster
+
+    def _run(self, argv: Sequence[str], environment: Mapping[str, str], text: str | None = None) -> Answer:
         with self._lock:
             self.calls[argv[0]] += 1
         began = time.monotonic()
         try:
             process = subprocess.Popen(
                 argv,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL if text is None else subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
@@ -105,7 +125,7 @@ class Commands:
         except (OSError, ValueError) as error:
             raise NoAnswerError(f"{argv[0]} cannot be started: {error}") from error
         try:
-            output, complaint = process.communicate(timeout=self._timeout_s)
+            output, complaint = process.communicate(None if text is None else text.encode(), timeout=self._timeout_s)
         except subprocess.TimeoutExpired:
             _log.info("%s gave no answer within %g s", argv[0], self._timeout_s)
             raise NoAnswerError(f"{argv[0]} gave no answer within {self._timeout_s:g} s") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -28,8 +29,9 @@ def billing(asked: Resources, partition: Partition, prices: Prices, gpu_type: st
     weights = weights_of(partition.billing_weights)
     if not weights:
         return prices.factor * math.ceil(asked.cores) * asked.nodes
-    amounts = {"cpu": math.ceil(asked.cores), "mem": asked.memory_bytes, "gres/gpu": asked.gpus, "node": 1}
-    amounts[f"gres/gpu:{gpu_type}"] = asked.gpus
+    gpus = math.ceil(asked.gpus)
+    amounts = {"cpu": math.ceil(asked.cores), "mem": asked.memory_bytes, "gres/gpu": gpus, "node": 1}
+    amounts[f"gres/gpu:{gpu_type}"] = gpus
     costs = [weights.get(name, 0.0) * amount for name, amount in amounts.items()]
     return prices.factor * asked.nodes * (max(costs) if prices.largest_only else sum(costs))
 
@@ -50,6 +52,20 @@ def weights_of(text: str) -> dict[str, float]:
 def has_price(partition: Partition, prices: Prices) -> bool:
     """Whether the site says anything about what jobs here are charged."""
     return bool(partition.billing_weights) or prices.factor != 1.0
+
+
+def cheapest(places: Sequence[tuple[float, float]], bearable_s: float) -> int:
+    """The index of the cheapest of several ways to charge a job, each with the wait and the price; the first of equals.
+
+    Only those that start it at most `bearable_s` later than the soonest count. If the job would have to wait for longer
+    than that, it is the first: another QOS may have a lower priority, of which the planned wait knows nothing.
+
+    >>> cheapest([(0.0, 4.0), (30.0, 2.0), (900.0, 1.0)], 60.0), cheapest([(600.0, 4.0), (600.0, 2.0)], 60.0)
+    (1, 0)
+    """
+    soonest_s = min(wait_s for wait_s, _ in places)
+    near = [index for index, (wait_s, _) in enumerate(places) if wait_s <= soonest_s + bearable_s]
+    return min(near, key=lambda index: places[index][1]) if soonest_s <= bearable_s else near[0]
 
 
 def later_s(asked: Resources) -> float:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
+from headway.clusters.slurm.agreement import agreement, planned_against_real
+from headway.clusters.slurm.backfill import backfill_of
 from headway.clusters.slurm.commands import Commands, why_no_login_node
+from headway.clusters.slurm.job_details import read_details
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.probes import Agreement, agreement, probe
+from headway.clusters.slurm.probes import probe
 from headway.clusters.slurm.site import SlurmSite
-from headway.clusters.slurm.site_reading import Configuration, Partition
+from headway.clusters.slurm.site_reading import Configuration, Partition, read_reservations
 from headway.clusters.slurm.squeue import own_jobs
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
+from headway.model.records import SeenWait
 from headway.model.resources import Resources
 from headway.model.units import format_duration
 
@@ -28,14 +32,17 @@ class Finding(Struct, frozen=True):
     found: str
 
 
-def diagnose(options: SlurmOptions) -> Iterator[Finding]:
-    """Check a site with a few calls. Nothing is submitted."""
+def diagnose(
+    options: SlurmOptions, earlier: Callable[[str], Sequence[SeenWait]] = lambda cluster: ()
+) -> Iterator[Finding]:
+    """Check a site with a few calls. Nothing is submitted. `earlier` returns what jobs of a cluster have waited."""
     options.check()
     if obstacle := why_no_login_node():
         yield Finding("fail", "slurm", obstacle)
         return
     commands = Commands(options.timeout_s, options.clusters)
     site = SlurmSite(commands, options)
+    options = site.options
     configuration = site.configuration()
     if configuration is None:
         yield Finding("fail", "slurm", "the controller does not answer `scontrol show config`")
@@ -43,6 +50,7 @@ def diagnose(options: SlurmOptions) -> Iterator[Finding]:
     yield Finding("ok", "slurm", f"{configuration.version}, cluster {configuration.cluster}")
     yield from _reading(commands, configuration)
     yield from _jobs(commands, site, options, configuration)
+    yield Finding("ok", "past waits", planned_against_real(earlier(configuration.cluster)))
     yield Finding("ok", "asking", f"a run asks: {options.manners()}")
     calls = ", ".join(f"{count} {name}" for name, count in sorted(commands.calls.items()))
     yield Finding("ok", "calls", f"{calls}: what this examination cost the controller")
@@ -104,7 +112,10 @@ def _jobs(
         yield Finding("warn", "queue", f"{found}: others are hidden here, so that waits can only be probed and learned")
     else:
         yield Finding("ok", "queue", found)
-    yield _twin(agreement(reading, partition.name, in_cores=site.shares()), in_cores=site.shares())
+    reservations, settings = read_reservations(commands) or [], backfill_of(configuration.scheduling)
+    details, shared = read_details(commands), site.shares()
+    starts = agreement(reading, partition.name, settings, reservations, details, in_cores=shared)
+    yield Finding("ok" if starts.is_close else "warn", "queue twin", str(starts))
 
 
 def _rights(site: SlurmSite, partition: Partition) -> str:
@@ -130,15 +141,3 @@ def _prices(site: SlurmSite) -> str:
     if not costs:
         return "the site says none (TRESBillingWeights, UsageFactor)"
     return f"billing units for a core with its share of a node's memory: {', '.join(costs)}"
-
-
-def _twin(found: Agreement | None, *, in_cores: bool) -> Finding:
-    if found is None:
-        return Finding("ok", "queue twin", "nothing to compare: no job waits that Slurm has a start for")
-    words = (
-        f"starts of {found.jobs} waiting jobs by our plan differ from Slurm's by {format_duration(found.median_s)} "
-        f"(median), {format_duration(found.largest_s)} at most; {found.within_a_minute} by less than a minute"
-    )
-    if in_cores:
-        words += "; jobs share nodes here, and Slurm's plan keeps whole nodes for those that wait"
-    return Finding("ok" if in_cores or 2 * found.within_a_minute >= found.jobs else "warn", "queue twin", words)

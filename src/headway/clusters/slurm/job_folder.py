@@ -49,7 +49,7 @@ ln -sn "$SLURM_JOB_ID" {claim} 2>/dev/null
 [ "$(readlink {claim})" = "$SLURM_JOB_ID" ] || exit 0
 round=${{SLURM_RESTART_COUNT:-0}}
 mark() {{ printf '%s\\n' "$SLURM_JOB_ID $(date +%s) $2" > ".$1$round" && mv -f ".$1$round" "$1$round"; }}
-mark {started} "$SLURM_JOB_NODELIST"
+mark {started} "$SLURM_JOB_NODELIST $SLURMD_NODENAME"
 tries={tries}
 trap 'tries=0' TERM
 while

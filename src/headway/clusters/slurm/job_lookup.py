@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 from msgspec import structs
 
@@ -40,6 +41,7 @@ class JobLookup:
         self._known: dict[str, JobNews] = {}
         self._hopeless_since: dict[str, float] = {}  # since which look Slurm says that it will never start a job
         self._missing_since: dict[str, float] = {}  # since which look the queue does not show a job
+        self._unseen: dict[str, float] = {}  # waiting jobs that no look has shown yet, and when they were submitted
 
     def known(self, tag: str) -> JobNews:
         """What was last known of a job."""
@@ -57,7 +59,16 @@ class JobLookup:
             frozenset((tag, news.phase, news.message) for tag, news in live.items()),
             runs=any(news.phase is JobPhase.RUNNING for news in live.values()),
             decides=bool(awaited or self._missing_since or self._submitter.unanswered),
+            unseen_since=min(self._unseen.values(), default=None),
         )
+
+    def are_cancelled(self, tags: Iterable[str]) -> None:
+        """Take note that nothing more will be learned of these jobs."""
+        for tag in tags:
+            self._unseen.pop(tag, None)
+            self._missing_since.pop(tag, None)
+            if not self.is_over(tag):
+                self._known[tag] = _cancelled(JobNews(JobPhase.ENDED, self.known(tag).job_id))
 
     def of_this_run(self, tag: str, look: Look | None) -> list[SeenJob]:
         """The jobs with this name and folder: another run of the same user may use the same name."""
@@ -114,6 +125,7 @@ class JobLookup:
             return self._refuse(folder, asked, job)
         if job is not None:
             self._missing_since.pop(tag, None)
+            self._unseen.pop(tag, None)
             news = self._by_slurm(folder, asked, job)
             if asked.preempted_at is None and (news.ending is Ending.PREEMPTED or job.restarts):
                 folder.note(structs.replace(asked, preempted_at=time.time()))  # for the rate of preemptions
@@ -139,6 +151,7 @@ class JobLookup:
     def _not_in_queue(self, tag: str, folder: JobFolder, asked: Asked, look: Look | None) -> JobNews | None:
         unknown = JobNews(JobPhase.UNKNOWN, asked.job_id, message=asked.why_waiting)
         known = by_marks(folder, unknown)
+        self._unseen.pop(tag, None)
         if known.phase is JobPhase.ENDED:
             if not asked.cancelled and (look is None or look.at <= (known.ended_at or 0.0) + 1.0):
                 return structs.replace(known, ending=None)  # no look since then: Slurm may say why
@@ -150,6 +163,8 @@ class JobLookup:
                 self._submitter.unanswered.setdefault(tag, asked.at)
             return self._send_again(tag, asked, look)
         if look is None or look.at <= asked.at + 1.0:  # squeue may not show it yet
+            if known.started_at is None:
+                self._unseen[tag] = asked.at
             return structs.replace(known, phase=JobPhase.RUNNING if known.started_at else JobPhase.PENDING)
         return None
 

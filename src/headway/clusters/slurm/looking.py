@@ -14,6 +14,7 @@ class Jobs(NamedTuple):
     states: frozenset[tuple[str, JobPhase, str]]  # by tag, with the batch system's words
     runs: bool  # whether one of them runs
     decides: bool  # whether something waits for the queue's answer: a lost submission, a missing job, a cause of an end
+    unseen_since: float | None = None  # when the first job was submitted of those that wait and no look has shown yet
 
 
 class Looking:
@@ -21,8 +22,9 @@ class Looking:
 
     Jobs themselves report starts and ends through their marks, so that the queue is only asked for what marks cannot
     tell: why a job waits, and that it was cancelled or lost its node. The interval is short while something depends on
-    the answer and after every change, usual while a job runs, and doubles up to five times the usual one while all
-    jobs wait and nothing changes.
+    the answer and after a change of why a job waits, usual while a job runs, and doubles up to five times the usual one
+    while all jobs wait and nothing changes. A job that was submitted since the last look, and waits, is looked for
+    after the short interval.
     """
 
     def __init__(self, usual_s: float, urgent_s: float) -> None:
@@ -34,7 +36,8 @@ class Looking:
 
     def note(self, look_at: float | None, jobs: Jobs) -> None:
         """Take note of what is known after the look at the queue at that time, or after later news from marks."""
-        if jobs.states != self._jobs.states:
+        reasons = {state for state in jobs.states if state[1] is JobPhase.PENDING and state[2]}
+        if reasons - self._jobs.states:
             self._unchanged = 0
         elif look_at != self._look_at:
             self._unchanged += 1
@@ -44,6 +47,7 @@ class Looking:
         """Seconds from one look to the next."""
         if self._jobs.decides or not self._unchanged:
             return self._urgent_s
-        if self._jobs.runs:
-            return self._usual_s
-        return self._usual_s * min(2.0 ** (self._unchanged - 1), SELDOM)
+        interval_s = self._usual_s * (1.0 if self._jobs.runs else min(2.0 ** (self._unchanged - 1), SELDOM))
+        if self._jobs.unseen_since is None or self._look_at is None:
+            return interval_s
+        return min(interval_s, max(0.0, self._jobs.unseen_since - self._look_at) + self._urgent_s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import product
 from typing import Literal
 
 from msgspec import Struct, ValidationError, convert, structs
@@ -34,6 +35,7 @@ _VARIABLES = {
     "SBATCH_EXCLUSIVE": "nodes",
 }
 _LISTS = ("preemptible", "prefer_partitions", "avoid_partitions")
+MANAGERS = 2  # jobs of a run that is managed in a job: its manager, and the next one
 _HARMLESS = ("SBATCH_DEBUG", "SBATCH_COLOR")
 
 
@@ -41,7 +43,7 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
     """How jobs are submitted, and how often Slurm is asked."""
 
     partition: str | None = None  # several with commas; None: of all the one that fits and starts soonest
-    account: str | None = None
+    account: str | None = None  # several with commas, of which each job gets the one that suits it; also QOS
     qos: str | None = None
     constraint: str | None = None
     reservation: str | None = None
@@ -60,11 +62,12 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
     open_s: float = 600.0  # how long a job whose submission had no answer is looked for
     resubmit_s: float = 60.0  # and how long before it is submitted again
     cancel_patience_s: float = 120.0  # how long it may take until a cancelled job is gone
+    managed_in_job: bool = False  # the run's manager is in a job: of the jobs that the user may have, it needs some
 
     def check(self) -> None:
         """Raise an InputError if a value cannot be passed to Slurm."""
-        several = ("partition", *_LISTS)
-        for name in (*several, "account", "qos", "reservation", "clusters"):
+        several = ("partition", "account", "qos", *_LISTS)
+        for name in (*several, "reservation", "clusters"):
             value = getattr(self, name)
             names = [] if value is None else value.split(",") if name in several else [value]
             if not all(map(JOB_NAME.fullmatch, names)):
@@ -99,6 +102,11 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
             both = [name for name in self.preemptible.split(",") if name in wish.partition.split(",")]
             stated["preemptible"] = ",".join(both) or None
         return structs.replace(self, **stated)
+
+    def variants(self) -> list[SlurmOptions]:
+        """The same with one account and one QOS each, in the order in which the user names them."""
+        accounts, qos = ((text.split(",") if text else [None]) for text in (self.account, self.qos))
+        return [structs.replace(self, account=one, qos=other) for one, other in product(accounts, qos)]
 
     @property
     def urgent_s(self) -> float:

@@ -109,8 +109,8 @@ def why_not(asked: Resources, partition: Partition, user: UserLimits, options: S
     fitting = [node for node in partition.nodes if _holds(node, asked, partition, options)]
     if len(fitting) < asked.nodes:
         return (
-            f"{math.ceil(asked.cores)} cores, {format_bytes(asked.memory_bytes)} memory, {asked.gpus} GPUs on each of "
-            f"{asked.nodes} nodes are more than the nodes of partition {partition.name} have"
+            f"{math.ceil(asked.cores)} cores, {format_bytes(asked.memory_bytes)} memory, {math.ceil(asked.gpus)} GPUs "
+            f"on each of {asked.nodes} nodes are more than the nodes of partition {partition.name} have"
         )
     cores = math.ceil(asked.cores) * asked.nodes
     if user.cpus is not None and cores > user.cpus:
@@ -210,6 +210,8 @@ class Choice(NamedTuple):
 
     partition: Partition
     why: str = ""
+    cost: float = 0.0  # billing units
+    ready_s: float = 0.0  # its expected wait, and what it is expected to lose
 
 
 def choose(
@@ -222,13 +224,14 @@ def choose(
     *,
     shared: bool = False,
     loss_s: Callable[[Partition, float], float] = lambda partition, wait_s: 0.0,
+    always_compared: bool = False,
 ) -> Choice:
     """The partition for a request; a SiteError if none accepts it.
 
     It is the cheapest of those that start it soonest by our plan, or later by no more than `later_s`; of equal prices
     the soonest, then the first. `loss_s` is how much a job is expected to lose in a partition where it waits so long;
     it counts as a longer wait. Without a reading of the queue it is the first that accepts the request. If a preferred
-    one accepts it, only these count.
+    one accepts it, only these count. The wait for the only one that does is `always_compared`, or not computed.
     """
     reasons = {item.name: why_not(asked, item, users.get(item.name, UserLimits()), options) for item in candidates}
     fitting = [item for item in candidates if not reasons[item.name]]
@@ -239,7 +242,7 @@ def choose(
         )
     preferred = (options.prefer_partitions or "").split(",")
     fitting = [item for item in fitting if item.name in preferred] or fitting
-    if reading is None or len(fitting) == 1:
+    if reading is None or (len(fitting) == 1 and not always_compared):
         return Choice(fitting[0])
     waits = {item.name: _wait_s(asked, item, reading, in_cores=shared) for item in fitting}
     costs = {item.name: billing(asked, item, prices or Prices(), options.gpu_type) for item in fitting}
@@ -247,10 +250,11 @@ def choose(
     bearable_s = min(ready_s.values()) + later_s(asked)
     near = [item for item in fitting if ready_s[item.name] <= bearable_s]
     chosen = min(near, key=lambda item: (costs[item.name], ready_s[item.name]))
+    found = Choice(chosen, "", costs[chosen.name], ready_s[chosen.name])
     if len(set(costs.values())) == 1:
-        return Choice(chosen)
-    losses = {name: ready_s[name] - wait_s for name, wait_s in waits.items() if wait_s < float("inf")}
-    return Choice(chosen, _comparison(chosen, losses, waits, costs))
+        return found
+    losses = {name: ready_s[name] - wait_s for name, wait_s in waits.items() if ready_s[name] < float("inf")}
+    return found._replace(why=_comparison(chosen, losses, waits, costs))
 
 
 def _comparison(

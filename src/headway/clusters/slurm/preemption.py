@@ -3,7 +3,8 @@
 A job goes to such a partition only if the user allows it, and if it starts there sooner by more than it is expected to
 lose: `rate * length * (run / 2 + wait)`. `rate * length` is how often the job is expected to be preempted while it
 lasts. Each time its longest task loses half of its run time on average, and waits for another job. The rate is learned
-from the jobs of this run and of earlier runs in the same directory.
+from the jobs of this run and of earlier runs in the same directory. No job goes where another job of the same user,
+which waits in a partition of higher priority, may take its nodes before it has ended.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from pathlib import Path
 
 from headway.clusters.slurm.job_folder import ENDED, STARTED, Asked, JobFolder
 from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.queue_reading import Reading
 from headway.clusters.slurm.site_reading import Configuration, Partition
 from headway.model.errors import SiteError
+from headway.model.job import JobPhase
 
 # What is assumed before anything was seen: one preemption in so much time of running jobs.
 _ASSUMED, _ASSUMED_S = 1.0, 4 * 3600.0
@@ -71,6 +74,19 @@ def loss_s(rate: float, asked: Asked, wait_s: float) -> float:
     length_s = asked.per_node.walltime_s or _ASSUMED_S
     at_stake_s = length_s if asked.at_stake_s is None else asked.at_stake_s
     return rate * length_s * (at_stake_s / 2 + wait_s)
+
+
+def would_lose_to_own(low: Partition, asked: Asked, reading: Reading, user: int) -> bool:
+    """Whether a waiting job of the same user may take the nodes of a job in this partition before that has ended."""
+    ends_at = reading.at + (asked.per_node.walltime_s or _ASSUMED_S)
+    nodes = {node.name for node in low.nodes}
+    above = {
+        high.name
+        for high in reading.partitions
+        if high.tier > low.tier and nodes.intersection(node.name for node in high.nodes)
+    }
+    own = (job for job in reading.jobs if job.user == user and job.phase is JobPhase.PENDING)
+    return any(above.intersection(job.partition.split(",")) and (job.started_at or 0.0) < ends_at for job in own)
 
 
 def rate_of(jobs: Path, partition: str) -> float:

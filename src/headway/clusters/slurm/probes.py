@@ -1,10 +1,9 @@
-"""Slurm's own estimates: a few calls of `sbatch --test-only` correct our plan, and `squeue --start` checks it."""
+"""Slurm's own estimates: a few calls of `sbatch --test-only` correct our plan."""
 
 from __future__ import annotations
 
 import math
 import re
-import statistics
 import time
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,7 +12,6 @@ from msgspec import Struct, structs
 
 from headway.clusters.slurm.commands import Commands, NoAnswerError
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.queue_reading import Reading, Twin, twin_of
 from headway.clusters.slurm.site_reading import Partition
 from headway.clusters.slurm.submitting import complaint_of, refusal, resource_arguments
 from headway.kernels.batch.twin import twin_of as kernel_twin
@@ -38,21 +36,12 @@ class Probe(Struct, frozen=True):
     starts_at: float
 
 
-class Agreement(Struct, frozen=True):
-    """How the queue twin's starts of waiting jobs differ from Slurm's: for how many jobs, and by how much."""
-
-    jobs: int
-    median_s: float
-    largest_s: float
-    within_a_minute: int
-
-
 def default_shapes(machine: int, most: Resources) -> list[Shape]:
     """All nodes, half, a quarter and one of the nodes for an hour; one node for as long as possible."""
     longest_s = most.walltime_s or 86400.0
     usual_s = min(3600.0, longest_s)
     counts = [min(count, most.nodes) for count in (machine, machine // 2, machine // 4, 1) if count]
-    return [*((count, usual_s) for count in dict.fromkeys(counts)), (1, longest_s)][:MOST_PROBES]
+    return list(dict.fromkeys([*((count, usual_s) for count in counts), (1, longest_s)]))[:MOST_PROBES]
 
 
 def probe(
@@ -109,7 +98,7 @@ class Probing:
         return Probing(self._commands, options, self._sent)
 
     def corrected(self, plan: QueueRead, most: Resources, partition: Partition) -> QueueRead:
-        """Correct a plan for requests of at most `most`; if all nodes are free for an hour, one probe is enough."""
+        """Correct a plan for requests of at most `most`; if Slurm agrees about the largest, one probe is enough."""
         now, again_s = time.monotonic(), _PROBE_AGAIN * self._options.interval_s
         self._sent[:] = [at for at in self._sent if at > now - again_s]
         room = MOST_PROBES - len(self._sent)
@@ -122,7 +111,7 @@ class Probing:
         self._last = probe(self._commands, [first], most, partition, self._options, in_cores=in_cores)
         planned_s = _wait_s(plan.times, plan.free, (first[0] * each, first[1]))
         self._sent.append(now)
-        if self._last and (self._last[0].starts_at > plan.at + _RESOLUTION_S or planned_s):
+        if self._last and abs(self._last[0].starts_at - plan.at - planned_s) > _RESOLUTION_S:
             others = others[: room - 1]
             self._sent += [now] * len(others)
             self._last += probe(self._commands, others, most, partition, self._options, in_cores=in_cores)
@@ -176,19 +165,3 @@ def _limited(
     ]
     kept = [index for index in range(len(points)) if index == 0 or changed[index] != changed[index - 1]]
     return [points[index] for index in kept], [changed[index] for index in kept]
-
-
-def agreement(reading: Reading, partition: str, *, in_cores: bool = False) -> Agreement | None:
-    """Compare our plan's starts with Slurm's (`squeue --start`) for the partition's jobs; None if no job has both."""
-    twin: Twin | None = twin_of(reading, partition, in_cores=in_cores)
-    starts = twin.starts() if twin else {}
-    planned = {
-        job.job_id: max(job.started_at, reading.at)
-        for job in reading.jobs
-        if job.job_id in starts and job.started_at is not None and partition in job.partition.split(",")
-    }
-    if not planned:
-        return None
-    errors = [abs(max(starts[number], reading.at) - start) for number, start in planned.items()]
-    near = sum(error <= _RESOLUTION_S for error in errors)
-    return Agreement(len(errors), statistics.median(errors), max(errors), near)

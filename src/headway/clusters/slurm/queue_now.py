@@ -51,8 +51,8 @@ def read_home(site: SlurmSite, probing: Probing, since: float = 0.0, *, in_cores
     cannot see those jobs, or if none waits.
     """
     site.wait_for_answer()
+    partition, most = site.home()  # while no node works there, the queue is not read in vain
     reading = site.reading(since)
-    partition, most = site.home()
     twin = twin_of(reading, partition.name, in_cores=in_cores)
     if twin is None:
         raise SiteError(f"no node of {partition.name} works now", todo="look at `sinfo`, and try again later")
@@ -70,7 +70,7 @@ def queue_now(options: SlurmOptions) -> QueueNow:
     site.wait_for_answer()
     site.check_rights()
     shares = site.shares()
-    home = read_home(site, Probing(commands, options), in_cores=shares)
+    home = read_home(site, Probing(commands, site.options), in_cores=shares)
     machine, running = home.twin.queue.machine, home.twin.running
     waiting = [(units, limit_s) for _, units, limit_s in home.twin.waiting]
     if home.corrected is not None:

@@ -49,7 +49,9 @@ class Twin(Struct):
     def snapshot(self) -> QueueRead:
         """The free nodes or cores over time, if no job is added and every job uses its whole time limit."""
         times, free, _ = self.queue.plan_with_nodes()
-        return QueueRead(self.queue.now, times, free, counts=self.counts)
+        ahead_s = sum(units * limit_s for _, units, limit_s in self.waiting) / self.queue.machine
+        count = sum(len(numbers) for numbers, _, _ in self.waiting)
+        return QueueRead(self.queue.now, times, free, counts=self.counts, waiting=count, ahead_s=ahead_s)
 
 
 def twin_of(reading: Reading, name: str, *, in_cores: bool = False) -> Twin | None:

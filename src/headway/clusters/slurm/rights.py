@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -87,12 +87,29 @@ class Rights(Struct, frozen=True):
             raise SiteError(f"account {self.account} may not use QOS {self.qos}", where="--qos", todo=todo)
 
 
-def read_rights(commands: Commands, user: str, cluster: str, options: SlurmOptions, *, enforced: bool) -> Rights:
-    """Read a user's rights, as far as the database shows them; limits only where the site enforces them."""
-    asked_for = Rights(options.account, options.qos)
-    rows = _sacctmgr(commands, _USER_COLUMNS, "user", f"name={user}", "withassoc", f"cluster={cluster}")
+class Rows(NamedTuple):
+    """What the accounting database shows of a user's associations, of all QOS, and of all accounts."""
+
+    of_user: list[list[str]]
+    of_qos: list[list[str]]
+    of_accounts: list[list[str]]
+
+
+def read_rows(commands: Commands, user: str, cluster: str) -> Rows:
+    """Read all that rights depend on in one call; nothing where the database does not answer."""
+    tables = (
+        (f"user name={user} withassoc cluster={cluster}", _USER_COLUMNS),
+        ("qos", _QOS_COLUMNS),
+        (f"assoc cluster={cluster} user=", _ACCOUNT_COLUMNS),
+    )
+    return Rows(*_sacctmgr(commands, *tables))
+
+
+def rights_of(shown: Rows, options: SlurmOptions, *, enforced: bool) -> Rights:
+    """A user's rights with the account and the QOS of the options; limits only where the site enforces them."""
+    rows, rows_of_qos, rows_of_accounts = shown
     if not rows:
-        return asked_for
+        return Rights(options.account, options.qos)
     accounts = tuple(dict.fromkeys(row[1] for row in rows if row[1]))
     account = (options.account or rows[0][0]).lower() or None  # Slurm keeps names in small letters
     mine = [row for row in rows if row[1] == account]
@@ -103,12 +120,11 @@ def read_rights(commands: Commands, user: str, cluster: str, options: SlurmOptio
     _, _, _, usual_qos, listed, *cells = mine[0]
     choices = tuple(name.lstrip("+") for name in listed.split(",") if name and not name.startswith("-"))
     qos = (options.qos or usual_qos).lower() or (_USUAL_QOS if _USUAL_QOS in choices or not choices else None)
-    rows_of_qos = _sacctmgr(commands, _QOS_COLUMNS, "qos")
     factors = {row[0]: float(row[1]) for row in rows_of_qos if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", row[1], re.ASCII)}
     factor = factors.get(qos or "", 1.0)
     if not enforced:
         return Rights(account, qos, accounts, choices, usage_factor=factor)
-    parents = {row[0]: row[1:] for row in _sacctmgr(commands, _ACCOUNT_COLUMNS, "assoc", f"cluster={cluster}", "user=")}
+    parents = {row[0]: row[1:] for row in rows_of_accounts}
     limits = _limits(_OF_ASSOCIATION, cells, f"account {account}")
     name = account or ""
     while name in parents:  # what a parent account limits is shared by all its users
@@ -123,9 +139,14 @@ def read_rights(commands: Commands, user: str, cluster: str, options: SlurmOptio
     return Rights(account, qos, accounts, choices, limits, of_qos, factor)
 
 
-def _sacctmgr(commands: Commands, columns: Sequence[str], *what: str) -> list[list[str]]:
-    text = commands.ask("sacctmgr", "--noheader", "--parsable2", "show", *what, f"format={','.join(columns)}")
-    return [row for line in (text or "").splitlines() if len(row := line.split("|")) == len(columns)]
+def _sacctmgr(commands: Commands, *tables: tuple[str, Sequence[str]]) -> list[list[list[str]]]:
+    """Return the rows of several tables, each given by what to show and its columns; none where there is no answer."""
+    questions = [f"show {what} format={','.join(columns)}" for what, columns in tables]
+    texts = commands.ask_all("sacctmgr", "--noheader", "--parsable2", questions=questions)
+    return [
+        [row for line in (text or "").splitlines() if len(row := line.split("|")) == len(columns)]
+        for text, (_, columns) in zip(texts, tables, strict=True)
+    ]
 
 
 def _limits(names: Sequence[str], cells: Sequence[str], whose: str) -> Limits:

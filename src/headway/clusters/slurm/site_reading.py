@@ -8,6 +8,7 @@ from collections import Counter
 from msgspec import Struct
 
 from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.hostlist import expand
 from headway.clusters.slurm.squeue import limit_of
 from headway.model.errors import InputError
 
@@ -16,7 +17,7 @@ _SETTING = re.compile(r"(\S+)\s*= (.*)")
 _GPUS = re.compile(r"gpu(?::([^:,()]+))?:(\d{1,4})", re.ASCII)
 _WORKING = ("idle", "mixed", "allocated", "completing", "planned")
 _SIGNS = "~#!%$@^-+"  # suffixes of a state: powered down, powering up, …; a node with * does not respond
-_NODE_FORMAT = "%N|%R|%T|%c|%m|%G|%f"
+_NODE_FORMAT = "%N|%R|%T|%c|%m|%G|%w|%f"
 
 
 class Configuration(Struct, frozen=True):
@@ -32,7 +33,9 @@ class Configuration(Struct, frozen=True):
     min_job_age_s: float  # how long an ended job stays in the queue
     divides_nodes: bool  # whether jobs can have cores instead of whole nodes
     preempts_by_tier: bool = False  # whether jobs of a partition preempt those of partitions with a lower tier
+    shrinks: bool = True  # whether users may shrink their running jobs
     bills_largest: bool = False  # whether a job is charged for what costs most of its cores, memory and GPUs only
+    scheduling: str = ""  # SchedulerParameters
 
 
 class Node(Struct, frozen=True):
@@ -46,10 +49,21 @@ class Node(Struct, frozen=True):
     features: tuple[str, ...]
     drains: bool = False  # whether an administrator lets no new job start on it
     gpu_types: dict[str, int] = {}  # how many of each
+    weight: int = 1  # Slurm takes nodes with a low weight first
 
     def gpus_of(self, kind: str | None) -> int:
         """The GPUs of a type, or all."""
         return self.gpus if kind is None else self.gpu_types.get(kind, 0)
+
+
+class Reservation(Struct, frozen=True):
+    """Nodes that only some jobs may use for some time."""
+
+    name: str
+    starts_at: float
+    ends_at: float
+    nodes: tuple[str, ...]
+    closes: bool = False  # whether no other job starts in a partition all of whose nodes it takes
 
 
 class Partition(Struct, frozen=True):
@@ -73,10 +87,28 @@ class Partition(Struct, frozen=True):
     billing_weights: str = ""  # as Slurm writes them
 
 
-def read_configuration(commands: Commands) -> Configuration | None:
-    """Read the configuration; None if that is not possible now."""
-    text = commands.ask("scontrol", "show", "config")
-    lines = (text or "").splitlines()
+class Settings(Struct, frozen=True):
+    """What changes seldom: the configuration, and the lines that describe the partitions, without their nodes."""
+
+    configuration: Configuration
+    partitions: list[str]
+
+
+def read_settings(commands: Commands) -> Settings | None:
+    """Read the configuration and the partitions in one call; None if that is not possible now."""
+    shown = commands.ask_all("scontrol", "--oneliner", questions=("show config", "show partition"))
+    configuration, lines = configuration_of(shown[0] or ""), (shown[1] or "").splitlines()
+    try:
+        for line in lines:
+            partition_of(line, {})
+    except (KeyError, ValueError, InputError):
+        return None
+    return Settings(configuration, lines) if configuration is not None and lines else None
+
+
+def configuration_of(text: str) -> Configuration | None:
+    """Parse the output of `scontrol show config`; None if it is something else."""
+    lines = text.splitlines()
     found = {match[1]: match[2] for line in lines if (match := _SETTING.fullmatch(line.strip()))}
     if "SLURM_VERSION" not in found or "AccountingStorageType" not in found:
         return None
@@ -93,20 +125,10 @@ def read_configuration(commands: Commands) -> Configuration | None:
         min_job_age_s=float(age[0]) if age else 300.0,
         divides_nodes="cons_" in found.get("SelectType", ""),
         preempts_by_tier=found.get("PreemptType", "").endswith("partition_prio"),
+        shrinks="disable_job_shrink" not in found.get("SchedulerParameters", ""),
         bills_largest="MAX_TRES" in found.get("PriorityFlags", ""),
+        scheduling=found.get("SchedulerParameters", ""),
     )
-
-
-def read_partition_lines(commands: Commands) -> list[str] | None:
-    """Read the lines that describe the partitions, without their nodes; None if that is not possible now."""
-    text = commands.ask("scontrol", "show", "partition", "--oneliner")
-    lines = (text or "").splitlines()
-    try:
-        for line in lines:
-            partition_of(line, {})
-    except (KeyError, ValueError, InputError):
-        return None
-    return lines or None
 
 
 def read_nodes(commands: Commands) -> dict[str, list[Node]] | None:
@@ -115,7 +137,7 @@ def read_nodes(commands: Commands) -> dict[str, list[Node]] | None:
     found: dict[str, list[Node]] = {}
     try:
         for line in (text or "").splitlines():
-            name, partition, state, cpus, memory_mib, gres, features = line.split("|", 6)
+            name, partition, state, cpus, memory_mib, gres, weight, features = line.split("|", 7)
             kinds: Counter[str] = Counter()
             for kind, number in _GPUS.findall(gres):
                 kinds[kind] += int(number)
@@ -128,11 +150,34 @@ def read_nodes(commands: Commands) -> dict[str, list[Node]] | None:
                 features=tuple(features.split(",")) if features != "(null)" else (),
                 drains=state.startswith("drain"),
                 gpu_types=dict(kinds),
+                weight=int(weight),
             )
             found.setdefault(partition, []).append(node)
     except ValueError:
         return None
     return found or None
+
+
+def read_reservations(commands: Commands) -> list[Reservation] | None:
+    """Read the reservations of whole nodes; None if that is not possible now."""
+    text = commands.ask("scontrol", "show", "reservation", "--oneliner")
+    if text is None:
+        return None
+    pairs = [{match[1]: match[2] for match in _PAIR.finditer(line)} for line in text.splitlines()]
+    try:
+        return [
+            Reservation(
+                name=pair["ReservationName"],
+                starts_at=float(pair["StartTime"]),
+                ends_at=float(pair["EndTime"]),
+                nodes=expand(pair["Nodes"]),
+                closes=bool({"MAINT", "ALL_NODES", "PART_NODES"}.intersection(pair["Flags"].split(","))),
+            )
+            for pair in pairs
+            if "ReservationName" in pair
+        ]
+    except (KeyError, ValueError):
+        return None
 
 
 def partition_of(line: str, nodes: dict[str, list[Node]]) -> Partition:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -20,9 +21,9 @@ from headway.clusters.slurm.partitions import has_all_memory, suits
 from headway.clusters.slurm.preemption import rate_of
 from headway.clusters.slurm.site import SlurmSite, UnreachableError
 from headway.clusters.slurm.site_reading import Partition
-from headway.clusters.slurm.squeue import Look
+from headway.clusters.slurm.squeue import Look, SeenJob
 from headway.model.errors import SiteError
-from headway.model.job import JobRequest
+from headway.model.job import JobPhase, JobRequest
 from headway.model.resources import Resources
 
 _log = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ _FOR_GOOD = re.compile(
     re.IGNORECASE,
 )
 # Errors on the way to the controller and back: a job may exist.
-_NO_ANSWER = re.compile(
+NO_ANSWER = re.compile(
     "unable to contact|timed out|connect|zero bytes|not responding|communication|try again|temporarily|message"
     "|protocol|authenticat|munge|credential|controller|standby|shutdown|resource temporarily|interrupted|i/o error",
     re.IGNORECASE,
@@ -99,6 +100,7 @@ class Submitter(Struct):
             case "accepted":
                 _log.info("job %s is submitted as %s", tag, reply.job_id)
                 asked = structs.replace(asked, job_id=reply.job_id, why_waiting="")
+                self.site.note_submitted(_as_it_waits(asked))
             case "refused":
                 _log.info("job %s is refused: %s", tag, reply.words)
                 folder.close()  # should a job exist all the same, it does nothing
@@ -114,7 +116,7 @@ class Submitter(Struct):
         return asked
 
     def _attempt(self, tag: str, folder: JobFolder, asked: Asked) -> tuple[Reply, Asked]:
-        site, options = self.site.wishing(asked.wish), self.options.wishing(asked.wish)
+        site = self.site.wishing(asked.wish)
         parent = None
         if asked.after is not None:
             parent = self.folder(asked.after).asked()
@@ -124,7 +126,7 @@ class Submitter(Struct):
         if (words := self._too_fast()) != "":
             return Reply("lost", words=words), asked
         try:
-            partition, why = site.partition_for(asked, partial(rate_of, self.jobs))
+            site, (partition, why, *_) = site.place_for(asked, partial(rate_of, self.jobs))
             charged = site.billing(asked.per_node, partition)
             if (words := self._too_many(site)) != "":
                 return Reply("lost", words=words), asked
@@ -135,7 +137,7 @@ class Submitter(Struct):
         folder.write(SCRIPT, job_script(folder.path, self.node_command(tag)).encode())
         after = parent.job_id if parent else None
         avoided = [node for node, until in self.avoided.items() if until > time.time()]
-        arguments = sbatch_arguments(tag, folder.path, asked, partition, options, after, avoided)
+        arguments = sbatch_arguments(tag, folder.path, asked, partition, site.options, after, avoided)
         asked = structs.replace(
             asked, sent=True, at=time.time(), partition=partition.name, why_there=why, billing=charged
         )
@@ -153,6 +155,16 @@ class Submitter(Struct):
         if reply.kind == "refused":
             reply = Reply("refused", words=f"{reply.words}{site.allowed_instead(reply.words)}")
         return reply, asked
+
+    def are_new(self, tags: Iterable[str]) -> bool:
+        """Whether all these jobs were submitted so lately that nothing is to be learned from the queue yet."""
+        return not self.unanswered and all(map(self._is_new, tags))
+
+    def _is_new(self, tag: str) -> bool:
+        folder = self.folder(tag)
+        asked, runs = folder.asked(), folder.claimed_by() is not None
+        new_s = self.options.interval_s if runs else self.options.urgent_s
+        return asked is not None and (not asked.sent or (asked.job_id is not None and time.time() - asked.at < new_s))
 
     def _is_not_there(self, tag: str) -> bool:
         """Whether the queue, read now, shows no job of this tag."""
@@ -175,9 +187,30 @@ class Submitter(Struct):
         if most is None or look is None:
             return ""
         there = look.live() + sum(at > look.at for at in self.sent_at)
-        if there < most:
+        # The manager's own job is among those that are there; the next one must find room.
+        if there < most - self.options.managed_in_job:
             return ""
-        return f"you have {there} jobs in the queue and may have {most}{site.why_most_jobs()}"
+        kept = "; one is kept for the next manager" if self.options.managed_in_job else ""
+        return f"you have {there} jobs in the queue and may have {most}{site.why_most_jobs()}{kept}"
+
+
+def _as_it_waits(asked: Asked) -> SeenJob:
+    """A job that was just submitted, as the queue will show it."""
+    per_node, nodes = asked.per_node, asked.per_node.nodes
+    return SeenJob(
+        job_id=asked.job_id or 0,
+        state=JobPhase.PENDING.upper(),
+        user=os.getuid(),
+        reason="Dependency" if asked.after else "",
+        submitted_at=asked.at,
+        limit_s=per_node.walltime_s,
+        nodes=nodes,
+        cpus=math.ceil(per_node.cores) * nodes,
+        partition=asked.partition,
+        alone=not asked.shared,
+        memory_bytes=per_node.memory_bytes * nodes,
+        gpus=math.ceil(per_node.gpus) * nodes,
+    )
 
 
 class Canceller:
@@ -186,11 +219,23 @@ class Canceller:
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
         self._asked_at: dict[int, float] = {}
+        self._wanted: set[int] = set()
+
+    def want(self, job_ids: set[int]) -> None:
+        """Cancel these jobs as well with the next call."""
+        self._wanted |= job_ids
+
+    def accepted(self, job_id: int | None) -> bool:
+        """Whether Slurm has accepted that a job is cancelled."""
+        return job_id in self._asked_at
 
     def cancel(self, job_ids: set[int]) -> bool:
         """Ask for these jobs to be cancelled, except those of the last moments; return whether Slurm accepted it."""
         at = time.monotonic()
         due = {number for number in job_ids if at - self._asked_at.get(number, -_AGAIN_AFTER_S) >= _AGAIN_AFTER_S}
+        if due:
+            due |= self._wanted - self._asked_at.keys()
+            self._wanted.clear()
         if not due:
             return True
         _log.info("cancelling jobs %s", sorted(due))
@@ -198,7 +243,8 @@ class Canceller:
             answer = self._commands.read("scancel", "--quiet", *map(str, sorted(due)))
         except NoAnswerError:
             return False
-        accepted = answer.code == 0 or "invalid job id" in answer.complaint.lower()
+        said = answer.complaint.lower().splitlines()
+        accepted = answer.code == 0 or (bool(said) and all("invalid job id" in line for line in said))
         if accepted:
             self._asked_at |= dict.fromkeys(due, at)
         return accepted
@@ -239,7 +285,7 @@ def resource_arguments(
         arguments.append(f"--mem={memory_mib}M")
     if asked.gpus and not any(flag.startswith(("--gres=", "--gpus-per-node=")) for flag in options.flags):
         kind = f"{options.gpu_type}:" if options.gpu_type else ""
-        arguments.append(f"--gpus-per-node={kind}{asked.gpus}")
+        arguments.append(f"--gpus-per-node={kind}{math.ceil(asked.gpus)}")
     return arguments
 
 
@@ -294,7 +340,7 @@ def send(commands: Commands, arguments: list[str]) -> Reply:
     if answer.code == 0 or not words:
         return Reply("lost", words=words or f"sbatch ended with code {answer.code} and said nothing that can be read")
     # Only sbatch's own last line: the sentences of a site may contain any word.
-    no_answer = _NO_ANSWER.search(answer.complaint.splitlines()[-1])
+    no_answer = NO_ANSWER.search(answer.complaint.splitlines()[-1])
     return Reply("lost" if no_answer or TOO_MANY.search(words) else "unclear", words=words)
 
 

@@ -157,6 +157,14 @@ def by_marks(folder: JobFolder, news: JobNews) -> JobNews:
 
 def _nodes_of(started: Mark) -> tuple[str, ...]:
     try:
-        return expand(started.words)
+        return expand(started.words.partition(" ")[0])
     except ValueError:
         return ()
+
+
+def script_node(folder: JobFolder) -> str:
+    """The node on which the job's script runs, by its own mark; empty if it has not started."""
+    started = folder.last_mark(STARTED)
+    if started is None:
+        return ""
+    return started.words.partition(" ")[2] or next(iter(_nodes_of(started)), "")
