@@ -20,6 +20,8 @@ _PARTS = (
 
 def bars(categories: list[Figures], width: int, room: int) -> list[Text]:
     """One line per category, at most `room` lines; active categories come first if there are too many."""
+    if not categories:  # a service that got no command
+        return []
     shown = categories
     if len(categories) > room:
         unfinished = [figures for figures in categories if figures.done < figures.total]

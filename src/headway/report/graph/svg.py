@@ -28,7 +28,7 @@ _TOP = 84.0  # space for title and subtitle
 _LINE = 17.0  # height of a line of the legend
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-_STYLE = """
+STYLE = """
   text { font-family: "Helvetica Neue", Helvetica, Arial, "DejaVu Sans", sans-serif; font-size: 12px; fill: #24292f }
   .paper { fill: #ffffff }
   .title { font-size: 19px; font-weight: 600 }
@@ -90,7 +90,7 @@ def svg_lines(title: str, subtitle: str, picture: Picture) -> Iterator[str]:
         f'height="{height:.0f}" role="img">'
     )
     yield f"<title>{_text(title)}</title><desc>{_text(subtitle)}</desc>"
-    yield f"<style>{_STYLE}</style>"
+    yield f"<style>{STYLE}</style>"
     yield f'<rect class="paper" width="{width:.0f}" height="{height:.0f}" rx="8"/>'
     yield f'<text class="title" x="{_MARGIN:g}" y="42">{_text(title)}</text>'
     yield f'<text class="quiet" x="{_MARGIN:g}" y="63">{_text(subtitle)}</text>'

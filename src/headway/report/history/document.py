@@ -7,7 +7,16 @@ from typing import Any
 from headway.history.base import Kept
 from headway.report.run.document import amounts
 
-_USED = ("wall_s", "cpu_s", "memory_bytes", "disk_bytes", "cores_peak", "cores_average")
+_USED = (
+    "wall_s",
+    "cpu_s",
+    "memory_bytes",
+    "disk_bytes",
+    "cores_peak",
+    "cores_average",
+    "gpu_memory_bytes",
+    "gpus_average",
+)
 _ABOUT = ("category", "run", "task", "attempt", "ending", "started_at", "ended_at", "input_bytes")
 _GIVEN = ("cores", "memory_bytes", "disk_bytes", "gpus", "walltime_s")
 

@@ -113,6 +113,13 @@ class QueueLength(Struct, frozen=True):
     peak_nodes: int
 
 
+class ResourceUse(Struct, frozen=True):
+    """Use of a resource other than nodes."""
+
+    utilisation: float  # what is in use over what there is, in the span
+    jobs: int  # that need it
+
+
 class QueueSummary(Struct, frozen=True):
     """All figures of a simulated queue."""
 
@@ -129,6 +136,7 @@ class QueueSummary(Struct, frozen=True):
     hours: list[HourOfDay]  # only hours with jobs
     hours_are: str  # the time zone, or what hours are counted from
     left_out: dict[str, int]
+    resources: dict[str, ResourceUse]  # other than nodes
 
 
 class QueueCurves(Struct, frozen=True):
@@ -196,6 +204,10 @@ def summary_of(jobs: BatchJobs, start_s: Seconds, clock: Clock, curves: QueueCur
         hours=[HourOfDay(int(hour), waits(hours == hour)) for hour in np.unique(hours)],
         hours_are=clock.hours_are,
         left_out=dict(jobs.left_out),
+        resources={
+            name: ResourceUse(float(needs @ jobs.run_s) / (jobs.further[name] * span_s), int((needs > 0).sum()))
+            for name, needs in jobs.needs.items()
+        },
     )
 
 

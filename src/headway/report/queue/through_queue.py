@@ -19,6 +19,7 @@ from headway.report.columns import Field, table_lines
 from headway.report.queue.words import node_hours, waited
 from headway.report.words import count, share
 
+LIKELY = 0.9  # of the futures in which a plan must end in time
 _SAME_S = 1.0  # makespans within a second count as equal
 
 
@@ -46,6 +47,7 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
     started: dict[str, float] = {}
     over: dict[str, float] = {}
     released: set[str] = set()
+    given: list[tuple[str, float, int]] = []  # nodes that running jobs gave back
     cores_of_node = 1.0
     busy_core_s = 0.0
     holding: dict[tuple[str, int], float] = {}  # cores of running attempts
@@ -64,6 +66,8 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
             case records.Release():
                 over[record.tag] = record.at
                 released.add(record.tag)
+            case records.Shrunk():
+                given.append((record.tag, record.at, len(record.nodes)))
             case records.Launch():
                 holding[record.task, record.attempt] = record.resources.cores * record.resources.nodes
             case records.TaskEnded():
@@ -75,11 +79,11 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
             case records.Finish():
                 status = record.status
     waits_s = [started[tag] - submitted[tag].ready_at(over) for tag in started]
-    held_s = core_s = 0.0
-    for tag in (tag for tag in started if tag in over):
-        each, lasted_s = submitted[tag].request.per_node, over[tag] - started[tag]
-        held_s += each.nodes * each.cores / cores_of_node * lasted_s
-        core_s += each.nodes * each.cores * lasted_s
+    asked = {tag: submit.request.per_node for tag, submit in submitted.items()}
+    held = [(tag, at, asked[tag].nodes) for tag, at in started.items()]
+    held += [(tag, at, -nodes) for tag, at, nodes in given]
+    core_s = sum(asked[tag].cores * nodes * max(0.0, over[tag] - at) for tag, at, nodes in held if tag in over)
+    held_s = core_s / cores_of_node
     return Passage(
         plan=plan,
         status=status,
@@ -159,10 +163,12 @@ class Alternative(Struct, frozen=True):
     core_hours: float
     used_core_hours: float
     on_the_front: bool = False  # the Pareto front: no other plan is both faster and cheaper
+    in_time: float | None = None  # the share of futures in which it ended by the deadline, if there is one
 
 
-def alternatives_of(passages: dict[str, list[Passage]]) -> list[Alternative]:
+def alternatives_of(passages: dict[str, list[Passage]], deadline_s: float | None = None) -> list[Alternative]:
     """The plans that finished the workflow in every future, fastest first."""
+    by_s = math.inf if deadline_s is None else deadline_s
     found = [
         Alternative(
             plan,
@@ -174,6 +180,7 @@ def alternatives_of(passages: dict[str, list[Passage]]) -> list[Alternative]:
             node_hours=fmean(passage.node_hours for passage in its),
             core_hours=fmean(passage.core_hours for passage in its),
             used_core_hours=fmean(passage.used_core_hours for passage in its),
+            in_time=None if deadline_s is None else fmean(passage.makespan_s <= by_s for passage in its),
         )
         for plan, its in passages.items()
         if all(passage.status == "succeeded" for passage in its)
@@ -197,6 +204,14 @@ def recommended(alternatives: Sequence[Alternative], thrift: float) -> Alternati
     return min((it for it in alternatives if cost(it) <= least + 0.01), key=lambda it: it.node_hours)
 
 
+def cheapest_in_time(alternatives: Sequence[Alternative]) -> Alternative:
+    """The plan with the fewest node-hours that is in time in 90% of the futures; if none is, the likeliest."""
+    likely = [it for it in alternatives if (it.in_time or 0.0) >= LIKELY]
+    if likely:
+        return min(likely, key=lambda it: it.node_hours)
+    return max(alternatives, key=lambda it: (it.in_time or 0.0, -it.makespan_s))
+
+
 def plan_table(
     alternatives: Sequence[Alternative], chosen: Alternative, width: int, *, in_cores: bool = False
 ) -> list[Text]:
@@ -205,6 +220,7 @@ def plan_table(
         Field("makespan", "expected", lambda row: format_duration(row.makespan_s), 90),
         Field("makespan", "from", lambda row: format_duration(row.shortest_s), 60),
         Field("makespan", "to", lambda row: format_duration(row.longest_s), 61),
+        *([Field("", "in time", lambda row: share(row.in_time or 0.0), 85)] if chosen.in_time is not None else []),
         Field("", "first wait", lambda row: waited(row.first_wait_s), 40),
         Field("", "jobs", lambda row: f"{row.jobs:,.0f}", 55),
         *hours_fields(in_cores),
@@ -212,6 +228,18 @@ def plan_table(
     ]
     names = [f"{row.plan} <-" if row is chosen else row.plan for row in alternatives]
     return table_lines("plan", names, alternatives, fields, width, total=False)
+
+
+def chance(chosen: Alternative, deadline_s: float, futures: int) -> str:
+    """One sentence: with which chance the recommended plan is in time."""
+    within, in_time = format_duration(deadline_s), round((chosen.in_time or 0.0) * futures)
+    told = f"in {in_time} of {count(futures, 'imagined future')}"
+    if (chosen.in_time or 0.0) >= LIKELY:
+        return f"{chosen.plan} is the cheapest plan that is likely to end within {within}: {told}"
+    if not in_time:
+        soonest = f"{chosen.plan} is expected to finish after {format_duration(chosen.makespan_s)}"
+        return f"no plan ends within {within} in any of {count(futures, 'imagined future')}; {soonest}"
+    return f"no plan is likely to end within {within}; {chosen.plan} has the best chance: {told}"
 
 
 def advice(alternatives: Sequence[Alternative], chosen: Alternative, futures: int) -> str:

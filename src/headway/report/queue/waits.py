@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
 from itertools import cycle
+from typing import Literal
 
 from msgspec import Struct
 from rich.text import Text
@@ -43,29 +44,31 @@ def waits_table(scored: Sequence[ModelScores], width: int) -> list[Text]:
 
 
 class ShapeWait(Struct, frozen=True):
-    """The expected wait of a job of whole nodes."""
+    """The expected wait of a job, and the partition where it starts soonest."""
 
     nodes: int
+    cores: int  # on all its nodes together
     walltime_s: float
     wait_s: float
+    partition: str
 
 
-def shapes_table(waits: Sequence[ShapeWait], width: int) -> list[Text]:
-    """One line for each number of nodes, one column for each walltime."""
-    by_nodes: dict[int, dict[float, float]] = {}
+def shapes_table(waits: Sequence[ShapeWait], width: int, counts: Literal["nodes", "cores"]) -> list[Text]:
+    """One line for each number of nodes or cores, one column for each walltime."""
+    by_size: dict[int, dict[float, ShapeWait]] = {}
     for each in waits:
-        by_nodes.setdefault(each.nodes, {})[each.walltime_s] = each.wait_s
+        by_size.setdefault(getattr(each, counts), {})[each.walltime_s] = each
+    several = len({each.partition for each in waits}) > 1
     fields = [
-        Field("expected wait of a job for", format_duration(length_s), partial(_wait_for, length_s), 90)
+        Field("expected wait of a job for", format_duration(length_s), partial(_wait_for, length_s, several), 90)
         for length_s in dict.fromkeys(each.walltime_s for each in waits)
     ]
-    return table_lines(
-        "nodes", [f"{nodes:,}" for nodes in by_nodes], list(by_nodes.values()), fields, width, total=False
-    )
+    return table_lines(counts, [f"{size:,}" for size in by_size], list(by_size.values()), fields, width, total=False)
 
 
-def _wait_for(length_s: float, waits_s: Mapping[float, float]) -> str:
-    return waited(waits_s[length_s])
+def _wait_for(length_s: float, several: bool, waits: Mapping[float, ShapeWait]) -> str:
+    wait = waits[length_s]
+    return f"{waited(wait.wait_s)} ({harmless(wait.partition)})" if several else waited(wait.wait_s)
 
 
 def waits_headline(scored: Sequence[ModelScores]) -> str:

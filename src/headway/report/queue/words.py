@@ -46,6 +46,9 @@ def telling(summary: QueueSummary) -> dict[str, str]:
         "queue": f"mean {times(queue.mean_jobs)} jobs for {times(queue.mean_nodes)} nodes, "
         f"at most {count(queue.peak_jobs, 'job')}, {count(queue.peak_nodes, 'node')}",
         "busy": f"{share(summary.utilisation)} of the machine up to the last end",
+        "in use": ", ".join(
+            f"{share(use.utilisation)} of {name} by {count(use.jobs, 'job')}" for name, use in summary.resources.items()
+        ),
         "left out": leaving_out(summary),
     }
     if summary.utilisation_while_submitting is not None:

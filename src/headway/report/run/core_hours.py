@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.model.job import JobPhase, JobRequest
 from headway.model.outcome import Outcome
-from headway.model.records import JobSeen, JobState, NodeUp, Submit
+from headway.model.records import JobSeen, JobState, NodeUp, Shrunk, Submit
 from headway.model.resources import Resources
 from headway.report.words import share
 
@@ -19,6 +19,7 @@ class CoreHours:
         self._billing: dict[str, float] = {}  # that jobs hold, where the site has prices
         self._more: dict[str, float] = {}  # cores of whole nodes beyond what jobs asked for
         self._asked: dict[str, JobRequest] = {}
+        self._left: dict[str, float] = {}  # the share of their nodes that jobs still have
         self._since: dict[str, float] = {}  # when jobs that run began
 
     def submit(self, record: Submit) -> None:
@@ -48,7 +49,15 @@ class CoreHours:
         """Count a job that ends."""
         began = self._since.pop(tag, at)
         self._held_s += self._cores(tag) * max(0.0, at - began)
-        self._charged_s += self._billing.get(tag, 0.0) * max(0.0, at - began)
+        self._charged_s += self._price(tag) * max(0.0, at - began)
+
+    def shrunk(self, record: Shrunk) -> None:
+        """Count the nodes that a running job has given back."""
+        if record.tag in self._since:
+            self.end(record.tag, record.at)  # and goes on with the rest
+            self._since[record.tag] = record.at
+            given = len(record.nodes) / self._asked[record.tag].per_node.nodes
+            self._left[record.tag] = self._left.get(record.tag, 1.0) - given
 
     def attempt(self, given: Resources, outcome: Outcome) -> None:
         """Count an attempt."""
@@ -63,12 +72,15 @@ class CoreHours:
         """The billing-hours (units that jobs held, times hours) until now; None if the site has no prices."""
         if not self._billing:
             return None
-        running_s = sum(self._billing.get(tag, 0.0) * max(0.0, now - began) for tag, began in self._since.items())
+        running_s = sum(self._price(tag) * max(0.0, now - began) for tag, began in self._since.items())
         return (self._charged_s + running_s) / 3600
 
     def _cores(self, tag: str) -> float:
         asked = self._asked[tag].per_node
-        return asked.cores * asked.nodes + self._more.get(tag, 0.0)
+        return (asked.cores * asked.nodes + self._more.get(tag, 0.0)) * self._left.get(tag, 1.0)
+
+    def _price(self, tag: str) -> float:
+        return self._billing.get(tag, 0.0) * self._left.get(tag, 1.0)
 
     def sentence(self, now: float) -> str:
         """One sentence; empty if no job has run."""

@@ -39,6 +39,11 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
         "core_hours_used": summary.core_hours.used,
         "billing_hours": summary.core_hours.charged(now if state == "running" else summary.last_at),
         "queue": [_job(tag, job) for tag, job in summary.queue.items()] if summary.batch else [],
+        "unread": [
+            {"wish": str(it.wish or ""), "since": it.at, "because": it.message}
+            for it in summary.unread.values()
+            if not summary.finished
+        ],
         "avoided": [
             {"node": it.node, "until": it.until, "because": it.why.text}
             for it in summary.avoided.values()
@@ -85,6 +90,7 @@ def _job(tag: str, job: QueuedJob) -> dict[str, Any]:
         "reason": seen.message if seen and job.started_at is None else "",
         "held": bool(seen and seen.held and job.started_at is None),
         "asked": {"nodes": job.submit.request.per_node.nodes, **amounts(job.submit.request.per_node)},
+        "given_back_nodes": job.given,
         "wish": job.submit.request.wish.stated() if job.submit.request.wish else {},
         "submitted_at": job.submit.at,
         "started_at": job.started_at,

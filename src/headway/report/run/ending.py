@@ -18,7 +18,7 @@ from headway.model.errors import SiteError
 from headway.model.records import TasksAdded
 from headway.model.units import format_duration
 from headway.report.run.summary import Failure, RunSummary
-from headway.report.run.usage_table import end_table
+from headway.report.run.usage_table import end_table, unused_gpus
 from headway.report.saying import say, show
 from headway.report.words import count, harmless, share
 
@@ -29,7 +29,7 @@ _MOST_CHARACTERS = 400
 _TAIL_BYTES = 8192
 
 
-def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> None:
+def print_ending(console: Console, summary: RunSummary, folder: RunFolder, page: Path | None = None) -> None:
     """Print the closing report."""
     whole = summary.whole()
     if whole.attempts:
@@ -46,11 +46,15 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder) -> No
         show(console, f"{count(summary.jobs, 'job')}; Slurm was asked {count(summary.calls.total(), 'time')}: {each}")
     if summary.calls and (held := summary.core_hours.sentence(summary.last_at)):
         show(console, held)
+    for figures in summary.categories.values():
+        if unused := unused_gpus(figures):
+            show(console, unused, style="yellow")
     learned = compared(summary, folder)
     if learned:
         show(console, learned)
     directory = summary.settings.directory if summary.settings else str(folder.path.parents[2])
-    show(console, f"results in {directory}, journal in {shown(folder.path)}", style="dim")
+    more = "" if page is None else f", page in {shown(page)}"
+    show(console, f"results in {directory}, journal in {shown(folder.path)}{more}", style="dim")
 
 
 def headline(summary: RunSummary) -> Text:
@@ -70,9 +74,11 @@ def headline(summary: RunSummary) -> Text:
     verdict = summary.finished or "interrupted"
     style = {"succeeded": "bold green", "failed": "bold red"}.get(verdict, "bold yellow")
     line = Text.assemble((name, "bold"), f", run {run}: ", (verdict, style), f" after {took}: {tasks or 'nothing'}")
-    if summary.finished == "stopped":
+    if summary.finished == "stopped" and summary.over_budget:
+        line.append("; `headway run` with a larger --budget runs the rest")
+    elif summary.finished == "stopped":
         line.append(f"; `headway resume{elsewhere(summary)}` goes on with it")
-    elif summary.finished == "failed":
+    elif summary.finished == "failed" and not (summary.settings and summary.settings.growing):
         line.append("; mend it, then `headway run` keeps what succeeded")
     return line
 

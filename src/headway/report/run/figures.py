@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field
 
-from headway.model.outcome import Ending, Outcome
+from headway.model.outcome import Ending, Outcome, Usage
 from headway.model.resources import Resources
 
 # Resources that are both allocated and measured, in the order in which tables show them.
@@ -80,6 +80,46 @@ class ResourceTotals(Struct):
         return self.consumed / self.allocated if self.allocated > 0 and self.used_count else None
 
 
+class GpuTotals(Struct):
+    """The GPUs of attempts, summed: what they held, and how far they used it, where that was measured."""
+
+    held_s: float = 0.0  # GPUs x seconds
+    attempts: int = 0  # that used their GPUs, or succeeded without
+    used: int = 0  # those of them that did
+    known_s: float = 0.0  # GPUs x seconds of attempts of which it is known how busy they kept them
+    busy_s: float = 0.0
+    memory_most: float = 0.0  # the most GPU memory of one attempt
+
+    def ended(self, gpus: float, run_s: float, usage: Usage, *, success: bool) -> None:
+        """Add an attempt that held so many GPUs."""
+        self.held_s += gpus * run_s
+        if usage.gpu_memory_bytes is not None:
+            used = usage.gpu_memory_bytes.value > 0
+            self.attempts += used or success
+            self.used += used
+            self.memory_most = max(self.memory_most, usage.gpu_memory_bytes.value)
+        if usage.gpus_average is not None:
+            self.known_s += gpus * run_s
+            self.busy_s += usage.gpus_average.value * run_s
+
+    def add(self, other: GpuTotals) -> None:
+        """Add another category's totals."""
+        most = max(self.memory_most, other.memory_most)
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.memory_most = most
+
+    @property
+    def busy(self) -> float | None:
+        """The share of the time of the GPUs in which they were busy."""
+        return self.busy_s / self.known_s if self.known_s > 0 else None
+
+    @property
+    def most(self) -> float | None:
+        """The most GPU memory that an attempt used."""
+        return self.memory_most if self.attempts else None
+
+
 class Figures(Struct):
     """Counts of tasks by state, attempts, run time, and totals for each resource."""
 
@@ -96,6 +136,7 @@ class Figures(Struct):
     cpu_s: float = 0.0
     core_s: float = 0.0  # cores given x run time, over attempts whose CPU time is known
     totals: dict[str, ResourceTotals] = field(default_factory=lambda: {name: ResourceTotals() for name in MEASURED})
+    gpus: GpuTotals = field(default_factory=GpuTotals)
 
     @property
     def done(self) -> int:
@@ -114,13 +155,14 @@ class Figures(Struct):
 
     def ended(self, given: Resources, outcome: Outcome) -> None:
         """Add an attempt that ended."""
-        usage = outcome.usage
+        usage, success = outcome.usage, outcome.ending is Ending.SUCCESS
         run_s = usage.wall_s.value if usage.wall_s else max(0.0, outcome.ended_at - outcome.started_at)
         self.run_s += run_s
         if usage.cpu_s:
             self.cpu_s += usage.cpu_s.value
             self.core_s += given.cores * run_s
-        success = outcome.ending is Ending.SUCCESS
+        if given.gpus:
+            self.gpus.ended(given.gpus, run_s, usage, success=success)
         self.succeeded += success
         for resource, peak in zip(MEASURED, (usage.memory_bytes, usage.cores_peak, usage.disk_bytes), strict=True):
             if peak is None:
@@ -136,8 +178,9 @@ class Figures(Struct):
         whole = cls("all")
         for figures in all_figures:
             for name in cls.__struct_fields__:
-                if name not in ("name", "totals"):
+                if name not in ("name", "totals", "gpus"):
                     setattr(whole, name, getattr(whole, name) + getattr(figures, name))
             for resource, totals in figures.totals.items():
                 whole.totals[resource].add(totals)
+            whole.gpus.add(figures.gpus)
         return whole

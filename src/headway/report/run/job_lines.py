@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headway.model.records import QueueUnread
 from headway.model.units import format_duration
 from headway.report.run.summary import QueuedJob
-from headway.report.words import clock, harmless, moment
+from headway.report.words import clock, count, harmless, moment
 
 _DAY_S = 86400.0
 
@@ -27,7 +28,7 @@ def _state(job: QueuedJob, now: float) -> str:
 
 def _outlook(job: QueuedJob, now: float) -> str:
     if job.started_at is not None:
-        return ""
+        return f"; gave back {count(job.given, 'node')}" if job.given else ""
     said = [harmless(job.seen.message)] if job.seen and job.seen.message else []
     return "".join(f"; {words}" for words in [*said, *outlook(job.expected_at, now)])
 
@@ -38,3 +39,9 @@ def outlook(expected_at: float | None, now: float) -> list[str]:
         return []
     shown = moment if expected_at - now > _DAY_S else clock
     return [f"expected to start {shown(expected_at)}"]
+
+
+def without_nodes(unread: QueueUnread) -> tuple[str, str]:
+    """Which tasks no job can be planned for now, and why."""
+    tasks = f"tasks that ask for {unread.wish}" if unread.wish else "tasks"
+    return harmless(tasks), harmless(f"{unread.message}; the run goes on when that changes")

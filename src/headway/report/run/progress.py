@@ -13,6 +13,7 @@ from rich.text import Text
 from headway.model.job import JobPhase
 from headway.model.records import (
     AvoidNode,
+    BudgetUsed,
     Decision,
     EnvironmentMissing,
     Event,
@@ -21,11 +22,13 @@ from headway.model.records import (
     JobState,
     Launch,
     NodeLost,
+    QueueUnread,
+    Shrunk,
     UserCancel,
 )
 from headway.model.resources import describe
 from headway.model.units import format_duration
-from headway.report.run.job_lines import outlook
+from headway.report.run.job_lines import outlook, without_nodes
 from headway.report.run.summary import QueuedJob, RunSummary
 from headway.report.saying import show
 from headway.report.streams import silence
@@ -47,6 +50,7 @@ class Kind(StrEnum):
     CHANGED = "changed"
     DRAINED = "drained"
     AVOIDED = "avoided"
+    NARROWER = "narrower"
 
 
 class News(Struct, frozen=True):
@@ -65,21 +69,29 @@ def news_of(record: Event | Decision, summary: RunSummary) -> News | None:
     match record:
         case Launch() if record.attempt > 1:
             return _retry(record, summary)
-        case GiveUp():
+        case GiveUp() if not record.handed_back:
             return News(Kind.FAILED, harmless(record.task), harmless(record.why.text))
         case NodeLost():
             running = sum(launch.node == record.node for launch in summary.running.values())
             again = f"; {count(running, 'task')} will run again" if running else ""
             return News(Kind.LOST, f"node {record.node}", f"{record.message}{again}")
-        case JobSeen() | JobState() if record.tag in summary.queue:
+        case JobSeen() | JobState() | Shrunk() if record.tag in summary.queue:
             return _of_job(record, summary.queue[record.tag])
-        case AvoidNode():
-            return News(Kind.AVOIDED, f"node {record.node}", f"{record.why.text}; until {clock(record.until)}")
-        case UserCancel():
+        case AvoidNode() | QueueUnread():
+            return _of_nodes(record)
+        case UserCancel() | BudgetUsed():
             return _stopping(record, summary)
         case EnvironmentMissing():
             return News(Kind.CREATING, harmless(record.environment), f"tasks wait for it; its log is {record.log}")
     return None
+
+
+def _of_nodes(record: AvoidNode | QueueUnread) -> News:
+    """Return that a node is avoided, or that there are no nodes for tasks, or again some."""
+    if isinstance(record, AvoidNode):
+        return News(Kind.AVOIDED, f"node {record.node}", f"{record.why.text}; until {clock(record.until)}")
+    tasks, why = without_nodes(record)
+    return News(Kind.WAITS, tasks, why) if record.message else News(Kind.RESUMED, tasks, "jobs are planned again")
 
 
 def _retry(launch: Launch, summary: RunSummary) -> News:
@@ -93,8 +105,10 @@ def _retry(launch: Launch, summary: RunSummary) -> News:
     return News(Kind.RETRY, harmless(launch.task), f"{cause}; attempt {launch.attempt}{gets}")
 
 
-def _of_job(record: JobSeen | JobState, job: QueuedJob) -> News | None:
+def _of_job(record: JobSeen | JobState | Shrunk, job: QueuedJob) -> News | None:
     """Return the news in what the batch system says of a job."""
+    if isinstance(record, Shrunk):
+        return _narrower(record, job)
     if isinstance(record, JobSeen):
         return _changed(record, job) if record.phase is JobPhase.RUNNING else _waits(record, job)
     if record.phase is not JobPhase.ENDED or not record.message or job.started_at is not None:
@@ -127,7 +141,20 @@ def _changed(record: JobSeen, job: QueuedJob) -> News | None:
     return News(Kind.CHANGED, subject, f"it may run for {format_duration(longer)} now")
 
 
-def _stopping(record: UserCancel, summary: RunSummary) -> News:
+def _narrower(record: Shrunk, job: QueuedJob) -> News:
+    """Return which nodes a job gave back, or that it may not."""
+    gave = f"gave back {', '.join(name.partition('#')[0] for name in record.nodes)}, idle for now"
+    kept = f"the batch system takes no nodes back from running jobs ({record.refused}); they stay until their jobs end"
+    return News(Kind.NARROWER, f"job {job.name} ({job.shape})", kept if record.refused else gave)
+
+
+def _stopping(record: UserCancel | BudgetUsed, summary: RunSummary) -> News:
+    if isinstance(record, BudgetUsed):
+        budget = summary.settings.budget or 0.0 if summary.settings else 0.0
+        text = f"the budget of {budget:g} core-hours is used up; tasks that run may end"
+        if record.needed > budget:
+            text = f"the tasks need about {record.needed:.3g} core-hours by earlier runs, and the budget is {budget:g}"
+        return News(Kind.STOPPING, "", f"gently: {text}")
     running = count(len(summary.running), "running task")
     if record.because:
         return News(Kind.STOPPING, "", f"gently: {record.because}; `headway resume` goes on")
@@ -157,6 +184,7 @@ STYLES = {
     Kind.RESUMED: "cyan",
     Kind.CHANGED: "cyan",
     Kind.DRAINED: "yellow",
+    Kind.NARROWER: "cyan",
 }
 
 

@@ -11,7 +11,7 @@ from headway.model.units import format_duration
 from headway.report.bars import bars, fitted
 from headway.report.run.ending import elsewhere, failure_title, last_words
 from headway.report.run.figures import STATES
-from headway.report.run.job_lines import job_lines
+from headway.report.run.job_lines import job_lines, without_nodes
 from headway.report.run.summary import RunSummary
 from headway.report.saying import say, show
 from headway.report.words import clock, count, harmless, moment
@@ -20,10 +20,18 @@ _MOST = 10
 
 
 def print_status(
-    console: Console, summary: RunSummary, folder: RunFolder, state: str, manager: Manager | None, now: float
+    console: Console,
+    summary: RunSummary,
+    folder: RunFolder,
+    state: str,
+    manager: Manager | None,
+    now: float,
+    in_jobs: str = "",
 ) -> None:
-    """Print a bar per category, what is running and what failed."""
-    say(console, _headline(summary, state, manager, now))
+    """Print a bar per category, what is running and what failed; `in_jobs` says which jobs managers are in."""
+    say(console, _headline(summary, state, None if in_jobs else manager, now))
+    if in_jobs:
+        show(console, f"manager: {in_jobs}")
     if summary.settings:
         show(console, _about(summary.settings, folder), style="dim")
     show(console, "", *bars(list(summary.categories.values()), console.width, 1000))
@@ -33,6 +41,8 @@ def print_status(
         show(console, "", title, *_running(summary, now if state == "running" else summary.last_at))
     if summary.queue and summary.batch and not summary.finished:
         show(console, "", "jobs", *_jobs(summary, now))
+    if summary.unread and not summary.finished:
+        show(console, "", "waiting for nodes", *(f"  {': '.join(without_nodes(it))}" for it in summary.unread.values()))
     if avoided := [it for it in summary.avoided.values() if it.until > now and not summary.finished]:
         show(console, "", "nodes that are avoided")
         show(console, *(f"  {it.node}  until {clock(it.until)}: {it.why.text}" for it in avoided))
@@ -44,7 +54,8 @@ def print_status(
         if len(summary.failures) > _MOST:
             console.print(f"… and {count(len(summary.failures) - _MOST, 'more failed task')} (--json lists them all)")
     if state in ("interrupted", "stopped"):
-        show(console, "", f"→ headway resume{elsewhere(summary)} {folder.run}", style="cyan")
+        in_job = " --manager job" if in_jobs else ""
+        show(console, "", f"→ headway resume{in_job}{elsewhere(summary)} {folder.run}", style="cyan")
 
 
 def _about(settings: RunStarted, folder: RunFolder) -> str:
@@ -61,9 +72,10 @@ def _headline(summary: RunSummary, state: str, manager: Manager | None, now: flo
     run = summary.settings.run if summary.settings else ""
     took = format_duration(summary.elapsed_s(now if state == "running" else None))
     host = f" on {manager.host}" if manager and not manager.is_here else ""
-    who = f"process {manager.pid}{host}" if manager else ""
+    about = [f"process {manager.pid}{host}"] if manager else []
+    about += ["stopping"] if summary.stopping else []
     more = {
-        "running": f" for {took} ({who}{', stopping' if summary.stopping else ''})",
+        "running": f" for {took}" + (f" ({', '.join(about)})" if about else ""),
         "interrupted": f" after {took}: its manager is gone, nothing is lost",
     }.get(state, f" after {took}")
     return Text.assemble((name, "bold"), f", run {run}: ", (state, style), more)

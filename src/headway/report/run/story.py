@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeVar
 
@@ -13,6 +13,7 @@ from headway.model import records
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import InputsRead, Launch, RunStarted, Why
 from headway.model.task import Task
+from headway.report.run.summary import QueuedJob
 
 Kind = TypeVar("Kind", bound=records.Record)
 State = Literal["succeeded", "reused", "failed", "cut-off", "running", "waiting"]
@@ -25,6 +26,7 @@ class Attempt(Struct, frozen=True):
     outcome: Outcome | None = None
     lost: str | None = None  # why the node was lost
     job: records.JobSeen | None = None  # what the batch system said of its job
+    given_back: int = 0  # nodes of its job
 
 
 class Story(Struct):
@@ -42,6 +44,8 @@ class Story(Struct):
     cut_off_by: dict[str, Why] = field(default_factory=dict)
     waits_for: list[str] = field(default_factory=list)
     inputs: InputsRead | None = None
+    jobs: list[QueuedJob] = field(default_factory=list)  # that wait in a queue, and that it may run in
+    without_nodes: records.QueueUnread | None = None  # why no job can be planned for it now
 
 
 def tasks_of(journal: Journal) -> dict[str, Task]:
@@ -91,7 +95,27 @@ def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
             story.state = "cut-off"
         else:
             story.waits_for = _unfinished_parents(journal, task)
+    if story.state == "waiting" and not story.waits_for:
+        story.jobs = [job for job in _waiting_jobs(journal) if _may_run_in(job.submit, task)]
+        since = max((record.at for record in _all(journal, records.Resumed)), default=0.0)
+        said = _all(journal, records.QueueUnread)
+        unread = [record for record in said if record.wish == task.wish and record.at >= since]
+        story.without_nodes = unread[-1] if unread and unread[-1].message else None
     return story
+
+
+def _waiting_jobs(journal: Journal) -> list[QueuedJob]:
+    """The jobs that have not started."""
+    jobs = {record.tag: QueuedJob(record) for record in _all(journal, records.Submit)}
+    for seen in _all(journal, records.JobSeen):
+        jobs[seen.tag] = structs.replace(jobs[seen.tag], seen=seen)
+    begun = {record.tag for record in _all(journal, records.JobState)}
+    begun |= {record.tag for record in _all(journal, records.Release)}
+    return [job for tag, job in jobs.items() if tag not in begun]
+
+
+def _may_run_in(submit: records.Submit, task: Task) -> bool:
+    return submit.request.wish == task.wish and (not submit.tasks or task.id in submit.tasks)
 
 
 def _state(story: Story) -> State:
@@ -110,7 +134,9 @@ def _state(story: Story) -> State:
 def _with_jobs(journal: Journal, attempts: list[Attempt]) -> list[Attempt]:
     """Add what the batch system last said of the attempts' jobs."""
     seen = {record.tag: record for record in _all(journal, records.JobSeen)} if attempts else {}
-    return [structs.replace(attempt, job=seen.get(attempt.launch.tag)) for attempt in attempts]
+    given = Counter(record.tag for record in _all(journal, records.Shrunk) for _ in record.nodes)
+    of_jobs = [(seen.get(attempt.launch.tag), given[attempt.launch.tag]) for attempt in attempts]
+    return [Attempt(it.launch, it.outcome, it.lost, *of_job) for it, of_job in zip(attempts, of_jobs, strict=True)]
 
 
 def _with_losses(journal: Journal, attempts: list[Attempt]) -> list[Attempt]:
@@ -118,10 +144,13 @@ def _with_losses(journal: Journal, attempts: list[Attempt]) -> list[Attempt]:
     if all(attempt.outcome for attempt in attempts):
         return attempts
     losses = list(_all(journal, records.NodeLost))
+    of_attempts = {(loss.task, loss.attempt): loss.message for loss in _all(journal, records.AttemptLost)}
     found = []
     for attempt in attempts:
         launch = attempt.launch
         messages = [loss.message for loss in losses if loss.node == launch.node and loss.at >= launch.at]
+        if (launch.task, launch.attempt) in of_attempts:
+            messages.insert(0, of_attempts[launch.task, launch.attempt])
         gone = attempt.outcome is None and (messages or attempt is not attempts[-1])
         lost = (messages or [""])[0] or "its node was lost"
         found.append(structs.replace(attempt, lost=lost) if gone else attempt)

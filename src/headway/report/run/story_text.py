@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -11,9 +12,11 @@ from rich.text import Text
 from headway.model.outcome import Ending, Measured, Quality, Usage
 from headway.model.records import Figure, JobSeen, Launch, Why
 from headway.model.units import format_duration
+from headway.report.run.job_lines import without_nodes
 from headway.report.run.story import Attempt, Story
+from headway.report.run.summary import QueuedJob
 from headway.report.saying import say
-from headway.report.words import amount, clock, harmless, moment
+from headway.report.words import amount, clock, count, harmless, moment
 
 _MARKS = {Quality.EXACT: "", Quality.SAMPLED: "≈ ", Quality.LOWER_BOUND: "≥ ", Quality.UPPER_BOUND: "≤ "}
 _NAMES = {"memory_bytes": "memory", "cores": "cores", "disk_bytes": "disk", "walltime_s": "time"}
@@ -67,14 +70,27 @@ def _waiting(story: Story) -> str:
     if story.waits_for:
         more = f" and {len(story.waits_for) - 3:,} more" if len(story.waits_for) > 3 else ""
         return f"it waits for {', '.join(harmless(task) for task in story.waits_for[:3])}{more}"
+    if story.without_nodes is not None:
+        return f"it waits: {without_nodes(story.without_nodes)[1]}"
+    if story.jobs:
+        return f"it waits for {_jobs(story.jobs)}"
     if story.attempts:
         return "it waits for free resources for another attempt, or for the run to be resumed"
     return "all its dependencies are finished: it waits for free resources, or for the run to be resumed"
 
 
+def _jobs(jobs: Sequence[QueuedJob]) -> str:
+    """The job that a task waits for, and why that waits; of several one that is held, else the first."""
+    job = next((job for job in jobs if job.seen and job.seen.held), jobs[0])
+    others = f" or {count(len(jobs) - 1, 'other job')}" if jobs[1:] else ""
+    held, why = (job.seen.held, job.seen.message) if job.seen else (False, "")
+    return harmless(f"job {job.name} ({job.shape}){others} to start{', which is HELD' * held}{f': {why}' * bool(why)}")
+
+
 def _tell_attempt(console: Console, attempt: Attempt) -> None:
     launch, outcome = attempt.launch, attempt.outcome
-    line = Text.assemble((f"attempt {launch.attempt}", "bold"), f" on {launch.node}, {moment(launch.at)}")
+    gpus = f" with {', '.join(map(_gpu, launch.devices))}" if launch.devices else ""
+    line = Text.assemble((f"attempt {launch.attempt}", "bold"), f" on {launch.node}{gpus}, {moment(launch.at)}")
     if outcome is not None:
         ran = format_duration(max(0.0, outcome.ended_at - outcome.started_at))
         words = "succeeded" if outcome.ending is Ending.SUCCESS else harmless(outcome.message) or str(outcome.ending)
@@ -86,7 +102,8 @@ def _tell_attempt(console: Console, attempt: Attempt) -> None:
         line.append(": running", style="cyan")
     say(console, line)
     if attempt.job is not None and attempt.job.partition:
-        say(console, f"  {_job(attempt.job)}")
+        gave = f"; the job gave back {count(attempt.given_back, 'node')}" if attempt.given_back else ""
+        say(console, f"  {_job(attempt.job)}{gave}")
     if launch.overtook:
         say(console, f"  it started before {harmless(launch.overtook)}, which did not fit at that time")
     console.print(_figures_table(attempt))
@@ -97,6 +114,11 @@ def _job(job: JobSeen) -> str:
     price = "" if job.billing is None else f", which is charged {job.billing:.3g} billing units while it runs"
     why = f"; {job.why_there}" if job.why_there else ""
     return harmless(f"in job {job.job_id} in partition {job.partition}{price}{why}")
+
+
+def _gpu(device: str) -> str:
+    """A GPU's name for people; one of Slurm's is a number."""
+    return harmless(device if device.startswith(("GPU-", "MIG-")) else f"GPU {device}")
 
 
 def _figures_table(attempt: Attempt) -> Table:
@@ -122,6 +144,10 @@ def _figures_table(attempt: Attempt) -> Table:
         note = f"measured by {usage.method}" if usage.method else ""
         about = Text(f"{note}{average}".lstrip(", "), style="dim")
         table.add_row(Text("  CPU"), "", used_words("cpu_s", usage.cpu_s), about)
+    if usage.gpu_memory_bytes:
+        busy = f"{usage.gpus_average.value:.2g} GPUs busy on average" if usage.gpus_average else ""
+        about = Text(busy if usage.gpu_memory_bytes.value else "it never used a GPU", style="dim")
+        table.add_row(Text("  GPU memory"), "", used_words("gpu_memory_bytes", usage.gpu_memory_bytes), about)
     return table
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from headway.journal.base import Journal
 from headway.model import records
-from headway.model.job import JobPhase
+from headway.model.job import JobPhase, Wish
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Launch, RunStarted, Why, kind
 from headway.model.resources import Resources
@@ -35,6 +35,7 @@ class QueuedJob(Struct, frozen=True):
     submit: records.Submit
     seen: records.JobSeen | None = None
     started_at: float | None = None
+    given: int = 0  # nodes that it has given back
 
     @property
     def name(self) -> str:
@@ -86,7 +87,9 @@ class RunSummary:
         self.calls: Counter[str] = Counter()  # calls of each batch system command
         self.core_hours = CoreHours()
         self.avoided: dict[str, records.AvoidNode] = {}  # by node
+        self.unread: dict[Wish | None, records.QueueUnread] = {}  # by wish: why no job can be planned now
         self.stopping: str | None = None
+        self.over_budget: records.BudgetUsed | None = None
         self.finished: str | None = None
         self.last_at = 0.0
         self._category_of: dict[str, Figures] = {}
@@ -94,6 +97,7 @@ class RunSummary:
         self._cut_off: set[str] = set()
         self._done: set[str] = set()
         self._withdrawn: set[str] = set()  # tasks that the user cancelled
+        self._works: set[str] = set()  # tasks of a pool that stand for attempts of other runs
         self._session_from = 0.0
         self._earlier_sessions_s = 0.0
         # A handler is named after its record: `_node_lost` handles `NodeLost`.
@@ -132,7 +136,7 @@ class RunSummary:
     @property
     def batch(self) -> bool:
         """Whether the run's jobs wait in the queue of a batch system."""
-        return self.settings is not None and self.settings.cluster != "local"
+        return self.settings is not None and self.settings.cluster not in ("local", "pool")
 
     def available(self) -> Resources:
         """The resources of all the run's nodes; before the first node is up, the limits of one."""
@@ -151,9 +155,12 @@ class RunSummary:
         self._session_from = record.at
 
     def _resumed(self, record: records.Resumed) -> None:
-        self._earlier_sessions_s += max(0.0, self.last_at - self._session_from)
-        self._session_from = record.at
-        self.stopping = self.finished = None
+        if not record.relieves:
+            self._earlier_sessions_s += max(0.0, self.last_at - self._session_from)
+            self._session_from = record.at
+            self.stopping = self.over_budget = None
+        self.finished = None
+        self.unread.clear()  # the new manager reads the queue itself
 
     def _limits_read(self, record: records.LimitsRead) -> None:
         if record.wish is None:
@@ -169,6 +176,8 @@ class RunSummary:
                 figures = self.categories[task.category] = Figures(task.category)
             figures.total += 1
             self._category_of[task.id] = figures
+            if task.work is not None:
+                self._works.add(task.id)
             for parent in task.parents:
                 self._children[parent].append(task.id)
             if any(parent in self.failures or parent in self._cut_off for parent in task.parents):
@@ -184,11 +193,20 @@ class RunSummary:
     def _node_lost(self, record: records.NodeLost) -> None:
         self.capacity.pop(record.node, None)
         for launch in [launch for launch in self.running.values() if launch.node == record.node]:
-            del self.running[launch.task]
-            figures = self._category_of[launch.task]
-            figures.running -= 1
-            figures.lost += 1
-            self._cut_if_withdrawn(launch.task)
+            self._lost(launch)
+
+    def _attempt_lost(self, record: records.AttemptLost) -> None:
+        if (launch := self.running.get(record.task)) is not None and launch.attempt == record.attempt:
+            self._lost(launch)
+
+    def _lost(self, launch: records.Launch) -> None:
+        del self.running[launch.task]
+        figures = self._category_of[launch.task]
+        figures.running -= 1
+        figures.lost += 1
+        if launch.task in self._works:
+            self._hand_back(launch.task)
+        self._cut_if_withdrawn(launch.task)
 
     def _submit(self, record: records.Submit) -> None:
         self.jobs += 1
@@ -208,6 +226,11 @@ class RunSummary:
             started_at = record.at if record.since is None else record.since
             self.queue[record.tag] = structs.replace(self.queue[record.tag], started_at=started_at)
 
+    def _queue_unread(self, record: records.QueueUnread) -> None:
+        self.unread[record.wish] = record
+        if not record.message:
+            del self.unread[record.wish]
+
     def _calls_counted(self, record: records.CallsCounted) -> None:
         self.calls.update(record.calls)
 
@@ -215,6 +238,14 @@ class RunSummary:
         self.capacity = {node: held for node, held in self.capacity.items() if held[0] != record.tag}
         self.core_hours.end(record.tag, record.at)
         self.queue.pop(record.tag, None)
+
+    def _shrink(self, record: records.Shrink) -> None:
+        self.capacity = {node: held for node, held in self.capacity.items() if node not in record.nodes}
+
+    def _shrunk(self, record: records.Shrunk) -> None:
+        self.core_hours.shrunk(record)
+        if (job := self.queue.get(record.tag)) is not None:
+            self.queue[record.tag] = structs.replace(job, given=job.given + len(record.nodes))
 
     def _launch(self, record: records.Launch) -> None:
         self.running[record.task] = record
@@ -239,6 +270,8 @@ class RunSummary:
             self._done.add(outcome.task)
         else:
             self.troubles[outcome.task] = outcome
+            if outcome.task in self._works:
+                self._hand_back(outcome.task)
             self._cut_if_withdrawn(outcome.task)
 
     def _reuse(self, record: records.Reuse) -> None:
@@ -251,10 +284,19 @@ class RunSummary:
 
     def _give_up(self, record: records.GiveUp) -> None:
         figures = self._category_of[record.task]
-        figures.failed += 1
+        if record.handed_back:
+            self._hand_back(record.task)
+            return
         last = self.troubles.pop(record.task, None)
+        figures.failed += 1
         self.failures[record.task] = Failure(record.task, figures.name, record.why, last.attempt if last else 0)
         self._cut_all(self._children.get(record.task, ()))
+
+    def _hand_back(self, task: str) -> None:
+        """Count the attempt and not the task: the one that is submitted again is the task."""
+        self.troubles.pop(task, None)
+        self._category_of[task].total -= 1
+        self._done.add(task)
 
     def _task_withdrawn(self, record: records.TaskWithdrawn) -> None:
         self._withdrawn.add(record.task)
@@ -275,6 +317,9 @@ class RunSummary:
 
     def _user_cancel(self, record: records.UserCancel) -> None:
         self.stopping = record.mode
+
+    def _budget_used(self, record: records.BudgetUsed) -> None:
+        self.stopping, self.over_budget = "gently", record
 
     def _finish(self, record: records.Finish) -> None:
         self.finished = record.status

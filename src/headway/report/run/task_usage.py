@@ -149,4 +149,5 @@ def flat(row: Row, by: By) -> dict[str, Any]:
             f"{short}_wasted_{'byte' if unit else 'core'}_s": totals.wasted,
             f"{short}_awe": totals.awe,
         }
-    return answer
+    gpus = figures.gpus
+    return answer | {"gpu_time_s": gpus.held_s, "gpus_busy": gpus.busy, "gpu_memory_most_bytes": gpus.most}

@@ -13,7 +13,7 @@ from headway.report.run.figures import MEASURED, Figures
 from headway.report.run.story_text import used_words
 from headway.report.run.summary import RunSummary
 from headway.report.run.task_usage import By, Row
-from headway.report.words import NOTHING, amount, held, share
+from headway.report.words import NOTHING, amount, count, harmless, held, share
 
 # By resource: the title of its columns, and how important they are: most of them, the highest use, and the waste.
 _COLUMNS = {"memory_bytes": ("memory", 50, 12, 56), "cores": ("cores", 40, 1, 5), "disk_bytes": ("disk", 20, 1, 5)}
@@ -34,6 +34,7 @@ def end_table(summary: RunSummary, width: int) -> list[Text]:
     for resource, totals in whole.totals.items():
         if totals.used_count:
             fields += _resource_fields(resource, with_most=True, with_busy=False)
+    fields += _gpu_fields(whole)
     shown = [*rows, Row(whole.name, "", whole)] if len(rows) > 1 else rows
     return table_lines("category", [row.name for row in shown], shown, fields, width, total=len(rows) > 1)
 
@@ -59,6 +60,11 @@ def sentences(total: Row) -> list[str]:
         elif totals.wasted > 0:
             words += f"; {held(resource, totals.wasted)} given and not used"
         found.append(words)
+    gpus = total.figures.gpus
+    if gpus.held_s:
+        busy = f", busy {share(gpus.busy)} of the time" if gpus.busy is not None else ""
+        memory = f"; at most {amount('gpu_memory_bytes', gpus.most)} of their memory used" if gpus.most else ""
+        found.append(f"GPUs: held for {_gpu_hours(gpus.held_s)} GPU-hours{busy}{memory}")
     return found
 
 
@@ -74,7 +80,7 @@ def _fields(total: Row, by: By) -> list[Field]:
     for resource, totals in total.figures.totals.items():
         if totals.asked_count:
             fields += _resource_fields(resource, with_most=by == "category", with_busy=True)
-    return fields
+    return fields + _gpu_fields(total.figures)
 
 
 _TASKS = Field("", "tasks", lambda row: _tasks_done(row.figures), 90, lambda row: _state_style(row.figures))
@@ -104,6 +110,32 @@ def _resource_fields(resource: str, *, with_most: bool, with_busy: bool) -> list
     if with_busy and resource == "cores":
         fields.insert(-1, Field(group, "busy", lambda row: share(row.figures.busy), dear + 8))
     return fields
+
+
+def _gpu_fields(whole: Figures) -> list[Field]:
+    """GPUs times hours held, the share of that in which they were busy, and the most memory; none without GPUs."""
+    if not whole.gpus.held_s:
+        return []
+    return [
+        Field("GPU", "hours", lambda row: _gpu_hours(row.figures.gpus.held_s), 57),
+        Field("GPU", "busy", lambda row: share(row.figures.gpus.busy), 57),
+        Field("GPU", "memory", lambda row: amount("gpu_memory_bytes", row.figures.gpus.most), 57),
+    ]
+
+
+def _gpu_hours(held_s: float) -> str:
+    return f"{held_s / 3600:.2g}" if held_s else NOTHING
+
+
+def unused_gpus(figures: Figures) -> str:
+    """A sentence about a category whose attempts never used their GPUs, and what that cost; empty if some did."""
+    gpus = figures.gpus
+    if not gpus.attempts or gpus.used:
+        return ""
+    return (
+        f"{harmless(figures.name)} never used its GPUs, which {count(gpus.attempts, 'attempt')} held for "
+        f"{_gpu_hours(gpus.held_s)} GPU-hours: leave `gpus` out of its resources"
+    )
 
 
 def _tasks_done(row: Figures) -> str:

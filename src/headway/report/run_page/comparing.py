@@ -1,0 +1,64 @@
+"""What a run held, beside what the workflow's own requests or whole nodes would have held."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from headway.model.outcome import Ending
+from headway.report.run_page.collecting import ENDINGS, Collector
+from headway.report.run_page.data import Tile
+from headway.report.words import held, share
+
+_SUCCESS = ENDINGS.index("success")
+_TOO_SMALL = frozenset(ENDINGS.index(str(ending)) for ending in Ending if ending.exhausted)
+_MB = 1e6
+
+
+def saved_tiles(collector: Collector, until: float, held_core_hours: float | None) -> list[Tile]:
+    """What was saved, or not, as figures in large print; `held_core_hours` are those of jobs in a batch system."""
+    tiles = []
+    for resource, name in (("memory_bytes", "memory"), ("cores", "core time")):
+        given, asked = against_requests(collector, resource)
+        if asked and round(given / asked, 2) != 1:
+            note = f"{held(resource, given)} instead of {held(resource, asked)}"
+            tiles.append(_tile(given / asked, f"less {name} than the workflow asks for", note))
+    whole = whole_node_hours(collector, until)
+    if held_core_hours and whole and round(held_core_hours / whole, 2) != 1:
+        note = f"{held_core_hours:.3g} instead of {whole:.3g}"
+        tiles.append(_tile(held_core_hours / whole, "fewer core-hours than if its jobs held whole nodes", note))
+    return tiles
+
+
+def _tile(part: float, saved: str, note: str) -> Tile:
+    """A figure for what was saved; of what was not, `less` or `fewer` becomes `more`."""
+    return Tile(share(abs(1 - part)), saved if part < 1 else f"more {saved.partition(' ')[2]}", note)
+
+
+def against_requests(collector: Collector, resource: str) -> tuple[float, float]:
+    """The amount times seconds that tasks were given, in all their attempts, and that of one attempt as they request.
+
+    Only tasks count that request an amount and have succeeded, with those of their attempts that ran out of something:
+    other failures would have been the same.
+    """
+    columns = collector.attempts
+    amounts = columns.cores if resource == "cores" else [_MB * amount for amount in columns.given]
+    given: defaultdict[int, float] = defaultdict(float)
+    asked: dict[int, float] = {}
+    for number, (task, start, end) in enumerate(zip(columns.task, columns.start, columns.end, strict=True)):
+        request = collector.asked[task].get(resource)
+        if request and end is not None and columns.ending[number] in {_SUCCESS, *_TOO_SMALL}:
+            given[task] += amounts[number] * (end - start)
+            if columns.ending[number] == _SUCCESS:
+                asked[task] = request * (end - start)
+    return sum(given[task] for task in asked), sum(asked.values())
+
+
+def whole_node_hours(collector: Collector, until: float) -> float:
+    """The core-hours that the run's jobs would have held, had each had its nodes for itself."""
+    seconds = 0.0
+    for part in collector.whole_nodes:
+        job = collector.jobs[part.job]
+        if job.started is not None:
+            since = job.started if part.since is None else part.since
+            seconds += part.nodes * max(0.0, (job.ended if job.ended is not None else until) - since)
+    return seconds * collector.node_cores / 3600
