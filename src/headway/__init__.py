@@ -22,9 +22,11 @@ if TYPE_CHECKING:  # `as` says that a name is offered to users
     from headway.api.clean import clean as clean
     from headway.api.compare import compare as compare
     from headway.api.convert import convert as convert
+    from headway.api.cwl import cwl as cwl
     from headway.api.detach import detach as detach
     from headway.api.docs import docs as docs
     from headway.api.doctor import doctor as doctor
+    from headway.api.exec import execute as execute
     from headway.api.follow import follow as follow
     from headway.api.generate import generate as generate
     from headway.api.history import explain_agents as explain_agents
@@ -33,12 +35,16 @@ if TYPE_CHECKING:  # `as` says that a name is offered to users
     from headway.api.history import show_history as show_history
     from headway.api.init import init as init
     from headway.api.logs import logs as logs
+    from headway.api.nextflow import nextflow as nextflow
     from headway.api.plan import plan as plan
     from headway.api.policies import policies as policies
     from headway.api.preview import preview as preview
+    from headway.api.quote import quote as quote
     from headway.api.replay import replay as replay
     from headway.api.resume import resume as resume
     from headway.api.runs import runs as runs
+    from headway.api.service import service as service
+    from headway.api.service import stop_service as stop_service
     from headway.api.settings import RunSettings as RunSettings
     from headway.api.show import show as show
     from headway.api.simulate import simulate as simulate

@@ -20,6 +20,12 @@ def main() -> NoReturn:
     """Run the command line and exit."""
     sys.unraisablehook = _repeat_lost_interrupt
     try:
+        if sys.argv[1:2] == ["exec"]:  # started for each command: it does without the rest
+            from headway.serving.client import main as run_in_service
+
+            exit_code = run_in_service(sys.argv[2:])
+            if exit_code is not None:
+                sys.exit(exit_code)
         from headway.cli.main import main as run_command_line
 
         run_command_line()

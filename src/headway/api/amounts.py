@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 from headway.model.errors import InputError
+from headway.model.preference import Preference
 from headway.model.units import parse_bytes
 
 
@@ -31,6 +35,45 @@ def parse_share(text: str | float) -> float:
     if not 0 <= share <= 1 or rest:
         raise InputError(f"{text!r} is not a share of attempts", todo="write for example 3%, or any")
     return share
+
+
+def parse_budget(text: str | float) -> float:
+    """Read a number of core-hours.
+
+    >>> parse_budget("500"), parse_budget(0.5)
+    (500.0, 0.5)
+    """
+    try:
+        core_hours = float(text)
+    except ValueError:
+        core_hours = math.nan
+    if not 0 < core_hours < math.inf:
+        raise InputError(f"{text!r} is not a number of core-hours", todo="write for example 500, or 0.5")
+    return core_hours
+
+
+def parse_preference(text: str | float) -> str:
+    """Read what an hour sooner is worth: `time`, `balanced`, `cost` or a number of core-hours."""
+    Preference.of(text)
+    return str(text).strip()
+
+
+def parse_partitions(texts: Iterable[str]) -> dict[str, int]:
+    """Read the nodes of partitions, each as NUMBER=NODES.
+
+    >>> parse_partitions(["2=32", "3=8"])
+    {'2': 32, '3': 8}
+    """
+    found: dict[str, int] = {}
+    for text in texts:
+        number, _, nodes = (part.strip() for part in text.partition("="))
+        if not all(part.isascii() and part.isdigit() and len(part) < 16 for part in (number, nodes)) or int(nodes) < 1:
+            todo = "write for example --partitions 2=32,3=8"
+            raise InputError(f"{text!r} is not a partition's number with its nodes", where="--partitions", todo=todo)
+        if str(int(number)) in found:
+            raise InputError(f"partition {number} stands there twice", where="--partitions", todo="state it once")
+        found[str(int(number))] = int(nodes)
+    return found
 
 
 def parse_size(text: str) -> float:

@@ -33,7 +33,7 @@ _ASKED_WITHIN_S = 60.0
 _LOOK_EVERY_S = 0.02
 _EXIT_CODES = {"succeeded": 0, "failed": 1}
 _STOPPED = 130
-_LOG_WIDTH = 100
+LOG_WIDTH = 100
 
 
 class Announcer:
@@ -58,7 +58,7 @@ class Announcer:
                 self._run = record.run
         if not self.begun:
             self.begun = True
-            _tell(self._pipe, Notice(self._run, _redirect_to(log_of(self._directory, self._run), self._run)))
+            _tell(self._pipe, Notice(self._run, redirect_to(log_of(self._directory, self._run), self._run)))
         asked = [record.tag for record in batch if isinstance(record, Submit)]
         if asked or any(isinstance(record, Finish) for record in batch):
             pipe, self._pipe = self._pipe, None
@@ -96,11 +96,11 @@ def main() -> int:
 
 def _manage(request: Request, announcer: Announcer) -> int:
     """Run what was asked for, with progress in the log."""
-    width = None if os.environ.get("COLUMNS") else _LOG_WIDTH
+    width = None if os.environ.get("COLUMNS") else LOG_WIDTH
     console = Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
     quiet, where, settings = request.settings.quiet, Path(request.directory), request.settings
     progress = Progress(RunSummary()) if quiet else Lines(RunSummary(), console)
-    watched: dict[str, Any] = {"progress": progress, "observers": [announcer], "warn": _warn}
+    watched: dict[str, Any] = {"progress": progress, "observers": [announcer], "warn": log_warning}
     if request.workflow:
         result = start(request.workflow, where, settings, stand_ins=request.stand_ins, **watched)
     else:
@@ -110,7 +110,8 @@ def _manage(request: Request, announcer: Announcer) -> int:
     return _EXIT_CODES.get(result.state, _STOPPED)
 
 
-def _warn(text: str) -> None:
+def log_warning(text: str) -> None:
+    """Write a sentence to the log."""
     sys.stderr.write(f"headway: {text}\n")
     sys.stderr.flush()
 
@@ -123,7 +124,7 @@ def _leave_terminal() -> None:
     os.close(nowhere)
 
 
-def _redirect_to(log: Path, run: str) -> int:
+def redirect_to(log: Path, run: str) -> int:
     """Send standard output and standard error to the log from now on; return where in the log that begins."""
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     at = time.strftime("%Y-%m-%d %H:%M:%S %z")

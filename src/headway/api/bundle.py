@@ -19,7 +19,7 @@ from headway.api.bundle_secrets import Scrubber
 from headway.api.detach import LOG
 from headway.api.doctor import doctor
 from headway.api.finding import find_run, reading
-from headway.api.settings import PROJECT_FILE, user_file
+from headway.api.settings import PROJECT_FILE, read_environment, read_settings, user_file
 from headway.api.whole_files import write_whole
 from headway.journal.folder import RunFolder
 from headway.model.errors import InputError
@@ -28,7 +28,19 @@ from headway.report.run.story import settings_of
 from headway.report.words import count
 from headway.version import __version__
 
-_PACKAGES = ("click", "cloudpickle", "dask", "distributed", "msgspec", "numba", "numpy", "psycopg", "PyYAML", "rich")
+_PACKAGES = (
+    "click",
+    "cloudpickle",
+    "dask",
+    "distributed",
+    "msgspec",
+    "numba",
+    "numpy",
+    "psycopg",
+    "PyYAML",
+    "rich",
+    "textual",
+)
 
 
 class Bundle(Answer, frozen=True):
@@ -66,6 +78,7 @@ def bundle(
         raise InputError("this file exists", where=str(target), todo="name another one with -o, or add --force")
     contents, scrubber = Contents(), Scrubber()
     scrubber.learn(os.environ, only_secrets=True)
+    scrubber.learn(_told(folder.directory))
     with reading(folder) as journal:
         learn_secrets(journal, scrubber)
         add_journal(contents, journal, scrubber)
@@ -79,6 +92,15 @@ def bundle(
     _pack({"CONTENTS.txt": overview} | contents.texts, target, f"headway-run-{folder.run}")
     sizes = {name: len(text.encode()) for name, text in contents.texts.items()}
     return Bundle(folder.run, target, sizes, contents.left_out, scrubber.removed, overview)
+
+
+def _told(directory: Path) -> dict[str, str]:
+    """Return whom runs tell how they go: the address of a webhook lets anyone write there."""
+    found: list[str] = []
+    for read in (read_environment, lambda: read_settings(directory / PROJECT_FILE), lambda: read_settings(user_file())):
+        with suppress(InputError):
+            found += read().get("notify", ())
+    return {str(number): target for number, target in enumerate(found) if not target.startswith("mail:")}
 
 
 def _add_settings(contents: Contents, directory: Path, scrubber: Scrubber) -> None:

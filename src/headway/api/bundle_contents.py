@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -91,10 +92,10 @@ def add_what_is_missing(contents: Contents, folder: RunFolder) -> None:
 
 
 def _job_files(folder: RunFolder) -> Iterator[Path]:
-    try:
-        tags = [entry for entry in folder.jobs.iterdir() if entry.is_dir()]
-    except OSError:
-        return
+    tags: list[Path] = []
+    for jobs in (folder.jobs, folder.managers):
+        with suppress(OSError):
+            tags += [entry for entry in jobs.iterdir() if entry.is_dir()]
     for tag in sorted(tags, key=lambda entry: (-entry.stat().st_mtime, entry.name)):
         for pattern in _JOB_FILES:
             # A link could lead anywhere.

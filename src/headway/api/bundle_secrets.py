@@ -17,6 +17,9 @@ _PATTERNS = [
     # scheme://user:password@host, and scheme://token@host
     (re.compile(r"(://[^\s/@:\"']{0,200}):[^\s/\"']{1,500}@"), rf"\1:{REMOVED}@"),
     (re.compile(r"(://)[^\s/@:\"']{16,500}@"), rf"\1{REMOVED}@"),
+    # addresses of webhooks, with which anyone may write there
+    (re.compile(r"(://[^\s/\"']{0,200}hook[^\s/\"']{0,200}/)(?!\(removed)[^\s\"']{1,500}"), rf"\1{REMOVED}"),
+    (re.compile(r"(://[^\s\"']{1,120}/(?:web)?hooks?/)(?!\(removed)[^\s\"']{1,500}"), rf"\1{REMOVED}"),
     (re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {REMOVED}"),
     # PASSWORD=…, "token": "…", --api-key …
     (

@@ -3,4 +3,6 @@
 from __future__ import annotations
 
 METHODS = ("auto", "polling", "cgroup-v1", "cgroup-v2")  # of measuring tasks
+IN_JOB = "job"
+MANAGERS = ("here", IN_JOB)  # where a run's manager is
 DEFAULT_PLAN = "headway"  # on a batch system

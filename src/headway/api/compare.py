@@ -18,6 +18,7 @@ from headway.model.errors import InputError, SiteError
 from headway.report.words import count
 
 if TYPE_CHECKING:
+    from headway.studies.queues import Queue
     from headway.studies.runs import Row, Run
     from headway.studies.study import Progress, Tell
     from headway.studies.summary import Summary
@@ -110,7 +111,7 @@ def compare(
     if asked.starts is not None and asked.every is not None:
         raise InputError("--starts and --every exclude each other", where="--every", todo="leave out one of the two")
     plans, reference = _plans(asked)
-    logs, flows = _names(traces, "--traces"), _names(workflows, "--workflows")
+    logs, flows = file_names(traces, "--traces"), file_names(workflows, "--workflows")
     runs = list(_runs(logs, flows, plans, asked))
     folder = None if asked.out is None else _folder(Path(asked.out))
     ledger = Ledger(folder and folder / "runs.csv", asked.again)
@@ -142,7 +143,7 @@ def _plans(asked: CompareSettings) -> tuple[list[str], str]:
     return list(dict.fromkeys([*plans, reference])), reference
 
 
-def _names(files: str | Path | Sequence[str | Path], where: str) -> list[str]:
+def file_names(files: str | Path | Sequence[str | Path], where: str) -> list[str]:
     """The files, each once; InputError if results could not tell two of them apart by name."""
     from headway.studies.queues import named
 
@@ -157,29 +158,41 @@ def _names(files: str | Path | Sequence[str | Path], where: str) -> list[str]:
 
 
 def _runs(logs: list[str], workflows: list[str], plans: list[str], asked: CompareSettings) -> Iterator[Run]:
-    from headway.drivers.through_queue import check_node
-    from headway.studies.queues import Queue
-    from headway.studies.runs import Run, instance_of
-    from headway.studies.starts import bounds, every, spread
+    from headway.studies.runs import Run
 
     flows = list(dict.fromkeys(workflows))
-    for workflow in flows:
+    for queue in queues_of(logs, flows, asked):
+        for start_s in starts_of(queue, asked):
+            for workflow in flows:
+                for plan in plans:
+                    yield Run(queue, workflow, start_s, plan, asked.seed)
+
+
+def queues_of(logs: list[str], workflows: list[str], asked: CompareSettings) -> Iterator[Queue]:
+    """The queues of the logs, checked: every workflow can be simulated in them."""
+    from headway.drivers.through_queue import check_node
+    from headway.studies.queues import Queue
+    from headway.studies.runs import instance_of
+
+    for workflow in workflows:
         instance_of(workflow)  # an error in one is reported before hours of work
     kinds = _BOTH if asked.requests == "both" else (asked.requests,)
     described = {name: getattr(asked, name) for name in _OF_A_QUEUE}
     for queue in [Queue(trace, requests, **described) for trace in dict.fromkeys(logs) for requests in kinds]:
         if (node := asked.node()) is not None:
-            for workflow in flows:
+            for workflow in workflows:
                 check_node(node, queue.jobs().machine, instance_of(workflow))
-        first_s, last_s = bounds(queue.trace, float(queue.jobs().submit_s[-1]), seconds_of(asked.warm_up))
-        if asked.every is not None:
-            starts = every(first_s, last_s, seconds_of(asked.every))
-        else:
-            starts = spread(queue.name, first_s, last_s, asked.starts or _USUAL_STARTS, asked.seed)
-        for start_s in starts:
-            for workflow in flows:
-                for plan in plans:
-                    yield Run(queue, workflow, start_s, plan, asked.seed)
+        yield queue
+
+
+def starts_of(queue: Queue, asked: CompareSettings) -> list[float]:
+    """When workflows start in a queue."""
+    from headway.studies.starts import bounds, every, spread
+
+    first_s, last_s = bounds(queue.trace, float(queue.jobs().submit_s[-1]), seconds_of(asked.warm_up))
+    if asked.every is not None:
+        return every(first_s, last_s, seconds_of(asked.every))
+    return spread(queue.name, first_s, last_s, asked.starts or _USUAL_STARTS, asked.seed)
 
 
 def _folder(path: Path) -> Path:

@@ -18,8 +18,10 @@ from msgspec import Struct
 
 from headway.api.answers import Answer
 from headway.api.finding import find_run
-from headway.api.runnable import Scale
+from headway.api.runnable import Scale, runnable
 from headway.api.settings import RunSettings, settings_for
+from headway.drivers.run_history import Warn, warn_program
+from headway.drivers.run_settings import IN_JOB
 from headway.journal.folder import Project
 from headway.model.errors import BusyError, HeadwayError, InputError, SiteError
 
@@ -51,17 +53,21 @@ class Notice(Struct, frozen=True):
 
 
 class Detached(Answer, frozen=True):
-    """A run in the background. `exit_code` and `output` are of a run that was over before the call returned."""
+    """A run in the background, whose manager is a process on `host` or lives in a job.
+
+    `exit_code` and `output` are of a run that was over before the call returned.
+    """
 
     unsaid = ("output",)
 
     run: str
     directory: Path
-    manager_pid: int
-    host: str
+    manager_pid: int | None
+    host: str | None
     log: Path
     exit_code: int | None = None
     output: str = ""
+    manager_job: int | None = None
 
 
 def detach(
@@ -71,12 +77,17 @@ def detach(
     *,
     run: str | None = None,
     stand_ins: Scale | None = None,
+    warn: Warn = warn_program,
 ) -> Detached:
     """Start a workflow file in the background or, without one, resume a run; return when the run has begun.
 
     `run` is the run to resume in `directory`, by default the newest. The call returns when the run has submitted its
     first job, or soon after the run has begun. An error that stops the run before it begins is raised here.
+    With `manager="job"` in the settings it returns when the job for the run's manager is in the queue; `warn` is told
+    of trouble that does not stop the run. Otherwise such trouble is in the log.
     """
+    if settings is not None and settings.manager == IN_JOB:
+        return _in_job(workflow, directory, settings, run, stand_ins, warn)
     if workflow is None:
         folder = find_run(Path(directory or "."), run)
         where, run = folder.directory, folder.run
@@ -99,6 +110,24 @@ def detach(
         os.close(writes)
     with open(reads, "rb", buffering=0) as pipe:
         return _wait(process, pipe, request)
+
+
+def _in_job(
+    workflow: str | os.PathLike[str] | None,
+    directory: str | os.PathLike[str] | None,
+    settings: RunSettings,
+    run: str | None,
+    scale: Scale | None,
+    warn: Warn,
+) -> Detached:
+    from headway.api.in_job import resume_in_job, start_in_job
+
+    if workflow is None:
+        folder, job = resume_in_job(run, Path(directory or "."), settings, warn)
+    else:
+        folder, job = start_in_job(runnable(workflow, directory, settings, scale), warn)
+    log = log_of(folder.directory, folder.run)
+    return Detached(folder.run, folder.directory, None, None, log, manager_job=job.job_id)
 
 
 def _wait(process: subprocess.Popen[bytes], pipe: RawIOBase, request: Request) -> Detached:

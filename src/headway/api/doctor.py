@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,9 +15,11 @@ from msgspec import Struct
 
 from headway.api.answers import Answer
 from headway.clusters.machine import machine
+from headway.drivers.at_work import others_at_work
 from headway.file_systems import file_system_of, journal_mode
 from headway.journal.folder import Project
 from headway.model.errors import HeadwayError
+from headway.model.records import SeenWait
 from headway.model.units import format_bytes
 from headway.version import __version__
 from headway.workers.containers import CHOICE, RUNTIMES, check_runtime, find_runtime, try_image
@@ -58,6 +62,7 @@ def doctor(
         Check(OK, "headway", f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}"),
         _shell(),
         _machine(where),
+        _gpus(),
         _measuring(),
         _control_groups(),
         _writable(where),
@@ -65,15 +70,24 @@ def doctor(
         _file_system(where),
         _containers(container),
         _others(where),
+        _beside(),
     ]
     if cluster == "slurm":
         from headway.api.settings import batch_settings
         from headway.clusters.slurm.diagnosis import diagnose
         from headway.clusters.slurm.options import options_of
 
-        found = diagnose(options_of(batch_settings(where, batch or {})))
+        found = diagnose(options_of(batch_settings(where, batch or {})), _past_waits)
         checks += [Check(finding.mark, finding.about, finding.found) for finding in found]
     return Diagnosis(all(check.mark != FAIL for check in checks), checks)
+
+
+def _past_waits(cluster: str) -> list[SeenWait]:
+    """How long jobs of earlier runs on a cluster have waited, as far as the history can be read."""
+    from headway.drivers.run_history import RunHistory, history_key
+
+    with contextlib.closing(RunHistory(history_key("", "", cluster), lambda trouble: None, read_only=True)) as history:
+        return history.waits()
 
 
 def _shell() -> Check:
@@ -91,6 +105,18 @@ def _machine(directory: Path) -> Check:
     except HeadwayError as error:
         return Check(FAIL, "machine", str(error))
     return Check(OK, "machine", f"{whole.cores:g} cores, {format_bytes(whole.memory_bytes)} memory may be used")
+
+
+def _gpus() -> Check:
+    from headway.workers.gpus import find_devices
+
+    found = find_devices()
+    if found.trouble:
+        return Check(WARN, "GPUs", found.trouble)
+    if not found.devices:
+        return Check(OK, "GPUs", "none that tasks could use; `headway docs gpus` says how they are found")
+    kinds = Counter(f"{each.type or 'unknown'} ({format_bytes(each.memory_bytes)})" for each in found.devices)
+    return Check(OK, "GPUs", ", ".join(f"{number} x {kind}" for kind, number in kinds.items()))
 
 
 def _measuring() -> Check:
@@ -174,3 +200,9 @@ def _others(directory: Path) -> Check:
     if manager is not None:
         return Check(OK, "runs", f"{runs}, and process {manager.pid} on {manager.host} is at work on run {manager.run}")
     return Check(OK, "runs", f"{runs or 'none yet'}, and no manager is at work here")
+
+
+def _beside() -> Check:
+    """Check for this user's runs on this machine, in any directory, which share it with a run that starts now."""
+    found = "; ".join(map(str, others_at_work()))
+    return Check(WARN if found else OK, "at work", found or "no run of yours is at work on this machine")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headway.api.nearest import nearest
+from headway.drivers.manager_jobs import ManagerJob, live_manager_jobs, manager_jobs
 from headway.journal.base import Journal
 from headway.journal.folder import Manager, Project, RunFolder
 from headway.journal.sqlite import SqliteJournal
@@ -49,11 +50,21 @@ def reading(folder: RunFolder) -> Iterator[Journal]:
 
 
 def manager_of(folder: RunFolder, summary: RunSummary) -> Manager | None:
-    """Return the process that manages this run now, if there is one."""
+    """Return the process that manages this run now, if there is one, or will manage it in a job that waits."""
+    return managers_of(folder, summary)[0]
+
+
+def managers_of(folder: RunFolder, summary: RunSummary) -> tuple[Manager | None, list[ManagerJob]]:
+    """Return the manager as `manager_of` does, and the jobs in which it and the next manager are."""
     if summary.finished:
-        return None
+        return None, []
     manager = Project(folder.directory).manager()
-    return manager if manager is not None and manager.run == folder.run else None
+    jobs = [job for job in manager_jobs(folder) if job.state != "over"]
+    if manager is not None and manager.run == folder.run:
+        return manager, jobs
+    # Not every file system shows the locks of other machines, and a manager that waits holds none: Slurm knows.
+    live = live_manager_jobs(folder, summary.settings) if jobs and summary.settings is not None else []
+    return (Manager(0, live[0].node, folder.run) if live else None), live
 
 
 def find_tasks(name: str, tasks: Mapping[str, Task], run: str) -> list[Task]:

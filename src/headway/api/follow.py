@@ -7,8 +7,10 @@ import socket
 import time
 from pathlib import Path
 
+from headway.api.detach import LOG
 from headway.api.finding import find_run, manager_of
 from headway.api.run_result import RunResult, ended
+from headway.drivers.manager_jobs import manager_jobs
 from headway.journal.folder import RunFolder
 from headway.journal.sqlite import JournalTail
 from headway.model.errors import SiteError
@@ -18,6 +20,7 @@ from headway.report.run.summary import RunSummary
 
 _LOOK_EVERY_S = 0.5
 _LOOK_FOR_MANAGER_S = 3.0
+_ASK_SLURM_EVERY_S = 20.0  # while no lock shows that the manager in a job is at work
 
 
 def follow(
@@ -49,7 +52,8 @@ def _follow(tail: JournalTail, folder: RunFolder, progress: Progress) -> None:
         if batch:
             progress(batch)
             continue
-        if time.monotonic() - looked_at >= _LOOK_FOR_MANAGER_S:
+        every_s = _ASK_SLURM_EVERY_S if folder.managers.exists() else _LOOK_FOR_MANAGER_S
+        if time.monotonic() - looked_at >= every_s:
             looked_at = time.monotonic()
             if manager_of(folder, progress.summary) is None and not (batch := tail.news()):
                 raise _without_manager(folder, progress.summary)
@@ -64,14 +68,18 @@ def _without_manager(folder: RunFolder, summary: RunSummary) -> SiteError:
     except OSError:
         last = ("", "", "")
     who = f" ({last[0]})" if last[2] == folder.run else ""
-    why = "was killed or crashed"
-    if who and not last[0].endswith(f" on {socket.gethostname()}"):
+    how, why, where = "--detach", "was killed or crashed", ""
+    if jobs := manager_jobs(folder):
+        how, who, why = "--manager job", f" (in {jobs[-1]})", "ended, and no other job for one is in the queue"
+        where = str(folder.path / LOG)
+    elif who and not last[0].endswith(f" on {socket.gethostname()}"):
         why = "is gone, as far as can be seen from here"
     elif summary.last_at < _booted_at():
         why = "ended when this machine was restarted"
     return SiteError(
         f"run {folder.run} has no manager any more: its manager{who} {why}; nothing is lost",
-        todo=f"`headway resume --detach{elsewhere(summary)} {folder.run}` goes on with it",
+        where=where,
+        todo=f"`headway resume {how}{elsewhere(summary)} {folder.run}` goes on with it",
     )
 
 

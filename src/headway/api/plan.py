@@ -9,7 +9,15 @@ from msgspec import Struct, to_builtins
 
 from headway.api.keywords import Tell, refuse, settled
 from headway.api.queues import QueueSettings, check_queue_settings, jobs_from
-from headway.api.workflow_in_queue import OF_JOBS, USUAL_MOST_JOBS, PlanSettings, QueueAt, plans_of, start_of
+from headway.api.workflow_in_queue import (
+    OF_JOBS,
+    USUAL_MOST_JOBS,
+    PlanSettings,
+    QueueAt,
+    plans_of,
+    seconds_of,
+    start_of,
+)
 from headway.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,6 +27,7 @@ __all__ = ["PlanResult", "PlanSettings", "plan"]
 
 SLURM = "slurm"
 _ONLY_SLURM = (*OF_JOBS, "set")
+USUAL_FUTURES, FUTURES_FOR_A_CHANCE = 5, 20
 _PREFER = {"fast": 0.0, "cheap": 1.0}
 
 
@@ -33,11 +42,13 @@ class PlanResult(Struct, frozen=True):
     plans: list[Alternative]  # the shortest expected makespan first
     warnings: tuple[str, ...] = ()
     in_cores: bool = False  # whether the queue counts cores instead of nodes
+    futures: int = USUAL_FUTURES
+    deadline_s: float | None = None
 
     def document(self) -> dict[str, Any]:
         """The answer of `headway plan --json`."""
         asked = {"workflow": self.workflow, "trace": self.settings.on, **self.source}
-        asked |= {"start_s": self.start_s, "futures": self.settings.futures}
+        asked |= {"start_s": self.start_s, "futures": self.futures, "deadline_s": self.deadline_s}
         plans = [to_builtins(alternative) for alternative in self.plans]
         return asked | {"recommended": self.recommended.plan, "plans": plans}
 
@@ -49,9 +60,11 @@ def plan(
 
     Keywords are the fields of `PlanSettings`; `on` is required: `plan("w.dax", on="log.swf.gz", start="30d")`.
     """
-    from headway.report.queue.through_queue import alternatives_of, recommended
+    from headway.report.queue.through_queue import alternatives_of, cheapest_in_time, recommended
 
     asked, given = settled(PlanSettings, settings, named)
+    deadline_s = None if asked.deadline is None else seconds_of(asked.deadline)
+    futures = asked.futures or (USUAL_FUTURES if deadline_s is None else FUTURES_FOR_A_CHANCE)
     path = Path(workflow)
     if not asked.on:
         raise InputError("no queue is named", where="--on", todo="name a log, lublin or slurm")
@@ -69,12 +82,12 @@ def plan(
         check_queue_settings(asked.on, asked, given, also="seed")
         asked.check_nodes(given)
         moment = _queue_of_trace(path, asked)
-    alternatives = alternatives_of(_passages(moment, plans, asked.futures, progress))
+    alternatives = alternatives_of(_passages(moment, plans, futures, progress), deadline_s)
     if not alternatives:
         why = "".join(f"; {warning}" for warning in moment.warnings)
         what = f"no plan gets this workflow through the queue{why}"
         raise InputError(what, where=str(path), todo="see `headway show`")
-    best = recommended(alternatives, thrift)
+    best = recommended(alternatives, thrift) if deadline_s is None else cheapest_in_time(alternatives)
     return PlanResult(
         str(path),
         asked,
@@ -84,6 +97,8 @@ def plan(
         alternatives,
         moment.warnings,
         in_cores=moment.asks is not None,
+        futures=futures,
+        deadline_s=deadline_s,
     )
 
 

@@ -16,6 +16,7 @@ from headway.model.errors import InputError
 if TYPE_CHECKING:
     from headway.kernels.batch.queue import Scheduling
     from headway.model.batch_log import BatchJobs
+    from headway.simulation.batch_resources import Further
 
 # The same words as in `kernels.batch.queue` and `simulation.batch_jobs`, which import numpy.
 Backfill = Literal["fcfs", "easy", "conservative"]
@@ -30,7 +31,7 @@ Seed = Annotated[int, Meta(ge=0)]
 GENERATED = "lublin"
 _GENERATED_MACHINE = 128
 _ONLY_GENERATED = ("jobs", "load", "seed")
-_ONLY_LOGS = ("processors", "cancelled", "overrun", "skip_bad")
+_ONLY_LOGS = ("processors", "cancelled", "overrun", "skip_bad", "machine_memory", "partitions")
 
 _BACKFILL_WORDS = {
     "fcfs": "first come, first served",
@@ -104,8 +105,11 @@ def check_queue_settings(trace: str, settings: QueueSettings, given: Collection[
         raise InputError("only --backfill easy has a depth", where="--depth", todo="leave it out")
 
 
-def jobs_from(trace: str, settings: QueueSettings) -> QueueJobs:
-    """Read the jobs of a log, or generate them if `trace` is `lublin`."""
+def jobs_from(trace: str, settings: QueueSettings, further: Further | None = None) -> QueueJobs:
+    """Read the jobs of a log, or generate them if `trace` is `lublin`.
+
+    `further`: what the machine has besides nodes, which limits the jobs of a log.
+    """
     if trace == GENERATED:
         from headway.simulation.lublin import lublin
 
@@ -122,7 +126,8 @@ def jobs_from(trace: str, settings: QueueSettings) -> QueueJobs:
     asked = structs.asdict(settings)
     choices = Choices(**{name: asked[name] for name in Choices.__struct_fields__})
     log = read_batch_log(Path(trace), choices.skip_bad)
-    return QueueJobs(jobs_of(log, choices, trace), log.header, {"choices": to_builtins(choices)})
+    source = {"choices": to_builtins(choices)} | ({"further": to_builtins(further)} if further else {})
+    return QueueJobs(jobs_of(log, choices, trace, further), log.header, source)
 
 
 @contextmanager

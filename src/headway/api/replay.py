@@ -58,6 +58,10 @@ class LogReplay(Struct, frozen=True):
     costs: list[SizerCost]
     asked: SizerCost | None  # the cost of the log's own requests
 
+    def categories(self) -> int:
+        """Count the categories of the log."""
+        return len({task.category for task in self.log.tasks})
+
     def document(self) -> dict[str, Any]:
         """The answer for this log as JSON."""
         every = [*best_first(self.costs), *([self.asked] if self.asked else [])]
@@ -191,11 +195,12 @@ def _amounts(machine: str | None) -> dict[str, float | None]:
 def _choose(path: Path, log: TaskLog, patterns: tuple[str, ...], *, observed: bool) -> None:
     """Keep the tasks of some categories, and find out when attempts failed if that is asked for."""
     from headway.formats.read_task_log import failures_beside
+    from headway.formats.spooled import kept
 
     if patterns:
         categories = list(dict.fromkeys(task.category for task in log.tasks))
         wanted = {name for name in categories if any(fnmatchcase(name, pattern) for pattern in patterns)}
-        log.tasks = [task for task in log.tasks if task.category in wanted]
+        log.tasks = kept(task for task in log.tasks if task.category in wanted)
         if not log.tasks:
             todo = nearest(patterns[0], categories, otherwise="there are")
             raise InputError(f"no category is called {patterns[0]!r}", where=str(path), todo=todo)

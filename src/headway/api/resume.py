@@ -9,6 +9,7 @@ from pathlib import Path
 from headway.api.finding import find_run, reading
 from headway.api.run_result import RunResult, ended
 from headway.api.settings import RunSettings, settings_for
+from headway.api.telling import telling
 from headway.drivers import runs
 from headway.drivers.real import Observer
 from headway.drivers.run_history import Warn, warn_program
@@ -29,17 +30,19 @@ def resume(
 ) -> RunResult:
     """Resume a run (by default the newest) in `directory` and return how it ended.
 
-    Of the settings, only how tasks are measured and stopped counts (`measure`, `grace_s`, `linger_s`): the rest is
-    what the run was started with. `progress` is brought up to date with the journal before it hears news.
+    Of the settings, only how tasks are measured and stopped (`measure`, `grace_s`, `linger_s`) and who is told of it
+    (`notify`, `stuck_s`) counts: the rest is what the run was started with. `progress` is brought up to date with the
+    journal before it hears news.
     """
     folder = find_run(Path(directory), run)
     progress = progress or Progress(RunSummary())
-    watching: list[Observer] = [*observers, _CatchUp(progress, folder)]
-    runs.resume(folder, settings or settings_for(folder.directory), watching, warn)
-    return ended(folder, progress)
+    settings = settings or settings_for(folder.directory)
+    with telling(CatchUp(progress, folder), progress.summary, settings, warn) as watching:
+        runs.resume(folder, settings, [*observers, watching], warn)
+    return ended(folder, progress, settings)
 
 
-class _CatchUp:
+class CatchUp:
     """Lets a progress read the journal when the first news arrives: only then no other manager can append to it."""
 
     def __init__(self, progress: Progress, folder: RunFolder) -> None:

@@ -99,6 +99,8 @@ class RunFold:
             written_bytes=_whole(usage.disk_bytes),
             started_at=round(outcome.started_at, 6),
             machine=launch.node if launch else "",
+            gpu_memory_bytes=_whole(usage.gpu_memory_bytes),
+            gpus_used=usage.gpus_average.value if usage.gpus_average else None,
         )
 
     def _file_bytes(self, directory: Path) -> dict[str, int]:

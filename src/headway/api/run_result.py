@@ -6,8 +6,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
+from headway.drivers.manager_jobs import ManagerJob
+from headway.drivers.run_settings import RunSettings
 from headway.journal.folder import Manager, RunFolder
 from headway.report.run.document import document
 from headway.report.run.figures import Figures
@@ -18,13 +20,15 @@ from headway.report.run.summary import Failure, RunSummary
 class RunResult(Struct, frozen=True):
     """A run. `state` is `succeeded`, `failed`, `stopped` (it can be resumed), `running` or `interrupted`.
 
-    `summary` holds all figures: by category, running attempts, failures. `at` is the moment that it describes.
+    `summary` holds all figures: by category, running attempts, failures. `at` is the moment that it describes. `page`
+    is the file with the page about it, if one was wanted.
     """
 
     folder: RunFolder
     summary: RunSummary
     state: str
     at: float
+    page: Path | None = None
 
     @property
     def run(self) -> str:
@@ -58,20 +62,36 @@ class RunResult(Struct, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """Return what `--json` prints."""
-        return document(self.summary, self.folder, self.state, self.at)
+        page = {} if self.page is None else {"page": str(self.page)}
+        return document(self.summary, self.folder, self.state, self.at) | page
 
 
 class RunStatus(RunResult, frozen=True):
-    """A run as it is now, with the process that manages it, if there is one."""
+    """A run as it is now, with the process that manages it, if there is one.
+
+    `jobs` are those of its manager and the next one, if they live in jobs; of an interrupted run, the last one.
+    """
 
     manager: Manager | None = None
+    jobs: tuple[ManagerJob, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """A sentence about managers in jobs; empty if there are none."""
+        return ", ".join(job.sentence(ended=self.state == "interrupted") for job in self.jobs)
 
     def document(self) -> dict[str, Any]:
         """Return what `headway status --json` prints."""
         # `super()` without arguments does not work in a msgspec struct.
-        return RunResult.document(self) | {"manager_pid": self.manager.pid if self.manager else None}
+        pid = self.manager.pid or None if self.manager else None
+        return RunResult.document(self) | {"manager_pid": pid, "manager_jobs": to_builtins(self.jobs)}
 
 
-def ended(folder: RunFolder, progress: Progress) -> RunResult:
-    """Return the result of a run that `progress` has watched to its end."""
-    return RunResult(folder, progress.summary, progress.summary.finished or "interrupted", time.time())
+def ended(folder: RunFolder, progress: Progress, settings: RunSettings | None = None) -> RunResult:
+    """Return the result of a run that `progress` has watched to its end; write its page, if that was wanted."""
+    page = None
+    if settings is not None and settings.report and progress.summary.finished:
+        from headway.api.report import write_report
+
+        page = Path(write_report(folder.run, folder.directory).file)
+    return RunResult(folder, progress.summary, progress.summary.finished or "interrupted", time.time(), page)

@@ -10,24 +10,27 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from headway.api.amounts import parse_cores, parse_share, parse_size
-from headway.api.choices import DEFAULT_PLAN, METHODS
+from headway.api.amounts import parse_budget, parse_cores, parse_preference, parse_share, parse_size
+from headway.api.choices import DEFAULT_PLAN, MANAGERS, METHODS
 from headway.api.nearest import nearest
-from headway.drivers.run_settings import LOCAL, RunSettings
+from headway.drivers.run_settings import IN_JOB, LOCAL, POOL, RunSettings
 from headway.log_setup import LEVELS
-from headway.model.errors import InputError
-from headway.model.units import parse_duration
+from headway.model.errors import BusyError, InputError
+from headway.model.units import format_duration, parse_duration
 
 __all__ = ["SETTINGS", "RunSettings", "checked", "settings_for"]
 
+SLURM = "slurm"
 PROJECT_FILE = "headway.toml"
 _BATCH = "batch."  # begins the fields of settings that are entries of `RunSettings.batch`
 _OPTIONS = {"flags": "sbatch"}  # entries of `batch` that the command line calls otherwise
 _TRUE, _FALSE = ("1", "true", "t", "yes", "y", "on"), ("0", "false", "f", "no", "n", "off")
 
 
-def settings_for(directory: Path, given: Mapping[str, Any] | None = None) -> RunSettings:
+def settings_for(directory: Path, given: Mapping[str, Any] | None = None, *, resumes: bool = False) -> RunSettings:
     """Return the settings of a run in `directory`, where `given` (by field of `RunSettings`) outranks all the rest.
+
+    Where the manager is counts for a run on a batch system, and for one that `resumes`: it may be on one.
 
     >>> settings_for(Path("/nowhere"), {"cores": 2.0, "seed": 7}).seed
     7
@@ -36,6 +39,8 @@ def settings_for(directory: Path, given: Mapping[str, Any] | None = None) -> Run
     chosen = files | read_environment() | dict(given or {})
     batch = {name.removeprefix(_BATCH): chosen.pop(name) for name in list(chosen) if name.startswith(_BATCH)}
     if chosen.get("cluster", LOCAL) == LOCAL:
+        if not resumes and not (given and "manager" in given):
+            chosen.pop("manager", None)
         return RunSettings(**chosen)
     return RunSettings(**chosen | {"batch": _of_sbatch(chosen["cluster"]) | batch | chosen.get("batch", {})})
 
@@ -82,9 +87,12 @@ def checked(settings: RunSettings, directory: Path) -> RunSettings:
     from headway.drivers.targets import check_cluster
     from headway.history.location import history_location
 
+    checked_manager(settings)
     known("sizer", settings.sizer, sizing_policies())
     known("order", settings.order, orders())
-    if settings.cluster == LOCAL:
+    if settings.pool:
+        settings = _in_pool(settings)
+    elif settings.cluster == LOCAL:
         stray = ["plan"] * bool(settings.plan) + [_OPTIONS.get(name, name) for name in settings.batch]
         if stray:
             raise InputError(f"--{stray[0]} is about a batch system", where=f"--{stray[0]}", todo="add --on slurm")
@@ -95,6 +103,35 @@ def checked(settings: RunSettings, directory: Path) -> RunSettings:
         known("plan", settings.plan, plans())
     history_location(settings.history)
     return settings
+
+
+def checked_manager(settings: RunSettings) -> None:
+    """Raise an `InputError` if the manager cannot be where the settings want it."""
+    from headway.drivers.manager_jobs import LEAST_TIME_S
+
+    if settings.manager != IN_JOB:
+        return
+    if settings.cluster != SLURM or settings.pool:
+        what, todo = "only a run on Slurm can have its manager in a job", "add --on slurm, or --manager here"
+        raise InputError(what, where="--manager", todo=todo)
+    if settings.manager_time_s is not None and settings.manager_time_s < LEAST_TIME_S:
+        what = f"{format_duration(settings.manager_time_s)} are too short for a manager to hand over"
+        raise InputError(what, where="--manager-time", todo=f"give it {format_duration(LEAST_TIME_S)} at least")
+
+
+def _in_pool(settings: RunSettings) -> RunSettings:
+    """Return the settings of a run whose tasks run in a pool; an error if there is none."""
+    from headway.workers.pool_place import PoolPlace
+
+    stray = ["on"] * (settings.cluster != LOCAL) + ["plan"] * bool(settings.plan) + ["budget"] * bool(settings.budget)
+    stray += [_OPTIONS.get(name, name) for name in settings.batch]
+    if stray:
+        todo = f"give it to `{PoolPlace.of(settings.pool).start}`, or leave out --pool"
+        raise InputError(f"with --pool, --{stray[0]} is the pool's to decide", where=f"--{stray[0]}", todo=todo)
+    if PoolPlace.of(settings.pool).told().draining:
+        todo = "wait for its end and start it again, or leave out --pool"
+        raise BusyError(f"the pool {settings.pool!r} is stopping and takes no more workflows", todo=todo)
+    return structs.replace(settings, cluster=POOL, batch={POOL: settings.pool})
 
 
 # --- files ---
@@ -220,6 +257,18 @@ def _location(value: object) -> str:
     return value
 
 
+def _targets(value: object) -> tuple[str, ...]:
+    """Return whom to tell of a run; the error does not repeat the value, which may be a secret."""
+    from headway.notifying.targets import target_of
+
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise InputError("this is not a list of texts", todo='write for example ["mail:me@example.org"]')
+    for text in texts:
+        target_of(text)
+    return tuple(texts)
+
+
 class Setting(NamedTuple):
     """A setting: its field of `RunSettings`, and how it is read from a variable and from a file (None: not there)."""
 
@@ -234,23 +283,26 @@ _CORES = _stated(
     int | float | str, "a number of cores", "write for example cores = 4", lambda value: parse_cores(str(value))
 )
 _SHARE = _stated(int | float | str, "a share of attempts", 'write for example "3%" or "any"', parse_share)
+_PREFER = _stated(int | float | str, "a preference", 'write "time", "balanced", "cost" or a number', parse_preference)
+_BUDGET = _stated(int | float | str, "a number of core-hours", "write for example budget = 500", parse_budget)
 _WHOLE = _stated(int, "a whole number", "write for example seed = 7")
 _FLAG = _stated(bool, "true or false", "write true or false, without quotes")
 _NAME = _stated(str, "a name", "write it in quotes; `headway policies` lists the names")
+_MANAGER = _one_of(MANAGERS, "a place for a manager")
 _METHOD = _one_of(METHODS, "a way of measuring")
 _LEVEL = _one_of(LEVELS, "a log level")
 _JOBS = _stated(str, "a name", "write it in quotes")
-_PARTITIONS = _stated(
+_NAMES = _stated(
     str | list,
-    "a list of partitions",
+    "a list of names",
     'write for example ["short", "long"]',
     lambda value: value if isinstance(value, str) else ",".join(map(_JOBS, value)),
 )
 _NODES = _one_of(("whole", "shared"), "a way of using nodes")
 
 
-def _of_jobs(option: str) -> Setting:
-    return Setting(f"{_BATCH}{option}", str, _JOBS)
+def _of_jobs(option: str, from_file: Callable[[object], Any] = _JOBS) -> Setting:
+    return Setting(f"{_BATCH}{option}", str, from_file)
 
 
 SETTINGS = {
@@ -260,9 +312,17 @@ SETTINGS = {
     "sizer": Setting("sizer", str, _NAME),
     "order": Setting("order", str, _NAME),
     "failures": Setting("failures", parse_share, _SHARE),
+    "prefer": Setting("prefer", parse_preference, _PREFER),
+    "budget": Setting("budget", parse_budget, _BUDGET),
     "seed": Setting("seed", _whole_text, _WHOLE),
     "keep-going": Setting("keep_going", _flag_text, _FLAG),
     "quiet": Setting("quiet", _flag_text, _FLAG),
+    "report": Setting("report", _flag_text, _FLAG),
+    "notify": Setting("notify", lambda text: _targets(text.splitlines()), _targets),
+    "stuck-after": Setting("stuck_s", parse_duration, _SPAN),
+    "manager": Setting("manager", _MANAGER, _MANAGER),
+    "manager-time": Setting("manager_time_s", parse_duration, _SPAN),
+    "manager-partition": Setting("manager_partition", str, _stated(str, "a name", "write it in quotes")),
     "measure": Setting("measure", _METHOD, _METHOD),
     "grace": Setting("grace_s", parse_duration, _SPAN),
     "fresh": Setting("fresh", _flag_text, _FLAG),
@@ -271,10 +331,10 @@ SETTINGS = {
     "log-level": Setting("log_level", _LEVEL, _LEVEL),
     "on": Setting("cluster", str, None),
     "plan": Setting("plan", str, None),
-    **{name: _of_jobs(name) for name in ("partition", "account", "qos", "constraint", "reservation", "clusters")},
-    "preemptible": Setting(f"{_BATCH}preemptible", str, _PARTITIONS),
-    "prefer-partitions": Setting(f"{_BATCH}prefer_partitions", str, _PARTITIONS),
-    "avoid-partitions": Setting(f"{_BATCH}avoid_partitions", str, _PARTITIONS),
+    **{name: _of_jobs(name) for name in ("constraint", "reservation", "clusters")},
+    **{name: _of_jobs(name, _NAMES) for name in ("partition", "account", "qos", "preemptible")},
+    "prefer-partitions": _of_jobs("prefer_partitions", _NAMES),
+    "avoid-partitions": _of_jobs("avoid_partitions", _NAMES),
     "nodes": Setting(f"{_BATCH}nodes", _NODES, _NODES),
     "requeue": Setting(
         f"{_BATCH}requeue",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, to_builtins
 
+from headway.api.amounts import parse_partitions, parse_size
 from headway.api.keywords import Tell, refuse, settled
 from headway.api.queues import GENERATED, AtLeastOne, QueueSettings, check_queue_settings, jobs_from
 from headway.api.whole_files import check_distinct, check_target, write_whole
@@ -22,17 +23,20 @@ if TYPE_CHECKING:
     from headway.report.queue.page import QueuePage
     from headway.report.queue.summary import QueueSummary
     from headway.report.queue.through_queue import Passage
+    from headway.simulation.batch_resources import Further
 
     Journals = dict[str, list[Event | Decision]]  # by plan
 
 _FILES = ("starts", "html", "journal")
-_OF_THE_QUEUE = ("starts", "html", "window")
+_OF_THE_QUEUE = ("starts", "html", "window", "machine_memory", "partitions")
 _OF_A_WORKFLOW = ("plan", "start", "most_jobs", "journal")
 
 
 class SimulateSettings(QueueSettings, frozen=True, kw_only=True):
     """The queue, the files to write (`starts`, `html`, `journal`), and the workflow that passes through the queue."""
 
+    machine_memory: str | None = None  # of all nodes together, such as 4 TB; None: memory does not count
+    partitions: tuple[str, ...] | None = None  # nodes of each that is limited, as 2=32
     starts: str | None = None  # CSV of the start of each job
     html: str | None = None
     window: str | None = None  # of the page's schedule: a day, or FROM..TO
@@ -42,6 +46,19 @@ class SimulateSettings(QueueSettings, frozen=True, kw_only=True):
     most_jobs: AtLeastOne | None = None
     journal: str | None = None
     force: bool = False  # overwrite files
+
+    def further(self) -> Further:
+        """What the machine has besides nodes."""
+        from headway.simulation.batch_resources import Further
+
+        memory = None if self.machine_memory is None else int(parse_size(self.machine_memory))
+        return Further(memory, parse_partitions(self.partitions or ()))
+
+    def words(self, trace: str) -> list[str]:
+        """How the queue is simulated, in words."""
+        memory = [] if self.machine_memory is None else [f"memory of {self.machine_memory}"]
+        stated = parse_partitions(self.partitions or ()).items()
+        return super().words(trace) + memory + [f"{nodes:,} nodes in partition {number}" for number, nodes in stated]
 
 
 class SimulateResult(Struct, frozen=True):
@@ -116,6 +133,9 @@ def _check(trace: str, asked: SimulateSettings, given: set[str]) -> None:
         refuse(_OF_THE_QUEUE, given, "the queue alone")
     else:
         refuse(_OF_A_WORKFLOW, given, "a workflow", todo="add --workflow W")
+    if asked.further() and asked.nodes != "counts":
+        what = "memory and partitions can be simulated only where nodes are counted"
+        raise InputError(what, where="--nodes", todo="leave it out")
     if asked.window is not None and asked.html is None:
         raise InputError("this is for the page, and none is asked for", where="--window", todo="add --html FILE")
     outputs = [Path(path) for path in (getattr(asked, name) for name in _FILES) if path is not None]
@@ -126,7 +146,7 @@ def _check(trace: str, asked: SimulateSettings, given: set[str]) -> None:
 
 
 def _queue_alone(trace: str, asked: SimulateSettings, progress: Tell | None) -> SimulateResult:
-    found = jobs_from(trace, asked)
+    found = jobs_from(trace, asked, asked.further())
     jobs = found.jobs
 
     from headway.report.queue.clock import check_window, clock_of, window_of

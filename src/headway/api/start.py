@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from headway.api.run_result import RunResult, ended
 from headway.api.runnable import Scale, runnable
 from headway.api.settings import RunSettings
+from headway.api.telling import telling
 from headway.drivers import runs
 from headway.drivers.real import Observer
 from headway.drivers.run_history import Warn, warn_program
@@ -34,14 +35,15 @@ def start(
     trouble that does not stop the run.
     """
     what = runnable(workflow, directory, settings, stand_ins)
-    what.make_files()
     progress = progress or Progress(RunSummary())
-    folder, _ = runs.start(
-        what.workflow,
-        what.directory,
-        what.settings,
-        source=what.source,
-        observers=[*observers, progress],
-        warn=warn,
-    )
-    return ended(folder, progress)
+    with telling(progress, progress.summary, what.settings, warn) as watching:
+        what.make_files()
+        folder, _ = runs.start(
+            what.workflow,
+            what.directory,
+            what.settings,
+            source=what.source,
+            observers=[*observers, watching],
+            warn=warn,
+        )
+    return ended(folder, progress, what.settings)

@@ -6,8 +6,9 @@ import os
 import time
 from pathlib import Path
 
-from headway.api.finding import find_run, manager_of, reading
+from headway.api.finding import find_run, managers_of, reading
 from headway.api.run_result import RunStatus
+from headway.drivers.manager_jobs import manager_jobs
 from headway.report.run.summary import RunSummary
 
 
@@ -16,6 +17,7 @@ def status(run: str | None = None, directory: str | os.PathLike[str] = ".") -> R
     folder = find_run(Path(directory), run)
     with reading(folder) as journal:
         summary = RunSummary.of(journal)
-    manager = manager_of(folder, summary)
+    manager, jobs = managers_of(folder, summary)
     state = summary.finished or ("running" if manager else "interrupted")
-    return RunStatus(folder, summary, state, time.time(), manager)
+    shown = manager_jobs(folder)[-1:] if state == "interrupted" else jobs
+    return RunStatus(folder, summary, state, time.time(), manager=manager, jobs=tuple(shown))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SLURM = "slurm"
 _DAY_S = 86_400.0
+_OF_JOBS = ("partition", "account", "qos", "preemptible")  # what Slurm is told of jobs
 
 
 class WaitsSettings(QueueSettings, frozen=True, kw_only=True):
@@ -33,7 +34,10 @@ class WaitsSettings(QueueSettings, frozen=True, kw_only=True):
     html: str | None = None
     force: bool = False  # overwrite the file
     on: str = ""  # slurm: the queue of the cluster here, instead of a log
-    partition: str | None = None  # slurm
+    partition: str | None = None  # slurm, as the three below
+    account: str | None = None
+    qos: str | None = None
+    preemptible: str | None = None
 
 
 class WaitsResult(Struct, frozen=True):
@@ -79,7 +83,7 @@ def waits(
     trace = str(trace)
     if asked.on or not trace:
         return _on_slurm(trace, asked, given)
-    refuse(["partition"], given, "a real queue, and this is a log")
+    refuse(_OF_JOBS, given, "a real queue, and this is a log")
     check_queue_settings(trace, asked, given, also="seed")
     if asked.html is not None:
         check_target(Path(asked.html), force=asked.force)
@@ -110,8 +114,8 @@ def _on_slurm(trace: str, asked: WaitsSettings, given: Collection[str]) -> Waits
         what = "a log and --on are named" if trace else f"there is no queue called {asked.on!r}"
         what = what if asked.on else "no queue is named"
         raise InputError(what, where="--on", todo="name a log or lublin, or write --on slurm for the queue here")
-    refuse([name for name in given if name not in ("on", "partition")], given, "logs, and this queue is a real one")
-    return waits_on_slurm(asked.partition)
+    refuse([name for name in given if name not in ("on", *_OF_JOBS)], given, "logs, and this queue is a real one")
+    return waits_on_slurm({name: getattr(asked, name) for name in _OF_JOBS})
 
 
 def _scores(jobs: BatchJobs, models: list[WaitModel], asked: WaitsSettings, tell: Tell) -> list[ModelScores]:

@@ -12,6 +12,7 @@ from headway.api.finding import find_run_of, find_tasks, reading
 from headway.api.task_list import TaskList, list_tasks
 from headway.model.outcome import Measured, Usage
 from headway.report.run.story import Attempt, Story, story_of, tasks_of
+from headway.report.run.summary import QueuedJob
 
 
 class Explanation(Struct, frozen=True):
@@ -35,6 +36,8 @@ class Explanation(Struct, frozen=True):
             "reused_from": story.reused_from,
             "cut_off_by": {task: structs.asdict(why) for task, why in story.cut_off_by.items()},
             "waits_for": story.waits_for,
+            "waits_for_jobs": [_job(job) for job in story.jobs],
+            "without_nodes": story.without_nodes.message if story.without_nodes else None,
             "given_up": structs.asdict(story.given_up) if story.given_up else None,
             "attempts": [_attempt(attempt) for attempt in story.attempts],
         }
@@ -51,6 +54,16 @@ def why(task: str, run: str | None = None, directory: str | os.PathLike[str] = "
         return Explanation(story_of(journal, found[0], tasks))
 
 
+def _job(job: QueuedJob) -> dict[str, Any]:
+    seen = job.seen
+    return {
+        "tag": job.submit.tag,
+        "job": seen.job_id if seen else None,
+        "held": seen is not None and seen.held,
+        "because": seen.message if seen else "",
+    }
+
+
 def _attempt(attempt: Attempt) -> dict[str, Any]:
     launch, outcome = attempt.launch, attempt.outcome
     return {
@@ -59,6 +72,8 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "launched_at": launch.at,
         "partition": attempt.job.partition if attempt.job else None,
         "billing": attempt.job.billing if attempt.job else None,
+        "job_gave_back_nodes": attempt.given_back,
+        "gpus": list(launch.devices),
         "overtook": launch.overtook,
         "given": {resource: launch.resources[resource] for resource in launch.why},
         "may_use": {resource: (launch.ceiling or launch.resources)[resource] for resource in launch.why},

@@ -37,7 +37,8 @@ class PlanSettings(QueueSettings, frozen=True, kw_only=True):
     plan: tuple[str, ...] = ()  # none: all
     most_jobs: AtLeastOne | None = None
     prefer: float | str = "fast"  # fast, cheap, or a number from 0 (fast) to 1 (cheap)
-    futures: AtLeastOne = 5
+    deadline: float | str | None = None  # seconds, or text such as 12h: the cheapest plan that most likely keeps it
+    futures: AtLeastOne | None = None  # None: 5, with a deadline 20
     partition: str | None = None  # slurm, as the five below
     account: str | None = None
     qos: str | None = None

@@ -9,10 +9,12 @@ import click
 from rich.console import Console
 
 from headway.api.compare import CompareResult, CompareSettings, compare
+from headway.api.compare_pool import ComparePoolResult, compare_pool
 from headway.cli.batch_options import NODE_OPTIONS, given, settings_options
 from headway.cli.options import SPAN, answers, option
 from headway.cli.queue_progress import ask_for_numba
 from headway.cli.study_progress import study_progress
+from headway.model.errors import InputError
 from headway.report.saying import say, show
 
 _LISTS = ("--traces", "--workflows", "--plans", "--again")
@@ -22,7 +24,7 @@ _AS_SIMULATE = "As for `headway simulate`."
 _STARTS = {
     "--reference P": "The plan that others are measured by; one-job-per-task if it is there.",
     "--starts N": "In each log; 10 by default.",
-    "--every T": "Instead: from the warm-up on, one every T.",
+    "--every T": "Instead: from the warm-up on, one every T. With --pool: from one workflow's arrival to the next.",
     "--seed N": "For all draws.",
 }
 _QUEUE = {
@@ -59,8 +61,8 @@ def _split(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.strip() for value in values for part in value.split(",") if part.strip()))
 
 
-def _print(console: Console, result: CompareResult) -> None:
-    say(console, *result.words, "", style="dim")
+def _print(console: Console, result: CompareResult | ComparePoolResult) -> None:
+    say(console, *([result.words] if isinstance(result, ComparePoolResult) else result.words), "", style="dim")
     for line, laid_out in result.lines(console.width):
         (show if laid_out else say)(console, line)
 
@@ -76,11 +78,12 @@ def _print(console: Console, result: CompareResult) -> None:
     "--out DIR",
     "The folder of results; runs that are in it already are not simulated again.",
     type=click.Path(file_okay=False),
-    required=True,
 )
 @option("--again P...", "Forget DIR's results of these plans.", **_LIST)
+@option("--pool", "Instead: one plan; the workflows arrive one after the other, in one pool and apart.", is_flag=True)
+@option("--arrivals T", "With --pool: arrivals are drawn, T apart on average; 30m by default.", type=SPAN)
 @answers(_print)
-def command(**options: Any) -> CompareResult:
+def command(pool: bool, **options: Any) -> CompareResult | ComparePoolResult:
     """Put every workflow through every log's queue, from many starts, under every plan, and say which plan is best.
 
     Results are appended to DIR/runs.csv as they come. After an interruption the same command continues; with more
@@ -92,8 +95,15 @@ def command(**options: Any) -> CompareResult:
       headway compare --traces KTH-SP2.swf.gz --workflows *.dax --out study
       headway compare --traces *.swf.gz --workflows montage.json --plans headway one-job --starts 100 --out study
       headway compare --traces log.swf --workflows w.dax --every 12h --most-jobs 16 --out study --json | jq .overall
+      headway compare --pool --traces KTH-SP2.swf.gz --workflows *.json --arrivals 30m --starts 3
     """
     if find_spec("numba") is None:
         ask_for_numba()
+    if pool:
+        with study_progress() as tell:
+            return compare_pool(progress=tell, **given("pool"))
+    for name, todo in (("out", "name a folder"), ("arrivals", "add --pool")):
+        if (options[name] is None) is (name == "out"):
+            raise InputError(f"--{name} is {'missing' if name == 'out' else 'for pools'}", where=f"--{name}", todo=todo)
     with study_progress(kept=True) as tell:
-        return compare(progress=tell, **given())
+        return compare(progress=tell, **given("pool"))

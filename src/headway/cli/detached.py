@@ -37,8 +37,11 @@ def _print(detached: Detached) -> None:
     run, directory = detached.run, detached.directory
     here = os.path.realpath(os.getcwd()) == os.path.realpath(directory)
     where = "" if here else f" -C {shlex.quote(shown(directory))}"
-    about = f"as process {detached.manager_pid} on {detached.host}; you may log out"
-    click.echo(f"run {run} goes on in the background, {about}")
+    if detached.manager_job is not None:
+        click.echo(f"run {run} is managed in job {detached.manager_job}, which Slurm will start; you may log out")
+    else:
+        about = f"as process {detached.manager_pid} on {detached.host}; you may log out"
+        click.echo(f"run {run} goes on in the background, {about}")
     click.echo(f"→ headway attach{where} {run}    follow it (Ctrl-C leaves it alone)")
     click.echo(f"→ headway status{where} {run}    how far is it?")
     click.echo(f"→ headway cancel{where} {run}    stop it")

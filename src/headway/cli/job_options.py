@@ -11,8 +11,8 @@ from headway.cli.options import Function, option
 
 NAMED = {
     "--partition NAME": "slurm: partition of jobs; several with commas. By default the one where they start soonest.",
-    "--account NAME": "slurm: account that jobs are charged to; by default yours.",
-    "--qos NAME": "slurm: quality of service of jobs.",
+    "--account NAME": "slurm: account that jobs are charged to; by default yours. Of several with commas the cheapest.",
+    "--qos NAME": "slurm: quality of service of jobs; of several with commas the cheapest.",
     "--constraint FEATURES": "slurm: features that nodes must have.",
     "--reservation NAME": "slurm: reservation that jobs use.",
     "--clusters NAME": "slurm: another cluster than the one here.",

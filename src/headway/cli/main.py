@@ -17,7 +17,7 @@ Exit codes:
     2  bad input: an option, a file, a name
     3  the machine or its file system is in trouble
     4  another Headway is at work in this directory
-  130  stopped by Ctrl-C or `headway cancel`; `headway resume` goes on
+  130  stopped by Ctrl-C, `headway cancel` or --budget; `headway resume` goes on
 
 \b
 Settings: options > environment (HEADWAY_CORES, …) > headway.toml beside the

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from rich.console import Console
 
-from headway.api.amounts import parse_cores, parse_share, parse_size
+from headway.api.amounts import parse_budget, parse_cores, parse_preference, parse_share, parse_size
 from headway.cli.completion import complete_run
 from headway.cli.output import console_for, print_json
 from headway.model.errors import InputError
@@ -19,7 +19,7 @@ from headway.model.units import parse_duration
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
-    _Type = click.ParamType[float]
+    _Type = click.ParamType[float | str]
 else:
     _Type = click.ParamType  # older clicks have no type parameter here
 
@@ -27,11 +27,11 @@ else:
 class _Parsed(_Type):
     """A value that one of our own parsers reads; its error becomes one of click's."""
 
-    def __init__(self, name: str, parse: Callable[[str], float]) -> None:
+    def __init__(self, name: str, parse: Callable[[str], float | str]) -> None:
         self.name = name
         self._parse = parse
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
         if isinstance(value, int | float):
             return value
         try:
@@ -44,6 +44,8 @@ CORES = _Parsed("NUMBER", parse_cores)
 SIZE = _Parsed("SIZE", parse_size)
 SPAN = _Parsed("TIME", parse_duration)
 SHARE = _Parsed("SHARE", parse_share)
+PREFERENCE = _Parsed("PREFERENCE", parse_preference)
+BUDGET = _Parsed("CORE-HOURS", parse_budget)
 
 
 COUNT = click.IntRange(min=1)

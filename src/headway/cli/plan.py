@@ -20,22 +20,29 @@ _OPTIONS = {
     "--plan P": "Only this plan; may be repeated. By default all.",
     "--most-jobs N": "Jobs that the site allows in the queue; by default 16, or as Slurm says.",
     "--prefer fast|cheap|0..1": "Time, node-hours, or in between.",
-    "--futures": "How many futures are simulated.",
+    "--deadline T": "Recommend the cheapest plan that ends within T in 90% of the futures.",
+    "--futures": "How many futures are simulated; by default 5, with --deadline 20.",
     **NAMED,
 }
 
 
 def _print(console: Console, result: PlanResult) -> None:
-    from headway.report.queue.through_queue import advice, plan_table
+    from headway.report.queue.front import front_picture
+    from headway.report.queue.through_queue import advice, chance, plan_table
 
     show(console, *plan_table(result.plans, result.recommended, console.width, in_cores=result.in_cores), "")
-    say(console, advice(result.plans, result.recommended, result.settings.futures), style="bold")
+    if picture := front_picture(result.plans, result.recommended, console.width, in_cores=result.in_cores):
+        show(console, *picture, "")
+    if result.deadline_s is None:
+        say(console, advice(result.plans, result.recommended, result.futures), style="bold")
+    else:
+        say(console, chance(result.recommended, result.deadline_s, result.futures), style="bold")
 
 
 @click.command("plan", short_help="Say how best to put a workflow through a batch queue.")
 @click.argument("workflow", metavar="WORKFLOW", type=click.Path(dir_okay=False))
 @option("--on TRACE", "The queue: a log, or lublin, as for simulate; or slurm.", required=True)
-@settings_options(PlanSettings, _OPTIONS, start=SPAN)
+@settings_options(PlanSettings, _OPTIONS, start=SPAN, deadline=SPAN)
 @set_option()
 @option("--history PLACE", "slurm: where earlier runs are recorded.", default="", envvar="HEADWAY_HISTORY")
 @settings_options(PlanSettings, QUEUE_OPTIONS | NODE_OPTIONS)
@@ -56,6 +63,7 @@ def command(workflow: str, **options: Any) -> PlanResult:
     Examples:
       headway plan montage.dax --on KTH-SP2.swf.gz --start 30d
       headway plan montage.dax --on lublin --prefer 0.5
+      headway plan montage.dax --on KTH-SP2.swf.gz --deadline 24h
       headway plan montage.dax --on sacct.txt --json | jq .recommended
       headway plan workflow.yaml --on slurm
     """

@@ -44,7 +44,7 @@ def _print(console: Console, result: ReplayResult) -> None:
         return
     if result.together:
         for each in result.logs:
-            say(console, _title(each))
+            say(console, _title(each, each.categories()))
         names = [harmless(each.log.name) for each in result.logs]
         show(console, "", *runs_table(names, [each.costs for each in result.logs], console.width), "")
         say(
@@ -54,11 +54,11 @@ def _print(console: Console, result: ReplayResult) -> None:
         )
         return
     for each in result.logs:
-        tasks, asked = len(each.log.tasks), each.asked
-        say(console, _title(each), "")
+        tasks, categories, asked = len(each.log.tasks), each.categories(), each.asked
+        say(console, _title(each, categories), "")
         show(console, *replay_table(each.costs, asked, console.width))
         say(console, "", verdict(each.costs, asked))
-        if tasks > 1 and len({task.category for task in each.log.tasks}) == tasks:
+        if categories == tasks > 1:
             say(console, "no two tasks are of one category: --category-from takes it from a task's name", style="dim")
         if asked and asked.tasks < tasks:
             say(console, f"asked: only {count(asked.tasks, 'task')} of {tasks:,} asked for something", style="dim")
@@ -70,10 +70,9 @@ def _print(console: Console, result: ReplayResult) -> None:
         say(console, to_best, style="dim")
 
 
-def _title(replayed: LogReplay) -> Text:
+def _title(replayed: LogReplay, categories: int) -> Text:
     """The log, the machine, and when attempts fail."""
     log, world = replayed.log, replayed.world
-    categories = len({task.category for task in log.tasks})
     title = Text.assemble((harmless(log.name), "bold"), f": {count(len(log.tasks), 'task')}")
     title.append(f" of {categories:,} categories" if categories > 1 else " of one category")
     title.append(f", {log.left_out:,} left out" if log.left_out else "")

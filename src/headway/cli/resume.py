@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headway.api.choices import IN_JOB
 from headway.cli.detached import detach_option, print_detached
 from headway.cli.options import directory_option, json_option, run_argument
 from headway.cli.output import warn
@@ -37,10 +38,10 @@ def command(run: str | None, directory: Path, detach: bool, settings: RunSetting
 
     Exit codes are those of `headway run`.
     """
-    if detach:
+    if detach or settings.manager == IN_JOB:
         from headway.api.detach import detach as detach_run
 
-        return print_detached(detach_run(None, directory, settings, run=run), as_json=as_json)
+        return print_detached(detach_run(None, directory, settings, run=run, warn=warn), as_json=as_json)
 
     from headway.api.resume import resume
     from headway.cli.watching import watch

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from headway.api.choices import IN_JOB
 from headway.cli.detached import detach_option, print_detached
-from headway.cli.options import json_option, option
+from headway.cli.options import SPAN, json_option, option
 from headway.cli.output import warn
 from headway.cli.run_options import DEFAULT_FILE, log_as_set, run_options
 from headway.cli.stand_in_options import stand_in_options
@@ -27,12 +29,21 @@ if TYPE_CHECKING:
     default=DEFAULT_FILE,
 )
 @option("-n --dry-run", "Only say what would run, why, and with which sizes.", is_flag=True)
+@option("--deadline deadline_s", "Slurm: be as cheap as ending within T most likely allows, such as 24h.", type=SPAN)
 @run_options
+@option("--serve", "Show this run in a browser while it goes on.", is_flag=True)
 @detach_option
 @stand_in_options
 @json_option
 def command(
-    workflow: Path, dry_run: bool, detach: bool, stand_ins: Scale | None, settings: RunSettings, as_json: bool
+    workflow: Path,
+    dry_run: bool,
+    deadline_s: float | None,
+    serve: bool,
+    detach: bool,
+    stand_ins: Scale | None,
+    settings: RunSettings,
+    as_json: bool,
 ) -> int:
     """Run WORKFLOW (by default workflow.yaml) in the directory it lies in, or only each TASK and what it needs.
 
@@ -49,7 +60,11 @@ def command(
       headway run -k nightly.yaml          do as much as can be done
       headway run --set genome=hg19        another value of `config` in the file
       headway run --on slurm               in jobs of the cluster whose login node this is
+      headway run --on slurm --deadline 24h
+                                           as cheap as ending by tomorrow most likely allows
       headway run --on slurm --detach      and log out meanwhile; `headway attach` follows it
+      headway run --on slurm --manager job
+                                           the manager is in a job, too: nothing stays on the login node
       headway run montage.json --synthetic --scale 0.01
                                            stand-ins that take a hundredth of what was recorded
 
@@ -60,10 +75,18 @@ def command(
     """
     if detach and dry_run:
         raise InputError("a dry run is over at once", where="--detach", todo="leave one of the two out")
-    if detach:
+    if serve and (detach or dry_run):
+        where, todo = "--detach" if detach else "--dry-run", "leave one out; `headway serve` shows all runs"
+        raise InputError("--serve ends with the run that it shows", where=where, todo=todo)
+    if deadline_s is not None:
+        from headway.api.deadline import keeping
+
+        settings, said = keeping(deadline_s, workflow, settings)
+        warn(said)
+    if detach or (settings.manager == IN_JOB and not dry_run):
         from headway.api.detach import detach as detach_run
 
-        return print_detached(detach_run(workflow, None, settings, stand_ins=stand_ins), as_json=as_json)
+        return print_detached(detach_run(workflow, None, settings, stand_ins=stand_ins, warn=warn), as_json=as_json)
     log_as_set(settings)
     if dry_run:
         from headway.api.preview import preview
@@ -73,10 +96,11 @@ def command(
         return print_preview(foreseen, quiet=settings.quiet, as_json=as_json)
 
     from headway.api.start import start
-    from headway.cli.watching import watch
+    from headway.cli.watching import showing, watch
 
-    return watch(
-        lambda progress: start(workflow, None, settings, stand_ins=stand_ins, progress=progress, warn=warn),
-        quiet=settings.quiet,
-        as_json=as_json,
-    )
+    with showing(workflow.absolute().parent) if serve else nullcontext():
+        return watch(
+            lambda progress: start(workflow, None, settings, stand_ins=stand_ins, progress=progress, warn=warn),
+            quiet=settings.quiet,
+            as_json=as_json,
+        )

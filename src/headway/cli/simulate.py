@@ -19,6 +19,8 @@ from headway.report.words import count, harmless
 _OPTIONS = {
     **QUEUE_OPTIONS,
     **NODE_OPTIONS,
+    "--machine-memory SIZE": "All nodes' memory, as 4TB: jobs then also wait for the memory that the log says.",
+    "--partitions P=N,...": "Nodes of partitions of the log, as 2=32,3=8: jobs of these wait for theirs.",
     "--starts FILE": "Write the start of each job there, as CSV; .gz packs it.",
     "--html FILE": "Also write one page, with pictures.",
     "--window DAY|FROM..TO": "Of the page's schedule; by default the busiest day.",
@@ -86,6 +88,7 @@ def command(trace: str, **options: Any) -> SimulateResult | SimulateWorkflowResu
       headway simulate sacct.txt --machine 512 --html queue.html --window 2024-03-01
       headway simulate lublin --machine 256 --jobs 5000 --load 0.9 --seed 7
       headway simulate log.swf --starts starts.csv.gz --json | jq .waits.wait_s
+      headway simulate log.swf --machine-memory 4TB --partitions 1=72,3=224
       headway simulate log.swf --workflow montage.dax --start 8d --most-jobs 16
       headway simulate log.swf --workflow montage.dax --nodes shared --node-cores 64
     """

@@ -15,7 +15,7 @@ from headway.report.run.status_text import print_status
 @click.command("status", short_help="Show how far a run is.")
 @run_argument
 @directory_option
-@answers(lambda console, it: print_status(console, it.summary, it.folder, it.state, it.manager, it.at))
+@answers(lambda console, it: print_status(console, it.summary, it.folder, it.state, it.manager, it.at, it.where))
 def command(run: str | None, directory: Path) -> RunStatus:
     """Show how far RUN (by default the newest) is: a bar per category, what is running, what failed.
 

@@ -20,10 +20,10 @@ _SAID_EVERY_S = 60.0
 
 
 @contextmanager
-def study_progress(kept: bool = False) -> Iterator[Tell]:
-    """Show the progress; after Ctrl-C, if results are `kept`, say how to continue."""
+def study_progress(kept: bool = False, doing: str = "simulating") -> Iterator[Tell]:
+    """Show the progress and what is done; after Ctrl-C, if results are `kept`, say how to continue."""
     try:
-        with _shown() as tell:
+        with _shown(doing) as tell:
             yield tell
     except KeyboardInterrupt:
         if kept:
@@ -32,7 +32,7 @@ def study_progress(kept: bool = False) -> Iterator[Tell]:
 
 
 @contextmanager
-def _shown() -> Iterator[Tell]:
+def _shown(doing: str) -> Iterator[Tell]:
     def words(at: Progress) -> str:
         return "" if at.left_s is None else f", {format_duration(at.left_s)} left"
 
@@ -50,7 +50,7 @@ def _shown() -> Iterator[Tell]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda at: bar.update(task, completed=at.done, total=at.total, description=words(at).removeprefix(", "))

@@ -12,42 +12,14 @@ from typing import Any, NoReturn
 import click
 
 from headway.api.complaints import line_and_code
+from headway.cli.verb_table import VERBS
 from headway.model.errors import HeadwayError
 from headway.registry import WithPlugins
 from headway.report.streams import silence
 
-INTERRUPTED = 130
-BROKEN_PIPE = 141
+INTERRUPTED, BROKEN_PIPE = 130, 141
 
-# Each verb is a module of this package, imported when it is used, so that `headway --help` is fast.
-VERBS = {
-    "run": "Run a workflow: what is new or has changed.",
-    "resume": "Go on with a run that was stopped or killed.",
-    "status": "Show how far a run is.",
-    "attach": "Follow a run in the background until it ends.",
-    "cancel": "Stop a run at once, resumable.",
-    "runs": "List the runs of a directory.",
-    "clean": "Delete old runs, sandboxes and environments that nothing needs.",
-    "logs": "Show what a task wrote.",
-    "why": "Explain what happened to a task, and why.",
-    "usage": "Show what tasks asked for and what they used.",
-    "history": "Show, export or prune what earlier runs taught.",
-    "show": "Show a workflow's graph: levels, widths, critical path.",
-    "convert": "Write a workflow, or a finished run, in another format.",
-    "replay": "Show what each way of sizing tasks would have cost on a log.",
-    "advise": "Say what to ask for, from a log, as configuration for its tool.",
-    "plan": "Say how best to put a workflow through a batch queue.",
-    "simulate": "Show what a batch queue would have done with a log of jobs.",
-    "waits": "Show how well queue waits could have been predicted on a log of jobs.",
-    "compare": "Compare plans on many workflows, queues and starts.",
-    "generate": "Make up a workflow of a known family.",
-    "policies": "List the ways of sizing, ordering, planning and predicting waits.",
-    "doctor": "Check whether Headway can work here.",
-    "docs": "Show the documentation.",
-    "bundle": "Pack what a support request needs, without secrets.",
-    "init": "Write a small workflow to start from.",
-}
-
+Resolved = tuple[str | None, click.Command | None, list[str]]  # a verb's name, the verb, its words
 PLUGINS = WithPlugins[click.Command]("headway.verbs", {})  # verbs that other distributions add
 
 
@@ -65,20 +37,15 @@ class Verbs(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            added = ((name, str(plugin.short_help)) for name, plugin in PLUGINS.items())
-            formatter.write_dl([*VERBS.items(), *added])
+            formatter.write_dl([*VERBS.items(), *((name, str(plugin.short_help)) for name, plugin in PLUGINS.items())])
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Resolved:
         if args and not args[0].startswith("-") and args[0] not in VERBS and args[0] not in PLUGINS:
-            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            if near:
+            hint = f"there are {', '.join(self.list_commands(ctx))}"
+            if near := get_close_matches(args[0], self.list_commands(ctx), n=1):
                 hint = f"did you mean {near[0]!r}?"
             elif args[0].endswith((".yaml", ".yml")):
                 hint = f"did you mean 'headway run {args[0]}'?"
-            else:
-                hint = f"there are {', '.join(self.list_commands(ctx))}"
             raise click.UsageError(f"there is no command {args[0]!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -93,8 +60,7 @@ class Verbs(click.Group):
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
         """Run the command line and exit; a verb's return value is its exit code."""
-        for name in ("prog_name", "standalone_mode"):
-            extra.pop(name, None)
+        extra = {name: value for name, value in extra.items() if name not in ("prog_name", "standalone_mode")}
         sys.exit(self._guarded(list(sys.argv[1:] if args is None else args), **extra))
 
     def _guarded(self, args: list[str], **extra: Any) -> int:

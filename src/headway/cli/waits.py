@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _OPTIONS = {
     "--on CLUSTER": "slurm, instead of a log: how long jobs would wait in the queue of the Slurm cluster here, now.",
     "--partition NAME": "slurm: the partition; by default the site's.",
+    "--account NAME": "slurm: the account of the jobs; by default yours.",
+    "--qos NAME": "slurm: their quality of service.",
+    "--preemptible NAME": "slurm: partitions whose jobs others may preempt, if jobs may go there as well.",
     "--models A,B": "Models to ask; by default all.",
     "--warm-up DAYS": "Models learn from jobs submitted in the first days, but are not scored on them.",
     **QUEUE_OPTIONS,
@@ -33,9 +36,9 @@ _OPTIONS = {
 def _print(console: Console, result: WaitsResult | WaitsNow) -> None:
     if not isinstance(result, WaitsResult):
         waiting = f"{count(result.jobs_waiting, 'job')} waiting"
-        taken = f"{result.nodes_taken} of {count(result.machine, 'node')} taken, {waiting}"
+        taken = f"{result.taken} of {count(result.machine, result.counts.removesuffix('s'))} taken, {waiting}"
         say(console, Text.assemble((harmless(result.cluster), "bold"), f", {harmless(result.partition)}: {taken}"), "")
-        show(console, *shapes_table(result.waits, console.width))
+        show(console, *shapes_table(result.waits, console.width, result.counts))
         return
     title = Text.assemble((harmless(result.name), "bold"), f": {count(result.jobs, 'job')}")
     title.append(f" on {count(result.machine, 'node')}; {', '.join(result.words)}")

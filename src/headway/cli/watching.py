@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headway.cli.output import console_for, print_json
+from headway.cli.output import console_for, print_json, warn
 from headway.report.run.display import display_on
 from headway.report.run.progress import Progress
 from headway.report.run.summary import RunSummary
@@ -15,6 +17,17 @@ if TYPE_CHECKING:
     from headway.api.run_result import RunResult
 
 EXIT_CODES = {"succeeded": 0, "failed": 1, "stopped": 130}
+
+
+@contextmanager
+def showing(directory: Path) -> Iterator[None]:
+    """Show the run that begins next in a browser, until the end of the block."""
+    from headway.dashboard.beside import served
+
+    with served(directory) as address:
+        warn(f"this run is shown at {address}")
+        yield
+    warn("the page in the browser has ended with the run; `headway report` writes one that stays")
 
 
 def watch(drive: Callable[[Progress], RunResult], *, quiet: bool, as_json: bool) -> int:
@@ -29,7 +42,7 @@ def watch(drive: Callable[[Progress], RunResult], *, quiet: bool, as_json: bool)
         from headway.report.run.ending import print_ending
 
         try:
-            print_ending(console, result.summary, result.folder)
+            print_ending(console, result.summary, result.folder, result.page)
         except BrokenPipeError:  # the reader is gone; the exit code still tells
             silence(console.file)
     return EXIT_CODES.get(result.state, 130)

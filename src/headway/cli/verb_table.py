@@ -1,0 +1,42 @@
+"""The verbs of `headway`, in the order of its help, with what each does."""
+
+from __future__ import annotations
+
+# Each verb is a module of this package, imported when it is used, so that `headway --help` is fast.
+VERBS = {
+    "run": "Run a workflow: what is new or has changed.",
+    "resume": "Go on with a run that was stopped or killed.",
+    "status": "Show how far a run is.",
+    "top": "Follow a run on the whole screen of a terminal.",
+    "attach": "Follow a run in the background until it ends.",
+    "cancel": "Stop a run at once, resumable.",
+    "runs": "List the runs of a directory.",
+    "clean": "Delete old runs, sandboxes and environments that nothing needs.",
+    "logs": "Show what a task wrote.",
+    "why": "Explain what happened to a task, and why.",
+    "usage": "Show what tasks asked for and what they used.",
+    "report": "Write a page about a run: timeline, sizes, waits, failures, reasons.",
+    "serve": "Show runs in a browser while they go on.",
+    "history": "Show, export or prune what earlier runs taught.",
+    "nextflow": "Run a Nextflow pipeline, its tasks measured and sized.",
+    "receive": "Learn from Nextflow runs that send their events here.",
+    "service": "Run commands that other programs submit, in one run.",
+    "exec": "Run one command in a service, as srun would.",
+    "pool": "Let many workflows share what is held.",
+    "cwl": "Run CWL with cwltool, its tools measured and sized.",
+    "show": "Show a workflow's graph: levels, widths, critical path.",
+    "convert": "Write a workflow, or a finished run, in another format.",
+    "export": "Write a run as an RO-Crate: what made each result.",
+    "replay": "Show what each way of sizing tasks would have cost on a log.",
+    "advise": "Say what to ask for, from a log, as configuration for its tool.",
+    "plan": "Say how best to put a workflow through a batch queue.",
+    "simulate": "Show what a batch queue would have done with a log of jobs.",
+    "waits": "Show how well queue waits could have been predicted on a log of jobs.",
+    "compare": "Compare plans on many workflows, queues and starts.",
+    "generate": "Make up a workflow of a known family.",
+    "policies": "List the ways of sizing, ordering, planning and predicting waits.",
+    "doctor": "Check whether Headway can work here.",
+    "docs": "Show the documentation.",
+    "bundle": "Pack what a support request needs, without secrets.",
+    "init": "Write a small workflow to start from.",
+}
