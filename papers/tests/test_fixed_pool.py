@@ -78,10 +78,11 @@ def test_the_same_seed_gives_the_same_journal(sizer: str) -> None:
     assert first == journal() and isinstance(first[-1], Finish)
 
 
-def test_the_compiled_simulator_equals_the_engine_on_200_random_scenarios() -> None:
+@pytest.mark.parametrize("scenarios", [80, pytest.param(1000, marks=pytest.mark.chaos)])
+def test_the_compiled_simulator_equals_the_engine_on_random_scenarios(scenarios: int) -> None:
     """Families, sizes, pools, orders, predictors, estimates and times to failure are all drawn."""
     draw = random.Random(4)
-    for _ in range(200):
+    for _ in range(scenarios):
         family = draw.choice(["cybershake", "epigenomics", "ligo", "montage", "sipht"])
         (tasks,) = draw.choices([30, 60, 120, 600], [8, 8, 6, 1])
         estimate = draw.choice(["power-2", "power-10", "max+20%"])

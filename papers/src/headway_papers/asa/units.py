@@ -153,6 +153,7 @@ def row_of(journal: Sequence[Event | Decision], workflow: str, cores: int, repea
     started: dict[str, float] = {}
     over: dict[str, float] = {}
     busy: list[tuple[float, float]] = []
+    given: list[tuple[str, float, int]] = []  # nodes that running jobs gave back
     status, early = "unfinished", 0
     for record in journal:
         match record:
@@ -165,12 +166,15 @@ def row_of(journal: Sequence[Event | Decision], workflow: str, cores: int, repea
             case records.Release():
                 over.setdefault(record.tag, record.at)
                 early += record.too_early
+            case records.Shrunk():
+                given.append((record.tag, record.at, len(record.nodes)))
             case records.TaskEnded() if record.outcome.ending is Ending.SUCCESS:
                 busy.append((record.outcome.started_at, record.outcome.ended_at))
             case records.Finish():
                 status = record.status
     ended = max((end for _, end in busy), default=began)
     held_s = sum(submitted[tag].request.per_node.nodes * (over[tag] - at) for tag, at in started.items())
+    held_s -= sum(nodes * (over[tag] - at) for tag, at, nodes in given)
     busy_s = sum(end - begin for begin, end in busy)
     return Row(
         workflow=workflow,

@@ -15,6 +15,7 @@ _WORLDS, _FULL_WORLDS = 2, 10
 
 @click.command("rl")
 @click.option("--real", is_flag=True, help="Repeat examples/match and examples/power on this machine instead.")
+@click.option("--nextflow", is_flag=True, help="With --real: a small pipeline in the Nextflow on the PATH instead.")
 @click.option(
     "--full", is_flag=True, help=f"{_FULL_WORLDS} worlds, and variants of the agents: hours. By default {_WORLDS}."
 )
@@ -27,11 +28,12 @@ _WORLDS, _FULL_WORLDS = 2, 10
     metavar="DIR",
     help="With --real: the folder of match and power; by default ./examples.",
 )
-@click.option("--runs", type=click.IntRange(min=2), metavar="N", help="With --real: at most N runs each; default 20.")
+@click.option("--runs", type=click.IntRange(min=2), metavar="N", help="With --real: at most N runs each (20).")
 @click.option("--small", is_flag=True, help="With --real: less data, so that a run takes seconds.")
 @study_options
 def command(
     real: bool,
+    nextflow: bool,
     full: bool,
     worlds: int | None,
     variants: bool,
@@ -57,12 +59,15 @@ def command(
       headway reproduce rl
       headway reproduce rl --full --out rl       # hours; after Ctrl-C the same command continues
       headway reproduce rl --real --examples examples
+      headway reproduce rl --real --nextflow --out rl
     """
     if full and worlds is not None:
         raise InputError("--full has its own number of worlds", where="--worlds", todo="leave out one of the two")
-    if not real and (runs is not None or small):
-        raise InputError("--runs and --small are for --real", todo="add --real, or leave them out")
+    if not real and (nextflow or runs is not None or small):
+        raise InputError("--nextflow, --runs and --small are for --real", todo="add --real, or leave them out")
     make_folder(out)
+    if nextflow:
+        return _in_nextflow(runs, small, seed, out)
     if real:
         from headway_papers.rl.real import MOST_RUNS, real_document, real_report, real_runs
 
@@ -84,3 +89,14 @@ def command(
     with study_progress(kept=out is not None) as show:
         results = run_study(asked, None if out is None else out / "courses.jsonl", processes, show)
     return present(results, report, document, "rl")
+
+
+def _in_nextflow(runs: int | None, small: bool, seed: int, out: Path | None) -> int:
+    from headway.cli.study_progress import study_progress
+    from headway_papers.rl.nextflow import nextflow_runs
+    from headway_papers.rl.nextflow_report import nextflow_document, nextflow_report
+    from headway_papers.rl.real import MOST_RUNS
+
+    with study_progress(kept=out is not None, doing="running") as show:
+        courses = nextflow_runs(runs or MOST_RUNS, small=small, seed=seed, out=out, tell=show)
+    return present(courses, nextflow_report, nextflow_document, "rl-nextflow")

@@ -1,7 +1,7 @@
 """A workflow through a fixed pool, in machine code, for studies of tens of thousands of runs.
 
 Re-implements the engine, the placer, the orders and the sizers for one node, tasks of one core each, and memory. A test
-compares it with the engine on 200 random scenarios.
+compares it with the engine on random scenarios.
 """
 
 from __future__ import annotations

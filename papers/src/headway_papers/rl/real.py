@@ -88,7 +88,7 @@ def _course(
             raise KeyboardInterrupt
         if status != "succeeded":
             raise SiteError(f"a run of {example} under {approach} {status}: {_trouble(run)}", where=str(source))
-        figures, choices = _told(run)
+        figures, choices = told(run)
         runs.append(figures)
         same = sum(task in before and _alike(before[task], given) for task, given in choices.items())
         alike = alike + 1 if same >= _ALIKE * len(choices) else 0
@@ -123,7 +123,7 @@ def _smaller(task: Task) -> Task:
     return structs.replace(task, environment=task.environment | changed)
 
 
-def _told(folder: RunFolder) -> tuple[RunFigures, Choices]:
+def told(folder: RunFolder) -> tuple[RunFigures, Choices]:
     """The figures of a run, and what its tasks were given."""
     journal = SqliteJournal(folder.journal, read_only=True)
     try:

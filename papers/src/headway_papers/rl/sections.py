@@ -23,6 +23,7 @@ from headway_papers.rl.statements import (
     NOT_WORSE,
     TIME,
     Claim,
+    Statement,
     statements,
 )
 from headway_papers.rl.study import Results
@@ -56,17 +57,19 @@ def sections(results: Results) -> Iterator[Section]:
             yield _by_pipeline(full, results, law, metric)
     for claims, whose in ((CLAIMS, "The thesis's statements"), (GOALS, "Ours")):
         for requests in REQUESTS:
-            yield _statements(f"{whose}; requests {requests}", results, requests, claims, AMDAHL)
+            found = statements(results.done, requests, claims)
+            yield statements_section(f"{whose}; requests {requests}", found, AMDAHL)
     title = f"Under every law, within {100 * (NOISE - 1):.0f}%; requests {AS_THESIS}"
-    yield _statements(title, results, AS_THESIS, NOT_WORSE, LAWS, allowed=NOISE)
+    yield statements_section(title, statements(results.done, AS_THESIS, NOT_WORSE, LAWS), LAWS, allowed=NOISE)
 
 
 def _totals(title: str, results: Results, requests: str, law: str) -> Section:
     found = totals(results.done, requests, law)
     names = [name for name in results.approaches if name in found]
     groups = {name: {it: by_pipeline(found[it])[name] for it in names} for name in NAMES}
-    pictures = _pictures(groups, names, "by pipeline, ")
-    return total_section(title, names, [found[name].figures for name in names], pictures=pictures)
+    pictures = pictures_of(groups, names, "by pipeline, ")
+    shown = [f"{name} ({APPROACHES[name].runs} runs)" for name in names]
+    return total_section(title, shown, [found[name].figures for name in names], pictures=pictures)
 
 
 def total_section(
@@ -77,7 +80,7 @@ def total_section(
     cpu, memory = f"CPU {'seconds' if seconds else 'hours'}", f"memory, GB·{unit}"
     cells = [
         [
-            f"{name} ({APPROACHES[name].runs} runs)" if name in APPROACHES else name,
+            name,
             f"{scale * row.cpu_hours:,.1f}",
             f"{scale * row.effective_cpu_hours:,.1f}",
             f"{scale * row.memory_gb_hours:,.0f}",
@@ -107,24 +110,22 @@ def _by_pipeline(title: str, results: Results, law: str, metric: str) -> Section
     return Section(title, [("", "approach"), *(("", name) for name in NAMES)], rows)
 
 
-def _statements(
-    title: str, results: Results, requests: str, claims: Sequence[Claim], laws: Iterable[str], allowed: float = 1.0
-) -> Section:
+def statements_section(title: str, found: Sequence[Statement], laws: Iterable[str], allowed: float = 1.0) -> Section:
     """A row a statement: what the thesis says, what was found for each law, and whether it holds.
 
     Statements of ours are all that our approach takes less than another: the heading says so once.
     """
     laws = list(laws)
-    in_thesis = any(claim.published is not None for claim in claims)
+    in_thesis = any(each.claim.published is not None for each in found)
     rows = []
-    for each in statements(results.done, requests, claims, laws):
+    for each in found:
         published = NOTHING if each.claim.published is None else f"{100 * (each.claim.published - 1):+.0f}%"
         ours = (_percent(each.found[name]) if name in each.found else NOTHING for name in laws)
         holds = each.holds_within(allowed)
         held = "yes" if holds and all(holds) else f"{sum(holds)} of {len(holds)}"
         said = _short(each.claim)
         rows.append([*([said, published] if in_thesis else [said.partition("< ")[2]]), *ours, held])
-    said_by = [("", ""), ("", "thesis")] if in_thesis else [("", f"{claims[0].one} <")]
+    said_by = [("", ""), ("", "thesis")] if in_thesis else [("", f"{found[0].claim.one} <")]
     heads = [*said_by, *(("ours, %", name) for name in laws), ("", "holds")]
     return Section(title, heads, rows, keep=[90] * (len(heads) - 1))
 
@@ -151,10 +152,11 @@ def _totals_pictures(results: Results, requests: str) -> list[str]:
     found = {law: totals(results.done, requests, law) for law in (LAWS if requests == AS_THESIS else AMDAHL)}
     names = [name for name in results.approaches if name in next(iter(found.values()))]
     groups = {law: {name: own[name].figures for name in names} for law, own in found.items()}
-    return _pictures(groups, names)
+    return pictures_of(groups, names)
 
 
-def _pictures(groups: Figures, names: Sequence[str], about: str = "") -> list[str]:
+def pictures_of(groups: Figures, names: Sequence[str], about: str = "") -> list[str]:
+    """Figures 5.1 and 5.2 as bars: a group a law or a pipeline, a bar an approach."""
     keys = legend(zip(names, _COLOURS, strict=False))
     return [picture(_chart(title, groups, names, given, used), about + title, keys) for title, given, used in _CHARTS]
 
