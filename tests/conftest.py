@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -19,12 +20,29 @@ settings.load_profile("patient")
 
 # Runs that fixtures make for many tests read no history and write none.
 os.environ["HEADWAY_HISTORY"] = "none"
+# Runs of other tests, which are at work at the same time, are not known here, nor those of the user.
+_STATE = tempfile.TemporaryDirectory(prefix="headway-state-")
+os.environ["XDG_STATE_HOME"] = _STATE.name
 mark_environment("fixtures of many tests")
 
 # `make test &` ignores this signal, and so would every process that a test interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give the tests that share a fixture of their module to one worker of pytest-xdist: each makes it again."""
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            if _shares_with_its_module(item) and item.get_closest_marker("xdist_group") is None:
+                item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::")[0]))
+
+
+def _shares_with_its_module(item: pytest.Item) -> bool:
+    fixtures = item._fixtureinfo.name2fixturedefs if hasattr(item, "_fixtureinfo") else {}
+    return any(fixture.scope == "module" for found in fixtures.values() for fixture in found)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -55,6 +73,7 @@ def own_history(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     """Give this test's runs a history of their own; the user's real history is neither read nor written."""
     place = tmp_path_factory.mktemp("history") / "history.db"
     monkeypatch.setenv("HEADWAY_HISTORY", str(place))
+    monkeypatch.setenv("XDG_STATE_HOME", str(place.parent))  # which runs are at work, and pools
     return place
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 VARIABLE = "STARTED_BY_TEST"
 SESSION = uuid.uuid4().hex
+_forked: dict[int, str] = {}
 
 
 def mark_environment(test: str) -> str:
@@ -21,6 +22,11 @@ def mark_environment(test: str) -> str:
     mark = f"{SESSION}/{uuid.uuid5(uuid.NAMESPACE_OID, test).hex}"
     os.environ[VARIABLE] = mark
     return mark
+
+
+def mark_forked(pid: int, mark: str) -> None:
+    """Remember the mark of a process whose environment cannot hold it: it was forked and not executed."""
+    _forked[pid] = mark
 
 
 def end_processes(mark: str) -> list[int]:
@@ -44,6 +50,12 @@ def marked_processes(mark: str) -> list[int]:
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended meanwhile, or belongs to another user
             pid = int(folder.name)
-            if pid != os.getpid() and wanted in (folder / "environ").read_bytes():
+            if pid != os.getpid() and (wanted in (folder / "environ").read_bytes() or _is_forked(folder, mark)):
                 found.append(pid)
     return found
+
+
+def _is_forked(folder: Path, mark: str) -> bool:
+    """Whether a process was forked with a mark, and is no other process with the same id now."""
+    is_marked = _forked.get(int(folder.name), "").startswith(mark)
+    return is_marked and b"tests.forked" in (folder / "cmdline").read_bytes()

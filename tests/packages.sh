@@ -3,7 +3,7 @@
 set -eu
 PATH="$PATH:/usr/sbin:/sbin"
 missing=""
-for pair in bc:bc make:make dot:graphviz \
+for pair in bc:bc make:make gcc:gcc man:man-db dot:graphviz chromium:chromium chromedriver:chromium-driver \
     sbatch:slurm-wlm slurmctld:slurm-wlm slurmd:slurm-wlm munged:munge faketime:faketime \
     java:default-jre-headless mvn:maven \
     slurmdbd:slurmdbd mariadbd:mariadb-server \
@@ -12,6 +12,8 @@ for pair in bc:bc make:make dot:graphviz \
 done
 # PostgreSQL's own commands lie in a folder for each version.
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
+# A library that stands for the driver of GPUs is compiled.
+[ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" != 0 ]; then
     echo "the tests need these Debian packages:$missing (as root: apt-get install$missing)" >&2

@@ -1,4 +1,4 @@
-"""The examples of docs/python.md run as they stand."""
+"""The examples of docs/python.md and docs/parsl.md run as they stand."""
 
 from __future__ import annotations
 
@@ -33,3 +33,9 @@ def test_examples_about_runs(tmp_path: Path) -> None:
 def test_examples_about_studies(tmp_path: Path) -> None:
     printed = run_examples("```python\nimport headway\nfrom pathlib import Path\n```\n" + STUDIES, tmp_path)
     assert "('ladder'" in printed
+
+
+def test_examples_about_parsl_and_dask(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "parsl.md").read_text()
+    assert run_examples(text, tmp_path).splitlines() == ["81 0", "(1.0, 2.0)"]
+    assert (tmp_path / "greeting.txt").read_text() == "hello you\n"

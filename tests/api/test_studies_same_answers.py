@@ -132,7 +132,7 @@ PARSED: dict[str, set[str]] = {  # parameters that only the command line has
     "simulate": set(),
     "waits": set(),
     "plan": set(),
-    "compare": set(),
+    "compare": {"pool", "arrivals"},  # of `compare_pool`
     "replay": set(),
     "show": {"tasks", "form"},
     "convert": {"output"},

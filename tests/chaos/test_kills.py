@@ -13,7 +13,7 @@ import pytest
 from headway.crash_points import MANAGER_POINTS, SUPERVISOR_POINTS
 from tests.chaos.flow import Torment, torment_managers, undisturbed
 
-SOME = 4  # runs, each with about ten kills
+SOME = 2  # runs, each with about ten kills
 MANY = 50
 ONCE_A_RUN = ("run-created", "submitted", "released")
 

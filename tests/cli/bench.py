@@ -17,6 +17,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from headway.cli.main import cli
+from tests.forked import run_headway
 
 Done = subprocess.CompletedProcess[str]
 
@@ -39,6 +40,7 @@ class Bench:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWAY", "_HEADWAY"))}
         self.history = home / "history.db"
         ours = {"XDG_CONFIG_HOME": str(self.config), "HEADWAY_HISTORY": str(self.history)}
+        ours |= {"XDG_STATE_HOME": str(home / "state")}
         self.environment = kept | ours | {"COLUMNS": "100", "PYTHONUNBUFFERED": "1"}
 
     def write(self, text: str, name: str = "workflow.yaml") -> Path:
@@ -58,15 +60,7 @@ class Bench:
         return subprocess.CompletedProcess(args, result.exit_code, result.stdout, result.stderr)
 
     def process(self, *args: str, **environment: str) -> Done:
-        return subprocess.run(
-            [sys.executable, "-m", "headway", *args],
-            cwd=self.directory,
-            env=self.environment | environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        return run_headway(args, self.directory, self.environment | environment, PATIENCE_S)
 
     def succeeds(self, *args: str, **environment: str) -> str:
         done = self(*args, **environment)

@@ -11,7 +11,8 @@ import pytest
 from headway.api.complaints import BUG
 from headway.api.settings import SETTINGS, read_settings, variable_of
 from headway.cli.main import cli
-from headway.cli.verbs import BROKEN_PIPE, INTERRUPTED, VERBS
+from headway.cli.verb_table import VERBS
+from headway.cli.verbs import BROKEN_PIPE, INTERRUPTED
 from tests.cli.bench import Bench
 
 TEXT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()

@@ -126,3 +126,29 @@ def test_mistakes(study: Bench, tmp_path: Path) -> None:
 
 def test_compare_and_plan_simulate_the_same_queue_by_default() -> None:
     assert (CompareSettings().backfill, CompareSettings().most_jobs) == (PlanSettings().backfill, USUAL_MOST_JOBS)
+
+
+def test_workflows_that_arrive_in_one_pool_and_apart(study: Bench) -> None:
+    asked = ("compare", "--pool", "--traces", "made.swf", "--workflows", "m.json", "c.json", "--warm-up", "1d")
+    found = study.json(*asked, "--starts", "2", "--every", "10m")
+    assert found["arrivals_s"] == [0.0, 600.0]
+    assert len(found["cells"]) == 2
+    for cell in found["cells"]:
+        alone, apart, pooled = cell["ways"]
+        assert [way["way"] for way in cell["ways"]] == ["alone", "apart", "pooled"]
+        assert alone["fairness"] == alone["worst"] == 1.0
+        assert alone["used_core_hours"] == pytest.approx(apart["used_core_hours"])
+        assert alone["used_core_hours"] == pytest.approx(pooled["used_core_hours"])
+        assert [each["workflow"] for each in cell["workflows"]] == ["m", "c"]
+        assert pooled["mean_s"] == pytest.approx(sum(each["pooled_s"] for each in cell["workflows"]) / 2)
+    text = study.succeeds(*asked, "--starts", "1", "--seed", "3")
+    assert "pooled, the mean response time is" in text
+    assert text == study.succeeds(*asked, "--starts", "1", "--seed", "3"), "arrivals are drawn from the seed"
+    for more, words in (
+        (("--every", "1h", "--arrivals", "1h"), "exclude each other"),
+        (("--plans", "headway,one-job"), "a pool has one plan"),
+        (("--out", "o"), "this is for comparisons of plans"),
+    ):
+        refused = study(*asked, *more)
+        assert refused.returncode == 2, refused.stderr
+        assert words in refused.stderr

@@ -25,8 +25,8 @@ def test_it_lists_pages_and_shows_one(bench: Bench) -> None:
 
 
 def test_a_page_that_is_not_there(bench: Bench) -> None:
-    assert bench("docs", "workflowfile").stderr == (
-        "headway: docs: there is no page 'workflowfile'; did you mean 'workflow-file'?\n"
+    assert bench("docs", "snakmake").stderr == (
+        "headway: docs: there is no page 'snakmake'; did you mean 'snakemake'?\n"
     )
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from tests.cli.bench import SMALL, Bench, interrupt
 
-POINTS = 50
 # An interrupt that arrives before Headway's first line of code kills the interpreter, by this exit code or signal.
 INTERRUPTED = (130, -2, 1)
 ENDLESS = """
@@ -34,15 +33,16 @@ def start_up_s(bench: Bench) -> float:
     return took_s
 
 
-def test_an_interrupt_at_any_point_of_start_up_ends_the_command(bench: Bench) -> None:
+@pytest.mark.parametrize("points", [20, pytest.param(200, marks=pytest.mark.chaos)])
+def test_an_interrupt_at_any_point_of_start_up_ends_the_command(bench: Bench, points: int) -> None:
     bench.write(ENDLESS)
     bench.succeeds("run", "--detach", *SMALL)
     bench.wait_for_file("started")
     span_s = start_up_s(bench)
     lost = []
-    for point in range(POINTS):
+    for point in range(points):
         process = bench.start("attach")
-        time.sleep(span_s * point / POINTS)
+        time.sleep(span_s * point / points)
         interrupt(process)
         try:
             _, errors = process.communicate(timeout=300)
@@ -54,7 +54,7 @@ def test_an_interrupt_at_any_point_of_start_up_ends_the_command(bench: Bench) ->
         assert process.returncode in INTERRUPTED, errors
         if process.returncode == 1:
             assert "KeyboardInterrupt" in errors, "an interrupt is no failure"
-    assert not lost, f"Ctrl-C did nothing at {lost} of {POINTS} points"
+    assert not lost, f"Ctrl-C did nothing at {lost} of {points} points"
     assert bench.json("status")["state"] == "running", "Ctrl-C ends the command that follows the run, not the run"
     bench.succeeds("cancel")
 

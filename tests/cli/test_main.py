@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from headway import __version__
 from headway.cli import verbs
 from headway.cli.main import cli
-from headway.cli.verbs import VERBS
+from headway.cli.verb_table import VERBS
 from headway.model.errors import BusyError, SiteError
 from tests.cli.bench import Bench
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.report.queue.through_queue import Alternative, advice, recommended
+from headway.report.queue.through_queue import Alternative, advice, chance, cheapest_in_time, recommended
 from tests.cli.bench import Bench
 
 
@@ -61,3 +61,24 @@ def test_preferring_node_hours_changes_the_recommendation() -> None:
     assert recommended([fast, cheap, same], 0.0) is same  # about as soon, and cheaper
     assert "75% sooner than cheap" in advice([fast, cheap], fast, 3)
     assert "80% fewer node-hours" in advice([fast, cheap], fast, 3)
+
+
+def test_the_cheapest_plan_that_is_likely_in_time_is_recommended(made: Bench) -> None:
+    words = ("plan", "flow.json", "--on", "lublin", "--plan", "headway", "--plan", "one-job-per-task", "--futures", "3")
+    whole = made.json(*words, "--deadline", "900d")
+    assert [plan["in_time"] for plan in whole["plans"]] == [1.0, 1.0]
+    assert whole["recommended"] == min(whole["plans"], key=lambda plan: plan["node_hours"])["plan"]
+    said = " ".join(made.succeeds(*words, "--deadline", "1s").split())
+    assert "no plan ends within 1 s in any of 3 imagined futures" in said
+
+
+def in_time(plan: str, share: float, node_hours: float) -> Alternative:
+    return Alternative(plan, 100.0, 90.0, 110.0, 0.0, 5, node_hours, 100.0, 90.0, in_time=share)
+
+
+def test_a_plan_must_be_in_time_in_nine_of_ten_futures() -> None:
+    sure, likely, unlikely = in_time("sure", 1.0, 50.0), in_time("likely", 0.9, 40.0), in_time("unlikely", 0.8, 10.0)
+    assert cheapest_in_time([sure, likely, unlikely]) is likely
+    assert cheapest_in_time([unlikely, in_time("worse", 0.5, 1.0)]) is unlikely
+    assert "likely is the cheapest plan that is likely to end within 1h 00m: in 18 of 20" in chance(likely, 3600.0, 20)
+    assert "unlikely has the best chance: in 16 of 20 imagined futures" in chance(unlikely, 3600.0, 20)

@@ -209,7 +209,7 @@ def test_escape_sequences_in_names_are_removed(bench: Bench) -> None:
 
 def test_ctrl_c_ends_it_cleanly(bench: Bench, tmp_path: Path) -> None:
     """On a terminal: there is a bar, and after Ctrl-C neither a traceback nor a hidden cursor."""
-    trace(bench, tasks=300_000)
+    trace(bench, tasks=30_000)
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "headway", "replay", "trace.csv"],

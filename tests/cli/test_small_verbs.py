@@ -69,6 +69,7 @@ def test_doctor_says_how_tasks_are_measured(tmp_path: Path) -> None:
         "headway",
         "shell",
         "machine",
+        "GPUs",
         "measuring",
         "cgroups",
         "directory",
@@ -76,6 +77,7 @@ def test_doctor_says_how_tasks_are_measured(tmp_path: Path) -> None:
         "journal",
         "containers",
         "runs",
+        "at work",
     }
 
 

@@ -108,6 +108,46 @@ def test_the_end_of_a_job_names_the_nodes_that_had_answered_after_nothing_of_it_
     bench.run(script)
 
 
+def test_a_node_that_is_given_back_is_neither_lost_nor_connected_again(tmp_path: Path) -> None:
+    async def script(bench: Bench) -> None:
+        bench.cluster.jobs[TAG] = JobNews(JobPhase.RUNNING, 1, started_at=100.0, nodes=(NODE, "n2"))
+        bench.monitor.follow(TAG)
+        connected = [await bench.next(Connected), await bench.next(Connected)]
+        given = next(message for message in connected if message.node == "n2#1")
+        bench.monitor.give_back(["n2#1"])
+        given.connection.tell(None)
+        await bench.next(Disconnected)
+        over = node_folder(bench.jobs / TAG, "n2") / OVER
+        over.parent.mkdir(parents=True)
+        over.touch()  # first its supervisor ends, then the batch system takes the node back
+        await asyncio.sleep(0.2)
+        bench.cluster.jobs[TAG] = structs.replace(bench.cluster.jobs[TAG], nodes=(NODE,))
+        await asyncio.sleep(0.2)
+        bench.cluster.end(TAG, Ending.TIME)
+        assert (await bench.next(JobGone)).nodes == (KEY,)
+        assert not any(isinstance(message, NodeGone | Connected) for message in bench.messages)
+        assert len(bench.connections.made) == 2
+
+    Bench(tmp_path, queues=True).run(script)
+
+
+def test_a_job_goes_on_without_its_first_node_if_its_script_runs_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def script(bench: Bench) -> None:
+        monkeypatch.setattr(bench.cluster, "script_node", lambda tag: "n2")
+        bench.cluster.jobs[TAG] = JobNews(JobPhase.RUNNING, 1, started_at=100.0, nodes=(NODE, "n2"))
+        bench.monitor.follow(TAG)
+        await bench.next(Connected)
+        await bench.next(Connected)
+        bench.cluster.jobs[TAG] = structs.replace(bench.cluster.jobs[TAG], nodes=("n2",))
+        assert (await bench.next(NodeGone)).node == KEY
+        await asyncio.sleep(0.1)
+        assert bench.cluster.trace == []
+
+    Bench(tmp_path, queues=True).run(script)
+
+
 def test_a_node_that_the_run_used_before_a_resume_is_gone_with_its_job(bench: Bench) -> None:
     async def script(bench: Bench) -> None:
         bench.connections.answers = False
@@ -210,8 +250,10 @@ def test_a_released_job_is_not_followed_any_more(bench: Bench) -> None:
         bench.follow()
         connection = (await bench.next(Connected)).connection
         bench.monitor.release(TAG)
+        await asyncio.sleep(0.2)
+        assert not connection.is_closed  # whoever releases it tells its supervisor to end, and then hangs up
+        connection.close()
         await bench.next(Disconnected)
-        assert connection.is_closed
         bench.cluster.end(TAG, Ending.CANCELLED)
         await asyncio.sleep(0.2)
         assert all(isinstance(message, JobSeen) for message in bench.messages)

@@ -14,6 +14,7 @@ from typing import Any
 from headway.journal.folder import Project
 from headway.journal.sqlite import SqliteJournal
 from headway.model.records import Decision, Event, Launch, Reuse
+from tests.forked import run_headway
 
 
 class Flow:
@@ -28,15 +29,7 @@ class Flow:
 
     def headway(self, *words: str, code: int | None = 0, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a Headway command to its end and assert that it exits with `code` (None: any code)."""
-        done = subprocess.run(
-            [sys.executable, "-m", "headway", *words],
-            cwd=self.directory,
-            env=os.environ | environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        done = run_headway(words, self.directory, os.environ | environment, timeout_s=300)
         assert code is None or done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
         return done

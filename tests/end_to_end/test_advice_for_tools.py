@@ -50,7 +50,7 @@ def traced(names: list[str], path: Path, tasks: int = 6) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def nextflow() -> None:
     if problem := real.get():
         pytest.skip(problem)

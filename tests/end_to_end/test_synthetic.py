@@ -29,7 +29,7 @@ REAL = {  # the smallest instance of each of ten families, from three workflow s
     "sipht": "glume-dax/SIPHT_50_360000.dax.gz",
     "srasearch": "wfinstances/pegasus/srasearch-chameleon-10a-001.json.gz",
 }
-RUN_S, MEMORY_BYTES, FILE_BYTES = 2.0, 60e6, 20e6  # targets: sum over all tasks; the largest task; sum over all files
+RUN_S, MEMORY_BYTES, FILE_BYTES = 0.5, 60e6, 20e6  # targets: sum over all tasks; the largest task; sum over all files
 
 
 def write(directory: Path, instance: Instance, name: str = "w.json") -> Flow:

@@ -215,6 +215,15 @@ def test_stopping_gently_lets_running_tasks_end_and_is_resumable() -> None:
     assert sorted(launch.task for launch in run.launches()) == [f"t{i}" for i in range(6)]
 
 
+def test_a_manager_that_relieves_another_goes_on_with_stopping() -> None:
+    run = PretendRun(Task(f"t{i}", "t", "true") for i in range(6))
+    run.decide()
+    run.record(records.UserCancel(run.now, "gently"))
+    run.record(records.Resumed(run.now, "x", relieves=True))
+    assert run.to_the_end() == "stopped"
+    assert len(run.launches()) == 2
+
+
 def test_stopping_at_once_kills_and_is_resumable() -> None:
     run = PretendRun(Task(f"t{i}", "t", "true") for i in range(6))
     run.decide()
@@ -500,3 +509,11 @@ def test_where_jobs_are_preempted_a_request_says_how_much_work_it_holds(notice_s
     run.record(records.QueueRead(0.0, [0.0], [1.0]))
     submits = [decision for decision in run.decide() if isinstance(decision, records.Submit)]
     assert [submit.request.at_stake_s for submit in submits] == [stake_s]
+
+
+def test_plans_know_how_much_a_task_reads_as_the_placer_does() -> None:
+    """Else a plan may ask for jobs that the placer finds too short for the task, again and again."""
+    run = PretendRun([Task("t", "t", "true", inputs=("data",))])
+    run.inputs = lambda task: records.InputsRead(run.now, task, input_bytes=3 * GB, inputs={"data": "digest"})
+    run.decide()
+    assert run.engine.tasks["t"].task.input_bytes == run.engine.workflow.tasks["t"].input_bytes == 3 * GB

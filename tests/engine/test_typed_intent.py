@@ -18,8 +18,10 @@ import headway
 from headway.drivers.simulated import SimulatedRun
 from headway.engine.engine import Engine
 from headway.model import records
+from headway.model.job import JobRequest
 from headway.model.outcome import Ending
 from headway.model.records import Decision, Event, Why, decode, encode
+from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.planning import PLANS
 from tests.engine.runs import PretendRun
@@ -134,7 +136,10 @@ def test_a_run_with_failures_kills_and_withdrawn_tasks_needs_no_explanations() -
     ],
 )
 def test_a_journal_of_an_older_version_goes_on_as_it_did(name: str, roles: set[str]) -> None:
-    """The fields derived from an old `Why` are those that the planner states today, byte by byte."""
+    """The fields derived from an old `Why` are those that the planner states today.
+
+    `headway` asks for other times and widths than that version did, once a job has ended before its tasks.
+    """
     old = gzip.decompress((JOURNALS / f"{name}.jsonl.gz").read_bytes()).splitlines()
     assert not any(b'"role"' in line for line in old)
     journal = [decode(line) for line in old]
@@ -145,12 +150,19 @@ def test_a_journal_of_an_older_version_goes_on_as_it_did(name: str, roles: set[s
     engine, proposed = hard_engine(plan, settings), list[bytes]()
     for record in journal:  # attempts got other amounts of time in that version; submissions were the same
         if isinstance(record, records.Submit):
-            line = encode(unexplained(record))
+            line = compared(record, plan)
             if line not in proposed:
-                proposed = [encode(unexplained(decision)) for decision in engine.decide(record.at)]
+                proposed = [compared(decision, plan) for decision in engine.decide(record.at)]
             if record.role != "filler":  # that version also submitted fillers that bring nothing forward
                 proposed.remove(line)
         engine.apply(record)
+
+
+def compared(record: Event | Decision, plan: str) -> bytes:
+    if isinstance(record, records.Submit) and plan == "headway":
+        any_size = JobRequest(Resources())
+        record = structs.replace(record, request=any_size, expected_s=None, expected_wait_s=None)
+    return encode(unexplained(record))
 
 
 def test_submissions_of_older_versions_state_their_intent() -> None:

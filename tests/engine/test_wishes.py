@@ -6,12 +6,14 @@ import pytest
 
 from headway.drivers.assemble import assemble
 from headway.engine.engine import Engine
+from headway.engine.run_state import GATHER_S
 from headway.model import records
 from headway.model.job import JobPhase, Wish
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Launch, QueueRead, Release, Submit
 from headway.model.resources import Resources
 from headway.model.task import Task
+from headway.planning.keeping import START_S
 
 GB = 10**9
 USUAL = Resources(cores=4, memory_bytes=8 * GB, disk_bytes=100 * GB, nodes=3, walltime_s=36000.0)
@@ -22,13 +24,21 @@ GPU = Wish(partition="gpu")
 class Site:
     """A run whose jobs are granted at once; `known` are the wishes that the site heeds."""
 
-    def __init__(self, *tasks: Task, plan: str = "headway", known: tuple[Wish, ...] = (GPU,), most_jobs: int = 8):
+    def __init__(
+        self,
+        *tasks: Task,
+        plan: str = "headway",
+        known: tuple[Wish, ...] = (GPU,),
+        most_jobs: int = 8,
+        growing: bool = False,
+    ):
         started = records.RunStarted(
-            0.0, "1", "uid", "w", "/nowhere", "", "0", "max-seen", "fifo", cluster="slurm", plan=plan
+            0.0, "1", "uid", "w", "/nowhere", "", "0", "max-seen", "fifo", cluster="slurm", plan=plan, growing=growing
         )
         self.engine: Engine = assemble(started)
         self.now = 0.0
         self.log: list[Decision] = []
+        self.is_full = False
         limits = [records.LimitsRead(0.0, LARGE, most_jobs, wish=wish) for wish in known]
         for record in (started, records.LimitsRead(0.0, USUAL, most_jobs), *limits, records.TasksAdded(0.0, [*tasks])):
             self.engine.apply(record)
@@ -45,13 +55,18 @@ class Site:
                     case records.AskQueue():
                         free = [1.0 if decision.wish else 3.0]
                         self.engine.apply(QueueRead(self.now, [self.now], free, wish=decision.wish))
-                    case Submit():
+                    case Submit() if not self.is_full:
                         self.engine.apply(records.JobState(self.now, decision.tag, JobPhase.RUNNING))
                         for number in range(decision.request.per_node.nodes):
                             node = decision.request.per_node.replace(nodes=1, walltime_s=None)
                             self.engine.apply(records.NodeUp(self.now, f"{decision.tag}-{number}", decision.tag, node))
         self.log += made
         return made
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+        self.engine.apply(records.Tick(self.now))
+        self.go()
 
     def end(self, task: str) -> None:
         self.now += 10.0
@@ -71,8 +86,8 @@ class Site:
         return self.engine.jobs[tag].request.wish
 
 
-def task(name: str, wish: Wish | None = None, *parents: str) -> Task:
-    return Task(name, name, "-", hints={"cores": 2, "memory_bytes": GB}, parents=parents, wish=wish)
+def task(name: str, wish: Wish | None = None, *parents: str, cores: float = 2) -> Task:
+    return Task(name, name, "-", hints={"cores": cores, "memory_bytes": GB}, parents=parents, wish=wish)
 
 
 CHAIN = (
@@ -134,3 +149,39 @@ def test_a_task_is_measured_by_the_nodes_of_its_own_jobs() -> None:
     site = Site(Task("big", "big", "-", hints={"cores": 8}, wish=GPU), Task("too-big", "x", "-", hints={"cores": 8}))
     site.go()
     assert [made.task for made in site.log if isinstance(made, records.GiveUp)] == ["too-big"]
+
+
+@pytest.mark.parametrize("plan", ["headway", "one-job", "one-job-per-task", "level-by-level"])
+def test_a_wish_may_come_while_a_run_grows(plan: str) -> None:
+    """It is heeded from then on, and jobs without tasks are kept as long as those of tasks without a wish."""
+    site = Site(task("plain"), plan=plan, known=(), growing=True)
+    site.wait(GATHER_S)
+    site.engine.apply(records.LimitsRead(site.now, LARGE, 8, wish=GPU))
+    site.engine.apply(records.TasksAdded(site.now, [task("train", GPU)]))
+    site.wait(GATHER_S)
+    assert {made.task: site.wish_of_job(made.tag) for made in site.log if isinstance(made, Launch)} == {
+        "plain": None,
+        "train": GPU,
+    }
+    site.end("train")
+    site.wait(START_S - 1)
+    kept = plan == "headway"  # others release a job whose tasks are over
+    assert {job.request.wish for job in site.engine.jobs.values() if job.live} == ({None, GPU} if kept else {None})
+    site.wait(1)
+    assert {job.request.wish for job in site.engine.jobs.values() if job.live} == {None}
+    site.engine.apply(records.QuoteAsked(site.now, "q", task("q", GPU, cores=16), {}))
+    (quote,) = [made for made in site.go() if isinstance(made, records.Quote)]
+    assert quote.resources is not None and quote.resources.cores == 16
+
+
+def test_an_idle_job_is_given_back_when_one_with_a_wish_waits() -> None:
+    """It may wait for the nodes that the idle one holds."""
+    site = Site(task("plain"), known=(), growing=True)
+    site.wait(GATHER_S)
+    site.end("plain")
+    site.go()
+    site.is_full = True
+    site.engine.apply(records.LimitsRead(site.now, LARGE, 8, wish=GPU))
+    site.engine.apply(records.TasksAdded(site.now, [task("train", GPU)]))
+    site.wait(GATHER_S)
+    assert {job.request.wish for job in site.engine.jobs.values() if job.live} == {GPU}

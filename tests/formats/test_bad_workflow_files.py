@@ -141,7 +141,7 @@ WRONG_VALUES = {
     "cores negative": (TASK + "    resources: {cores: -1}\n", 5, ["'cores'", "'-1'", "at least 0"]),
     "no cores": (TASK + "    resources: {cores: 0}\n", 5, ["'cores'", "more than 0"]),
     "cores as a list": (TASK + "    resources: {cores: [1]}\n", 5, ["'cores'", "list", "number"]),
-    "half a GPU": (TASK + "    resources: {gpus: 0.5}\n", 5, ["'gpus'", "whole"]),
+    "one and a half GPUs": (TASK + "    resources: {gpus: 1.5}\n", 5, ["'gpus'", "whole", "0.5"]),
     "no nodes": (TASK + "    resources: {nodes: 0}\n", 5, ["'nodes'", "at least 1"]),
     "another word for it": (TASK + "    resources: {cpus: 2}\n", 5, ["'cpus'", "did you mean 'cores'?"]),
     "the model's word for it": (TASK + "    resources: {memory_bytes: 2}\n", 5, ["did you mean 'memory'?"]),

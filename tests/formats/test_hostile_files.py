@@ -78,7 +78,7 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "not packed": ("w.json.gz", WFFORMAT, "not a complete gzip file"),
     "half packed": ("w.json.gz", gzip.compress(WFFORMAT)[:-30], "not a complete gzip file"),
     "wrongly packed": ("w.json.gz", gzip.compress(WFFORMAT)[:-8] + b"12345678", "not a complete gzip file"),
-    "ours, hint": ("w.json", OURS.replace(b'"cores": 1', b'"gpus": 0.5'), "gpus"),
+    "ours, hint": ("w.json", OURS.replace(b'"cores": 1', b'"gpus": 1.5'), "gpus"),
     "ours, retries": ("w.json", with_extras('"retries": -1'), "-1 retries"),
     "ours, variable": ("w.json", OURS.replace(b'"A"', b'"A=B"'), "'A=B'"),
     "ours, NUL": ("w.json", with_extras('"setup": ["a\\u0000"]'), "'c[1]'"),

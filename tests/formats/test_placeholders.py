@@ -223,7 +223,7 @@ def test_amounts_from_columns() -> None:
         ("memory: '{1e300 * 1e300} MB'", "the number is too large"),
         ("memory: '{size}'", "resource 'memory' of task 't[10,4 GB]' is '10' without a unit"),
         ("memory: '{0 - size} MB'", "resource 'memory' of task 't[10,4 GB]' is '-10 MB'"),
-        ("gpus: '{size / 3}'", "resource 'gpus' of task 't[10,4 GB]' is '3.33333333333', not a whole number"),
+        ("gpus: '{size / 3}'", "resource 'gpus' of task 't[10,4 GB]' is 3.33333, neither a whole number"),
         ("memory: '{size MB'", "'{size MB'"),
         ("cpus: '{size}'", "did you mean 'cores'?"),
     ],
@@ -234,7 +234,7 @@ def test_errors_in_amounts(resources: str, words: str) -> None:
     assert words in str(caught.value)
 
 
-NUMBERS = st.integers(0, 99).map(str) | st.floats(0, 99).map(repr)
+NUMBERS = st.integers(0, 99).map(str) | st.floats(1e-6, 99).map(repr)  # what is divided by 5e-324 has no result
 EXPRESSIONS = st.recursive(
     NUMBERS | st.just("x"),
     lambda inner: (

@@ -14,6 +14,7 @@ from headway.history.location import find_history, history_location, open_histor
 from headway.model.errors import SiteError
 from tests.history.observations import observation
 from tests.history.postgres_server import PostgresServer
+from tests.slurm.processes import wait_until
 
 
 @pytest.fixture
@@ -110,7 +111,7 @@ def test_no_connection_stays_open(server: PostgresServer) -> None:
     next(history.all())  # and no more of it
     history.figures()
     count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'headway' AND state <> 'idle'"
-    assert server.sql(count) == [(0,)]
+    wait_until(lambda: server.sql(count) == [(0,)], "the server to end the processes of closed connections")
 
 
 def test_a_restart_of_the_server_between_transactions_does_no_harm(server: PostgresServer) -> None:

@@ -22,6 +22,13 @@ def sleep(seconds: float) -> float:
     return seconds
 
 
+def wait_for(file: str) -> str:
+    """Returns once the file exists: a call that lasts exactly as long as a test wants."""
+    while not os.path.exists(file):
+        time.sleep(0.01)
+    return file
+
+
 def process(_: object = None) -> int:
     return os.getpid()
 
@@ -177,7 +184,10 @@ def cancel_nested() -> tuple[bool, bool]:
 
 
 def stop_listening(count: int, folder: str) -> int:
-    """Submit calls with long names, then stop until SIGCONT; return the number of calls."""
+    """Submit calls, then stop until SIGCONT; return the number of calls.
+
+    Their names are long: the messages about a hundred such calls fill the buffer of a socket.
+    """
     executor = headway.current_executor().using(category="c" * 150)
     futures = [executor.submit(square, number) for number in range(count)]
     with open(f"{folder}/stopped.new", "w") as mark:

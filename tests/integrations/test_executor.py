@@ -35,6 +35,12 @@ def executor() -> Iterator[headway.Executor]:
 
 
 @pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    """The file that `do.wait_for` waits for: a test makes it when the call shall end, however slow the machine is."""
+    return tmp_path / "gate"
+
+
+@pytest.fixture
 def narrow() -> Iterator[headway.Executor]:
     """One call at a time, so that the second one waits."""
     with headway.Executor(cores=1) as executor:
@@ -94,8 +100,10 @@ def test_result_and_exception_time_out(executor: headway.Executor) -> None:
     assert future.result() == 1
 
 
-def test_a_running_call_cannot_be_cancelled_a_waiting_one_can(narrow: headway.Executor, tmp_path: Path) -> None:
-    first = narrow.submit(do.sleep, 0.7)
+def test_a_running_call_cannot_be_cancelled_a_waiting_one_can(
+    narrow: headway.Executor, gate: Path, tmp_path: Path
+) -> None:
+    first = narrow.submit(do.wait_for, str(gate))
     second = narrow.submit(do.leave_mark, str(tmp_path), "second")
     third = narrow.submit(do.leave_mark, str(tmp_path), "third")
     while not first.running():
@@ -108,27 +116,31 @@ def test_a_running_call_cannot_be_cancelled_a_waiting_one_can(narrow: headway.Ex
         with pytest.raises(CancelledError):
             ask()
     assert second.cancel()  # still
+    gate.touch()
     assert wait([first, second, third]).not_done == set()
-    assert first.result() == 0.7
-    assert os.listdir(tmp_path) == ["third"]
+    assert first.result() == str(gate)
+    assert sorted(os.listdir(tmp_path)) == ["gate", "third"]
     assert not first.cancel()
 
 
-def test_as_completed(narrow: headway.Executor) -> None:
-    slow, cancelled, quick = narrow.submit(do.sleep, 0.5), narrow.submit(do.sleep, 9), narrow.submit(do.square, 2)
+def test_as_completed(narrow: headway.Executor, gate: Path) -> None:
+    slow = narrow.submit(do.wait_for, str(gate))
+    cancelled, quick = narrow.submit(do.sleep, 9), narrow.submit(do.square, 2)
     assert cancelled.cancel()
+    gate.touch()
     assert list(as_completed([slow, quick, slow, cancelled])) == [cancelled, slow, quick]
     with pytest.raises(TimeoutError):
         list(as_completed([narrow.submit(do.sleep, 2)], timeout=0.1))
 
 
-def test_wait(executor: headway.Executor) -> None:
-    quick, slow = executor.submit(do.square, 3), executor.submit(do.sleep, 1)
+def test_wait(executor: headway.Executor, gate: Path) -> None:
+    quick, slow = executor.submit(do.square, 3), executor.submit(do.wait_for, str(gate))
     done, waiting = wait([quick, slow], return_when=FIRST_COMPLETED)
     assert (done, waiting) == ({quick}, {slow})
     assert wait([quick, slow], timeout=0.01).not_done == {slow}
     bad = executor.submit(do.fail, "own")
-    assert bad in wait([bad, executor.submit(do.sleep, 2)], return_when=FIRST_EXCEPTION).done
+    assert wait([bad, slow], return_when=FIRST_EXCEPTION) == ({bad}, {slow})
+    gate.touch()
     assert wait([quick, slow, bad], return_when=ALL_COMPLETED).not_done == set()
 
 
@@ -192,27 +204,30 @@ def test_pickling_runs_no_code_of_arguments(executor: headway.Executor) -> None:
     assert executor.submit(lambda thing: type(thing).__name__, Shy()).result() == "Shy"
 
 
-def test_shutdown(tmp_path: Path) -> None:
+def test_shutdown(gate: Path) -> None:
     executor = headway.Executor(cores=1)
-    futures = [executor.submit(do.sleep, 0.2) for _ in range(3)]
+    futures = [executor.submit(do.wait_for, str(gate)) for _ in range(3)]
     executor.shutdown(wait=False)
     assert not all(future.done() for future in futures)
     with pytest.raises(RuntimeError, match="after shutdown"):
         executor.submit(do.square, 1)
+    gate.touch()
     executor.shutdown()
     assert all(future.done() for future in futures)
-    assert [future.result() for future in futures] == [0.2] * 3
+    assert [future.result() for future in futures] == [str(gate)] * 3
     executor.shutdown()  # again, and nothing happens
 
 
-def test_shutdown_may_cancel_calls_that_have_not_begun() -> None:
+def test_shutdown_may_cancel_calls_that_have_not_begun(gate: Path) -> None:
     executor = headway.Executor(cores=1)
-    futures = [executor.submit(do.sleep, 0.5) for _ in range(4)]
+    futures = [executor.submit(do.wait_for, str(gate)) for _ in range(4)]
     while not futures[0].running():
         time.sleep(0.01)
-    executor.shutdown(cancel_futures=True)
+    executor.shutdown(wait=False, cancel_futures=True)
+    gate.touch()
+    executor.shutdown()
     assert [future.cancelled() for future in futures] == [False, True, True, True]
-    assert futures[0].result() == 0.5
+    assert futures[0].result() == str(gate)
 
 
 def test_a_context_waits_for_its_calls_and_leaves_nothing_behind() -> None:
@@ -323,15 +338,16 @@ def test_futures_as_arguments(executor: headway.Executor) -> None:
     assert deep.result() == 0.2
 
 
-def test_a_value_stays_on_disk_as_long_as_a_future_needs_it(narrow: headway.Executor) -> None:
+def test_a_value_stays_on_disk_as_long_as_a_future_needs_it(narrow: headway.Executor, gate: Path) -> None:
     first = narrow.submit(do.square, 3)
     place = first.place
     value = place.folder / f"{place.key}.value"
     assert first.result() == 9
-    blocking = narrow.submit(do.sleep, 0.5)
+    blocking = narrow.submit(do.wait_for, str(gate))
     second = narrow.submit(do.square, first)
     del first
     assert value.exists()
+    gate.touch()
     assert second.result() == 81
     assert blocking.done()
     deadline = time.monotonic() + 20
@@ -349,13 +365,14 @@ def test_a_call_whose_argument_failed_names_the_failed_call(executor: headway.Ex
     assert isinstance(executor.submit(do.square, bad).exception(), headway.NeedError)  # also when it is known before
 
 
-def test_a_call_whose_argument_was_cancelled_fails(narrow: headway.Executor) -> None:
-    blocking = narrow.submit(do.sleep, 0.5)
+def test_a_call_whose_argument_was_cancelled_fails(narrow: headway.Executor, gate: Path) -> None:
+    blocking = narrow.submit(do.wait_for, str(gate))
     first = narrow.submit(do.square, 1)
     second = narrow.submit(do.square, first)
     assert first.cancel()
     assert isinstance(second.exception(), headway.NeedError)
-    assert blocking.result() == 0.5
+    gate.touch()
+    assert blocking.result() == str(gate)
 
 
 def test_a_future_of_another_executor_is_no_argument(executor: headway.Executor, narrow: headway.Executor) -> None:

@@ -238,14 +238,14 @@ def test_without_a_standard_output(tmp_path: Path) -> None:
 def test_a_function_that_does_not_read_messages_delays_no_other_call(
     executor: headway.Executor, tmp_path: Path
 ) -> None:
-    deaf = executor.using(cores=0.1).submit(do.stop_listening, 400, str(tmp_path))
+    deaf = executor.using(cores=0.1).submit(do.stop_listening, 200, str(tmp_path))
     while not (tmp_path / "stopped").exists():
         time.sleep(0.05)
     try:
         assert executor.submit(do.square, 4).result(timeout=300) == 16
     finally:  # or the executor would wait for it for ever
         os.kill(int((tmp_path / "stopped").read_text()), signal.SIGCONT)
-    assert deaf.result(timeout=300) == 400
+    assert deaf.result(timeout=300) == 200
 
 
 def test_headway_cancel_stops_the_calls_and_not_the_program(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_there_is_no_current_executor_outside_of_a_call() -> None:
         headway.current_executor()
 
 
-@pytest.mark.parametrize("calls", [500, pytest.param(5000, marks=pytest.mark.chaos)])
+@pytest.mark.parametrize("calls", [100, pytest.param(5000, marks=pytest.mark.chaos)])
 def test_a_fan_out_of_submissions_by_running_calls(calls: int, tmp_path: Path) -> None:
     """The executor waits for calls that running calls submitted, also when no program waits for their results."""
     with headway.Executor(cores=2) as executor:

@@ -187,9 +187,13 @@ def test_progress_is_shown_on_standard_error(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_every_option_of_the_command_is_a_keyword(tmp_path: Path) -> None:
-    """The stand-in options are one keyword, `stand_ins`; `quiet` and `json` are about what the command prints."""
+    """The stand-in options are one keyword, `stand_ins`; `quiet` and `json` are about what the command prints.
+
+    `serve` and where the manager lives are about a process that this program does not wait for.
+    """
     options = {str(parameter.opts[-1]) for parameter in command.params if isinstance(parameter, click.Option)}
-    words = {option.lstrip("-").replace("-", "_") for option in options} - {"quiet", "json"}
+    words = {option.lstrip("-").replace("-", "_") for option in options} - {"quiet", "json", "serve"}
+    words = {word for word in words if not word.startswith("manager")}
     keywords = {*RunOptions.__annotations__, *inspect.signature(headway.run).parameters}
     assert {word for word in words if not word.startswith(("synthetic", "scale"))} <= keywords
     settings = settings_of(
@@ -200,6 +204,8 @@ def test_every_option_of_the_command_is_a_keyword(tmp_path: Path) -> None:
     of_jobs = settings_of(tmp_path, {"on": "slurm", "nodes": "whole", "preemptible": ("low", "scavenger")}).batch
     assert of_jobs == {"nodes": "whole", "preemptible": "low,scavenger"}
     assert set(_BATCH.values()) <= {*SlurmOptions.__struct_fields__, "lines"}
+    told = settings_of(tmp_path, {"notify": "mail:me@example.org", "stuck_after": "10m"})
+    assert (told.notify, told.stuck_s) == (("mail:me@example.org",), 600.0)
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'core'.*cores"):
         settings_of(tmp_path, {"core": 1})
     with pytest.raises(headway.HeadwayError, match="measure: 'by eye' is not a way of measuring"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -15,6 +16,9 @@ from pathlib import Path
 import pytest
 
 import headway
+from headway.integrations.calls import CallSettings, CallSpec
+from headway.integrations.shared_groups import Group, SharedCall, Worker
+from headway.integrations.shared_worker import Request
 from tests.integrations import functions as do
 
 
@@ -87,8 +91,8 @@ def test_a_call_may_take_longer_than_expected(executor: headway.Executor) -> Non
 
 @pytest.mark.parametrize("isolation", ["shared", "process"])
 def test_a_call_that_exceeds_its_limit_fails(executor: headway.Executor, isolation: str) -> None:
-    calls = executor.using(limit={"time": "0.5 s"}, isolation=isolation, category=f"endless.{isolation}")
-    endless, quick = calls.submit(do.sleep, 60), calls.submit(do.square, 3)
+    calls = executor.using(isolation=isolation, category=f"endless.{isolation}")
+    endless, quick = calls.using(limit={"time": "0.5 s"}).submit(do.sleep, 60), calls.submit(do.square, 3)
     error = endless.exception()
     assert isinstance(error, headway.TaskError) and "it used up the 0.5 s time" in str(error)
     assert (quick.result(), endless.attempts) == (9, 1)
@@ -293,3 +297,16 @@ def test_a_kept_run_shows_the_workers(tmp_path: Path) -> None:
     assert (status.state, status.tasks.succeeded) == ("succeeded", 1)
     assert [row.name for row in headway.usage(directory=tmp_path).rows] == ["square.worker"]
     assert not (tmp_path / ".headway" / "runs" / "1" / "calls").exists()
+
+
+def test_a_call_that_waits_for_the_next_attempt_of_its_worker_wants_room() -> None:
+    spec = CallSpec("1", CallSettings("grow"))
+    group = Group(spec, most=1)
+    worker = Worker("grow.worker[1]", group)
+    group.workers.append(worker)
+    assert not group.is_starving()
+    worker.call = SharedCall(spec, Request("1", None, is_sent=False))  # its first attempt ran out of memory
+    assert group.is_starving()
+    worker.connection = socket.socket()
+    assert not group.is_starving()
+    worker.connection.close()

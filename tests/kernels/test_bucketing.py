@@ -66,7 +66,7 @@ def lists(seed: int, lists_each: int, least: int, most: int) -> Iterator[Pairs]:
             yield kind(draw, draw.randint(least, most))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.chaos) for seed in range(2, 10))])
 def test_same_choices_as_the_pseudocode_on_short_lists(seed: int) -> None:
     for pairs in lists(seed, 150, 1, 16):
         check(pairs)

@@ -104,5 +104,6 @@ def test_scratch_space_may_hold_anything() -> None:
     found = np.full(2, np.nan)
     for dirt in (0.0, -7.0, 1e300):
         keys, work = np.full((2, 2), dirt), np.full((3, 2), 99)
-        list_makespans(run_s, spans, first_child, children, np.array([0, 1]), np.array([1, 2]), keys, work, found)
+        parents, nodes = np.array([0, 1]), np.array([1, 2])
+        list_makespans(run_s, spans, first_child, children, parents, nodes, keys, work, found, np.empty(2))
         assert found.tolist() == [8.0, 8.0]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from headway.model import records
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
-from headway.model.task import Task
+from headway.model.task import Task, Work
 
 KINDS = records.KINDS
 PLAIN: dict[Any, st.SearchStrategy[Any]] = {
@@ -31,6 +31,8 @@ PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     ),
 }
 
+WORK = {field.name: field.type for field in msgspec.structs.fields(Work) if field.name != "task"}
+
 
 def values(kind: Any) -> st.SearchStrategy[Any]:
     """Values of a field's type."""
@@ -39,6 +41,9 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
     origin, inside = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Literal:
         return st.sampled_from(inside)
+    if origin is typing.Annotated:
+        assert inside == (float, msgspec.Meta(gt=0)), kind
+        return st.floats(min_value=0, exclude_min=True, allow_infinity=False)
     if origin in (typing.Union, types.UnionType):
         return st.one_of(*map(values, inside))
     if origin is dict:
@@ -50,6 +55,8 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
     if issubclass(kind, enum.Enum):
         return st.sampled_from(kind)
     assert issubclass(kind, msgspec.Struct), kind
+    if kind is Work:  # a task in a task; the inner one has none
+        return st.builds(kind, **{name: values(of) for name, of in WORK.items()}, task=st.just(Task("a", "b", "c")))
     return st.builds(kind, **{field.name: values(field.type) for field in msgspec.structs.fields(kind)})
 
 

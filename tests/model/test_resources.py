@@ -18,7 +18,7 @@ RESOURCES = st.builds(
     cores=CORES,
     memory_bytes=st.integers(0, 2**50),
     disk_bytes=st.integers(0, 2**50),
-    gpus=st.integers(0, 16),
+    gpus=st.integers(0, 16) | st.sampled_from([0.1, 0.25, 0.5]),
     walltime_s=st.none() | st.floats(0, 1e7),
     nodes=st.integers(1, 100),
     extras=st.dictionaries(st.sampled_from(["licence", "fpga"]), st.integers(1, 100)),
@@ -149,7 +149,7 @@ def test_shown_to_people(resources: Resources, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("cores", 0.5), ("cores", 0), ("gpus", 2.0), ("nodes", 1), ("licence", 1.5)]
+    ("name", "value"), [("cores", 0.5), ("cores", 0), ("gpus", 2.0), ("gpus", 0.5), ("nodes", 1), ("licence", 1.5)]
 )
 def test_possible_amounts(name: str, value: float) -> None:
     assert check_amount(name, value) == value
@@ -162,7 +162,7 @@ def test_possible_amounts(name: str, value: float) -> None:
         ("cores", math.nan),
         ("cores", math.inf),
         ("memory_bytes", 2**62),
-        ("gpus", 0.5),
+        ("gpus", 1.5),
         ("gpus", math.inf),
         ("nodes", 0),
         ("nodes", math.nan),

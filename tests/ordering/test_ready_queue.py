@@ -16,18 +16,18 @@ def taken(queue: ReadyQueue) -> list[str]:
 def test_a_task_pushed_again_is_sorted_by_its_new_key() -> None:
     queue = ReadyQueue(lambda task_id: True, lambda category: ())
     for key, task_id in enumerate("abc"):
-        queue.push(("c", False), (0, key), task_id)
-    queue.push(("c", False), (0, 7), "a")
+        queue.push(("c", False, "", ""), (0, key), task_id)
+    queue.push(("c", False, "", ""), (0, 7), "a")
     assert taken(queue) == ["b", "c", "a"]
-    queue.push(("c", False), (0, -1), "c")
+    queue.push(("c", False, "", ""), (0, -1), "c")
     assert taken(queue) == taken(queue) == ["c", "b", "a"]
 
 
 def test_priority_then_category_key_then_task_key() -> None:
     rank = {"x": (1,), "y": (0,)}
     queue = ReadyQueue(lambda task_id: True, rank.__getitem__)
-    queue.push(("x", False), (0, 0), "x0")
-    queue.push(("y", False), (0, 5), "y5")
+    queue.push(("x", False, "", ""), (0, 0), "x0")
+    queue.push(("y", False, "", ""), (0, 5), "y5")
     queue.push(("x", True), (-1, 9), "urgent")
     assert taken(queue) == ["urgent", "y5", "x0"]
     rank["x"] = (-1,)

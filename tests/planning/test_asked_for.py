@@ -11,7 +11,6 @@ from headway.drivers.through_queue import Through, run_through
 from headway.kernels.batch.queue import BatchQueue, Scheduling
 from headway.model import records
 from headway.model.instance import Instance, Recorded
-from headway.model.job import JobPhase
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.workflow import Workflow
@@ -45,26 +44,22 @@ def passed(instance: Instance, queue: BatchQueue, start_s: float = 0.0) -> Simul
 
 
 def asked_beside_anchor(run: SimulatedRun, instance: Instance) -> list[tuple[float, float]]:
-    """For each submission: the node-seconds that all fillers ask for, and those that they may ask for."""
+    """For each submission: the node-seconds that fillers in the queue ask for, and those that they may ask for."""
     left = {task.id: instance.recorded[task.id].run_s or 0.0 for task in run.tasks}
-    live: dict[str, tuple[records.Submit, float | None]] = {}
+    waiting: dict[str, records.Submit] = {}
     found: list[tuple[float, float]] = []
     for record in run.journal:
         match record:
             case records.TaskEnded():
                 left.pop(record.outcome.task, None)
-            case records.JobState(phase=JobPhase.RUNNING) if record.tag in live:
-                live[record.tag] = (live[record.tag][0], record.at)
-            case records.JobState(phase=JobPhase.ENDED) | records.Release():
-                live.pop(record.tag, None)
-            case records.Submit():
-                live[record.tag] = (record, None)
-                fillers = [(job, began) for job, began in live.values() if job.role != "anchor"]
-                shapes = [(job.request.per_node, 0.0 if began is None else record.at - began) for job, began in fillers]
-                asked_s = sum(asked.nodes * max(0.0, (asked.walltime_s or 0.0) - ran_s) for asked, ran_s in shapes)
+            case records.JobState() | records.Release():
+                waiting.pop(record.tag, None)
+            case records.Submit() if record.role != "anchor":
+                waiting[record.tag] = record
+                asked = [job.request.per_node for job in waiting.values()]
                 work_s = sum(sorted(left.values(), reverse=True)[::CORES])
-                nodes = sum(asked.nodes for asked, _ in shapes)
-                found.append((asked_s, MARGIN * work_s + (MARGIN_S + 1.0) * nodes))  # walltimes are whole seconds
+                most_s = MARGIN * work_s + (MARGIN_S + 1.0) * sum(job.nodes for job in asked)  # in whole seconds
+                found.append((sum(job.nodes * (job.walltime_s or 0.0) for job in asked), most_s))
     return found
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+from msgspec import structs
+
 from headway.drivers.simulated import SimulatedRun, simulate
 from headway.drivers.through_queue import Through, run_through
 from headway.kernels.batch.queue import BatchQueue, Scheduling
@@ -187,3 +190,18 @@ def test_a_job_that_was_taken_away_was_not_too_short() -> None:
     jobs = [job(number, JobPhase.ENDED) for number in (1, 2)]
     jobs[0].excused = True
     assert view(fan(1), jobs=jobs).expired == 1
+
+
+@pytest.mark.parametrize(("role", "cancelled"), [("filler", ["headway-u-2"]), ("ahead", [])])
+def test_a_job_for_a_later_stage_is_not_cancelled_for_asking_for_much(
+    role: records.JobRole, cancelled: list[str]
+) -> None:
+    """It would be asked for again at the same instant, for ever. A filler that asks for as much is cancelled."""
+    anchor = job(1, JobPhase.RUNNING, walltime_s=10_000.0)
+    anchor.role, anchor.started_at, anchor.answering_nodes = "anchor", 0.0, 1
+    asks_much = job(2, nodes=8, walltime_s=100_000.0)
+    asks_much.role = role
+    queue = QueueRead(200.0, [0.0], [8.0])
+    now = structs.replace(view(fan(4), jobs=[anchor, asks_much], queue=queue), is_busy=lambda tag: True)
+    decisions = Headway(lambda task: 100.0).plan(now, 200.0)
+    assert [each.tag for each in decisions if isinstance(each, records.Release)] == cancelled

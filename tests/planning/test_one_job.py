@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from headway.model.job import JobPhase
 from headway.model.records import AskQueue, QueueRead, Release, Submit
@@ -87,6 +88,20 @@ def test_no_wider_than_the_machine_or_the_workflow() -> None:
 def test_one_at_a_time() -> None:
     for phase in (JobPhase.PENDING, JobPhase.RUNNING, JobPhase.UNKNOWN):
         assert planner().plan(view(fan(1), jobs=[job(1, phase, ["w0", "last"])], queue=IDLE), 5.0) == []
+
+
+@pytest.mark.parametrize("plan", ["one-job", "one-job-per-task"])
+def test_while_a_job_is_suspended_another_is_asked_for(plan: str) -> None:
+    """For the tasks that neither stand still in it nor come after one that does."""
+    standing = job(1, JobPhase.RUNNING, ["w0", "w1", "last"], walltime_s=1000.0)
+    standing.started_at = 0.0
+    seen = view(fan(2), jobs=[standing], queue=IDLE, placeable=["w1"])
+    seen = structs.replace(seen, is_running=lambda task_id: task_id == "w0")
+    assert PLANS[plan](hundred).plan(seen, 5.0) == []
+    standing.suspended = True
+    (submit,) = PLANS[plan](hundred).plan(seen, 5.0)
+    assert isinstance(submit, Submit)
+    assert submit.tasks == ("w1",)
 
 
 def test_what_is_left_after_a_job_that_was_too_short() -> None:

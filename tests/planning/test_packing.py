@@ -54,7 +54,10 @@ def test_there_is_memory_for_a_second_attempt() -> None:
 def test_gpus_are_asked_for_only_where_tasks_need_them() -> None:
     assert shares(NODE, None, {"a": need(1, GB)}).request(1, 60.0).per_node.gpus == 0
     assert shares(NODE, None, {"a": need(1, GB, gpus=1)}).request(2, 60.0).per_node.gpus == 2
-    assert shares(NODE, None, {"a": need(1, GB, gpus=1), "b": need(1, GB)}).request(2, 60.0).per_node.gpus == 1
+    mixed = {"a": need(1, GB, tasks=3, gpus=1), "b": need(1, GB, tasks=9)}
+    assert [shares(NODE, None, mixed).request(places, 60.0).per_node.gpus for places in (2, 4, 6)] == [1, 1, 2]
+    several_cores = {"a": need(4, GB, gpus=1), "b": need(1, GB, gpus=1)}
+    assert shares(NODE, None, several_cores).request(5, 60.0).per_node.gpus == 2
 
 
 def test_free_cores_are_counted_in_places() -> None:

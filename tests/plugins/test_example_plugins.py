@@ -40,7 +40,7 @@ TASKS = """
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install both plugins into a separate folder."""
     site = tmp_path_factory.mktemp("site")

@@ -193,3 +193,13 @@ def test_on_real_traces_few_attempts_fail_and_much_is_saved(name: str, saved: fl
     assert (trial.failed_share or 0.0) <= 0.03
     assert trial.unfinished == 0
     assert (trial.saved_gb_h or 0.0) >= saved * trial.asked_gb_h
+
+
+def test_quantiles_of_very_many_tasks_come_from_evenly_spread_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headway.simulation.advice._SHOWN", 64)
+    (each,) = advice_from(log_of([1.0 + number % 100 for number in range(1000)]), Terms()).categories
+    assert each.records == 1000
+    low, quarter, middle, _, _, most = (peak / 1e9 for peak in each.used_memory_bytes)
+    assert (low, most) == (1.0, 100.0)
+    assert 20 < quarter < 31
+    assert 45 < middle < 56

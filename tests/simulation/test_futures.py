@@ -53,6 +53,21 @@ def test_it_begins_with_the_plan_as_it_is_and_leaves_the_queue_alone() -> None:
     assert queue.starts.tolist() == untouched.starts.tolist()
 
 
+def test_those_who_ask_for_long_use_what_such_jobs_used() -> None:
+    """Short jobs that use a tenth of their request say nothing of long ones, which use all of it."""
+    number = 1000
+    asked_s = np.tile([600.0, 36_000.0], number // 2)
+    submit_s = np.arange(number) * 36_000.0
+    log = BatchJobs("log", 1, submit_s, np.ones(number, np.int64), asked_s, np.where(asked_s > 600.0, asked_s, 60.0))
+    queue = queue_of(log, CONSERVATIVE)
+    queue.advance(float(submit_s[501]) + 1.0)  # a long job has just begun
+    for seed in range(10):
+        future = imagined_future(queue, log, seed)
+        job = future.submit(1, 60.0, 30.0)
+        future.advance(queue.now + 35_990.0)
+        assert future.job(job).state == "pending"
+
+
 def test_other_seeds_other_futures_and_jobs_keep_coming() -> None:
     known = jobs()
     queue = at(known)

@@ -14,7 +14,7 @@ from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.simulation.replay import Replay, World, replay
 from headway.sizing.base import Allocation, Context
-from headway.sizing.estimators.first_tasks import FirstTask, Terms, climb
+from headway.sizing.estimators.first_tasks import FirstTask, Terms, between, climb
 from headway.sizing.failure_price import FailurePrice
 from headway.sizing.ladder_sizer import ladder_sizer
 from headway.sizing.per_resource import PerResource
@@ -94,6 +94,32 @@ def test_amounts_are_used_where_hints_tell_nothing() -> None:
     assert not scaled
     assert rungs[0] == pytest.approx(1e9, rel=0.05)
     assert np.all(np.diff(rungs) > 0)
+
+
+def test_a_task_that_needs_more_than_others_does_not_get_its_whole_hint_at_once() -> None:
+    firsts = [FirstTask(50e6, 10.0, 6e9) for _ in range(3)]
+    rungs, _ = climb(firsts, 12e9, TERMS)
+    assert rungs[-1] == 12e9
+    assert np.all(rungs[1:] / rungs[:-1] < 12)
+
+
+def test_rungs_up_to_the_hint_are_fewer_the_dearer_a_failure_is() -> None:
+    counts = [len(between(64e6, 64e9, TERMS._replace(fine=fine), run_s=10.0)) for fine in (0.0, 1e11, 1e12, 1e14)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] >= 3
+    assert counts[-1] == 0
+    assert between(63.9e9, 64e9, TERMS, run_s=10.0) == []
+
+
+def test_three_known_categories_are_enough() -> None:
+    allocator = PerResource(ladder_sizer, 0, ["memory_bytes"])
+    allocator.tolerate(0.03)
+    for number in range(3):
+        assert given(allocator, 10 * GB) == 10 * GB
+        task = Task("t", f"c{number}", "true", hints={"memory_bytes": 10 * GB})
+        used = Usage(memory_bytes=Measured(1e8, Quality.EXACT))
+        allocator.observe(task, {}, Outcome("t", 1, Ending.SUCCESS, 0.0, 60.0, used))
+    assert given(allocator, 10 * GB) < 5 * GB
 
 
 def test_first_tasks_have_a_price_of_their_own() -> None:

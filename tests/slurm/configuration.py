@@ -144,7 +144,7 @@ def slurm_conf(configuration: Configuration, root: Path, ports: Ports) -> str:
     return "\n".join(
         [f"{key}={value}" for key, value in lines.items()]
         + (["JobSubmitPlugins=lua"] if c.job_submit else [])
-        + [*c.more]
+        + [f"RebootProgram={root}/etc/reboot", *c.more]
         + [_node(name, port, c, number) for number, (name, port) in enumerate(nodes, 1)]
         + [_partition(one, names, default=index == 0) for index, one in enumerate(c.partitions)]
         + [""]

@@ -25,6 +25,7 @@ OF_CLUSTERS = {
     "test_lab.py",
     "test_lies.py",
     "test_login_node.py",
+    "test_narrowing.py",
     "test_plan.py",
     "test_spanning.py",
     "test_strangers.py",

@@ -1,7 +1,7 @@
 """A test's Slurm with a clock that runs faster (Debian's faketime): hours of queueing in minutes.
 
 Fast time applies to the daemons, to the clients that print times, and to `date`, which writes the time stamps of
-Headway's jobs. Machine time applies to sbatch, srun, scancel, the jobs and the test itself, because Python's
+Headway's jobs. Machine time applies to slurmdbd, sbatch, srun, scancel, the jobs and the test itself, because Python's
 `time.sleep` fails under faketime. A job that should take an hour by Slurm's clock must therefore sleep for
 `lab.real_s(3600)`, and a test must compare Slurm's times with `lab.now()`. `FastFlow` runs a manager in fast time.
 """
@@ -29,10 +29,7 @@ class FastSlurmLab(SlurmLab):
     def __init__(self, speed: int, configuration: Configuration | None = None) -> None:
         if speed < 2:
             raise ValueError("a fast clock runs at least twice as fast as the machine's")
-        configuration = dataclasses.replace(configuration or Configuration(), speed=speed)
-        if configuration.accounting:
-            raise ValueError("a Slurm with a fast clock cannot have accounting")
-        super().__init__(configuration)
+        super().__init__(dataclasses.replace(configuration or Configuration(), speed=speed))
         self._clock: dict[str, str] = {}
         self._keeper: subprocess.Popen[bytes] | None = None
         self._started_at = 0.0

@@ -1,18 +1,20 @@
 """Run a workflow on a Slurm with a fast clock, with a manager that uses the fast time.
 
-Usage: `python -m tests.slurm.fast_run CLOCK OPTIONS`, both JSON documents, in the workflow's directory. Headway reads
-the time from `time.time`, so this program replaces that function; sleeps and waits still take machine time. Supervisors
-and tasks use machine time: their measurements are converted to fast time, and their limits to machine time.
+Usage: `python -m tests.slurm.fast_run CLOCK OPTIONS`, both JSON documents, in the workflow's directory. Commands and
+managers in jobs use this module through `fast_site`, with the clock in the variable FAST_CLOCK. Headway reads the time
+from `time.time`, so this program replaces that function; sleeps and waits still take machine time. Supervisors and
+tasks use machine time: their measurements are converted to fast time, and their limits to machine time.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
 
-CLOCK = json.loads(sys.argv[1])
+CLOCK = json.loads(os.environ.get("FAST_CLOCK") or sys.argv[1])
 _machine_time = time.time
 
 
@@ -58,8 +60,13 @@ class FastFileConnection(file_connection.FileConnection):
         return protocol.Ended(translated(message.outcome)) if isinstance(message, protocol.Ended) else message
 
 
-def main() -> int:
+def use_fast_time() -> None:
+    """Convert the times that supervisors report."""
     file_connection.FileConnection = FastFileConnection  # type: ignore[misc]
+
+
+def main() -> int:
+    use_fast_time()
     options = convert(json.loads(sys.argv[2]), RunSettings)
     _, status = start(read_workflow(Path("workflow.yaml")), Path.cwd(), options, source="workflow.yaml")
     return 0 if status == "succeeded" else 1

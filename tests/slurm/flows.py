@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,8 @@ from pathlib import Path
 from headway.journal.folder import Project
 from headway.journal.sqlite import SqliteJournal
 from headway.model.outcome import Ending, Outcome
-from headway.model.records import Decision, Event, Finish, JobState, Launch, NodeUp, Submit, TaskEnded
+from headway.model.records import Decision, Event, Finish, JobSeen, JobState, Launch, NodeUp, Submit, TaskEnded
+from tests.forked import Forked, start_headway
 from tests.slurm.lab import SlurmLab
 from tests.slurm.processes import wait_until
 
@@ -53,23 +53,28 @@ class SlurmFlow:
         self._output = parent / "output"
         self._environment = {**lab.environment(), **(environment or {}), "EXECUTIONS": str(self._executions)}
 
-    def start(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
+    def start(self, *words: str, **environment: str) -> Forked | subprocess.Popen[bytes]:
         """Start a Headway command; `output` returns what it prints."""
-        return self.run([sys.executable, "-m", "headway", *words], **environment)
+        with self._output.open("ab") as output:
+            place = output.fileno()
+            return start_headway(words, self.directory, self.variables(environment), place, place)
 
     def run(self, argv: Sequence[str], **environment: str) -> subprocess.Popen[bytes]:
-        """Start a command in the workflow's directory, as a user of this Slurm."""
+        """Start another command in the workflow's directory, as a user of this Slurm."""
         with self._output.open("ab") as output:
             return subprocess.Popen(
                 argv,
                 cwd=self.directory,
-                env={**os.environ, "HEADWAY_HISTORY": "none", **self._environment, **environment},
+                env=self.variables(environment),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
 
-    def begin(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
+    def variables(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        return {**os.environ, "HEADWAY_HISTORY": "none", **self._environment, **(more or {})}
+
+    def begin(self, *words: str, **environment: str) -> Forked | subprocess.Popen[bytes]:
         """Start a run on Slurm, with whole nodes unless the words say otherwise."""
         nodes = () if "--nodes" in words else ("--nodes", "whole")
         return self.start("run", "workflow.yaml", "--on", "slurm", *nodes, *words, **environment)
@@ -78,7 +83,9 @@ class SlurmFlow:
         """Run a Headway command to its end and assert that it exits with `code`."""
         self.await_end(self.start(*words), code)
 
-    def await_end(self, command: subprocess.Popen[bytes], code: int = 0, patience_s: float = PATIENCE_S) -> None:
+    def await_end(
+        self, command: Forked | subprocess.Popen[bytes], code: int = 0, patience_s: float = PATIENCE_S
+    ) -> None:
         try:
             ended = command.wait(patience_s)
         except subprocess.TimeoutExpired:
@@ -114,6 +121,14 @@ class SlurmFlow:
         """Return the tags of all jobs that the run decided to submit."""
         return [record.tag for record in self.records() if isinstance(record, Submit)]
 
+    def partitions(self) -> dict[str, set[str]]:
+        """Return the partitions in which tasks ran, by category."""
+        seen = {one.tag: one.partition for one in self.records() if isinstance(one, JobSeen) and one.partition}
+        found: dict[str, set[str]] = {}
+        for launch in self.launches():
+            found.setdefault(launch.task.partition("[")[0], set()).add(seen[launch.tag])
+        return found
+
     def nodes(self) -> list[NodeUp]:
         return [record for record in self.records() if isinstance(record, NodeUp)]
 
@@ -145,7 +160,7 @@ class SlurmFlow:
 
     # --- waits and assertions ---
 
-    def wait(self, command: subprocess.Popen[bytes], successes: int) -> None:
+    def wait(self, command: Forked | subprocess.Popen[bytes], successes: int) -> None:
         """Wait until `successes` tasks have succeeded; fail if the command ends before."""
 
         def there() -> bool:

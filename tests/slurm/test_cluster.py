@@ -13,14 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from headway.clusters.base import Cluster, JobNews
 from headway.clusters.local import RunJobs
+from headway.clusters.slurm.agreement import agreement
+from headway.clusters.slurm.backfill import Backfill
 from headway.clusters.slurm.cluster import SlurmCluster
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.options import SlurmOptions
-from headway.clusters.slurm.probes import agreement
 from headway.clusters.slurm.site import SlurmSite
+from headway.drivers.manager_jobs import manager_request
+from headway.drivers.run_settings import RunSettings
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest
 from headway.model.outcome import Ending
@@ -225,7 +229,9 @@ def test_an_unreachable_controller_only_delays_jobs(monkeypatch: pytest.MonkeyPa
     with SlurmLab(Configuration(nodes=2)) as lab:
         reach(lab, monkeypatch)
         options = SlurmOptions(interval_s=0.5, timeout_s=2.0, resubmit_s=1.0)
-        asker = cluster(tmp_path, "sleep", "4", options=options)
+        # The end of a job while slurmctld is down would be reported a minute later: slurmstepd waits before it retries.
+        ends_later = ("sh", "-c", f"until test -e {tmp_path}/go; do sleep 0.1; done")
+        asker = cluster(tmp_path, *ends_later, options=options)
         asker.submit(SMALL, "run1-a")
         follow(asker, "run1-a", is_running)
         lab.stop_controller()
@@ -234,6 +240,7 @@ def test_an_unreachable_controller_only_delays_jobs(monkeypatch: pytest.MonkeyPa
         assert asker.poll(["run1-b"])["run1-b"] is not JobPhase.ENDED
         assert asker.find(["run1-b"]) == {"run1-b"}
         lab.start_controller()
+        (tmp_path / "go").touch()
         for tag in ("run1-a", "run1-b"):
             assert follow(asker, tag, is_over).ending is Ending.SUCCESS
         names = lab.run("squeue", "-h", "-t", "all", "-o", "%j").stdout.split()
@@ -261,7 +268,39 @@ exec {shutil.which("sinfo")} "$@"
     commands = Commands()
     site = SlurmSite(commands, SlurmOptions(interval_s=0))
     site.wait_for_answer()
-    assert commands.calls == {"squeue": 1, "sinfo": 2, "scontrol": 2}
+    assert commands.calls == {"squeue": 1, "sinfo": 2, "scontrol": 1}
+
+
+def test_a_site_with_accounting_is_read_by_four_calls(accounted: SlurmLab) -> None:
+    commands = Commands()
+    site = SlurmSite(commands, SlurmOptions())
+    site.wait_for_answer()
+    assert commands.calls == {"squeue": 1, "sinfo": 1, "scontrol": 1, "sacctmgr": 1}
+    assert (site.rights().account, site.rights().qos) == ("lab", "normal")
+
+
+def test_a_command_that_reads_no_questions_is_called_for_each(here: SlurmLab, tmp_path: Path) -> None:
+    deaf = tmp_path / "scontrol"
+    deaf.write_text(f'#!/bin/sh\nexec {shutil.which("scontrol")} "$@" < /dev/null\n')
+    deaf.chmod(0o755)
+    asked = ("show config", "show partition")
+    several = Commands().ask_all("scontrol", "--oneliner", questions=asked)
+    commands = Commands()
+    each = commands.ask_all(str(deaf), "--oneliner", questions=asked)
+    assert commands.calls[str(deaf)] == 3
+    assert [text and len(text.splitlines()) for text in each] == [text and len(text.splitlines()) for text in several]
+
+
+def test_own_jobs_count_in_the_plan_before_the_queue_is_read_again(here: SlurmLab, tmp_path: Path) -> None:
+    slurm = cluster(tmp_path, options=SlurmOptions(interval_s=500, nodes="whole"))
+    assert slurm.snapshot().free[0] == 8
+    slurm.submit(JobRequest(SMALL.per_node.replace(nodes=3)), "run1-a")
+    assert slurm.snapshot().free[0] == 5
+    slurm.submit(JobRequest(SMALL.per_node.replace(nodes=8)), "run1-b")
+    slurm.cancel(["run1-b"])
+    assert slurm.snapshot().free[0] == 5
+    assert slurm.calls["squeue"] == 1  # also for the job that was cancelled while it waited
+    slurm.cancel(["run1-a"])
 
 
 def test_truncated_output_counts_as_no_answer() -> None:
@@ -373,6 +412,8 @@ def test_jobs_beyond_the_users_submit_limit_are_held_back(monkeypatch: pytest.Mo
         reach(lab, monkeypatch)
         slurm = cluster(tmp_path)
         assert slurm.most_jobs() == 2
+        with pytest.raises(SiteError, match="you may have 2 jobs in the queue: a manager in a job"):
+            manager_request({}, RunSettings(manager="job"), tmp_path, 3)
         slurm.submit(SMALL, "run1-a")
         slurm.submit(SMALL, "run1-b")
         wait_until(lambda: slurm.poll(["run1-a", "run1-b"])["run1-b"] is JobPhase.RUNNING, "both to run")
@@ -386,6 +427,13 @@ def test_jobs_beyond_the_users_submit_limit_are_held_back(monkeypatch: pytest.Mo
         follow(slurm, "run1-c", is_running)
         assert slurm.calls["sbatch"] == 3
         slurm.cancel(["run1-b", "run1-c"])
+        # A run whose manager is in a job leaves room for the next manager.
+        managed = cluster(tmp_path, options=structs.replace(QUICK, managed_in_job=True))
+        assert managed.most_jobs() == 1
+        managed.submit(SMALL, "run1-d")
+        managed.submit(SMALL, "run1-e")
+        assert managed.news(["run1-e"])["run1-e"].message.endswith("; one is kept for the next manager")
+        managed.cancel(["run1-d", "run1-e"])
 
 
 # --- the queue twin ---
@@ -401,10 +449,10 @@ def test_the_queue_twin_agrees_with_slurms_planned_starts(here: SlurmLab, tmp_pa
         return len(starts) == 4 and "N/A" not in starts
 
     wait_until(planned, "Slurm's plan")
-    found = agreement(slurm._site.reading(), "main", in_cores=True)
-    assert found is not None
-    assert found.jobs == 4
-    assert found.median_s <= 60
+    to_the_minute = Backfill(interval_s=60)  # the ends of planned jobs count in steps of a minute (`bf_resolution`)
+    found = agreement(slurm._site.reading(), "main", to_the_minute, in_cores=True)
+    assert found.jobs == found.same == 4
+    assert abs(found.later_s or 0.0) <= 60
     plan = slurm.snapshot()
     assert plan.counts == "cores"
     assert plan.free[0] == 2 * 8
@@ -434,7 +482,7 @@ def test_doctor_reports_on_each_part_of_slurm(here: SlurmLab, tmp_path: Path) ->
     doctor = [sys.executable, "-m", "headway", "doctor", "--on", "slurm", "--json", "-C", str(tmp_path)]
     done = subprocess.run(doctor, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    for about in ('"slurm"', '"polling"', '"accounting"', '"partitions"', '"queue twin"', '"calls"'):
+    for about in ('"slurm"', '"polling"', '"accounting"', '"partitions"', '"queue twin"', '"past waits"', '"calls"'):
         assert about in done.stdout
     environment["PATH"] = str(tmp_path)
     done = subprocess.run(doctor, env=environment, capture_output=True, text=True, check=False)

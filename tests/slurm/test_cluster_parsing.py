@@ -15,6 +15,7 @@ from headway.clusters.slurm import accounting
 from headway.clusters.slurm.commands import Answer, clean_environment
 from headway.clusters.slurm.endings import ending_of
 from headway.clusters.slurm.hostlist import expand
+from headway.clusters.slurm.job_details import details_of
 from headway.clusters.slurm.job_folder import Asked, JobFolder, check_tag, job_script
 from headway.clusters.slurm.options import ALLOWED_FLAGS, SlurmOptions, options_of, sbatch_variables
 from headway.clusters.slurm.preemption import rate_of
@@ -43,6 +44,32 @@ def test_any_directory_can_be_read() -> None:
     for directory in ("/a\nb", "/a\n7|1000|RUNNING", "/a|b", "/\x1ea"):
         (job,) = jobs_of(LINE.replace("/a dir|of/x", directory)) or []
         assert (job.directory, job.name) == (directory, "b,c é")
+
+
+DETAILS = (
+    "JobId=5 ArrayJobId=4 ArrayTaskId=1 ArrayTaskThrottle=2 JobName=a NumNodes=9 UserId=root(0) JobState=RUNNING "
+    "Partition=main ReqNodeList=n2 ExcNodeList=n[1,4] NodeList=n[2-3] NumNodes={nodes} NumCPUs=20 NumTasks=20 "
+    "CPUs/Task=1 "
+    "TRES=cpu=20,mem=6G,node=2,billing=20 JOB_GRES=(null)   Nodes=n2 CPU_IDs=4-15 Mem=3072 GRES=   Nodes=n3 "
+    "CPU_IDs=0,2-8 Mem=1024 GRES= MinCPUsNode=3 {memory}=3G MinTmpDiskNode=0 Features=big&new Reservation=night "
+    "OverSubscribe=OK Command=/x NumTasks=7 WorkDir=/y CPUs/Task=8 StdErr=/dev/null Power= \n"
+)
+
+
+def test_details_of_jobs_are_read_between_names_and_paths() -> None:
+    (found,) = details_of(DETAILS.format(nodes="2-3", memory="MinMemoryCPU")).values()
+    assert (found.nodes, found.most_nodes, found.tasks, found.cpus_per_task, found.cpus_each) == (2, 3, 20, 1, 3)
+    assert (found.memory_per_core, found.at_once, found.reservation, found.features) == (True, 2, "night", "big&new")
+    assert (found.wanted, found.excluded) == (("n2",), ("n1", "n4"))
+    assert found.parts == {"n2": (12, 3072 * 2**20), "n3": (8, 1024 * 2**20)}
+    (other,) = details_of(DETAILS.format(nodes="2", memory="MinMemoryNode")).values()
+    assert (other.most_nodes, other.memory_per_core) == (0, False)
+
+
+@given(st.integers(0, len(DETAILS) - 1), st.text(max_size=50))
+def test_details_that_cannot_be_read_are_left_out(length: int, noise: str) -> None:
+    assert set(details_of(DETAILS[:length] + noise)) <= {5}
+    assert details_of(noise) == {}
 
 
 @given(st.binary(max_size=200))

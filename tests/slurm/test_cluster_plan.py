@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from headway.clusters.slurm import probes
+from headway.clusters.slurm.agreement import agreement
+from headway.clusters.slurm.backfill import Backfill
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.core_counts import cores_asked
 from headway.clusters.slurm.costs import Prices, billing
 from headway.clusters.slurm.options import SlurmOptions, options_of
 from headway.clusters.slurm.partitions import choose, closed_to, room, rooms, usable, why_not
 from headway.clusters.slurm.preemption import allowed
-from headway.clusters.slurm.probes import Probe, Probing, agreement, corrected, default_shapes
+from headway.clusters.slurm.probes import Probe, Probing, corrected, default_shapes
 from headway.clusters.slurm.queue_reading import Reading, twin_of
 from headway.clusters.slurm.rights import Rights, UserLimits
 from headway.clusters.slurm.site_reading import Node, Partition, partition_of
@@ -73,6 +75,13 @@ def test_where_nodes_are_shared_a_job_takes_its_cores_and_not_its_nodes() -> Non
     plan = twin.snapshot()
     assert plan.counts == "cores"
     assert (plan.times, plan.free) == ([NOW, NOW + 60, NOW + 120, NOW + 180], [17.0, 20.0, 24.0, 32.0])
+
+
+def test_a_snapshot_counts_the_jobs_that_wait_and_the_work_ahead() -> None:
+    jobs = [job(1, 4, 600, NOW, "n1,n2,n3,n4"), job(2, 2, 100), job(3, 1, 200)]
+    twin = twin_of(Reading(NOW, jobs, [partition("main", nodes(1, 4))]), "main")
+    assert twin is not None
+    assert (twin.snapshot().waiting, twin.snapshot().ahead_s) == (2, (2 * 100 + 1 * 200) / 4)
 
 
 def test_memory_takes_its_share_of_a_nodes_cores() -> None:
@@ -180,9 +189,10 @@ def test_agreement_is_measured_against_slurms_planned_starts() -> None:
         job(3, 2, 60, state="PENDING", started=NOW + 400),
     ]
     jobs[1:] = [structs.replace(one, state="PENDING", node_names=()) for one in jobs[1:]]
-    found = agreement(Reading(NOW, jobs, [partition("main", nodes(1, 2))]), "main")
-    assert found is not None
-    assert (found.jobs, found.largest_s, found.within_a_minute) == (2, 240.0, 1)
+    found = agreement(Reading(NOW, jobs, [partition("main", nodes(1, 2))]), "main", Backfill(), in_cores=False)
+    assert (found.jobs, found.same, found.later_s) == (2, 1, -120.0)
+    assert "for 1 of 2 waiting jobs" in str(found)
+    assert str(found).endswith("the starts that runs plan with are 2m 00s earlier (median)")
 
 
 def plan_wait(plan: QueueRead, count: int, length_s: float) -> float:

@@ -11,9 +11,9 @@ from tests.slurm.flows import SlurmFlow
 from tests.slurm.lab import SlurmLab
 
 SHARED_OUT = {
-    "mosaic": ("headway", "glume", "asa"),
-    "match": ("big-job", "one-job-per-task"),
-    "power": ("per-stage", "asa-naive"),
+    "mosaic": ("headway", "glume"),
+    "match": ("big-job", "one-job-per-task"),  # of the three, match has the fewest tasks
+    "power": ("per-stage", "asa-naive", "asa"),
 }
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from headway.api.why import Explanation, why
 from headway.clusters.slurm.job_folder import JobFolder
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.preemption import rate_of
@@ -38,8 +40,19 @@ tasks:
     outputs: [made]
     resources: {cores: 1, memory: 20 MB, time: 5m}
 """
+# Its second task runs in a partition of one node, which is drained while the first one runs.
+WISHING = (
+    PATIENT
+    + """
+  use:
+    run: echo "use" >> "$EXECUTIONS"; cp made used
+    inputs: [made]
+    outputs: [used]
+    partition: rebooted
+"""
+)
 SITE = Configuration(
-    nodes=7,
+    nodes=8,
     cpus=2,
     memory_mb=2000,
     more=("PreemptType=preempt/partition_prio", "PreemptMode=SUSPEND,GANG", "SchedulerTimeSlice=5"),
@@ -48,6 +61,7 @@ SITE = Configuration(
         Partition("requeued", 5, 60, first=5, more="PreemptMode=REQUEUE"),
         Partition("suspended", 6, 60, first=6, more="PreemptMode=SUSPEND OverSubscribe=FORCE:1"),
         Partition("cancelled", 7, 60, first=7, more="PreemptMode=CANCEL"),
+        Partition("rebooted", 8, 60, first=8),
         Partition("urgent", 7, 60, first=5, priority_tier=50, more="OverSubscribe=FORCE:1 RootOnly=YES"),
     ),
 )
@@ -61,6 +75,7 @@ class Scene:
         self.flows: dict[str, SlurmFlow] = {}
         self.runs: dict[str, subprocess.Popen[bytes]] = {}
         self.status = ""  # of the run `held`, while its job is suspended
+        self.why = ""  # its task, while its job is held
         self._parent = parent
 
     def run(self, name: str, node: str, *words: str) -> None:
@@ -122,6 +137,7 @@ def play(scene: Scene) -> None:
     blocker = scene.lab.submit("sleep 600", "--nodelist=n1", "--exclusive")
     scene.lab.wait_for_job(blocker, "RUNNING")
     scene.run("rebooted", "n4")
+    scene.run("reboot", "n8", "--partition", "rebooted")
     scene.run("held", "n1")
     scene.run("requeued", "n2", "--requeue")
     scene.run("cancelled", "n3")
@@ -136,11 +152,15 @@ def play(scene: Scene) -> None:
         scene.wait_for_attempt(name, 1)
     slurm("scontrol", "requeue", scene.job("requeued"))
     slurm("scancel", scene.job("cancelled"))
+    scene.wait_for_attempt("reboot", 1)
+    slurm("scontrol", "reboot", "ASAP", "nextstate=RESUME", "reason=test", "n8")
     high = ("--partition=urgent", "--exclusive")
     urgent = [scene.lab.submit("sleep 600", *high, f"--nodelist={node}") for node in ("n5", "n6", "n7")]
     scene.wait_for_line("held", "HELD job")
     slurm("scontrol", "uhold", scene.job("held"))
     scene.wait_for_line("held", "held by its user")
+    scene.flows["held"].headway("why", "make")
+    scene.why = " ".join(scene.flows["held"].output().split())
     slurm("scontrol", "release", scene.job("held"))
     slurm("scancel", str(blocker))
     scene.wait_for_attempt("cancelled", 2)
@@ -163,6 +183,7 @@ def play(scene: Scene) -> None:
     slurm("scancel", scene.job("cancelled"))
     for name in ("requeued", "REQUEUE", "CANCEL"):
         scene.wait_for_attempt(name, 2)
+    scene.wait_for_line("reboot", "drained n8")
     scene.wait_for_line("rebooted", "lost node")
     scene.lab.revive_node("n4")
     scene.end()
@@ -211,6 +232,17 @@ def test_a_job_that_is_held_given_more_time_suspended_and_drained_goes_on(scene:
         "drained n1: tasks go on there until this job ends, and Slurm starts no other job there",
     ]
     assert "suspended, runs" in scene.status
+    assert "to start, which is HELD: it is held by its user; `scontrol release` lets it go" in scene.why
+
+
+def test_a_node_that_is_to_be_rebooted_first_ends_its_job(scene: Scene) -> None:
+    flow = scene.flows["reboot"]
+    flow.check(1)
+    assert flow.executed() == {"make": 1}
+    assert lines(flow, SAID) == [
+        "drained n8: tasks go on there until this job ends, and Slurm starts no other job there"
+    ]
+    scene.lab.start_rebooted("n8")
 
 
 def test_a_job_that_is_preempted_by_being_suspended_goes_on(scene: Scene) -> None:
@@ -248,7 +280,8 @@ def test_a_job_that_slurm_starts_again_while_there_is_no_manager_does_nothing(la
     job = max(flow.jobs())
     lab.run("scontrol", "requeue", str(job))
     lab.wait_for_job(job, "PENDING")
-    lab.run("scontrol", "update", f"jobid={job}", "starttime=now")
+    # A job that starts in the second in which it was taken off its node is refused there and has failed.
+    lab.run("scontrol", "update", f"jobid={job}", "starttime=now+2")
     assert lab.wait_for_job(job) == "COMPLETED"
     assert flow.executed() == {"make": 1}
     (tmp_path / "executions.go").touch()
@@ -256,6 +289,27 @@ def test_a_job_that_slurm_starts_again_while_there_is_no_manager_does_nothing(la
     flow.check(1)
     assert flow.executed() == {"make": 2}
     assert lines(flow, SAID) == ["lost node n1#1: Slurm took its nodes away and put the job back into the queue"]
+
+
+def test_tasks_whose_nodes_are_all_drained_wait_until_there_are_some(lab: SlurmLab, tmp_path: Path) -> None:
+    lab.tidy()
+    flow = SlurmFlow(lab, tmp_path, WISHING, {"HEADWAY_ASK_EVERY": "1s", "COLUMNS": "400"})
+    run = flow.begin("--nodes", "shared")
+    wait_until(lambda: flow.executed()["make"] == 1, "the first task")
+    lab.run("scontrol", "update", "nodename=n8", "state=drain", "reason=test")
+    time.sleep(2)  # a plan may use what was read one second earlier: HEADWAY_ASK_EVERY
+    (tmp_path / "executions.go").touch()
+    said = "tasks that ask for partition rebooted: no node of rebooted works now; the run goes on when that changes"
+    wait_until(lambda: f"  waits {said}" in flow.output(), "the line")
+    flow.headway("status")
+    assert f"waiting for nodes\n  {said}\n" in flow.output()
+    explained = why("use", directory=flow.directory)
+    assert isinstance(explained, Explanation)
+    assert explained.document()["without_nodes"] == "no node of rebooted works now"
+    lab.run("scontrol", "update", "nodename=n8", "state=resume")
+    flow.await_end(run)
+    flow.check(2)
+    assert lines(flow, "resumed") == ["resumed tasks that ask for partition rebooted: jobs are planned again"]
 
 
 # --- preemptible partitions on purpose ---
@@ -266,9 +320,10 @@ LONG = JobRequest(Resources(cores=1, memory_bytes=10**8, walltime_s=3600.0), pla
 
 @pytest.fixture
 def busy(lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> SlurmLab:
-    """The site, with a job on all nodes of the partition `main` for the next five minutes."""
+    """The site, with jobs on all nodes that nobody preempts for the next five minutes."""
     lab.tidy()
-    lab.wait_for_job(lab.submit("sleep 600", "-N4", "--exclusive", "--time=5"), "RUNNING")
+    for where in (("--partition=main", "-N4"), ("--partition=rebooted", "-N1")):
+        lab.wait_for_job(lab.submit("sleep 600", "--exclusive", "--time=5", *where), "RUNNING")
     return reach(lab, monkeypatch)
 
 
@@ -286,6 +341,21 @@ def test_a_preemptible_partition_is_used_where_it_is_allowed_and_little_would_be
     assert asked is not None
     assert asked.partition == goes_to
     slurm.cancel(["run1-a"])
+
+
+@pytest.mark.parametrize(("first_s", "goes_to"), [(60, "main"), (3600, "cancelled")], ids=["soon", "late"])
+def test_a_job_does_not_go_where_another_one_of_the_same_user_would_preempt_it(
+    busy: SlurmLab, tmp_path: Path, first_s: int, goes_to: str
+) -> None:
+    """The other one waits in a partition of higher priority, and starts before or after the job's end."""
+    number = busy.submit("true", "--partition=urgent", f"--begin=now+{first_s}", "--nodelist=n7")
+    slurm = cluster(tmp_path, options=SlurmOptions(interval_s=0.2, preemptible="cancelled"))
+    slurm.submit(SHORT, "run1-a")
+    asked = JobFolder(tmp_path / "jobs", "run1-a").asked()
+    slurm.cancel(["run1-a"])
+    busy.run("scancel", str(number))
+    assert asked is not None
+    assert asked.partition == goes_to
 
 
 def test_the_rate_of_preemptions_is_learned(busy: SlurmLab, tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -82,3 +84,22 @@ def test_a_job_that_slurm_refuses_is_reported_at_once(login: Bench, slurm: Slurm
     assert "Slurm refuses the job" in plain.stderr
     assert "Slurm refuses the job" in detached.stderr
     assert ours(slurm) == []
+
+
+def test_top_shows_the_job_that_a_run_waits_for(login: Bench, slurm: SlurmLab) -> None:
+    blocker = slurm.submit("sleep 3000", "-N8", "--exclusive", "--time=30")
+    slurm.wait_for_job(blocker, "RUNNING")
+    login.succeeds("run", "--on", "slurm", "--plan", "one-job", "--detach")
+    begun = time.time()
+
+    def has_its_start() -> bool:
+        # Before Slurm has planned its start our own guess is shown, which is soon over.
+        return any((job["expected_start_at"] or 0) > begun + 600 for job in login.json("status")["queue"])
+
+    login.wait_for(has_its_start, "its job and its expected start")
+    (job,) = ours(slurm)
+    for pane, words in (("jobs", r"waits .*expected to start"), ("waiting", rf"part: 3 ready .*job {job} .*to start")):
+        login.succeeds("top", "--show", pane, "--picture", "top.svg")
+        svg = (login.directory / "top.svg").read_text().replace("&#160;", " ")
+        assert re.search(words, " ".join(re.sub(r"<style>.*?</style>|<[^>]*>", " ", svg, flags=re.DOTALL).split())), svg
+    login.succeeds("cancel")

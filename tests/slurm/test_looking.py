@@ -52,6 +52,16 @@ def test_while_a_job_runs_the_queue_is_looked_at_every_minute() -> None:
     assert looking.interval_s() == 60.0
 
 
+def test_a_start_that_its_mark_told_brings_no_look_and_a_new_job_that_waits_one() -> None:
+    looking = Looking(60.0, 10.0)
+    looking.note(0.0, jobs())
+    looking.note(0.0, jobs(JobPhase.RUNNING))
+    assert looking.interval_s() == 60.0
+    waits = Jobs(jobs(JobPhase.RUNNING).states, runs=True, decides=False, unseen_since=30.0)
+    looking.note(0.0, waits)
+    assert looking.interval_s() == 40.0
+
+
 def test_old_probes_count_only_where_they_are_later_than_the_plan() -> None:
     taken = QueueRead(100.0, [100.0, 5_000.0], [0.0, 8.0])  # by our own job, which started after the probe
     assert corrected(taken, [Probe(8, 600.0, 90.0)], only_later=True) == taken

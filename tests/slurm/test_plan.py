@@ -13,6 +13,7 @@ from headway.clusters.slurm.queue_now import QueueNow, _taken
 from headway.model.records import QueueRead
 from headway.model.resources import Resources
 from tests.cli.bench import SMALL, Bench
+from tests.dashboard.servers import serving
 from tests.slurm.lab import SlurmLab
 from tests.slurm.lies import Liar, lying
 
@@ -115,6 +116,20 @@ def test_run_times_from_earlier_runs_on_this_site_replace_hints(login: Bench) ->
     assert "nothing is known of how long 6 tasks will run: 10 minutes is assumed" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("deadline", "said"),
+    [
+        ("1h", "in time in 20 of 20 imagined futures"),
+        ("10m", "the deadline is not likely to be kept: in time in 0 of 20 imagined futures at best"),
+    ],
+)
+def test_a_run_says_whether_it_will_most_likely_keep_its_deadline(login: Bench, deadline: str, said: str) -> None:
+    """The tasks are expected to take 25 minutes; nothing is submitted."""
+    done = login("run", "--on", "slurm", "--deadline", deadline, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert f"{said}, with --prefer " in done.stderr
+
+
 def test_wrong_options_are_refused(login: Bench, tmp_path: Path) -> None:
     assert "there is no partition moon" in login.fails(
         3, "plan", "workflow.yaml", "--on", "slurm", "--partition", "moon"
@@ -153,9 +168,17 @@ def test_waits_on_slurm_are_those_of_the_queue_as_it_is_now(login: Bench, slurm:
     first = slurm.submit("sleep 3000", "-N8", "--exclusive", "--time=60")
     slurm.wait_for_job(first, "RUNNING")
     table = login.succeeds("waits", "--on", "slurm")
-    assert "lab, main: 8 of 8 nodes taken, 0 jobs waiting" in table
-    answer = login.json("waits", "--on", "slurm", "--partition", "main")
-    assert {each["nodes"] for each in answer["waits"]} == {1, 2, 4, 8}
+    assert "lab, main: 64 of 64 cores taken, 0 jobs waiting" in table
+    answer = login.json("waits", "--on", "slurm", "--partition", "main", "--account", "any")
+    assert {each["cores"] for each in answer["waits"]} == {1, 2, 4, 8, 16, 32, 64}
+    assert {(each["nodes"], each["partition"]) for each in answer["waits"]} == {(n, "main") for n in (1, 2, 4, 8)}
+    with serving(login) as server:  # the page for a shape that is typed in
+        asked = server.ask("/queue/wait?nodes=2&cores=4&minutes=10").json()["asked"]
+        assert (asked["nodes"], asked["cores"], asked["partition"]) == (2, 8, "main")
+        assert 3400 < asked["wait_s"] <= 3600
+        assert server.ask("/queue/wait?nodes=1&cores=999&minutes=10").json()["asked"]["wait_s"] is None, "never"
+    login.write('nodes = "whole"\n', "headway.toml")
+    assert {each["nodes"] for each in login.json("waits", "--on", "slurm")["waits"]} == {1, 2, 4, 8}
     assert all(3400 < each["wait_s"] <= 3600 for each in answer["waits"]), "until the job's time is up"
     assert "this is for logs" in login.fails(2, "waits", "--on", "slurm", "--load", "0.5")
     assert "no queue is named" in login.fails(2, "waits")

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import headway
 from headway.model.outcome import Ending
 from headway.model.records import CallsCounted, UserCancel
 from headway.planning import PLANS
+from tests.api.crate_checker import complaints
 from tests.slurm.flows import PATIENCE_S, STAGES_TOTAL, SlurmFlow
 from tests.slurm.lab import SlurmLab
 from tests.slurm.processes import wait_until
@@ -54,6 +56,17 @@ def test_calls_to_slurm_are_counted_and_shown(flows: dict[str, SlurmFlow]) -> No
     [counted] = [record for record in flow.records() if isinstance(record, CallsCounted)]
     assert counted.calls["sbatch"] >= len(flow.submitted()) == 3
     assert f"3 jobs; Slurm was asked {sum(counted.calls.values())} times: " in flow.output()
+
+
+def test_the_page_and_the_crate_of_such_a_run(flows: dict[str, SlurmFlow], tmp_path: Path) -> None:
+    flow = flows["headway"]
+    page = headway.write_report("1", flow.directory, out=tmp_path / "page.html").data
+    assert page.queued and [job.started for job in page.jobs if job.name.startswith("job ")]
+    assert {"core-hours held by jobs", "mean wait of a job in the queue"} <= {tile.name for tile in page.tiles}
+    assert all(node in dict(page.settings)["machines"] for node in {node.name for node in page.nodes})
+    made = headway.export(tmp_path / "crate", "1", flow.directory, with_files=True)
+    assert (made.state, made.profile, made.left_out) == ("succeeded", "Provenance Run Crate", [])
+    assert complaints(tmp_path / "crate", "provenance-run-crate", tmp_path / "cache") == []
 
 
 def test_the_files_of_jobs_are_private(flows: dict[str, SlurmFlow]) -> None:

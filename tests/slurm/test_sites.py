@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from headway.clusters.slurm.commands import Commands
+from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.squeue import everybody
+from headway.model.errors import SiteError
+from headway.model.job import JobRequest
 from headway.model.records import JobSeen, Launch, Submit
+from headway.model.resources import Resources
 from tests.slurm.configuration import Configuration, Partition, our_name
 from tests.slurm.conftest import require_slurm
 from tests.slurm.flows import SlurmFlow
 from tests.slurm.lab import SlurmLab
+from tests.slurm.test_cluster import cluster, reach
 
 SITE = Configuration(
     nodes=4,
@@ -29,7 +35,12 @@ SITE = Configuration(
     more=("GresTypes=gpu", "AccountingStorageTRES=gres/gpu"),
     unlike={3: {"CPUs": 4, "RealMemory": 8000}, 4: {"Gres": "gpu:a100:2", "Feature": "ib"}},
 )
-RIGHTS = ("add account physics cluster=lab", "add qos long", "modify qos long set UsageFactor=2")
+RIGHTS = (
+    "add account physics cluster=lab",
+    "add qos long,brief",
+    "modify qos long set UsageFactor=2",
+    "modify qos brief set UsageFactor=0.5 MaxWall=10",
+)
 # Each task says where it ran.
 WHERE = 'echo $SLURM_JOB_PARTITION $SLURM_JOB_ACCOUNT $SLURM_JOB_QOS "${SLURM_GPUS_PER_NODE:-}" > '
 WISHES = f"""
@@ -111,7 +122,11 @@ UNKNOWN = {
 def lab() -> Iterator[SlurmLab]:
     require_slurm(with_accounting=True)
     with SlurmLab(SITE) as lab:
-        for line in (*RIGHTS, f"add user {our_name()} account=physics", f"modify user {our_name()} set qos+=long"):
+        for line in (
+            *RIGHTS,
+            f"add user {our_name()} account=physics",
+            f"modify user {our_name()} set qos+=long,brief",
+        ):
             lab.run("sacctmgr", "-i", *line.split())
         yield lab
 
@@ -192,12 +207,78 @@ def test_a_share_may_be_as_large_as_the_largest_node_and_goes_where_it_is_cheap(
     assert "billing units for a core with its share of a node's memory: std 4, quick 1" in words
 
 
+def test_of_several_accounts_and_qos_a_job_gets_the_cheapest_that_accepts_it(
+    lab: SlurmLab, flows: dict[str, SlurmFlow], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reach(lab, monkeypatch)
+    options = SlurmOptions(interval_s=0.2, partition="std", account="physics,lab", qos="long,normal,brief")
+    slurm = cluster(tmp_path, options=options)
+    slurm.limits()
+    shares = {
+        tag: JobRequest(Resources(cores=1, memory_bytes=10**8, walltime_s=walltime_s), places=1)
+        for tag, walltime_s in (("run1-a", 300.0), ("run1-b", 3000.0))
+    }
+    for tag, request in shares.items():
+        slurm.submit(request, tag)
+    news = slurm.news(shares)
+    shown = [lab.run("scontrol", "show", "job", str(each.job_id)).stdout for each in news.values()]
+    slurm.cancel(shares)
+    got = [re.findall(r"(?:Account|QOS)=(\w+)", text) for text in shown]
+    assert got == [["physics", "brief"], ["physics", "normal"]]
+    assert "physics brief: physics long 8, physics normal 4, physics brief 2, lab long 8" in news["run1-a"].why_there
+    assert slurm.calls["sacctmgr"] == 1
+    with pytest.raises(SiteError, match="you have no account phsics"):
+        cluster(tmp_path, options=SlurmOptions(account="lab,phsics")).limits()
+
+
 def test_a_job_with_whole_nodes_uses_all_cores_of_the_larger_ones(lab: SlurmLab, tmp_path: Path) -> None:
     flow = SlurmFlow(lab, tmp_path, EIGHT)
     flow.await_end(flow.begin("--nodes", "whole", "--partition", "std", "--plan", "one-job"))
     flow.check(12)
     cores = {record.node.partition("#")[0]: record.capacity.cores for record in flow.nodes()}
     assert cores == {"n1": 2, "n2": 2, "n3": 4}
+
+
+GPUS = """
+name: gpus
+tasks:
+  whole:
+    each: {n: 1..4}
+    run: |
+      mkdir HERE/on-$CUDA_VISIBLE_DEVICES
+      sleep 0.3
+      rmdir HERE/on-$CUDA_VISIBLE_DEVICES
+      echo $CUDA_VISIBLE_DEVICES > whole-{n}
+    outputs: ["whole-{n}"]
+    resources: {gpus: 1, cores: 0.1, memory: 100 MB}
+    partition: gpu
+  half:
+    each: {n: 1..3}
+    run: |
+      touch HERE/half-{n}
+      until [ $(ls HERE | grep -c half) -ge 2 ]; do sleep 0.1; done
+      echo $CUDA_VISIBLE_DEVICES > half-{n}
+    outputs: ["half-{n}"]
+    inputs: ["whole-*"]
+    resources: {gpus: 0.5, cores: 0.1, memory: 100 MB}
+    partition: gpu
+  none:
+    run: echo "<$CUDA_VISIBLE_DEVICES>" > none
+    outputs: [none]
+    resources: {cores: 0.1, memory: 100 MB}
+    partition: gpu
+"""
+
+
+def test_tasks_on_a_node_with_two_gpus_see_different_ones_and_halves_share_one(lab: SlurmLab, tmp_path: Path) -> None:
+    (here := tmp_path / "here").mkdir()
+    flow = SlurmFlow(lab, tmp_path, GPUS.replace("HERE", str(here)))
+    flow.await_end(flow.begin("--plan", "one-job"))
+    said = {path.name: path.read_text().strip() for path in flow.directory.iterdir() if path.is_file()}
+    assert {said[f"whole-{number}"] for number in range(1, 5)} == {"0", "1"}
+    assert said["none"] == "<>"
+    assert {said[f"half-{number}"] for number in range(1, 4)} <= {"0", "1"}
+    assert {launch.devices for launch in flow.launches() if launch.task.startswith("whole")} == {("0",), ("1",)}
 
 
 def test_the_gpus_of_running_and_of_waiting_jobs_are_read(lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> None:

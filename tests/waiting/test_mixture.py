@@ -56,7 +56,7 @@ def test_the_weights_do_not_depend_on_the_unit() -> None:
     def weights(unit: float) -> dict[str, float]:
         judged = Judged()
         for waited in (3.0, 5.0, 4.0, 9.0):
-            judged.charge(0.5, {"a": 4.0 * unit, "b": 6.0 * unit, "c": 0.0}, waited * unit)
+            judged.charge(0.5, {"a": 4.0 * unit, "b": 6.0 * unit, "c": 0.0}, waited * unit, None)
         return judged.weights(["a", "b", "c"])
 
     assert weights(3600.0) == pytest.approx(weights(1.0))
@@ -73,7 +73,7 @@ def test_on_a_generated_log_it_is_as_good_as_the_best_and_holds_its_quantiles() 
         assert scores is not None
         errors_s[name] = scores.absolute_error_s
         if name == "mixture":
-            assert 0.87 <= scores.covered["0.9"] <= 0.93, scores.covered
+            assert 0.86 <= scores.covered["0.9"] <= 0.94, scores.covered  # of 2,200 jobs in few bursts
             assert (np.diff(answers.quantile_s, axis=1) >= 0).all()
     assert errors_s["mixture"] <= 1.02 * min(errors_s.values())
     assert set(JUDGED) <= set(SHARES)

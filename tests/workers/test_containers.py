@@ -26,11 +26,11 @@ def put(directory: Path, *names: str, answer: str = "[cpu memory]") -> str:
     return str(directory)
 
 
-def contained(task: Task = TASK, limits: Resources | None = None, **environment: str) -> Contained:
-    limits = limits or Resources()
-    return in_container(
-        task, ["x"], environment, limits, key="k", work=WORK, task_folder=FOLDER, workflow_directory=FLOW
-    )
+def contained(
+    task: Task = TASK, limits: Resources | None = None, devices: tuple[str, ...] = (), **environment: str
+) -> Contained:
+    limits, where = limits or Resources(), {"work": WORK, "task_folder": FOLDER, "workflow_directory": FLOW}
+    return in_container(task, ["x"], environment, limits, key="k", **where, devices=devices)
 
 
 @pytest.mark.parametrize("runtime", ["apptainer", "singularity"])
@@ -66,6 +66,24 @@ def test_docker_and_podman(runtime: str, uid: int, tmp_path: Path, monkeypatch: 
     assert command.environment == {"COLOUR": "blue"}
     assert command.removal == (program, "rm", "--force", name)
     assert command.limits_memory
+
+
+def test_a_container_gets_the_gpus_of_its_task_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = Resources(cores=1, memory_bytes=10**9, gpus=2)
+    monkeypatch.setenv("PATH", put(tmp_path, "docker"))
+    command = contained(limits=limits, devices=("GPU-a", "GPU-b"), CUDA_VISIBLE_DEVICES="GPU-a,GPU-b")
+    assert '--gpus="device=GPU-a,GPU-b"' in command.argv
+    assert command.environment == {"CUDA_VISIBLE_DEVICES": "GPU-a,GPU-b"}
+    numbered = contained(limits=limits, devices=("2", "3"), CUDA_VISIBLE_DEVICES="2,3")
+    assert '--gpus="device=2,3"' in numbered.argv
+    assert numbered.environment == {"CUDA_VISIBLE_DEVICES": "0,1"}  # inside there are no others
+    (tmp_path / "docker").unlink()
+    monkeypatch.setenv("PATH", put(tmp_path, "podman"))
+    command = contained(limits=limits, devices=("GPU-a", "GPU-b"))
+    assert [flag for flag in command.argv if "nvidia" in flag] == [
+        "--device=nvidia.com/gpu=GPU-a",
+        "--device=nvidia.com/gpu=GPU-b",
+    ]
 
 
 def test_limits_that_podman_would_refuse_are_not_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

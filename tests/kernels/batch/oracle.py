@@ -28,6 +28,11 @@ class Job:
     promise: float = math.nan
     held: frozenset[int] = frozenset()  # which nodes, if that matters
     planned_as: int = 0  # among those planned for the same time: who was first
+    needs: tuple[int, ...] = ()  # of further resources
+
+    @property
+    def amounts(self) -> tuple[int, ...]:
+        return self.nodes, *self.needs
 
     @property
     def over(self) -> bool:
@@ -51,12 +56,19 @@ class Oracle:
     """The same interface as `BatchQueue`."""
 
     def __init__(
-        self, machine: int, scheduling: Scheduling, jobs: Iterable[tuple[float, int, float, float]] = ()
+        self,
+        machine: int,
+        scheduling: Scheduling,
+        jobs: Iterable[tuple[float, int, float, float]] = (),
+        further: tuple[int, ...] = (),
+        needs: list[tuple[int, ...]] | None = None,
     ) -> None:
-        self.machine, self.scheduling = machine, scheduling
+        self.machine, self.scheduling, self.further = machine, scheduling, further
         self.now = 0.0
         self.coming = [(submit, Job(n, nodes, req, run)) for n, (submit, nodes, req, run) in enumerate(jobs)]
         self.trace = [job for _, job in self.coming]
+        for job, amounts in zip(self.trace, needs or [], strict=needs is not None):
+            job.needs = amounts
         self.line: list[Job] = []
         self.running: list[Job] = []  # who started first comes first
         self.foreign: list[Job] = []
@@ -67,13 +79,17 @@ class Oracle:
 
     # --- nodes ---
 
-    def choose(self, begin: float, end: float, nodes: int, others: list[Job]) -> frozenset[int] | None:
-        """Nodes that are free from `begin` to `end`; None if there are too few."""
+    def choose(self, begin: float, end: float, wanted: Job, others: list[Job]) -> frozenset[int] | None:
+        """Nodes that are free from `begin` to `end`; None if there are too few, or too little of something else."""
+        nodes = wanted.nodes
         inside = [job for job in others if job.window()[0] < end and job.window()[1] > begin]
         if self.scheduling.nodes == "counts":
             dates = [begin, *(job.window()[0] for job in inside if job.window()[0] > begin)]
-            most = max(sum(job.nodes for job in inside if job.has_nodes_at(date)) for date in dates)
-            return frozenset() if self.machine - most >= nodes else None
+            for which, amount in enumerate((self.machine, *self.further)):
+                most = max(sum(job.amounts[which] for job in inside if job.has_nodes_at(date)) for date in dates)
+                if amount - most < wanted.amounts[which]:
+                    return None
+            return frozenset()
         free = sorted(set(range(self.machine)).difference(*(job.held for job in inside)))
         if self.scheduling.nodes == "ids":
             return frozenset(free[:nodes]) if len(free) >= nodes else None
@@ -87,7 +103,7 @@ class Oracle:
         ends = {other.window()[1] for other in others}
         dates = sorted({not_before, *(end for end in ends if end > not_before)})
         for date in dates:
-            held = self.choose(date, date + job.req, job.nodes, others)
+            held = self.choose(date, date + job.req, job, others)
             if held is not None:
                 return date, held
         raise AssertionError("on an empty machine there is room")
@@ -236,11 +252,13 @@ class Oracle:
 
     # --- from outside ---
 
-    def submit(self, nodes: int, req: float, run: float = math.inf, after: int | None = None) -> int:
+    def submit(
+        self, nodes: int, req: float, run: float = math.inf, after: int | None = None, needs: tuple[int, ...] = ()
+    ) -> int:
         before = copy.deepcopy({key: value for key, value in vars(self).items() if key != "before"})
         number = len(self.foreign)
         parent = None if after is None else self.foreign[after]
-        job = Job(number, nodes, req, run, foreign=True, after=parent)
+        job = Job(number, nodes, req, run, foreign=True, after=parent, needs=needs or (0,) * len(self.further))
         self.foreign.append(job)
         self.enter(job)
         self.look(ended=False)

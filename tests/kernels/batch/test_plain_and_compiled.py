@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from headway.kernels import compiled
-from headway.kernels.batch.queue import BatchQueue, Scheduling
+from headway.kernels.batch.queue import Scheduling
+from headway.simulation.batch import queue_of
 from headway.simulation.lublin import lublin
 
 SCHEDULINGS = [
@@ -23,14 +24,18 @@ SCHEDULINGS = [
 
 
 def starts(scheduling: Scheduling) -> list[list[float]]:
-    """Simulate made-up jobs with two foreign jobs among them, and questions."""
+    """Simulate made-up jobs with two foreign jobs among them, and questions; with memory, where that is possible."""
     jobs = lublin(70, 150, 0.9, 5)
-    queue = BatchQueue(70, scheduling, submit=jobs.submit_s, nodes=jobs.nodes, req=jobs.req_s, run=jobs.run_s)
+    if scheduling.nodes == "counts" and scheduling.rules == "pyss":
+        jobs.further, jobs.needs = {"memory": 200}, {"memory": jobs.nodes * (1 + jobs.nodes % 3) % 200}
+    queue = queue_of(jobs, scheduling)
     queue.advance(float(jobs.submit_s[50]))
     found = [queue.waits([1, 10, 70], [100.0, 3600.0, 50.0]).tolist()]
     first = queue.submit(20, 4000.0)
     queue.submit(30, 500.0, after=first)
     queue.advance(float(jobs.submit_s[60]))
+    queue.shrink(first, 12)
+    queue.advance(float(jobs.submit_s[70]))
     queue.withdraw(first)
     queue.run()
     return [*found, queue.starts.tolist(), queue.promises.tolist()]

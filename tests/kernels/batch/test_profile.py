@@ -17,7 +17,9 @@ from headway.kernels.batch.state import (
     HELD,
     LOWEST,
     N_POINTS,
+    NODES,
     NOW,
+    REQ,
     ROWS,
     TIMES,
     State,
@@ -30,19 +32,22 @@ SELECTIONS = (BY_COUNT, LOWEST, CONTIGUOUS)
 
 
 def _change(state: State, what: int, slot: int, nodes: float, begin: float, end: float) -> None:
+    state.live[slot, NODES] = nodes
     if what < 0:
-        profile.reserve(state, slot, nodes, begin, end)
+        profile.reserve(state, slot, begin, end)
     else:
-        profile.release(state, slot, nodes, begin, end)
+        profile.release(state, slot, begin, end)
 
 
 def _ask(state: State, what: int, slot: int, nodes: float, req: float, not_before: float, planned: float) -> float:
+    state.live[slot, NODES], state.live[slot, REQ] = nodes, req
     if what == 0:
-        return profile.earliest(state, slot, nodes, req, not_before)
+        return profile.earliest(state, slot, not_before)
     if what == 1:
-        return profile.earlier_by_count(state.plan, state.counts[N_POINTS], nodes, req, not_before, planned)
+        needs = state.live[slot, NODES:]
+        return profile.earlier_by_count(state.plan, state.counts[N_POINTS], needs, req, not_before, planned)
     if what == 2:
-        return 1.0 if profile.fits_now(state, slot, nodes, req) else 0.0
+        return 1.0 if profile.fits_now(state, slot) else 0.0
     return 1.0 if profile.forget_past(state) else 0.0
 
 

@@ -85,6 +85,18 @@ def test_a_share_counts_as_the_part_of_a_node_that_it_is() -> None:
     assert passage.busy_share == pytest.approx(passage.used_core_hours / passage.core_hours)
 
 
+def test_nodes_count_until_they_are_given_back() -> None:
+    journal = two_jobs()
+    journal[7:7] = [
+        records.Shrink(1300.0, "a", ("n2",), WHY),
+        records.Shrunk(1350.0, "a", ("n2",)),
+        records.Shrunk(1400.0, "a", refused="not supported"),
+    ]
+    passage, before = passage_of("p", journal), passage_of("p", two_jobs())
+    assert passage.node_hours == pytest.approx(before.node_hours - (1600 - 1350) / 3600)
+    assert passage.core_hours == pytest.approx(before.core_hours - 2 * (1600 - 1350) / 3600)
+
+
 def test_a_job_that_never_started_held_nothing() -> None:
     journal = two_jobs()
     journal[-1:-1] = [asked("c", 1700.0, 8), records.Release(1950.0, "c", WHY)]

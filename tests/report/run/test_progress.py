@@ -13,6 +13,7 @@ from headway.model.job import JobPhase, JobRequest
 from headway.model.outcome import Ending
 from headway.model.records import Decision, Event, Why
 from headway.model.resources import Resources
+from headway.report.run.job_lines import job_lines
 from headway.report.run.live_picture import picture
 from headway.report.run.progress import Lines, Progress, news_of
 from headway.report.run.summary import RunSummary
@@ -114,6 +115,22 @@ def test_a_job_that_ends_before_it_started_is_news() -> None:
     )
     summary.apply(records.JobState(65.0, "headway-u-1", JobPhase.RUNNING))
     assert news_of(gone, summary) is None, "the loss of its nodes says it"
+
+
+def test_nodes_that_a_job_gives_back_or_must_keep_are_news() -> None:
+    summary = after(*started(task("a")), submitted(), records.JobSeen(60.0, "headway-u-1", JobPhase.RUNNING, 4711))
+    summary.apply(records.JobState(60.0, "headway-u-1", JobPhase.RUNNING))
+    about = "narrower job 4711 (2 nodes with 8 cores, 16 GB memory for 1h 30m): "
+    gave = records.Shrunk(70.0, "headway-u-1", ("n2#1",))
+    assert str(news_of(gave, summary)) == f"{about}gave back n2, idle for now"
+    refused = records.Shrunk(80.0, "headway-u-1", refused="Requested operation not supported on this system")
+    assert str(news_of(refused, summary)) == (
+        f"{about}the batch system takes no nodes back from running jobs (Requested operation not supported on this "
+        "system); they stay until their jobs end"
+    )
+    summary.apply(gave)
+    (line,) = job_lines(list(summary.queue.values()), 100.0)
+    assert line.endswith("; gave back 1 node")
 
 
 def test_a_node_that_is_avoided_is_news() -> None:

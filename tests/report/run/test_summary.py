@@ -118,6 +118,11 @@ def test_time_between_stopping_and_resuming_does_not_count() -> None:
     assert summary.elapsed_s(9999) == pytest.approx(36)
 
 
+def test_time_between_two_managers_in_jobs_counts() -> None:
+    summary = summary_of(*started(task("a"), at=100), records.Resumed(1000, "0.1", relieves=True))
+    assert summary.elapsed_s(1010) == pytest.approx(910)
+
+
 def test_resources_in_use_are_those_of_running_tasks() -> None:
     summary = summary_of(
         *started(task("a"), task("b")),

@@ -1,0 +1,1 @@
+"""Tests of `headway nextflow`, with a real Nextflow."""

@@ -1,0 +1,8 @@
+// Is no pipeline: a bracket is missing.
+process UNFINISHED {
+    script:
+    "true"
+
+workflow {
+    UNFINISHED(
+}

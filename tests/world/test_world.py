@@ -1,0 +1,55 @@
+"""Whole runs under faults: those that seeds choose, a crash at every boundary, and copies broken on purpose."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world.broken import BROKEN
+from tests.world.clock import UNHANDLED
+from tests.world.faults import Fault, faults_of
+from tests.world.story import Story, shortest, tell
+
+SEEDS, AT_A_TIME = 300, 25
+SMALL = 3  # the seed of a story in which six tasks run on several nodes, and some of them again
+MOST_SEEDS = 300  # until a broken copy is found
+
+
+def check(story: Story) -> None:
+    assert not story.wrong, str(shortest(story))
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, AT_A_TIME))
+def test_nothing_is_lost_or_done_twice_whatever_happens(first: int) -> None:
+    for seed in range(first, first + AT_A_TIME):
+        check(tell(seed, faults_of(seed)))
+
+
+def test_a_seed_tells_the_same_story_again() -> None:
+    for seed in range(SEEDS, SEEDS + 3):
+        assert tell(seed, faults_of(seed)).told == tell(seed, faults_of(seed)).told
+
+
+@pytest.mark.parametrize("who", ["manager", "supervisor", "disk"])
+def test_each_boundary(who: str) -> None:
+    kind = {"disk": "disk is full at a boundary"}.get(who, f"{who} dies at a boundary")
+    boundaries = tell(SMALL, []).passed[who]
+    assert boundaries > 20
+    for number in range(boundaries):
+        story = tell(SMALL, [Fault(kind, number)])  # type: ignore[arg-type]
+        check(story)
+        assert any("***" in line for line in story.told), f"boundary {number} was not reached"
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("later", [1, 2, 3, 5, 8, 13])
+def test_each_boundary_and_another_crash_while_the_run_is_resumed(later: int) -> None:
+    kind = "manager dies at a boundary"
+    for number in range(tell(SMALL, []).passed["manager"]):
+        check(tell(SMALL, [Fault(kind, number), Fault(kind, number + later)]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_copy_is_found(what: str) -> None:
+    with BROKEN[what]():
+        found = next(wrong for seed in range(MOST_SEEDS) if (wrong := tell(seed, faults_of(seed)).wrong))
+    assert not found.startswith(UNHANDLED), f"the copy does not even work: {found}"
