@@ -8,16 +8,21 @@ from benchmarks import (
     answers,
     crowded,
     inodes,
+    nextflow,
     outlier,
     pool,
     pool_messages,
+    pooled_workflows,
     queue,
     replay,
     scale,
+    service,
     sizing,
     slurm_throughput,
+    snakemake_jobs,
     throughput,
     tiny_calls,
+    tools,
 )
 from headway.sizing import SIZERS
 
@@ -33,8 +38,13 @@ ALL = (
     "queue",
     "pool",
     "messages",
+    "pooled",
     "slurm",
     "calls",
+    "service",
+    "tools",
+    "nextflow",
+    "snakemake",
 )
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("which", nargs="*", default=ALL, metavar="NAME", help=", ".join(ALL))
@@ -65,7 +75,17 @@ if "pool" in chosen.which:
     pool.main()
 if "messages" in chosen.which:
     pool_messages.main()
+if "pooled" in chosen.which:
+    pooled_workflows.main(2 * chosen.tasks)
 if "slurm" in chosen.which:
     slurm_throughput.main()
 if "calls" in chosen.which:
     tiny_calls.main()
+if "service" in chosen.which:
+    service.main(chosen.tasks)
+if "tools" in chosen.which:
+    tools.main()
+if "nextflow" in chosen.which:
+    nextflow.main()
+if "snakemake" in chosen.which:
+    snakemake_jobs.main()

@@ -18,7 +18,7 @@ from benchmarks.measure import Timed, timed
 from headway.formats.read_batch_log import read_batch_log
 from headway.kernels.batch.queue import BatchQueue, Scheduling
 from headway.model.batch_log import BatchJobs, Seconds
-from headway.simulation.batch import queue_of
+from headway.simulation.batch import queue_of, schedule
 from headway.simulation.batch_jobs import Choices, jobs_of
 from headway.simulation.lublin import lublin
 
@@ -64,6 +64,7 @@ QUESTIONS = 100_000
 LOADS = (0.4, 0.8, 1.2, 1.6)
 MACHINES = (128, 256, 512, 1_024, 2_048)
 MODEL_JOBS = 10_000
+NODE_MEMORY = 1_024
 SEED = 1
 
 FIRST_USE = """
@@ -87,6 +88,7 @@ def main() -> None:
         f"{warm.cpu_s:.1f} s with the machine code kept from that"
     )
     kth(console)
+    resources(console)
     asked(console)
     copied(console)
     others(console)
@@ -156,6 +158,34 @@ def kth(console: Console) -> None:
             f"{other} {other_s:.1f} s" if other_s else "",
             f"{other_s / took_s:,.0f}" if other_s else "",
         )
+    console.print(table)
+
+
+def resources(console: Console) -> None:
+    """Print what further resources cost on KTH-SP2, whose log has none: memory and a partition are made up."""
+    jobs, draw = kth_or_model(), np.random.default_rng(SEED)
+    memory, partition = NODE_MEMORY * jobs.machine, jobs.machine // 2
+    per_node = draw.integers(1, 2 * NODE_MEMORY, len(jobs))
+    inside = (draw.random(len(jobs)) < 0.25) & (jobs.nodes <= partition)
+    needs = {"memory": np.minimum(jobs.nodes * per_node, memory), "partition 1": np.where(inside, jobs.nodes, 0)}
+    kinds = {
+        "nodes": {},
+        "+ plenty of memory": {"memory": 2 * memory},
+        "+ scarce memory": {"memory": memory},
+        "+ memory, partition": {"memory": memory, "partition 1": partition},
+    }
+    table = Table(title=f"{jobs.name}: jobs/s and (mean wait in hours) with these resources")
+    table.add_column("policy", no_wrap=True)
+    for heading in kinds:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, scheduling in (("FCFS", Scheduling("fcfs")), ("EASY", EASY), ("conservative", CONSERVATIVE)):
+        cells = []
+        for further in kinds.values():
+            jobs.further, jobs.needs = further, {resource: needs[resource] for resource in further}
+            took_s = schedule_s(jobs, scheduling)
+            wait_s = schedule(jobs, scheduling) - jobs.submit_s
+            cells.append(f"{len(jobs) / took_s:,.0f} ({wait_s.mean() / 3600:,.1f})")
+        table.add_row(name, *cells)
     console.print(table)
 
 

@@ -20,7 +20,7 @@ from tests.slurm.flows import SlurmFlow
 from tests.slurm.lab import SlurmLab
 
 from headway.model.outcome import Ending
-from headway.model.records import Finish, Launch, Submit, TaskEnded
+from headway.model.records import Decision, Event, Finish, Launch, Shrunk, Submit, TaskEnded
 
 WIDTH = 20  # tasks in each stage
 STAGES = {"light": 50, "middling": 150, "heavy": 400}  # MB that each task fills; some fill up to twice as much
@@ -66,10 +66,9 @@ def measured(lab: SlurmLab, name: str, words: Sequence[str], seconds: float) -> 
         flow = SlurmFlow(lab, Path(folder), workflow(seconds))
         flow.await_end(flow.start("run", "workflow.yaml", "--on", "slurm", *words))
         told = flow.records()
-    flow_jobs = {record.tag for record in told if isinstance(record, Submit)}
     given = {(record.task, record.attempt): record.resources.cores for record in told if isinstance(record, Launch)}
     outcomes = [record.outcome for record in told if isinstance(record, TaskEnded)]
-    held = held_core_s(lab, flow_jobs)
+    held = held_core_s(lab, told)
     return Row(
         name,
         next(record.at for record in told if isinstance(record, Finish)) - told[0].at,
@@ -80,14 +79,17 @@ def measured(lab: SlurmLab, name: str, words: Sequence[str], seconds: float) -> 
     )
 
 
-def held_core_s(lab: SlurmLab, names: set[str]) -> list[float]:
-    """The core-seconds of each of these jobs that started."""
+def held_core_s(lab: SlurmLab, told: Sequence[Event | Decision]) -> list[float]:
+    """The core-seconds of each job of a run that started, also of the nodes that it gave back before its end."""
+    names = {record.tag for record in told if isinstance(record, Submit)}
     found = []
-    for line in lab.run("squeue", "-h", "-a", "-t", "all", "-o", "%j|%C|%S|%e").stdout.splitlines():
-        name, cores, start, end = line.split("|")
+    for line in lab.run("squeue", "-h", "-a", "-t", "all", "-o", "%j|%C|%D|%S|%e").stdout.splitlines():
+        name, cores, nodes, start, end = line.split("|")
         if name in names and "N/A" not in (start, end):
-            begun, ended = (datetime.fromisoformat(moment) for moment in (start, end))
-            found.append(int(cores) * (ended - begun).total_seconds())
+            begun, ended = (datetime.fromisoformat(moment).timestamp() for moment in (start, end))
+            gave_back = [record for record in told if isinstance(record, Shrunk) and record.tag == name]
+            node_s = int(nodes) * (ended - begun) + sum(len(each.nodes) * (each.at - begun) for each in gave_back)
+            found.append(int(cores) / int(nodes) * node_s)
     return found
 
 

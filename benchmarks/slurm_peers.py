@@ -1,4 +1,4 @@
-"""One workflow through a real Slurm by Headway, Parsl, Snakemake's Slurm plugin and plain job arrays.
+"""One workflow through a real Slurm by Headway, Parsl, Snakemake, Nextflow and plain job arrays.
 
 All get the same four emulated nodes, which jobs share, the same commands, and the same requests: one core, 500 MB and
 two minutes a task. The commands sleep, so that this machine's cores do not limit them. Each tool uses its defaults,
@@ -28,6 +28,7 @@ from pathlib import Path
 import psutil
 from rich.console import Console
 from rich.table import Table
+from tests import nextflow as real_nextflow
 from tests.slurm.background import NAME as OTHERS
 from tests.slurm.background import BackgroundLoad
 from tests.slurm.configuration import Configuration, Partition
@@ -98,6 +99,35 @@ def snakemake(stages: Sequence[Stage]) -> tuple[str, str, list[str]]:
     return "Snakefile", "\n".join(rules), [sys.executable, "-m", *words]
 
 
+def snakemake_on_headway(stages: Sequence[Stage]) -> tuple[str, str, list[str]]:
+    """The same Snakefile, by Headway's executor."""
+    file, rules, _ = snakemake(stages)
+    words = ["snakemake", "--executor", "headway", "--headway-on", "slurm", "--cores", "100", "--quiet", "progress"]
+    return file, rules, [sys.executable, "-m", *words]
+
+
+def nextflow(stages: Sequence[Stage]) -> tuple[str, str, list[str]]:
+    """A pipeline, by Nextflow's own executor for Slurm."""
+    processes, calls = [], []
+    for stage in stages:
+        script = f"n=$n; sleep \\$(({stage.sleep})); echo > $launchDir/{stage.name}-$n"
+        wants = f"cpus 1\n    memory '{MEMORY_MB} MB'\n    time '{MINUTES} min'"
+        values = "input:\n    val n\n    val before\n    output:\n    val n"
+        processes.append(f'process {stage.name.upper()} {{\n    {wants}\n    {values}\n    script:\n    "{script}"\n}}')
+        of_all = f"Channel.of(1..{stage.width})"
+        before = f"{stage.after.upper()}.out"
+        given = f"{before}, 0" if stage.after else f"{of_all}, 0"
+        calls.append(f"    {stage.name.upper()}({f'{of_all}, {before}.collect()' if stage.needs_all else given})")
+    text = "\n".join((*processes, "workflow {", *calls, "}"))
+    return "main.nf", text, ["nextflow", "run", "main.nf", "-process.executor=slurm"]
+
+
+def nextflow_on_headway(stages: Sequence[Stage]) -> tuple[str, str, list[str]]:
+    """The same pipeline, on Headway."""
+    file, text, _ = nextflow(stages)
+    return file, text, [sys.executable, "-m", "headway", "nextflow", "--on", "slurm", "--", "run", "main.nf"]
+
+
 def parsl(stages: Sequence[Stage]) -> tuple[str, str, list[str]]:
     """A program with blocks of half a node, as many as the widest stage needs."""
     width = min(NODES * CORES, max(stage.width for stage in stages))
@@ -151,6 +181,9 @@ CONTENDERS: dict[str, Callable[[Sequence[Stage]], tuple[str, str, list[str]]]] =
     "headway": headway,
     "Parsl": parsl,
     "Snakemake": snakemake,
+    "Snakemake on Headway": snakemake_on_headway,
+    "Nextflow": nextflow,
+    "Nextflow on Headway": nextflow_on_headway,
     "job arrays": job_arrays,
 }
 
@@ -170,7 +203,9 @@ def measure(lab: SlurmLab, stages: Sequence[Stage], contender: str, directory: P
     name, text, argv = CONTENDERS[contender](stages)
     (directory / name).write_text(text)
     environment = {word: value for word, value in lab.environment().items() if not word.startswith("HEADWAY_")}
-    environment["PATH"] = f"{_counters(lab, directory)}:{Path(sys.executable).parent}:{environment['PATH']}"
+    programs = (_counters(lab, directory), Path(sys.executable).parent, real_nextflow.launcher().parent)
+    environment |= real_nextflow.environment(directory)
+    environment["PATH"] = ":".join((*map(str, programs), lab.environment()["PATH"]))
     environment["XDG_CACHE_HOME"] = str(directory / "cache")
     controller = psutil.Process(int((lab.root / "run/slurmctld.pid").read_text()))
     first = lab.submit("true", f"--job-name={OTHERS}")
@@ -198,10 +233,13 @@ def _counters(lab: SlurmLab, directory: Path) -> Path:
 
 
 def _charged_core_s(lab: SlurmLab, after: int) -> float:
-    """Return what Slurm charges for the jobs after job `after` that are not other users'."""
+    """Return what Slurm charges for the jobs after job `after` that are not other users'.
+
+    `-D` also shows a job as it was before it gave back nodes.
+    """
 
     def rows() -> list[list[str]]:
-        shown = lab.run("sacct", "-a", "-X", "-n", "-P", "-o", "JobIDRaw,JobName,AllocCPUS,ElapsedRaw,End").stdout
+        shown = lab.run("sacct", "-a", "-D", "-X", "-n", "-P", "-o", "JobIDRaw,JobName,AllocCPUS,ElapsedRaw,End").stdout
         ours = [line.split("|") for line in shown.splitlines()]
         return [row for row in ours if int(row[0]) > after and row[1] != OTHERS]
 
@@ -231,6 +269,9 @@ def main() -> None:
     console = Console()
     if missing := missing_commands(with_accounting=True):
         console.print(f"this benchmark needs {', '.join(missing)}: run tests/packages.sh as root")
+        return
+    if obstacle := real_nextflow.get():
+        console.print(obstacle)
         return
     stages = (Stage("second", chosen.tasks, "1"),) if chosen.tasks else DIAMOND
     tasks = sum(stage.width for stage in stages)

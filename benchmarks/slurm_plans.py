@@ -117,7 +117,7 @@ def finish(flow: FastFlow, run: subprocess.Popen[bytes]) -> None:
 
 
 def jobs_of(lab: FastSlurmLab) -> dict[str, tuple[int, float, float]]:
-    """Return nodes, start and end of each of our jobs that started, from Slurm's own records."""
+    """Return nodes at the end, start and end of each of our jobs that started, from Slurm's own records."""
     found = {}
     for line in lab.run("squeue", "-h", "-a", "-t", "all", "-o", "%j|%D|%S|%e").stdout.splitlines():
         name, nodes, start, end = line.split("|")
@@ -138,6 +138,10 @@ def folded(flow: FastFlow, jobs: Mapping[str, tuple[int, float, float]]) -> Pass
     outcomes = [record.outcome for record in told if isinstance(record, records.TaskEnded)]
     ended = max(outcome.ended_at for outcome in outcomes)
     charged_s = sum(nodes * (end - start) for nodes, start, end in jobs.values())
+    gave_back = [record for record in told if isinstance(record, records.Shrunk)]
+    charged_s += sum(len(record.nodes) * (record.at - jobs[record.tag][1]) for record in gave_back)
+    work_s = sum(outcome.ended_at - outcome.started_at for outcome in outcomes)  # each has a node for itself
+    assert charged_s > work_s, f"{charged_s} node-seconds were charged for {work_s}: something was not counted"
     return Passage(
         makespan_s=ended - began,
         perceived_s=perceived_s(outcomes, {attempt: jobs[tag][1] for attempt, tag in tags.items()}, began),
