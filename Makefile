@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 # The tests start thousands of Python processes: without kept bytecode each compiles the whole package.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lint bench chaos clean
+.PHONY: run test lint docs pictures bench chaos clean
 
 run: $(VENV)/.run
 	@cd examples/mosaic && headway run
@@ -26,9 +26,21 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-# Heavier proof: hundreds of kills, thousands of nested calls.
+# The documentation as a site, and the man page; a warning is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --builder html --doctree-dir docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --builder man --doctree-dir docs/_build/doctrees docs docs/_build/man
+	@echo "The site: docs/_build/html/index.html; the man page: man -l docs/_build/man/headway.1"
+
+# The moving recording and the other pictures of the site, from real runs.
+pictures: $(VENV)/.docs
+	PYTHONPATH=docs/_ext $(BIN)/python -m headway_site.pictures
+
+# Heavier proof: thousands of whole runs in virtual time (all is well, or the seed's story is told), hundreds of real kills.
+SEEDS ?= 10000
 chaos: $(VENV)/.dev
 	@tests/packages.sh
+	$(BIN)/python -m tests.world --seeds $(SEEDS)
 	$(BIN)/python -m pytest -m chaos -n 2 --dist loadgroup
 
 # Timings, as ratios against named peers in the same run.
@@ -36,7 +48,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/reference .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.run: pyproject.toml papers/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Headway needs Python 3.11 or newer: make PYTHON=python3.12 …" if sys.version_info < (3, 11) else 0)'
@@ -46,6 +58,10 @@ $(VENV)/.run: pyproject.toml papers/pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.run
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable papers
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
