@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headway.api.settings import settings_for
-from headway.clusters.slurm.options import SlurmOptions
+from headway.clusters.slurm.options import SlurmOptions, gpu_memory_of, options_of
 from headway.model.errors import InputError
 
 
@@ -23,6 +23,22 @@ def test_partitions_are_a_list_or_a_text(tmp_path: Path) -> None:
     (tmp_path / "headway.toml").write_text('prefer-partitions = ["short", "std"]\navoid-partitions = "debug"\n')
     asked = settings_for(tmp_path, {"cluster": "slurm"}).batch
     assert asked == {"prefer_partitions": "short,std", "avoid_partitions": "debug"}
+
+
+def test_the_memory_of_gpus_is_stated_by_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "headway.toml").write_text('gpu-memory = ["a100=40 GB", "h200 = 141 GB"]\n')
+    asked = settings_for(tmp_path, {"cluster": "slurm"}).batch
+    assert asked == {"gpu_memory": "a100=40000000000,h200=141000000000"}
+    assert gpu_memory_of(options_of(asked).gpu_memory) == {"a100": 40 * 10**9, "h200": 141 * 10**9}
+    monkeypatch.setenv("HEADWAY_GPU_MEMORY", "v100=16 GB")
+    assert settings_for(tmp_path, {"cluster": "slurm"}).batch == {"gpu_memory": "v100=16000000000"}
+
+
+@pytest.mark.parametrize("text", ["a100", "a100=much", "=40 GB", "a100=0 GB", "a 100=4 GB"])
+def test_what_is_no_memory_of_a_type_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "headway.toml").write_text(f'\ngpu-memory = ["{text}"]\n')
+    with pytest.raises(InputError, match="gpu-memory"):
+        settings_for(tmp_path, {"cluster": "slurm"})
 
 
 @pytest.mark.parametrize("line", ["submissions = 0.5", 'most-jobs = "7"', "ask-every = 60", "avoid-partitions = [7]"])

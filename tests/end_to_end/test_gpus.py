@@ -135,14 +135,18 @@ def test_memory_and_utilisation_are_measured_and_who_never_uses_a_gpu_is_named(
     assert seen["busy"]["gpu_memory_bytes"] == {"value": 3e9, "quality": "sampled"}
 
 
+# A task of which nothing is known gets the larger GPU: the first one holds that until the second has failed.
 SHORT_OF_MEMORY = """
 name: short
 tasks:
+  holds:
+    run: until [ -e HERE/tried ]; do sleep 0.05; done
+    resources: {gpus: 1, cores: 0.1}
   train:
     run: |
       echo $CUDA_VISIBLE_DEVICES >> HERE/tried
       [ $CUDA_VISIBLE_DEVICES = GPU-1 ] || { echo 'torch.OutOfMemoryError: CUDA out of memory.' >&2; exit 1; }
-    resources: {gpus: 1}
+    resources: {gpus: 1, cores: 0.1}
   other:
     run: "echo 'card is full' >&2; exit 3"
     resources: {gpus: 1}
@@ -155,11 +159,22 @@ tasks:
 def test_out_of_gpu_memory_is_named_and_tried_again_only_on_a_larger_gpu(driver: FakeDriver, tmp_path: Path) -> None:
     driver.has("ok", "ok", memory_bytes=[8 * GB, 16 * GB])
     flow = Flow(tmp_path, SHORT_OF_MEMORY.replace("HERE", str(tmp_path)))
-    done = flow.headway("run", code=1)
+    done = flow.headway("run", "--order", "fifo", code=1)
     assert (tmp_path / "tried").read_text().split() == ["GPU-0", "GPU-1"]
-    assert [launch.devices for launch in flow.launches() if launch.task == "other"] == [("GPU-0",), ("GPU-1",)]
+    assert [launch.devices for launch in flow.launches() if launch.task == "other"] == [("GPU-1",)]
     words = " ".join(done.stdout.split())
     assert "it ran out of GPU memory (its messages say 'card is full')" in words
     assert "it had a whole GPU with 16 GB, and there is no larger one here" in words
-    endings = [record.outcome.ending for record in flow.records() if isinstance(record, TaskEnded)]
-    assert endings == [Ending.GPU_MEMORY, Ending.SUCCESS, Ending.GPU_MEMORY, Ending.GPU_MEMORY]
+    ended = [record.outcome for record in flow.records() if isinstance(record, TaskEnded)]
+    assert [each.ending for each in ended if each.task == "train"] == [Ending.GPU_MEMORY, Ending.SUCCESS]
+    assert [each.ending for each in ended if each.task == "other"] == [Ending.GPU_MEMORY]
+
+
+def test_a_second_run_gives_a_task_the_smallest_gpu_that_is_large_enough(driver: FakeDriver, tmp_path: Path) -> None:
+    driver.has("ok", "ok", "ok", memory_bytes=[2 * GB, 8 * GB, 16 * GB])
+    (driver.folder / "dev").mkdir()
+    flow = Flow(tmp_path, USING.replace("DRIVER", str(driver.folder)).replace('echo "0 $$', 'echo "2 $$'))
+    flow.headway("run")
+    flow.headway("run", "--again")
+    devices = [launch.devices for launch in flow.launches() if launch.task == "busy"]
+    assert devices[-1] == ("GPU-1",), "3 GB were used"

@@ -41,6 +41,7 @@ class PretendRun:
         self.now = 0.0
         self.held: list[records.Launch] = []  # launched and not ended
         self.memory_used = 1 * GB
+        self.gpu_memory_used: int | None = None
         self.deletes = True  # whether temporary outputs are deleted at once
         self.inputs: Callable[[str], records.InputsRead] = lambda task: records.InputsRead(self.now, task)
         self.record(started)
@@ -73,7 +74,12 @@ class PretendRun:
     def end(self, launch: records.Launch, ending: Ending) -> None:
         self.held.remove(launch)
         quality = Quality.LOWER_BOUND if ending is Ending.MEMORY else Quality.EXACT
-        usage = Usage(memory_bytes=Measured(self.memory_used, quality), cores_peak=Measured(1.0, Quality.EXACT))
+        on_gpus = None if self.gpu_memory_used is None else Measured(self.gpu_memory_used, Quality.SAMPLED)
+        usage = Usage(
+            memory_bytes=Measured(self.memory_used, quality),
+            cores_peak=Measured(1.0, Quality.EXACT),
+            gpu_memory_bytes=on_gpus,
+        )
         outcome = Outcome(launch.task, launch.attempt, ending, self.now - 1, self.now, usage, message=f"{ending}")
         self.record(records.TaskEnded(self.now, outcome))
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model import records
 from headway.model.devices import Device, choose, held
-from headway.model.outcome import Ending
+from headway.model.observation import Observation
+from headway.model.outcome import Ending, Measured, Quality, Usage
 from headway.model.records import decode, encode
 from headway.model.resources import Resources
 from headway.model.task import Task
@@ -17,11 +19,12 @@ from tests.engine.runs import GB, PretendRun
 
 
 class GpuRun(PretendRun):
-    """A run on one node with GPUs that have names."""
+    """A run on one node with GPUs that have names, and if `memory` is given so many bytes each."""
 
-    def __init__(self, gpus: list[float], devices: int = 2) -> None:
-        self._devices = tuple(Device(f"GPU-{number}") for number in range(devices))
-        machine = Resources(cores=100, memory_bytes=100 * GB, disk_bytes=GB, gpus=devices)
+    def __init__(self, gpus: list[float], devices: int = 2, memory: Sequence[int] = ()) -> None:
+        sizes = memory or [0] * devices
+        self._devices = tuple(Device(f"GPU-{number}", memory_bytes=size) for number, size in enumerate(sizes))
+        machine = Resources(cores=100, memory_bytes=100 * GB, disk_bytes=GB, gpus=len(sizes))
         amounts = {"cores": 0.1, "memory_bytes": 1e6}
         super().__init__(
             [Task(f"t{number}", f"c{each}", "x", hints=amounts | {"gpus": each}) for number, each in enumerate(gpus)],
@@ -32,6 +35,11 @@ class GpuRun(PretendRun):
         if isinstance(record, records.NodeUp):
             record = records.NodeUp(record.at, record.node, record.tag, record.capacity, devices=self._devices)
         super().record(record)
+
+    def sizes(self) -> list[list[int]]:
+        """The memory of the GPUs of all attempts so far, in the order in which these began."""
+        size = {device.id: device.memory_bytes for device in self._devices}
+        return [[size[name] for name in launch.devices] for launch in self.launches()]
 
     def taken(self) -> Counter[str]:
         """How much of each device running attempts hold."""
@@ -107,6 +115,61 @@ def _policies(run: PretendRun) -> tuple[object, ...]:
 
     fresh = assemble(run.engine.settings)
     return fresh.allocator, fresh.order, fresh.planner, fresh.run_times
+
+
+def seen(category: str, gpus: float, used_bytes: float, ending: Ending = Ending.SUCCESS) -> records.HistoryRead:
+    """What an earlier run tells of a task."""
+    usage = Usage(gpu_memory_bytes=Measured(used_bytes, Quality.SAMPLED))
+    attempt = Observation(category, "r", "t", 1, ending, 0.0, 1.0, Resources(gpus=gpus), usage, hints={"gpus": gpus})
+    return records.HistoryRead(0.0, [attempt])
+
+
+def test_tasks_of_which_nothing_is_known_get_the_largest_gpus() -> None:
+    run = GpuRun([1, 1, 1], memory=[40 * GB, 10 * GB, 80 * GB])
+    run.decide()
+    assert run.sizes() == [[80 * GB], [40 * GB], [10 * GB]]
+
+
+def test_known_tasks_get_the_smallest_gpus_that_are_large_enough_and_no_smaller_ones() -> None:
+    run = GpuRun([1, 1, 1], memory=[80 * GB, 10 * GB, 40 * GB])
+    run.record(seen("c1", 1, 30 * GB))
+    run.record(seen("c1", 1, 60 * GB, Ending.EXIT_CODE))  # it may have failed since it took too much
+    run.decide()
+    assert run.sizes() == [[40 * GB], [80 * GB]]
+    assert run.to_the_end() == "succeeded"
+    assert [10 * GB] not in run.sizes()
+
+
+def test_what_a_run_measures_counts_for_its_later_tasks() -> None:
+    run = GpuRun([1] * 4, memory=[80 * GB, 40 * GB])
+    run.gpu_memory_used = 5 * GB
+    run.decide()
+    run.end(run.held[1], Ending.SUCCESS)  # on the smaller one
+    run.end(run.held[0], Ending.SUCCESS)
+    run.decide()
+    assert run.sizes() == [[80 * GB], [40 * GB], [40 * GB], [80 * GB]]
+
+
+def test_a_need_that_no_gpu_here_meets_keeps_no_task_from_trying() -> None:
+    run = GpuRun([1, 1], memory=[40 * GB, 80 * GB])
+    run.record(seen("c1", 1, 90 * GB))
+    run.decide()
+    assert run.sizes() == [[80 * GB], [40 * GB]]
+
+
+def test_a_task_with_half_a_gpu_counts_with_half_of_its_memory_and_one_with_two_with_both() -> None:
+    run = GpuRun([0.5, 2], memory=[10 * GB, 80 * GB, 40 * GB, 40 * GB])
+    run.record(seen("c0.5", 0.5, 15 * GB))
+    run.record(seen("c2", 2, 60 * GB))
+    run.decide()
+    assert run.sizes() == [[40 * GB], [40 * GB, 80 * GB]]
+
+
+def test_a_gpu_of_which_the_memory_is_not_known_may_be_large_enough() -> None:
+    run = GpuRun([1, 1], memory=[0, 40 * GB])
+    run.record(seen("c1", 1, 30 * GB))
+    run.decide()
+    assert sorted(run.sizes()) == [[0], [40 * GB]]
 
 
 def test_on_a_node_whose_devices_are_not_known_only_their_number_counts() -> None:

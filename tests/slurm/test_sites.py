@@ -15,6 +15,7 @@ from headway.model.errors import SiteError
 from headway.model.job import JobRequest
 from headway.model.records import JobSeen, Launch, Submit
 from headway.model.resources import Resources
+from tests.gpu.fake import GB, FakeDriver
 from tests.slurm.configuration import Configuration, Partition, our_name
 from tests.slurm.conftest import require_slurm
 from tests.slurm.flows import SlurmFlow
@@ -22,18 +23,23 @@ from tests.slurm.lab import SlurmLab
 from tests.slurm.test_cluster import cluster, reach
 
 SITE = Configuration(
-    nodes=4,
+    nodes=5,
     cpus=2,
     memory_mb=4000,
     accounting=True,
     enforce="associations,limits,qos",
     partitions=(
         Partition("std", 3, 60, more="TRESBillingWeights=CPU=4.0"),
-        Partition("gpu", None, 60, first=4),
+        Partition("gpu", 4, 60, first=4),
+        Partition("slices", None, 60, first=5),
         Partition("quick", 2, 60, more="TRESBillingWeights=CPU=1.0"),
     ),
     more=("GresTypes=gpu", "AccountingStorageTRES=gres/gpu"),
-    unlike={3: {"CPUs": 4, "RealMemory": 8000}, 4: {"Gres": "gpu:a100:2", "Feature": "ib"}},
+    unlike={
+        3: {"CPUs": 4, "RealMemory": 8000},
+        4: {"Gres": "gpu:a100:2", "Feature": "ib"},
+        5: {"Gres": "gpu:a100_1g.10gb:2"},
+    },
 )
 RIGHTS = (
     "add account physics cluster=lab",
@@ -107,14 +113,14 @@ tasks:
     partition: std
     account: physics
 """
-STAYS_TOML = 'avoid-partitions = ["std", "gpu", "quick"]\npreemptible = ["quick"]\naccount = "nobody"\n'
+STAYS_TOML = 'avoid-partitions = ["std", "gpu", "quick", "slices"]\npreemptible = ["quick"]\naccount = "nobody"\n'
 NINE = "name: nine\ntasks:\n  make:\n    run: touch made\n    resources: {cores: 9}\n"
 UNKNOWN = {
-    "partition: gpus": "task make asks for partition gpus: there is no partition gpus; name one of gpu, quick, std",
+    "partition: gpus": "task make asks for partition gpus: there is no partition gpus; name one of gpu, quick, ",
     "account: phsics": "you have no account phsics on this cluster; your accounts here are physics, lab, root",
     "qos: short": "account lab may not use QOS short; it may use",
-    "constraint: avx": "no node of std, quick, gpu has avx; ask for what nodes there have: ib",
-    "gpu-type: h100": "no node of std, quick, gpu has GPUs of type h100; ask for what nodes there have: a100",
+    "constraint: avx": "no node of std, quick, gpu, slices has avx; ask for what nodes there have: ib",
+    "gpu-type: h100": "has GPUs of type h100; ask for what nodes there have: a100, a100_1g.10gb",
 }
 
 
@@ -279,6 +285,40 @@ def test_tasks_on_a_node_with_two_gpus_see_different_ones_and_halves_share_one(l
     assert said["none"] == "<>"
     assert {said[f"half-{number}"] for number in range(1, 4)} <= {"0", "1"}
     assert {launch.devices for launch in flow.launches() if launch.task.startswith("whole")} == {("0",), ("1",)}
+
+
+# It pretends to use 3 GB of a GPU, as in tests/end_to_end/test_gpus.py.
+TRAIN = """
+name: train
+tasks:
+  train:
+    run: |
+      exec 3> DRIVER/dev/nvidia0
+      echo "0 $$ 3000000000 50" > DRIVER/processes
+      for again in 1 2; do rm -f DRIVER/looked; until [ -e DRIVER/looked ]; do sleep 0.05; done; sleep 1; done
+      echo "$SLURM_GPUS_PER_NODE" > type
+    outputs: [type]
+    resources: {gpus: 1, cores: 0.1, memory: 100 MB}
+    partition: gpu,slices
+"""
+
+
+def test_a_second_run_asks_for_the_smallest_type_of_gpu_that_is_large_enough(
+    lab: SlurmLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder := tmp_path / "driver").mkdir()
+    driver = FakeDriver(folder, monkeypatch)
+    driver.has("ok", "ok", memory_bytes=[40 * GB, 40 * GB])
+    (folder / "dev").mkdir()
+    flow = SlurmFlow(lab, tmp_path, TRAIN.replace("DRIVER", str(folder)), {"COLUMNS": "400"})
+    (flow.directory / "headway.toml").write_text('gpu-memory = ["a100=40 GB"]\n')
+    history = {"HEADWAY_HISTORY": str(tmp_path / "history.db")}
+    flow.await_end(flow.begin("--nodes", "shared", **history))
+    assert (flow.directory / "type").read_text().strip() == "1", "it names no type, and nothing is known"
+    flow.await_end(flow.begin("--nodes", "shared", "--again", **history))
+    assert (flow.directory / "type").read_text().strip() == "a100_1g.10gb:1"
+    said = "train asks for GPUs of type a100_1g.10gb (10 GB): similar tasks used at most 3 GB of a GPU"
+    assert said in flow.output()
 
 
 def test_the_gpus_of_running_and_of_waiting_jobs_are_read(lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from headway.model.errors import InputError
+from headway.model.job import JOB_NAME
 from headway.model.preference import Preference
 from headway.model.units import parse_bytes
 
@@ -73,6 +74,22 @@ def parse_partitions(texts: Iterable[str]) -> dict[str, int]:
         if str(int(number)) in found:
             raise InputError(f"partition {number} stands there twice", where="--partitions", todo="state it once")
         found[str(int(number))] = int(nodes)
+    return found
+
+
+def parse_gpu_memory(text: str) -> dict[str, int]:
+    """Read the memory of types of GPUs in bytes, each as TYPE=SIZE.
+
+    >>> parse_gpu_memory("a100=40 GB, h200=141 GB")
+    {'a100': 40000000000, 'h200': 141000000000}
+    """
+    found: dict[str, int] = {}
+    for part in filter(None, text.split(",")):
+        name, _, size = (piece.strip() for piece in part.partition("="))
+        if not JOB_NAME.fullmatch(name) or not size:
+            todo = 'write for example gpu-memory = ["a100=40 GB", "h200=141 GB"]'
+            raise InputError(f"{part.strip()!r} is not a type of GPU with its memory", where="gpu-memory", todo=todo)
+        found[name] = int(parse_size(size))
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from headway.api.amounts import parse_budget, parse_cores, parse_preference, parse_share, parse_size
+from headway.api.amounts import parse_budget, parse_cores, parse_gpu_memory, parse_preference, parse_share, parse_size
 from headway.api.choices import DEFAULT_PLAN, MANAGERS, METHODS
 from headway.api.nearest import nearest
 from headway.drivers.run_settings import IN_JOB, LOCAL, POOL, RunSettings
@@ -301,6 +301,11 @@ _NAMES = _stated(
 _NODES = _one_of(("whole", "shared"), "a way of using nodes")
 
 
+def _gpu_memory(text: str) -> str:
+    """Return the memory of types of GPUs with amounts in bytes."""
+    return ",".join(f"{name}={size}" for name, size in parse_gpu_memory(text).items())
+
+
 def _of_jobs(option: str, from_file: Callable[[object], Any] = _JOBS) -> Setting:
     return Setting(f"{_BATCH}{option}", str, from_file)
 
@@ -335,6 +340,7 @@ SETTINGS = {
     **{name: _of_jobs(name, _NAMES) for name in ("partition", "account", "qos", "preemptible")},
     "prefer-partitions": _of_jobs("prefer_partitions", _NAMES),
     "avoid-partitions": _of_jobs("avoid_partitions", _NAMES),
+    "gpu-memory": Setting(f"{_BATCH}gpu_memory", _gpu_memory, lambda value: _gpu_memory(_NAMES(value))),
     "nodes": Setting(f"{_BATCH}nodes", _NODES, _NODES),
     "requeue": Setting(
         f"{_BATCH}requeue",

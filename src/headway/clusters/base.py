@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
+from headway.model.devices import GpuType
 from headway.model.job import JobPhase, JobRequest, Wish
 from headway.model.outcome import Ending
 from headway.model.records import QueueRead
@@ -90,6 +91,10 @@ class Cluster(ABC):
     def wishing(self, wish: Wish) -> Cluster | None:
         """The cluster as jobs with a wish see it, for its limits and its queue; None if wishes have no effect."""
         return None
+
+    def gpu_types(self) -> list[GpuType]:
+        """The types of GPUs that jobs may ask for by name and whose memory is known."""
+        return []
 
     def remarks(self) -> list[str]:
         """Sentences about this user's settings here, for the beginning of a run."""

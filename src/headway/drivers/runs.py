@@ -23,6 +23,7 @@ from headway.drivers.assemble import assemble
 from headway.drivers.at_work import at_work
 from headway.drivers.digests import Digests
 from headway.drivers.feed import Feed
+from headway.drivers.gpu_types import ask_for_fitting_gpus
 from headway.drivers.hand_over import HandOver
 from headway.drivers.inputs import InputReader, check_sources
 from headway.drivers.manager_jobs import ManagerJobs, live_manager_jobs, manager_jobs
@@ -152,6 +153,10 @@ def prepare(
         history.adopt()
     categories = None if growing else dict.fromkeys(task.category for task in workflow)
     learned = [] if options.fresh else history.first_records(categories, options.sizer, options.plan, started.at)
+    seen = (each for record in learned if isinstance(record, records.HistoryRead) for each in record.observations)
+    fitted = ask_for_fitting_gpus(workflow, cluster, seen, warn)
+    if fitted is not workflow:
+        workflow, limits = fitted, _sites(fitted, cluster, started.at, warn)
     first = [started, *limits, *learned, *_tasks_added(workflow, earlier, started.at)]
     return Prepared(engine, target, history, first)
 

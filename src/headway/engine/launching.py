@@ -12,9 +12,11 @@ from msgspec import Struct
 from headway.engine.allocations import Allocations
 from headway.engine.bad_nodes import BadNodes
 from headway.engine.board import Board
+from headway.engine.gpu_memory import GpuMemory
 from headway.engine.placer import Placement, Unplaceable, place, place_bound
 from headway.engine.state import NodeState, TaskState
 from headway.model import records
+from headway.model.devices import GpuNeed
 from headway.model.job import Wish
 from headway.model.records import Decision, Figure, Why
 from headway.model.resources import HELD, Resources, describe
@@ -46,6 +48,7 @@ class Launching(Struct, eq=False):
     allocator: Allocator
     order: Order
     planner: Planner
+    gpu_memory: GpuMemory
     quotes: Mapping[str, records.Quote] = {}
 
     def _limits(self, state: TaskState) -> Resources:
@@ -71,17 +74,17 @@ class Launching(Struct, eq=False):
             sized[category] += 1
             return self.allocate(task_id, starting)
 
-        lacked = partial(self._gpu_bytes_lacked, self._largest_gpu_bytes())
+        gpu_need = partial(self._gpu_need, self._largest_gpu_bytes())
         turn = self.board.fair.turn(now, self._own(now), partial(self._left_s, now)) if self.board.fair.active else None
         for tag, nodes in bound.items():
             wanting = self.board.wanting(self.allocations.jobs[tag].request.wish)
-            placed += place_bound(nodes, wanting, allocate, self._share_of, turn, lacked)
+            placed += place_bound(nodes, wanting, allocate, self._share_of, turn, gpu_need)
         for wish, nodes in free.items():
             if placed:  # these tasks are still in the queue; the rest is decided after them
                 break
             for each in [turn] if turn is None or turn.lending is None else [turn, self.board.fair.turn(now)]:
                 with self.board.placeable.walk(str(wish or ""), each.key if each else None) as ready:
-                    placed += place(ready, allocate, nodes, overtaken, partial(self._ends_by, now), each, lacked)
+                    placed += place(ready, allocate, nodes, overtaken, partial(self._ends_by, now), each, gpu_need)
                 if placed:  # otherwise nodes may be free that the workflow cannot use for which they were asked for
                     break
         return [
@@ -99,10 +102,12 @@ class Launching(Struct, eq=False):
         sizes = [[device.memory_bytes > lacked for device in node.devices.values()] for node in self.nodes.values()]
         return any(sum(larger) >= gpus for larger in sizes)
 
-    def _gpu_bytes_lacked(self, largest: int, task_id: str) -> int:
-        """The memory of GPUs that a task does not get again; without larger ones now, it may try any."""
-        lacked = self.board.tasks[task_id].gpu_bytes_lacked
-        return lacked if lacked < largest else 0
+    def _gpu_need(self, largest: int, task_id: str) -> GpuNeed:
+        """What a task needs of a GPU; where no GPU has so much now, it may try any."""
+        state = self.board.tasks[task_id]
+        used = self.gpu_memory.used_bytes(state.task)
+        lacked = state.gpu_bytes_lacked
+        return GpuNeed(used if used is None or used <= largest else None, lacked if lacked < largest else 0)
 
     def _own(self, now: float) -> dict[str, Own]:
         """The nodes that were asked for shares of a pool; those of several shares are divided evenly."""

@@ -1,7 +1,8 @@
 """Which ready task starts on which node: first fit, in the sequence of the order.
 
 A task gets the node with room whose job ends first, then the one with the least free memory. A task that spans nodes
-gets them from one job. A task with GPUs gets certain devices of its node, where these are known.
+gets them from one job. A task with GPUs gets certain devices of its node, where these are known: the smallest that are
+large enough for it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 
 from msgspec import Struct
@@ -16,6 +18,7 @@ from msgspec import Struct
 from headway.engine.queue import Lane, SharedWalk, Walk
 from headway.engine.state import NodeState
 from headway.model import devices
+from headway.model.devices import GpuNeed
 from headway.model.resources import Resources
 from headway.ordering.fair import Turn
 from headway.sizing.base import Allocation, CannotFit
@@ -53,12 +56,12 @@ def place(
     overtaken: Mapping[str, int],
     ends_by: Callable[[str], float],
     turn: Turn | None = None,
-    lacked: Callable[[str], int] = lambda task_id: 0,
+    gpu_need: Callable[[str], GpuNeed] = lambda task_id: GpuNeed(),
 ) -> list[Placement | Unplaceable]:
     """Place as many ready tasks as have room; `overtaken` counts how often a task was overtaken before.
 
     No task starts on a node whose allocation ends before the task's expected end (`ends_by`), and none beyond what its
-    share may hold (`turn`). `lacked` is the memory of GPUs that are too small for a task.
+    share may hold (`turn`). `gpu_need` tells which GPUs are large enough for a task.
     """
     by_name = {node.name: node for node in nodes}
     room = {node.name: node.free for node in nodes if _has_room(node.free)}
@@ -88,18 +91,19 @@ def place(
         span = allocation.resources.nodes
         if span > 1 and not any(span <= width and end <= until for (until, _), width in widths.items()):
             continue  # it waits for a wider job
-        each = _on_each(allocation)
+        each, need = _on_each(allocation), gpu_need(task_id)
         fitting = [
             by_name[name]
             for name, free in room.items()
-            if end <= by_name[name].until and each.fits_in(free) and free_devices.has(name, each, lacked(task_id))
+            if end <= by_name[name].until and each.fits_in(free) and free_devices.has(name, each, need)
         ]
-        chosen = _of_one_job(fitting, span) if span > 1 else _first(fitting, room)
+        rank = partial(free_devices.rank, each=each, need=need)
+        chosen = _of_one_job(fitting, span) if span > 1 else _first(fitting, room, rank)
         if not chosen:
             if blocked is None:
                 blocked, blocked_end = task_id, end
             only_too_long = span == 1 and any(
-                each.fits_in(free) and free_devices.has(name, each, lacked(task_id)) for name, free in room.items()
+                each.fits_in(free) and free_devices.has(name, each, need) for name, free in room.items()
             )
             if refused.speaks_for_all(lane, allocation.resources, only_too_long):
                 ready.skip(lane)
@@ -110,7 +114,7 @@ def place(
             turn.take(lane[3], allocation.resources, end)
         overtakes = blocked is not None and chosen[0].until >= blocked_end
         passed += overtakes
-        taken = free_devices.take([node.name for node in chosen], each, lacked(task_id))
+        taken = free_devices.take([node.name for node in chosen], each, need)
         placed.append(Placement(task_id, allocation, tuple(chosen), blocked if overtakes else None, taken))
     return placed
 
@@ -121,7 +125,7 @@ def place_bound(
     allocate: Callable[[str], Allocation | CannotFit],
     share_of: Callable[[str], str] = lambda task_id: "",
     turn: Turn | None = None,
-    lacked: Callable[[str], int] = lambda task_id: 0,
+    gpu_need: Callable[[str], GpuNeed] = lambda task_id: GpuNeed(),
 ) -> list[Placement | Unplaceable]:
     """Place tasks on the nodes of a job that was submitted for certain tasks, in the sequence of these.
 
@@ -141,15 +145,15 @@ def place_bound(
             continue
         if turn is not None and not turn.admits(share_of(task_id), allocation.resources):
             continue
-        span, each = allocation.resources.nodes, _on_each(allocation)
-        having = (n for n, free in room.items() if each.fits_in(free) and free_devices.has(n, each, lacked(task_id)))
+        span, each, need = allocation.resources.nodes, _on_each(allocation), gpu_need(task_id)
+        having = (name for name, free in room.items() if each.fits_in(free) and free_devices.has(name, each, need))
         names = list(islice(having, span))
         if len(names) == span:
             for name in names:
                 _take(room, name, each)
             if turn is not None:
                 turn.take(share_of(task_id), allocation.resources)
-            taken = free_devices.take(names, each, lacked(task_id))
+            taken = free_devices.take(names, each, need)
             placed.append(Placement(task_id, allocation, tuple(by_name[name] for name in names), None, taken))
     return placed
 
@@ -161,22 +165,24 @@ class _Devices:
         self._nodes = nodes
         self._free = {name: node.free_devices for name, node in nodes.items() if node.free_devices}
 
-    def has(self, node: str, each: Resources, lacked: int) -> bool:
+    def has(self, node: str, each: Resources, need: GpuNeed) -> bool:
         """Whether a node's devices suffice: their free parts may add up to enough, and none of them be whole."""
-        return not each.gpus or node not in self._free or self._choose(node, each, lacked) is not None
+        return not each.gpus or node not in self._free or self._choose(node, each, need) is not None
 
-    def _choose(self, node: str, each: Resources, lacked: int) -> tuple[str, ...] | None:
-        free, own = self._free[node], self._nodes[node].devices
-        if lacked:
-            free = {name: part for name, part in free.items() if own[name].memory_bytes > lacked}
-        return devices.choose(free, each.gpus)
+    def rank(self, node: str, each: Resources, need: GpuNeed) -> int:
+        """The lowest is best: the node with the best device for a task that fits there."""
+        chosen = self._choose(node, each, need) if each.gpus and node in self._free else None
+        return min((need.rank(self._nodes[node].devices[name]) for name in chosen), default=0) if chosen else 0
 
-    def take(self, nodes: Sequence[str], each: Resources, lacked: int) -> tuple[str, ...]:
+    def _choose(self, node: str, each: Resources, need: GpuNeed) -> tuple[str, ...] | None:
+        return devices.choose(devices.suitable(self._free[node], self._nodes[node].devices, need), each.gpus)
+
+    def take(self, nodes: Sequence[str], each: Resources, need: GpuNeed) -> tuple[str, ...]:
         """Choose the devices of a task; one that spans nodes has all that its job has on them, and none are named."""
         free = self._free.get(nodes[0])
         if not each.gpus or free is None or len(nodes) > 1:
             return ()
-        chosen = self._choose(nodes[0], each, lacked) or ()
+        chosen = self._choose(nodes[0], each, need) or ()
         self._free[nodes[0]] = devices.held(free, chosen, each.gpus)
         return chosen
 
@@ -204,9 +210,10 @@ def _on_each(allocation: Allocation) -> Resources:
     return resources if resources.nodes == 1 else resources.replace(nodes=1)
 
 
-def _first(fitting: Sequence[NodeState], room: Mapping[str, Resources]) -> list[NodeState]:
-    """The node whose job ends first, then the one with the least free memory."""
-    return [min(fitting, key=lambda node: (node.until, room[node.name].memory_bytes))] if fitting else []
+def _first(fitting: Sequence[NodeState], room: Mapping[str, Resources], rank: Callable[[str], int]) -> list[NodeState]:
+    """The node with the best GPUs for a task, then the one whose job ends first, then that with least free memory."""
+    best = min(fitting, key=lambda node: (rank(node.name), node.until, room[node.name].memory_bytes), default=None)
+    return [best] if best else []
 
 
 def _of_one_job(fitting: Sequence[NodeState], span: int) -> list[NodeState]:

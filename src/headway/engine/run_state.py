@@ -12,6 +12,7 @@ from headway.engine.allocations import Allocations, Asked
 from headway.engine.bad_nodes import BadNodes
 from headway.engine.board import Board
 from headway.engine.foreseen import ForeseenWork
+from headway.engine.gpu_memory import GpuMemory
 from headway.engine.launching import MOST_LOSSES_ALONE, Launching, does_not_fit
 from headway.engine.state import NodeState, Phase, Running, TaskState
 from headway.model import devices, records
@@ -75,7 +76,8 @@ class RunState(Struct, eq=False, dict=True):
         self._allocations = Allocations()
         self._board.when_begun = self._allocations.plan_again
         self.jobs = self._allocations.jobs  # all that were submitted, by tag
-        policies = (self.allocator, self.order, self.planner)
+        self._gpu_memory = GpuMemory()
+        policies = (self.allocator, self.order, self.planner, self._gpu_memory)
         self.bad_nodes = BadNodes()
         self._launching = Launching(
             self.settings.seed, self._board, self.nodes, self._allocations, self.bad_nodes, *policies, self._quotes
@@ -458,6 +460,7 @@ class RunState(Struct, eq=False, dict=True):
             self._board.seen.add(task.category)
         if task.work is None:  # otherwise its own run decides the amounts, and learns them
             self.allocator.observe(task, ticket, outcome)
+            self._gpu_memory.observe(task, outcome)
         self.order.observe(task, outcome)
         if self.run_times is not None:
             self.run_times.observe(task, outcome)

@@ -15,6 +15,7 @@ from headway.clusters.base import Cluster, JobNews
 from headway.clusters.local import RunJobs
 from headway.clusters.machine import free_disk_bytes
 from headway.clusters.slurm.commands import Commands, Paced
+from headway.clusters.slurm.gpu_types import gpu_types
 from headway.clusters.slurm.job_lookup import JobLookup
 from headway.clusters.slurm.looking import Looking
 from headway.clusters.slurm.options import MANAGERS, SlurmOptions, sbatch_variables
@@ -25,6 +26,7 @@ from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.squeue import own_jobs
 from headway.clusters.slurm.submitting import Canceller, Submitter
 from headway.clusters.slurm.tracking import by_marks, script_node
+from headway.model.devices import GpuType
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest, Wish
 from headway.model.records import QueueRead
@@ -90,6 +92,9 @@ class SlurmCluster(Cluster):
     def larger_nodes(self) -> tuple[Resources, ...]:
         disk_bytes = free_disk_bytes(self._directory)
         return tuple(kind.replace(disk_bytes=disk_bytes) for kind in self._site.larger_nodes())
+
+    def gpu_types(self) -> list[GpuType]:
+        return gpu_types(self._site.candidates(), self._site.options)
 
     @property
     def shares(self) -> bool:

@@ -35,6 +35,7 @@ _VARIABLES = {
     "SBATCH_EXCLUSIVE": "nodes",
 }
 _LISTS = ("preemptible", "prefer_partitions", "avoid_partitions")
+_MAY_BE_EMPTY = (*_LISTS, "gpu_memory")
 MANAGERS = 2  # jobs of a run that is managed in a job: its manager, and the next one
 _HARMLESS = ("SBATCH_DEBUG", "SBATCH_COLOR")
 
@@ -52,6 +53,7 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
     prefer_partitions: str | None = None  # with commas; others only for jobs that none of these accepts
     avoid_partitions: str | None = None  # with commas; only for jobs that name them
     gpu_type: str | None = None  # of all GPUs that are asked for
+    gpu_memory: str | None = None  # bytes by type of GPU, as a100=40000000000,h200=141000000000
     flags: tuple[str, ...] = ()  # further flags for sbatch, such as --gres=gpu:1
     nodes: Literal["whole", "shared"] | None = None  # None: shared where the site allows it
     requeue: bool = False  # whether Slurm may restart a job that lost its nodes
@@ -84,6 +86,7 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
             )
         if self.constraint is not None and not CONSTRAINT.fullmatch(self.constraint):
             raise InputError(f"constraint is {self.constraint!r}, which is not a combination of features")
+        gpu_memory_of(self.gpu_memory)
         for flag in self.flags:
             _check_flag(flag)
         for name in ("submissions", "most_jobs"):
@@ -133,10 +136,24 @@ class SlurmOptions(Struct, frozen=True, omit_defaults=True):
         return [*chosen, *self.flags]
 
 
+def gpu_memory_of(text: str | None) -> dict[str, int]:
+    """Read the bytes of memory of types of GPUs.
+
+    >>> gpu_memory_of("a100=40000000000,h200=141000000000")
+    {'a100': 40000000000, 'h200': 141000000000}
+    """
+    pairs = [part.partition("=") for part in (text or "").split(",") if part]
+    if not all(JOB_NAME.fullmatch(name) and size.isdecimal() for name, _, size in pairs):
+        raise InputError(f"{text!r} does not say the memory of types of GPUs", where="gpu-memory")
+    return {name: int(size) for name, _, size in pairs}
+
+
 def options_of(batch: Mapping[str, str]) -> SlurmOptions:
     """Return the options that a run's settings for its batch system state; flags are separated by spaces."""
     flags = tuple(batch.get("flags", "").split())
-    named = {name: value for name, value in batch.items() if value or name not in _LISTS}  # an empty list names none
+    named = {
+        name: value for name, value in batch.items() if value or name not in _MAY_BE_EMPTY
+    }  # an empty list names none
     try:
         options = convert({**named, "flags": flags}, SlurmOptions, strict=False)
     except ValidationError as error:
