@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 # The tests start thousands of Python processes: without kept bytecode each compiles the whole package.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lint docs pictures bench chaos clean
+.PHONY: run test lint docs pictures bench chaos soak clean
 
 run: $(VENV)/.run
 	@cd examples/mosaic && headway run
@@ -42,6 +42,11 @@ chaos: $(VENV)/.dev
 	@tests/packages.sh
 	$(BIN)/python -m tests.world --seeds $(SEEDS)
 	$(BIN)/python -m pytest -m chaos -n 2 --dist loadgroup
+
+# An hour of work under kills: what a service and a dashboard hold does not grow.
+MINUTES ?= 60
+soak: $(VENV)/.dev
+	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
 # Timings, as ratios against named peers in the same run.
 bench: $(VENV)/.bench
