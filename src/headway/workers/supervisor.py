@@ -197,7 +197,7 @@ async def supervise(folder: Path) -> None:
         confine_writing([*settings.confined_to, str(folder)])
         hidden = [*homes(), settings.workflow_directory]
         confine = partial(confine_tasks, settings.confined_to, hidden)
-    trees = ProcessTrees(method=settings.method, confine=confine)
+    trees = ProcessTrees(method=settings.method, confine=confine, marker=f"{settings.uid}/")
     await trees.start()
     about = (settings.tag, settings.node, os.getpid(), trees.method, trees.reason)
     _log.info("supervising job %s on %s as process %d; tasks are measured by %s (%s)", *about)
