@@ -27,6 +27,7 @@ from headway.workers.environments import activation, described_environment
 from headway.workers.gpus import NO_GPUS, Found, gpu_variables, out_of_memory_words, unwanted_variables
 from headway.workers.home import Household
 from headway.workers.notice import Notice
+from headway.workers.own_folder import OwnFolder
 from headway.workers.protocol import Signal, Start, SupervisorSettings
 from headway.workers.sandbox import missing_outputs, prepare_directory, publish, stamps, undeclared
 from headway.workers.shells import command_line, with_amounts
@@ -66,9 +67,10 @@ class Runner:
         self._household = Household()
         self._activations: dict[str, asyncio.Task[dict[str, str]]] = {}
         self._publishing = threading.Lock()
+        self.own_folder = OwnFolder()
 
     async def run(self, start: Start) -> Outcome:
-        """Run the attempt and return its outcome; OSError if the site is in trouble (`is_site_trouble`).
+        """Run the attempt and return its outcome; OSError or SiteError if the site is in trouble, not the task.
 
         A task of a pool stands for an attempt of another run: that is what is run, and what its result tells of.
         """
@@ -87,9 +89,11 @@ class Runner:
 
     async def _run(self, start: Start, place: _Place) -> Outcome:
         folder = AttemptFolder(Path(start.directory))
+        self.own_folder.require()  # claiming would make folders again that were deleted
         if folder.claim():
             crash_point("claimed")
             outcome = await self._excuse_if_job_stops(await self._execute(folder, start, place))
+            self.own_folder.require()
             try:
                 folder.write_result(outcome)
             except FileNotFoundError:  # the task deleted its attempt's folder
@@ -122,6 +126,8 @@ class Runner:
         finally:
             notice.cancel()
         crash_point("spawned")
+        if end.launch_errno in _SITE_TROUBLE:
+            raise OSError(end.launch_errno, end.launch_error)
         if command.removal and (end.stopped_for or end.signal):
             await asyncio.to_thread(remove, command)
         if command.limits_memory and end.exit_code == _KILLED and end.stopped_for is None:
