@@ -207,7 +207,7 @@ def torment_supervisors(parent: Path, expected: dict[str, str], kills: int, seed
     manager = torment.launch()
     died, seen = 0, 0
     while manager.poll() is None and died < kills:
-        time.sleep(draw.uniform(0.0, 0.3))
+        time.sleep(draw.uniform(0.0, 0.15))
         found = [(pid, torment.spawners()) for pid in torment.supervisors()]
         if torment.count_started() == seen or not found:  # the supervisor has not answered yet
             continue

@@ -61,4 +61,4 @@ def test_many_spawners_killed_at_random_points(tmp_path: Path, expected: dict[st
 @pytest.mark.chaos
 @pytest.mark.parametrize("seed", range(1000, 1000 + MANY))
 def test_many_supervisors_killed_at_random_points(tmp_path: Path, expected: dict[str, str], seed: int) -> None:
-    assert torment_supervisors(tmp_path, expected, 6, seed)
+    assert torment_supervisors(tmp_path, expected, 6, seed) >= 4

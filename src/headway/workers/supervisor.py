@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from headway import locks
+from headway.crash_points import crash_point
 from headway.log_setup import LEVEL_VARIABLE, set_up_logging
 from headway.model.errors import HeadwayError
 from headway.model.outcome import Ending, Outcome
@@ -160,6 +161,7 @@ class Supervisor:
             self._unacknowledged[key] = outcome
             if not self._stop_signalled.is_set():  # otherwise the manager reads the result from disk when the job ends
                 self._send(protocol.Ended(outcome))
+            crash_point("reported")
         finally:
             del self._running[key]
             self._activity.set()

@@ -75,6 +75,10 @@ def create_note(path: bytes, text: bytes) -> None:
         os.close(note)
 
 
+def _crash_point(name: str) -> None:
+    """Do nothing; tests put `headway.crash_points` in its place."""
+
+
 class Spawner:
     """Forks on request and reports what ended. Its one thread has one poll loop, which never waits for a command."""
 
@@ -140,6 +144,7 @@ class Spawner:
             while self._outbox and self._supervised:
                 sent = os.write(self._channel, self._outbox)
                 del self._outbox[:sent]
+                _crash_point("told")
         except (BrokenPipeError, ConnectionResetError):  # the supervisor is gone, as the next read will say
             self._outbox.clear()
 
@@ -154,6 +159,7 @@ class Spawner:
         if pid == 0:
             self._become(request)
         self._running[pid] = (token, now_s, request[-1])
+        _crash_point("forked")
         self._outbox += pack((token, STARTED, pid, now_s))
 
     def _become(self, request: Request) -> None:
@@ -199,9 +205,11 @@ class Spawner:
             fields = _stat(waitable.si_pid)
             if note and failure is None:  # while it is not reaped, its end cannot be lost: our parent would inherit it
                 _note(note, _status(waitable), started_s, now_s, fields)
+            _crash_point("noted")
             alone = fields[_CHILD_FAULTS_FIELD : _CHILD_FAULTS_FIELD + 1] == [b"0"]
             pid, status, usage = os.wait4(waitable.si_pid, 0)
             del self._running[pid]
+            _crash_point("reaped")
             if failure is not None:
                 self._outbox += pack((token, FAILED, *failure))
                 continue
@@ -258,4 +266,7 @@ def _note(path: bytes, status: int, started_s: float, ended_s: float, fields: li
 
 
 if __name__ == "__main__":
+    if "HEADWAY_CRASH" in os.environ:
+        sys.path.append(os.path.abspath(f"{__file__}/../../.."))
+        from crash_points import crash_point as _crash_point  # type: ignore[import-not-found,no-redef]
     Spawner(int(sys.argv[1])).serve()
