@@ -1,13 +1,18 @@
-"""Named points between a durable write and the action that follows it, at which tests can kill the process.
+"""Points between a durable write and the action that follows it, at which tests can kill the process.
 
 `HEADWAY_CRASH=claimed:3:FLAG` kills the first process that reaches the point `claimed` for the third time; the file
 FLAG is created to record that. Without that variable a crash point costs one comparison.
+
+`HEADWAY_CRASH=supervisor#17:FLAG` kills a supervisor before its 17th boundary, whatever that is: a named point, or
+anything that Python is about to change outside of the process (a file, another process, a connection), as its audit
+events tell. So boundaries need not be named by hand. `supervisor#0:FILE` kills nothing and lists them in FILE.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 
 # All crash points, in the order in which a task reaches them. The chaos tests use each of them.
 MANAGER_POINTS = (
@@ -25,6 +30,7 @@ SUPERVISOR_POINTS = (
     "result-written",  # the result is written, no output is in the workflow's directory
     "renamed",  # at least one output is in the workflow's directory
     "published",  # all outputs are in the workflow's directory, the manager was not told
+    "reported",  # the manager was told, and has not acknowledged it
 )
 POOL_POINTS = (  # of a pool's manager, besides those of every manager
     "handed-over",  # a workflow's attempt has arrived, it is not in the pool's journal
@@ -42,14 +48,75 @@ HAND_OVER_POINTS = (  # of a manager in a job, besides those of every manager
 
 _PLAN = os.environ.get("HEADWAY_CRASH", "")
 _reached: dict[str, int] = {}
+_PROCESSES = {"supervisor": "headway.workers.supervisor", "spawner": "spawner.py", "manager": "headway"}
+_EVENTS = (
+    *("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.truncate", "os.chmod"),
+    *("os.fork", "os.kill", "subprocess.Popen", "socket.bind", "socket.connect", "sqlite3.connect"),
+)
+_WRITING = os.O_WRONLY | os.O_CREAT  # what is opened to read and write is a lock that is looked at
+_NOT_OURS = ("/proc/", "/dev/", "__pycache__", ".pyc")
 
 
 def crash_point(name: str) -> None:
     """Kill this process if `$HEADWAY_CRASH` says so."""
     if not _PLAN:
         return
+    if _boundaries is not None:
+        _boundaries.reach(name)
+    if "#" in _PLAN:
+        return
     _reached[name] = _reached.get(name, 0) + 1
     wanted, count, flag = _PLAN.split(":", 2)
     if name == wanted and _reached[name] == int(count) and not os.path.exists(flag):
         os.close(os.open(flag, os.O_WRONLY | os.O_CREAT))
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+class _Boundaries:
+    """Counts the boundaries of this process, and kills it before the one that is wanted."""
+
+    def __init__(self, wanted: int, flag: str) -> None:
+        self._wanted, self._flag = wanted, flag
+        self._pid = os.getpid()  # a forked child is another process
+        self._count = 0
+        self._last = ""
+        self._busy = False
+        sys.addaudithook(self._see)
+
+    def _see(self, event: str, details: tuple[object, ...]) -> None:
+        if event == "open":
+            path, _, flags = details
+            is_ours = isinstance(path, str | bytes) and not any(part in os.fsdecode(path) for part in _NOT_OURS)
+            if is_ours and isinstance(flags, int) and flags & _WRITING:
+                self.reach(f"open {os.fsdecode(path)}")  # type: ignore[arg-type]
+        elif event in _EVENTS:
+            name = f"{event} {details[0] if details else ''}"
+            if event != "socket.connect" or self._last != name:  # one that is not answered is repeated
+                self.reach(name)
+
+    def reach(self, name: str) -> None:
+        """Count a boundary."""
+        if self._busy or os.getpid() != self._pid:
+            return
+        self._busy = True
+        self._last = name
+        self._count += 1
+        if not self._wanted:
+            with open(self._flag, "a", encoding="utf-8", errors="replace") as file:
+                file.write(f"{self._count} {name}\n")
+        elif self._count == self._wanted and not os.path.exists(self._flag):
+            with open(self._flag, "w", encoding="utf-8", errors="replace") as file:
+                file.write(name)
+            os.kill(self._pid, signal.SIGKILL)
+        self._busy = False
+
+
+def _this_process() -> str:
+    words = sys.orig_argv
+    return next((name for name, mark in _PROCESSES.items() if any(word.endswith(mark) for word in words[:6])), "")
+
+
+_boundaries: _Boundaries | None = None
+if "#" in _PLAN and _PLAN.partition("#")[0] == _this_process():
+    _number, _, _file = _PLAN.partition("#")[2].partition(":")
+    _boundaries = _Boundaries(int(_number), _file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -9,12 +10,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from headway.journal.folder import Project
 from headway.journal.sqlite import SqliteJournal
 from headway.model.outcome import Ending
 from headway.model.records import Finish, TaskEnded
+from headway.workers.trees.processes import read_process
 
 WIDTH = 18
 TASKS = 3 * WIDTH + 6  # 60
@@ -116,6 +119,11 @@ class Torment:
         pids = [int(lock.read_text() or 0) for lock in locks]
         return [pid for pid in pids if pid and os.path.exists(f"/proc/{pid}")]
 
+    def spawners(self) -> list[int]:
+        """Return the process ids of live spawners."""
+        children = (pid for supervisor in self.supervisors() for pid in _children(supervisor))
+        return [pid for pid in children if b"spawner.py" in _command_line(pid)]
+
     def successes(self) -> Counter[str]:
         """Count the successes of each task in the journal."""
         journal = SqliteJournal(Project(self.directory).run().journal, read_only=True)
@@ -125,6 +133,10 @@ class Torment:
     def executed(self) -> Counter[str]:
         """Count how often each task's command started."""
         return Counter(self.executions.read_text().split("\n")[:-1])
+
+    def count_started(self) -> int:
+        """Count how many commands have started so far."""
+        return self.executions.read_text().count("\n") if self.executions.exists() else 0
 
     def results(self) -> dict[str, str]:
         """Return the contents of all files in the workflow's directory, by path."""
@@ -149,6 +161,20 @@ class Torment:
             time.sleep(0.05)
 
 
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:  # it has ended
+        return []
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def undisturbed(parent: Path) -> dict[str, str]:
     """Run the workflow without any kill and return its outputs."""
     torment = Torment(parent)
@@ -168,4 +194,57 @@ def torment_managers(parent: Path, expected: dict[str, str], kills: int, seed: i
     if not torment.finished():
         torment.finish()
     torment.check(expected, once=True)
+    return died
+
+
+def torment_supervisors(parent: Path, expected: dict[str, str], kills: int, seed: int) -> int:
+    """Kill at most `kills` supervisors of one run, and return how many were killed.
+
+    The manager stands still after each kill until all commands have ended by themselves: then none may run again.
+    """
+    draw = random.Random(seed)
+    torment = Torment(parent)
+    manager = torment.launch()
+    died, seen = 0, 0
+    while manager.poll() is None and died < kills:
+        time.sleep(draw.uniform(0.0, 0.15))
+        found = [(pid, torment.spawners()) for pid in torment.supervisors()]
+        if torment.count_started() == seen or not found:  # the supervisor has not answered yet
+            continue
+        manager.send_signal(signal.SIGSTOP)
+        for pid, spawners in found:
+            os.kill(pid, signal.SIGKILL)
+            wait_for_end([pid, *spawners])
+            died += 1
+        seen = torment.count_started()
+        manager.send_signal(signal.SIGCONT)
+    assert manager.wait(300) == 0, torment.output()
+    torment.check(expected, once=True)
+    return died
+
+
+def wait_for_end(pids: Iterable[int]) -> None:
+    """Wait until these processes have ended; dead ones that nobody has reaped count as ended."""
+    deadline = time.monotonic() + 120
+    for pid in pids:
+        while (process := read_process(pid)) is not None and not process.dead:
+            assert time.monotonic() < deadline, f"process {pid} does not end"
+            time.sleep(0.005)
+
+
+def torment_spawners(parent: Path, expected: dict[str, str], kills: int, seed: int) -> int:
+    """Kill at most `kills` spawners of one run at random moments, and return how many were killed."""
+    draw = random.Random(seed)
+    torment = Torment(parent)
+    manager = torment.launch()
+    died, give_up_s = 0, time.monotonic() + 300
+    while manager.poll() is None:
+        assert time.monotonic() < give_up_s, f"the run hangs: {torment.output()}"
+        time.sleep(draw.uniform(0.02, 0.2))
+        for pid in torment.spawners() if died < kills else ():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                died += 1
+    assert manager.returncode == 0, torment.output()
+    torment.check(expected, once=False)
     return died

@@ -167,6 +167,52 @@ def test_a_full_disk_stops_the_run_and_resume_continues_it(small_disk: Path) -> 
     assert (small_disk / "out").read_text() == "end\n"
 
 
+@pytest.mark.parametrize("how", ["deleted", "moved"])
+def test_a_run_whose_folder_is_gone_ends_with_one_sentence(tmp_path: Path, how: str) -> None:
+    flow = Flow(tmp_path, until_told(tmp_path))
+    manager = flow.start("run")
+    wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1/stdout")))
+    supervisor = flow.supervisor()
+    assert supervisor is not None
+    (tmp_path / ".headway").rename(tmp_path / "elsewhere")
+    if how == "deleted":
+        shutil.rmtree(tmp_path / "elsewhere")
+    output, _ = manager.communicate(timeout=300)
+    assert manager.returncode == 3, output
+    assert f"{tmp_path}/.headway: it was deleted or moved away while its run was going on" in output
+    assert "FAILED" not in output and "Traceback" not in output
+    if how == "moved":
+        (tmp_path / "elsewhere").rename(tmp_path / ".headway")
+        (tmp_path / "go").touch()
+        flow.headway("resume")
+        assert (tmp_path / "out").read_text() == "done\n"
+    else:
+        (tmp_path / "go").touch()  # its command ends, and with it the supervisor, which has no folder any more
+        wait_until(lambda: not Path(f"/proc/{supervisor}").exists())
+        assert not (tmp_path / ".headway").exists()
+
+
+def test_resume_says_that_it_waits_for_a_stopped_supervisor(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, until_told(tmp_path))
+    manager = flow.start("run")
+    wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/a/1/stdout")))
+    manager.kill()
+    manager.wait()
+    supervisor = flow.supervisor()
+    assert supervisor is not None
+    os.kill(supervisor, signal.SIGSTOP)
+    try:
+        resumed = flow.start("resume")
+        assert resumed.stdout is not None
+        said = next(line for line in resumed.stdout if "kill -CONT" in line)
+        assert f"the supervisor, process {supervisor}, is stopped by a signal" in said
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+    (tmp_path / "go").touch()
+    output, _ = resumed.communicate(timeout=300)
+    assert resumed.returncode == 0, output
+
+
 def test_a_long_path_with_spaces_works(tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 120) / ("e" * 120) / "with space"
     deep.mkdir(parents=True)

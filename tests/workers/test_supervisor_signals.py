@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from msgspec import structs
 
 from headway.model.outcome import Ending, Outcome
 from headway.model.resources import Resources
@@ -168,6 +169,31 @@ def test_a_task_over_its_limit_keeps_that_ending_when_the_job_is_signalled(tmp_p
         assert (await job.left_behind()).ending is Ending.TIME
 
     drive(tmp_path, work)
+
+
+def test_a_disk_without_room_for_a_tasks_output_is_not_the_tasks_fault(tmp_path: Path) -> None:
+    """The attempt is claimed, and its standard output cannot be created: the file system has no inode left."""
+    place = tmp_path / "full"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m,nr_inodes=3", "tmpfs", str(place)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("needs permission to mount a small file system")
+
+    async def work(bench: Bench) -> None:
+        settings = protocol.SupervisorSettings(str(tmp_path), "t-1", "n1", str(tmp_path), linger_s=600.0, grace_s=1.0)
+        start = protocol.Start(Task("t", "c", "true"), 1, str(place / "t" / "1"), ROOM)
+        running = runner.Runner(settings, bench.trees, asyncio.Event())
+        with pytest.raises(OSError, match="No space left on device"):
+            await running.run(start)
+        subprocess.run(["mount", "-o", "remount,nr_inodes=100", str(place)], check=True)
+        assert (await running.run(start)).ending is Ending.NODE_LOST  # no retry is spent; its next attempt:
+        again = structs.replace(start, attempt=2, directory=str(place / "t" / "2"))
+        assert (await running.run(again)).ending is Ending.SUCCESS
+
+    try:
+        on_bench("polling", tmp_path, work)
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def test_a_success_before_the_signal_stands(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from msgspec import structs
 
 from headway.model.errors import InputError, SiteError
 from headway.model.outcome import Ending
-from headway.workers.trees import CommandEnd, cgroups, detect_method, kill_strays
+from headway.workers.trees import CommandEnd, cgroups, detect_method, kill_strays, read_end
 from headway.workers.trees.processes import MARKER, all_pids, children_lookup, marker_of, read_process
 from tests.workers import loads
 from tests.workers.loads import Bench, command, endless, left_of, on_bench
@@ -166,6 +167,78 @@ def test_commands_survive_the_death_of_the_spawner(method: str, tmp_path: Path) 
         assert (await bench.run(["true"])).exit_code == 0
 
     on_bench(method, tmp_path, work)
+
+
+@each_method
+def test_ends_are_known_although_the_spawner_died_before_it_could_reap(method: str, tmp_path: Path) -> None:
+    """The dead first processes become our children; in a v1 hierarchy they do not tell where they belonged."""
+
+    async def work(bench: Bench) -> None:
+        scripts = [f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; exit {code}" for code in range(3)]
+        running = [asyncio.create_task(bench.run(["sh", "-c", script])) for script in scripts]
+        while len(leaders := left_of(f"{tmp_path}/")) < 3:
+            await asyncio.sleep(0.01)
+        [spawner] = [pid for pid in children_lookup()(read_process(os.getpid())) if b"spawner.py" in cmdline(pid)]
+        os.kill(spawner, signal.SIGSTOP)
+        Path(bench.path("go")).touch()
+        while any((process := read_process(pid)) and not process.dead for pid in leaders):
+            await asyncio.sleep(0.01)
+        os.kill(spawner, signal.SIGKILL)
+        assert [(await end).exit_code for end in running] == [0, 1, 2]
+
+    on_bench(method, tmp_path, work)
+
+
+@each_method
+def test_a_command_that_dies_with_the_spawner_is_lost(method: str, tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        [spawner] = [pid for pid in children_lookup()(read_process(os.getpid())) if b"spawner.py" in cmdline(pid)]
+        os.kill(spawner, signal.SIGSTOP)
+        asked = [asyncio.create_task(bench.run(["true"])) for _ in range(3)]
+        await asyncio.sleep(0)
+        os.kill(spawner, signal.SIGKILL)
+        ends = [await end for end in asked]
+        assert [(end.lost, end.launch_error, end.exit_code) for end in ends] == [(True, "", None)] * 3
+        assert (await bench.run(["true"])).exit_code == 0
+
+    on_bench(method, tmp_path, work)
+
+
+def test_an_end_is_noted_unless_the_command_was_stopped(tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        note = bench.path("note")
+        assert (
+            await bench.trees.run(structs.replace(bench.spec(["sh", "-c", "exit 3"]), end_file=note))
+        ).exit_code == 3
+        noted = read_end(note)
+        assert noted is not None
+        assert os.waitstatus_to_exitcode(noted.status) == 3
+        stopped = structs.replace(bench.spec(endless("polite"), walltime_s=0.3), end_file=bench.path("void"))
+        assert (await bench.trees.run(stopped)).stopped_for is Ending.TIME
+        assert read_end(bench.path("void")) is None
+
+    on_bench("polling", tmp_path, work)
+
+
+def test_an_end_is_noted_after_the_supervisors_death(tmp_path: Path) -> None:
+    script = f"""
+from msgspec import structs
+from tests.workers import loads
+async def work(bench):
+    spec = bench.spec(["sh", "-c", "echo; sleep 0.5"])
+    await bench.trees.run(structs.replace(spec, end_file={str(tmp_path / "end")!r}))
+loads.on_bench("polling", {str(tmp_path)!r}, work)
+"""
+    supervisor = subprocess.Popen([sys.executable, "-c", script], cwd=Path(__file__).parents[2])
+    out = tmp_path / "1.out"
+    while not (out.exists() and out.stat().st_size):
+        assert supervisor.poll() is None
+    supervisor.kill()
+    supervisor.wait()
+    while (noted := read_end(str(tmp_path / "end"))) is None:
+        time.sleep(0.01)
+    assert noted.status == 0
+    assert noted.ended_at > noted.started_at > time.time() - 3600
 
 
 def cmdline(pid: int) -> bytes:

@@ -30,6 +30,7 @@ from headway.model.records import JobSeen, QueueUnread
 from headway.workers import protocol
 from headway.workers.connection import Connection, Connections
 from headway.workers.node import OVER, node_folder
+from headway.workers.own_folder import GONE, GONE_TODO, missing_part
 
 _log = logging.getLogger(__name__)
 
@@ -106,6 +107,9 @@ class JobMonitor(Struct, eq=False, dict=True):
         ended: JobNews | None = None
         while ended is None and tag not in self._released:
             news = (await asyncio.to_thread(self.cluster.news, [tag]))[tag]
+            if (missing := await asyncio.to_thread(missing_part, self.jobs.parent)) is not None:
+                self.inbox.put(Failed(SiteError(GONE, where=str(missing), todo=GONE_TODO)))
+                return
             if news.phase is not before:
                 _log.info("job %s (id %s) is %s", tag, news.job_id, news.phase)
             before = news.phase
@@ -249,7 +253,7 @@ class JobMonitor(Struct, eq=False, dict=True):
     async def _listen(self, tag: str, node: str, connection: Connection) -> None:
         while (message := await connection.receive()) is not None:
             if isinstance(message, protocol.Trouble):
-                todo = "nothing is lost: make room or mend it, then `headway resume`"
+                todo = message.todo or "nothing is lost: make room or mend it, then `headway resume`"
                 self.inbox.put(Failed(SiteError(message.what, where=message.where, todo=todo)))
             elif isinstance(message, protocol.Refused):
                 self.inbox.put(Failed(SiteError(message.what)))

@@ -423,7 +423,8 @@ class Driver(Struct, eq=False, dict=True):
         # If the time was cut while the job ran, none of its tasks took too long.
         taken = news.ending in (Ending.PREEMPTED, Ending.CANCELLED)
         expired = not news.cut and (news.ending is Ending.TIME or (is_up and not taken))
-        excused = news.cut or taken
+        # On one machine there is no other node to suspect: a supervisor that was killed says nothing of its tasks.
+        excused = news.cut or taken or not self.cluster.queues
         for node in message.nodes:
             await self._lost(node, news.message or "its supervisor is gone", expired=expired, excused=excused)
         state = records.JobState(time.time(), message.tag, JobPhase.ENDED, news.message, news.ended_at, excused)

@@ -1,4 +1,7 @@
-"""What became of attempts whose supervisor is gone: results that they left count, the others are lost."""
+"""What became of attempts whose supervisor is gone: results that they left count, the others are lost.
+
+Nothing of them runs any more, so that a command which has succeeded without its supervisor can be told from one that
+was killed."""
 
 from __future__ import annotations
 
@@ -12,8 +15,10 @@ from headway.journal.folder import RunFolder
 from headway.model.errors import HeadwayError
 from headway.model.outcome import Ending
 from headway.model.records import TaskEnded
+from headway.model.resources import Resources
 from headway.workers.attempt import AttemptFolder
-from headway.workers.runner import is_site_trouble
+from headway.workers.protocol import Start
+from headway.workers.runner import is_site_trouble, unreported_success
 from headway.workers.sandbox import publish
 
 
@@ -26,7 +31,8 @@ def settle(running: Iterable[TaskState], folder: RunFolder, now: float) -> list[
         if (work := task.work) is not None:
             task, directory, path = work.task, Path(work.directory), Path(work.folder)
         attempt = AttemptFolder(path)
-        outcome = attempt.result()
+        start = Start(task, work.attempt if work else state.attempts, str(path), Resources())
+        outcome = attempt.result() or unreported_success(attempt, start, directory)
         if outcome is None:
             continue
         if outcome.ending is Ending.SUCCESS and task.isolated:

@@ -20,6 +20,7 @@ class AttemptFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.work = path / "work"
+        self.end = path / "end"  # how its command ended, from its end to the attempt's
         self.stdout = path / "stdout"
         self.stderr = path / "stderr"
         self.script = path / "script"  # the program that an interpreter runs
@@ -52,6 +53,7 @@ class AttemptFolder:
     def tidy(self, outcome: Outcome) -> None:
         """Delete empty logs and, after a success, the working directory."""
         with contextlib.suppress(OSError):  # the outcome stands, even if tidying fails
+            self.end.unlink(missing_ok=True)
             for log in (self.stdout, self.stderr):
                 if log.exists() and not log.stat().st_size:
                     log.unlink()

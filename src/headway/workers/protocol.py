@@ -96,6 +96,7 @@ class Trouble(Message, frozen=True, tag="trouble"):
 
     what: str
     where: str
+    todo: str = ""  # empty: make room or mend it
 
 
 ToSupervisor = Start | Stop | Signal | Noted | Produced | Leave

@@ -17,7 +17,7 @@ from msgspec import structs
 
 from headway.crash_points import crash_point
 from headway.model.errors import HeadwayError
-from headway.model.outcome import Ending, Measured, Outcome, Quality
+from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import describe
 from headway.model.software import Software
 from headway.model.task import Task
@@ -27,12 +27,13 @@ from headway.workers.environments import activation, described_environment
 from headway.workers.gpus import NO_GPUS, Found, gpu_variables, out_of_memory_words, unwanted_variables
 from headway.workers.home import Household
 from headway.workers.notice import Notice
+from headway.workers.own_folder import OwnFolder
 from headway.workers.protocol import Signal, Start, SupervisorSettings
 from headway.workers.sandbox import missing_outputs, prepare_directory, publish, stamps, undeclared
 from headway.workers.shells import command_line, with_amounts
 from headway.workers.sources import Sources
 from headway.workers.spanning import cancel_steps, node_variables
-from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees
+from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees, read_end
 from headway.workers.unseen import unseen_file
 
 _SIGNAL_WITHIN_S = 1.0  # a batch system signals the processes of a job one after the other
@@ -66,9 +67,10 @@ class Runner:
         self._household = Household()
         self._activations: dict[str, asyncio.Task[dict[str, str]]] = {}
         self._publishing = threading.Lock()
+        self.own_folder = OwnFolder()
 
     async def run(self, start: Start) -> Outcome:
-        """Run the attempt and return its outcome; OSError if the site is in trouble (`is_site_trouble`).
+        """Run the attempt and return its outcome; OSError or SiteError if the site is in trouble, not the task.
 
         A task of a pool stands for an attempt of another run: that is what is run, and what its result tells of.
         """
@@ -87,9 +89,11 @@ class Runner:
 
     async def _run(self, start: Start, place: _Place) -> Outcome:
         folder = AttemptFolder(Path(start.directory))
+        self.own_folder.require()  # claiming would make folders again that were deleted
         if folder.claim():
             crash_point("claimed")
             outcome = await self._excuse_if_job_stops(await self._execute(folder, start, place))
+            self.own_folder.require()
             try:
                 folder.write_result(outcome)
             except FileNotFoundError:  # the task deleted its attempt's folder
@@ -99,7 +103,8 @@ class Runner:
             crash_point("result-written")
         else:
             message = "it was started before, and its result is unknown"
-            outcome = folder.result() or _failed(start, Ending.NODE_LOST, time.time(), message)
+            found = folder.result() or unreported_success(folder, start, place.directory)
+            outcome = found or _failed(start, Ending.NODE_LOST, time.time(), message)
         if outcome.ending is Ending.SUCCESS and start.task.isolated:
             outcome = await self._publish(folder, start, outcome, place)
         crash_point("published")
@@ -121,6 +126,8 @@ class Runner:
         finally:
             notice.cancel()
         crash_point("spawned")
+        if end.launch_errno in _SITE_TROUBLE:
+            raise OSError(end.launch_errno, end.launch_error)
         if command.removal and (end.stopped_for or end.signal):
             await asyncio.to_thread(remove, command)
         if command.limits_memory and end.exit_code == _KILLED and end.stopped_for is None:
@@ -146,7 +153,8 @@ class Runner:
         # After a SIGKILL, this process is the next to be killed if the whole job is: then the attempt has no result.
         signalled = outcome.signal or (outcome.exit_code or 0) - 128
         is_stopped = signalled in (signal.SIGTERM, signal.SIGKILL)
-        if is_stopped or outcome.ending is Ending.LAUNCH_FAILED:  # the spawner may have got the signal, too
+        # The spawner may have got the signal, too.
+        if is_stopped or outcome.ending in (Ending.LAUNCH_FAILED, Ending.NODE_LOST):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop_signalled.wait(), _SIGNAL_WITHIN_S)
         if self._stop_signalled.is_set():
@@ -238,6 +246,7 @@ class Runner:
             elsewhere=bool(command.removal),
             without=(*place.without, *unwanted_variables(self._gpus)),
             uses_gpus=start.limits.gpus > 0,
+            end_file=str(folder.end),
         )
 
     async def _publish(self, folder: AttemptFolder, start: Start, outcome: Outcome, place: _Place) -> Outcome:
@@ -312,6 +321,25 @@ def outcome_of(start: Start, end: CommandEnd, work: Path) -> Outcome:
     )
 
 
+def unreported_success(folder: AttemptFolder, start: Start, workflow_directory: Path) -> Outcome | None:
+    """Return the outcome of an attempt without a result, if its command has succeeded; its result is written then.
+
+    Its supervisor died between the command's end and the result, or before. None of the attempt's processes may be
+    left. A command that failed may have done so because of that death: it does not count.
+    """
+    end = read_end(str(folder.end))
+    if end is None or end.status != 0:
+        return None
+    wall = Measured(end.ended_at - end.started_at, Quality.EXACT)
+    usage = Usage(wall_s=wall, cpu_s=Measured(end.cpu_s, Quality.LOWER_BOUND))
+    work = folder.work if start.task.isolated else workflow_directory
+    outcome = outcome_of(start, CommandEnd(end.started_at, end.ended_at, usage, exit_code=0), work)
+    if outcome.ending is not Ending.SUCCESS:
+        return None
+    folder.write_result(outcome)
+    return outcome
+
+
 def _ending(start: Start, end: CommandEnd, work: Path) -> tuple[Ending, str]:
     if end.launch_error:
         return Ending.LAUNCH_FAILED, end.launch_error
@@ -324,16 +352,23 @@ def _ending(start: Start, end: CommandEnd, work: Path) -> tuple[Ending, str]:
             amounts = f"{describe(resource, used.value)}, where {describe(resource, start.held_bytes)} was expected"
             return end.stopped_for, f"all tasks together used up the memory, and it had {amounts}"
         return end.stopped_for, f"it used up its {describe(resource, start.limits[resource] or 0)}"
-    if end.signal is not None:
-        return Ending.SIGNAL, f"it was ended by signal {end.signal} ({signal.strsignal(end.signal)})"
-    if end.exit_code:
-        return Ending.EXIT_CODE, f"its command exited with code {end.exit_code}{_meaning_in_shell(end.exit_code)}"
+    if end.lost or end.signal is not None or end.exit_code:
+        return _unsuccessful(end)
     missing = missing_outputs(work, start.task)
     if missing:
         others = list(islice(undeclared(work, start.task), 3))
         instead = f"; it made {', '.join(others)}, which 'outputs' does not name" if others else ""
         return Ending.MISSING_OUTPUT, f"its command succeeded but did not make {', '.join(missing[:3])}{instead}"
     return Ending.SUCCESS, ""
+
+
+def _unsuccessful(end: CommandEnd) -> tuple[Ending, str]:
+    if end.lost:
+        return Ending.NODE_LOST, "the process that starts commands died, and with it the news of its end"
+    if end.signal is not None:
+        return Ending.SIGNAL, f"it was ended by signal {end.signal} ({signal.strsignal(end.signal)})"
+    code = end.exit_code or 0
+    return Ending.EXIT_CODE, f"its command exited with code {code}{_meaning_in_shell(code)}"
 
 
 def _meaning_in_shell(exit_code: int) -> str:

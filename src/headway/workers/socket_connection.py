@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from pathlib import Path
 
+from headway import locks
 from headway.workers import protocol
 from headway.workers.connection import Connection, Connections, next_message
-from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
+from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET
 from headway.workers.short_path import short_path
+from headway.workers.trees.processes import read_process
+
+_LONG_SILENCE_S = 15.0  # a busy machine may take seconds to answer
 
 
 class SocketConnections(Connections):
@@ -20,8 +25,30 @@ class SocketConnections(Connections):
     def key(self, tag: str, node: str) -> str:
         return node
 
+    def __init__(self, jobs: Path) -> None:
+        super().__init__(jobs)
+        self._silent_since: dict[str, float] = {}  # by job: since when its supervisor has not answered
+
     async def connect(self, tag: str, node: str, timeout_s: float) -> Connection | None:
-        return await SocketConnection.open(self._jobs / tag, timeout_s)
+        connection = await SocketConnection.open(self._jobs / tag, timeout_s)
+        if connection is not None:
+            self._silent_since.pop(tag, None)
+            self.trouble = ""
+            return connection
+        silent_s = time.monotonic() - self._silent_since.setdefault(tag, time.monotonic())
+        self.trouble = _why_silent(self._jobs / tag / LOCK, silent_s) or self.trouble
+        return None
+
+
+def _why_silent(lock: Path, silent_s: float) -> str:
+    """Say what the run waits for, if a living supervisor is stopped or has not answered for long."""
+    pid = locks.holder(lock)
+    process = read_process(int(pid)) if pid else None
+    if process is not None and process.stopped:
+        return f"the supervisor, process {pid}, is stopped by a signal: `kill -CONT {pid}` lets it go on"
+    if process is not None and silent_s > _LONG_SILENCE_S:
+        return f"the supervisor, process {pid}, does not answer: `kill -9 {pid}` starts another one"
+    return ""
 
 
 class SocketConnection(Connection):

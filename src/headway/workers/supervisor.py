@@ -18,7 +18,9 @@ from functools import partial
 from pathlib import Path
 
 from headway import locks
+from headway.crash_points import crash_point
 from headway.log_setup import LEVEL_VARIABLE, set_up_logging
+from headway.model.errors import HeadwayError
 from headway.model.outcome import Ending, Outcome
 from headway.workers import protocol
 from headway.workers.confinement import confine_tasks, confine_writing, homes
@@ -143,10 +145,12 @@ class Supervisor:
             outcome = await self._runner.run(start)
         except Exception as error:  # no fault of the task: the manager stops, and starts it again when it is resumed
             _log.exception("attempt %s/%d could not be run", *key)
-            what, where = (error.strerror, error.filename) if isinstance(error, OSError) else (str(error), None)
+            what, where, todo = _in_words(error)
             text, place = f"cannot run tasks: {what}", str(where or start.directory)
             if start.task.work is None:
-                self._send(protocol.Trouble(text, place))
+                self._send(protocol.Trouble(text, place, todo))
+                if self._runner.own_folder.is_deleted:
+                    self._leaving.set()
             else:  # the trouble of one of a pool's workflows, perhaps of its directory
                 now = time.time()
                 failed = Outcome(*key, Ending.LAUNCH_FAILED, now, now, message=f"{place}: {text}")
@@ -157,9 +161,17 @@ class Supervisor:
             self._unacknowledged[key] = outcome
             if not self._stop_signalled.is_set():  # otherwise the manager reads the result from disk when the job ends
                 self._send(protocol.Ended(outcome))
+            crash_point("reported")
         finally:
             del self._running[key]
             self._activity.set()
+
+
+def _in_words(error: Exception) -> tuple[str | None, str | None, str]:
+    """Return what is wrong, where, and what to do, as far as the error says it."""
+    if isinstance(error, HeadwayError):
+        return error.what, error.where, error.todo
+    return (error.strerror, error.filename, "") if isinstance(error, OSError) else (str(error), None, "")
 
 
 def take_job(folder: Path) -> int | None:
@@ -197,7 +209,7 @@ async def supervise(folder: Path) -> None:
         confine_writing([*settings.confined_to, str(folder)])
         hidden = [*homes(), settings.workflow_directory]
         confine = partial(confine_tasks, settings.confined_to, hidden)
-    trees = ProcessTrees(method=settings.method, confine=confine)
+    trees = ProcessTrees(method=settings.method, confine=confine, marker=f"{settings.uid}/")
     await trees.start()
     about = (settings.tag, settings.node, os.getpid(), trees.method, trees.reason)
     _log.info("supervising job %s on %s as process %d; tasks are measured by %s (%s)", *about)

@@ -1,6 +1,7 @@
 """Process trees: commands with all processes that they start, measured and kept within their limits."""
 
 from headway.workers.trees.cgroups import kernel_limit_bytes
+from headway.workers.trees.end_note import read_end
 from headway.workers.trees.methods import detect_method
 from headway.workers.trees.process_trees import ProcessTrees
 from headway.workers.trees.processes import MARKER
@@ -15,4 +16,5 @@ __all__ = [
     "detect_method",
     "kernel_limit_bytes",
     "kill_strays",
+    "read_end",
 ]

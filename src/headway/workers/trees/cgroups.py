@@ -54,6 +54,7 @@ class CgroupGroup(Group):
         self._path = folders[0]
         self.procs_files = [f"{folder}/cgroup.procs" for folder in folders]
         self._leader: int | None = None
+        self._orphans: set[int] = set()  # our children: a pid cannot be reused before we reap it
         self._most_cache_bytes = 0
         self._most_kernel_bytes = 0
 
@@ -79,7 +80,14 @@ class CgroupGroup(Group):
         return [self._leader, *(pid for pid in pids if pid != self._leader)]
 
     def owns(self, orphan: Process) -> bool:
-        return holds(self._path, orphan.pid)
+        """Whether the process is in the cgroup. A v1 hierarchy does not say of a dead one where it was."""
+        return orphan.pid == self._leader or orphan.pid in self._orphans or holds(self._path, orphan.pid)
+
+    def adopt(self, pid: int) -> None:
+        self._orphans.add(pid)
+
+    def forget_orphan(self, pid: int) -> None:
+        self._orphans.discard(pid)
 
     def sample(self, children_of: ChildrenOf) -> Sample | None:
         held_bytes = self._held_bytes()

@@ -25,7 +25,9 @@ _log = logging.getLogger(__name__)
 class Launcher(asyncio.Protocol):
     """One spawner process. If it dies, `on_lost` is called once, and a new Launcher is needed."""
 
-    def __init__(self, on_lost: Callable[[], None]) -> None:
+    def __init__(self, marker: str, on_lost: Callable[[], None]) -> None:
+        """`marker` is in the spawner's environment, by which it is found."""
+        self._marker = marker
         self._on_lost = on_lost
         self._waiting: dict[int, Tree] = {}
         self._last_token = 0
@@ -48,6 +50,7 @@ class Launcher(asyncio.Protocol):
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
+                env=os.environ | {MARKER: self._marker},
                 cwd="/",  # a working directory could not be unmounted
                 start_new_session=True,  # so that Ctrl-C at the supervisor's terminal does not end it
                 preexec_fn=confine,  # noqa: PLW1509 - it makes system calls and no threads
@@ -83,6 +86,7 @@ class Launcher(asyncio.Protocol):
             encode(os.path.abspath(spec.stdout)),
             encode(os.path.abspath(spec.stderr)),
             [encode(path) for path in tree.group.procs_files],
+            encode(os.path.abspath(spec.end_file)) if spec.end_file else b"",
         )
         self._transport.write(spawner.pack(request))
 
@@ -103,7 +107,7 @@ class Launcher(asyncio.Protocol):
                 case spawner.ENDED:
                     self._waiting.pop(number).ended(*cast(tuple[float, int, float, int, bool], details))
                 case spawner.FAILED:
-                    self._waiting.pop(number).failed(cast(str, details[0]))
+                    self._waiting.pop(number).failed(*cast(tuple[str, int], details))
                 case spawner.READY:
                     self.floor_bytes = cast(int, details[0])
                     self._ready.set_result(None)

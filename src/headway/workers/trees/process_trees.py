@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
+from headway.model.errors import SiteError
 from headway.model.outcome import Ending
 from headway.workers.trees.container_group import ContainerGroup
+from headway.workers.trees.end_note import read_end
 from headway.workers.trees.group import Group, Groups, PolledGroup
 from headway.workers.trees.launcher import Launcher
 from headway.workers.trees.meter import Meter
@@ -21,6 +23,8 @@ from headway.workers.trees.processes import children_lookup, read_process
 from headway.workers.trees.slow_measurements import directory_bytes
 from headway.workers.trees.strays import kill_attempt
 from headway.workers.trees.tree import CommandEnd, CommandSpec, Rounds, Tree
+
+_START_TRIES = 20  # one spawner may be killed after the other, while they start
 
 _log = logging.getLogger(__name__)
 
@@ -32,8 +36,9 @@ class ProcessTrees:
     Children that other code of this process starts are left alone as long as they stay in its session.
     """
 
-    def __init__(self, *, method: str = "auto", confine: Callable[[], None] | None = None) -> None:
-        """`confine` is called in the process that starts the commands."""
+    def __init__(self, *, method: str = "auto", confine: Callable[[], None] | None = None, marker: str = "") -> None:
+        """`confine` is called in the process that starts the commands, which has the `marker` in its environment."""
+        self._marker = marker or f"commands of process {os.getpid()}"
         self.method = method  # after start() the one in use
         self.reason = ""  # why it was chosen
         self._confine = confine
@@ -119,15 +124,27 @@ class ProcessTrees:
             return PolledGroup(spec.key)
 
     async def _start_spawner(self) -> None:
-        launcher = Launcher(self._spawner_lost)
-        self._rounds.spawner_pid = launcher.spawn(self._confine)  # at once, so that it is not taken for an orphan
-        await launcher.connect()
-        self._launcher = launcher
+        for left in reversed(range(_START_TRIES)):
+            launcher = Launcher(self._marker, self._spawner_lost)
+            self._rounds.spawner_pid = launcher.spawn(self._confine)  # at once, so that it is not taken for an orphan
+            try:
+                await launcher.connect()
+            except SiteError:
+                if not left:
+                    raise
+            else:
+                self._launcher = launcher
+                return
 
     def _spawner_lost(self) -> None:
-        """Let running commands go on, since they are now our children; fail those whose state died with the spawner."""
+        """Let running commands go on, since they are now our children; find the ends of others, or lose them."""
+        unborn = kill_attempt(self._marker)  # forked for commands that were not executed yet
         for tree in list(self._rounds.trees.values()):
             leader = None if tree.leader is None else read_process(tree.leader)
-            if leader is None or leader.parent != os.getpid():  # not forked yet, or reaped: its end is unknown
+            if leader is not None and leader.parent == os.getpid() and leader.pid not in unborn:
+                continue
+            if (end := read_end(tree.spec.end_file)) is not None:
+                tree.ended_unseen(end)
+            else:  # it was not executed yet, or it was reaped
                 kill_attempt(tree.spec.key)
-                tree.failed("the process that starts commands has died")
+                tree.lost()

@@ -27,6 +27,7 @@ class Process(NamedTuple):
     pid: int
     start_ticks: int  # since boot; unique together with the pid, which alone can be reused
     dead: bool  # ended, but not reaped
+    stopped: bool  # by a signal, until it gets SIGCONT
     parent: int
     session: int
     threads: int
@@ -53,6 +54,7 @@ def read_process(pid: int) -> Process | None:
         pid=pid,
         start_ticks=int(fields[19]),
         dead=fields[0] in (b"Z", b"X"),
+        stopped=fields[0] in (b"T", b"t"),
         parent=int(fields[1]),
         session=int(fields[3]),
         threads=int(fields[17]),

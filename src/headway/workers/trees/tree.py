@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 from headway.model.outcome import Ending, Measured, Quality, Usage
 from headway.model.resources import Resources
 from headway.workers.gpus.watching import GpuWatch
+from headway.workers.trees.end_note import NotedEnd, void_end
 from headway.workers.trees.group import Group, Sample, Totals
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.orphans import Orphans
@@ -54,6 +55,7 @@ class CommandSpec(Struct, frozen=True):
     node_bytes: int = 0  # the memory that all commands may use together; 0: no limit
     without: tuple[str, ...] = ()  # variables of this process's environment that it must not have
     uses_gpus: bool = False  # what it uses of GPUs is measured
+    end_file: str = ""  # a file that does not exist yet, in which the end of its first process is noted
 
 
 class CommandEnd(Struct, frozen=True):
@@ -66,6 +68,8 @@ class CommandEnd(Struct, frozen=True):
     signal: int | None = None
     stopped_for: Ending | None = None  # MEMORY, TIME, DISK or CANCELLED, however its processes reacted
     launch_error: str = ""  # why it could not be started
+    launch_errno: int = 0  # the system's number for that, if it has one
+    lost: bool = False  # the process that started it has died, and with it the news of its end
 
 
 class Tree:
@@ -84,6 +88,8 @@ class Tree:
         self.leader: int | None = None  # the first process
         self.status: int | None = None  # wait status of the first process
         self.launch_error = ""
+        self.launch_errno = 0
+        self.is_lost = False
         self.stopped_for: Ending | None = None
         self.started_s = self.ended_s = 0.0
         self.held_bytes = 0  # the memory that it used when it was last sampled
@@ -124,10 +130,18 @@ class Tree:
         else:
             self._set_due(min(at_s + _FIRST_SAMPLE_S, self._deadline_s))
 
-    def failed(self, reason: str) -> None:
+    def failed(self, reason: str, number: int) -> None:
         """Note that the command could not be executed."""
         self.launch_error = reason
+        self.launch_errno = number
         self.started_s = self.ended_s = time.monotonic()
+        self._leader_ended()
+
+    def lost(self) -> None:
+        """Note that nothing is known of the command's end, if it was started at all. All its processes are dead."""
+        self.is_lost = True
+        self.ended_s = time.monotonic()
+        self.started_s = self.started_s or self.ended_s
         self._leader_ended()
 
     def ended(self, at_s: float, status: int, cpu_s: float, largest_bytes: int, alone: bool) -> None:
@@ -141,6 +155,14 @@ class Tree:
         self.ended_s = at_s
         self._meter.add_reaped(cpu_s, largest_bytes, alone=alone)
         self._leader_ended()
+
+    def ended_unseen(self, end: NotedEnd) -> None:
+        """Note the end of a first process that was reaped by a spawner which died before it could report it."""
+        since_boot_s = time.monotonic() - time.time()
+        self.started_s = end.started_at + since_boot_s
+        if self.leader is None:
+            self._meter.begin(self.started_s)
+        self.ended(end.ended_at + since_boot_s, end.status, end.cpu_s, largest_bytes=0, alone=False)
 
     # Orphans
 
@@ -181,6 +203,8 @@ class Tree:
             _log.info("%s: stopping, cause: %s", self.spec.key, cause.value if cause else "its first process ended")
             self._stopping_s = now_s
             self.stopped_for = cause
+            if cause is not None:
+                void_end(self.spec.end_file)
             if self.leader is not None:
                 self.group.terminate(children_lookup(), self._asked)
         if at_once:
@@ -210,6 +234,8 @@ class Tree:
             signal=os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None,
             stopped_for=self.stopped_for,
             launch_error=self.launch_error,
+            launch_errno=self.launch_errno,
+            lost=self.is_lost,
         )
 
     def _with_gpus(self, usage: Usage) -> Usage:
