@@ -27,7 +27,7 @@ from headway.workers.environments import activation, described_environment
 from headway.workers.gpus import NO_GPUS, Found, gpu_variables, out_of_memory_words, unwanted_variables
 from headway.workers.home import Household
 from headway.workers.notice import Notice
-from headway.workers.protocol import Signal, Start, SupervisorSettings
+from headway.workers.protocol import GiveNotice, Signal, Start, SupervisorSettings
 from headway.workers.sandbox import missing_outputs, prepare_directory, publish, stamps, undeclared
 from headway.workers.shells import command_line, with_amounts
 from headway.workers.sources import Sources
@@ -66,6 +66,7 @@ class Runner:
         self._household = Household()
         self._activations: dict[str, asyncio.Task[dict[str, str]]] = {}
         self._publishing = threading.Lock()
+        self._notices: dict[str, Notice] = {}  # of the commands that run, by key
 
     async def run(self, start: Start) -> Outcome:
         """Run the attempt and return its outcome; OSError if the site is in trouble (`is_site_trouble`).
@@ -115,11 +116,12 @@ class Runner:
             if is_site_trouble(error):
                 raise
             return _failed(start, Ending.LAUNCH_FAILED, began, f"it could not be prepared: {error}")
-        notice = Notice(start, place.key, self._trees)
+        notice = self._notices[place.key] = Notice(start, place.key, self._trees)
         try:
             end = await self._trees.run(self._spec(start, folder, work, command, place))
         finally:
             notice.cancel()
+            del self._notices[place.key]
         crash_point("spawned")
         if command.removal and (end.stopped_for or end.signal):
             await asyncio.to_thread(remove, command)
@@ -157,9 +159,15 @@ class Runner:
         """Stop an attempt if it runs here."""
         self._trees.kill(self._key(task, attempt))
 
-    def send(self, signal: Signal) -> bool:
-        """Send a signal to an attempt's processes; False if it has none (yet)."""
-        return self._trees.send(self._key(signal.task, signal.attempt), signal.number)
+    def tell(self, message: Signal | GiveNotice) -> bool:
+        """Send a signal to an attempt's processes, or give it notice; False if it has no processes (yet)."""
+        key = self._key(message.task, message.attempt)
+        if isinstance(message, Signal):
+            return self._trees.send(key, message.number)
+        notice = self._notices.get(key)
+        if notice is not None:
+            notice.give()
+        return notice is not None
 
     async def _prepare(self, folder: AttemptFolder, task: Task, place: _Place) -> Path:
         if task.notice_s:
