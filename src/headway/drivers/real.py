@@ -18,6 +18,7 @@ from msgspec import Struct, structs
 from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
 from headway.drivers.background import Background
+from headway.drivers.checkpoints import adopt_checkpoint
 from headway.drivers.environments import Environments
 from headway.drivers.feed import Feed
 from headway.drivers.foreseeing import Foreseeing
@@ -344,6 +345,10 @@ class Driver(Struct, eq=False, dict=True):
                 state = self.engine.tasks.get(event.task)  # None if a parent's failure kept it from being added
                 if state is None or state.phase > Phase.RUNNING:
                     return
+            case records.InputsRead():
+                task = self.engine.tasks[event.task].task
+                if task.notice_s and task.work is None:
+                    adopt_checkpoint(self.folder, task, event.digests, anew=bool(self.engine.rerun(task.id)))
             case records.TasksAdded():
                 self._connections.announce([path for task in event.tasks for path in task.outputs])
             case records.UserCancel():

@@ -116,6 +116,7 @@ class Runner:
             if is_site_trouble(error):
                 raise
             return _failed(start, Ending.LAUNCH_FAILED, began, f"it could not be prepared: {error}")
+        goes_on = bool(start.task.notice_s) and any(folder.kept.iterdir())
         notice = self._notices[place.key] = Notice(start, place.key, self._trees)
         try:
             end = await self._trees.run(self._spec(start, folder, work, command, place))
@@ -135,6 +136,8 @@ class Runner:
         if notice.given and outcome.ending is not Ending.SUCCESS and end.stopped_for is None:
             message = "it ended after the notice that its time would soon be over"
             return structs.replace(outcome, ending=Ending.SAVED, message=message)
+        if goes_on and outcome.ending in (Ending.EXIT_CODE, Ending.SIGNAL):
+            outcome = _explain_checkpoint(outcome, folder)
         if start.limits.gpus and outcome.ending in (Ending.EXIT_CODE, Ending.SIGNAL):
             outcome = _explain_gpus(outcome, start, folder, self._trees.lost_gpus)
         if outcome.ending is Ending.EXIT_CODE and start.task.isolated:
@@ -279,6 +282,13 @@ def _explain(outcome: Outcome, task: Task, folder: AttemptFolder, workflow_direc
         return outcome
     why = f"its messages name {path}, which is not among its inputs and was not linked for it; add it to 'inputs'"
     return structs.replace(outcome, message=f"{outcome.message}: {why}")
+
+
+def _explain_checkpoint(outcome: Outcome, folder: AttemptFolder) -> Outcome:
+    """Say from which checkpoint the command went on, which may be corrupt."""
+    what = f"it went on from its checkpoint in {folder.kept}, which stays there"
+    todo = "if that is corrupt, mend or delete it before you run the task again"
+    return structs.replace(outcome, message=f"{outcome.message}; {what}: {todo}")
 
 
 def _explain_gpus(outcome: Outcome, start: Start, folder: AttemptFolder, lost: str) -> Outcome:
