@@ -45,6 +45,9 @@ HAND_OVER_POINTS = (  # of a manager in a job, besides those of every manager
     "left",  # the run is left, the process has not ended
     "taking-over",  # the last manager is over, the next one has not read the journal
 )
+CHAIN_POINTS = (  # of a manager whose tasks go on in other jobs
+    "noticed",  # a task was told to save its checkpoint, and has not ended
+)
 
 _PLAN = os.environ.get("HEADWAY_CRASH", "")
 _reached: dict[str, int] = {}

@@ -30,3 +30,8 @@ class FastFlow(SlurmFlow):
         """Start a run under a plan; `options` are those of `headway.drivers.run_settings.RunSettings`."""
         chosen = json.dumps({"cluster": "slurm", "plan": plan, "history": "none", "batch": BATCH, **options})
         return self.run([sys.executable, "-m", "tests.slurm.fast_run", self._clock, chosen])
+
+    def resume(self) -> subprocess.Popen[bytes]:
+        """Go on with the newest run."""
+        chosen = json.dumps({"history": "none", "batch": BATCH})
+        return self.run([sys.executable, "-m", "tests.slurm.fast_run", self._clock, chosen, "resume"])

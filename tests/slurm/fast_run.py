@@ -1,8 +1,9 @@
 """Run a workflow on a Slurm with a fast clock, with a manager that uses the fast time.
 
-Usage: `python -m tests.slurm.fast_run CLOCK OPTIONS`, both JSON documents, in the workflow's directory. Commands and
-managers in jobs use this module through `fast_site`, with the clock in the variable FAST_CLOCK. Headway reads the time
-from `time.time`, so this program replaces that function; sleeps and waits still take machine time. Supervisors and
+Usage: `python -m tests.slurm.fast_run CLOCK OPTIONS [resume]` in the workflow's directory, with two JSON documents;
+`resume` goes on with the newest run. With AT_END set, no job is submitted ahead for a task that checkpoints. Commands
+and managers in jobs use this module through `fast_site`, with the clock in the variable FAST_CLOCK. Headway reads the
+time from `time.time`, so this program replaces that function; sleeps and waits still take machine time. Supervisors and
 tasks use machine time: their measurements are converted to fast time, and their limits to machine time.
 """
 
@@ -28,9 +29,11 @@ time.time = lambda: in_fast_time(_machine_time())  # before any other module imp
 from msgspec import convert, structs  # noqa: E402
 
 from headway.drivers.run_settings import RunSettings  # noqa: E402
-from headway.drivers.runs import start  # noqa: E402
+from headway.drivers.runs import resume, start  # noqa: E402
 from headway.formats.headway_yaml import read_workflow  # noqa: E402
+from headway.journal.folder import Project  # noqa: E402
 from headway.model.outcome import Outcome  # noqa: E402
+from headway.planning.headway import Headway  # noqa: E402
 from headway.workers import file_connection, protocol  # noqa: E402
 
 
@@ -46,14 +49,22 @@ def translated(outcome: Outcome) -> Outcome:
     )
 
 
+def in_machine_time(start: protocol.Start) -> protocol.Start:
+    """Convert the times in a start message to machine time."""
+    limit_s, ends_at, speed = start.limits.walltime_s, start.ends_at, CLOCK["speed"]
+    return structs.replace(
+        start,
+        task=structs.replace(start.task, notice_s=start.task.notice_s / speed),
+        limits=start.limits if limit_s is None else start.limits.replace(walltime_s=limit_s / speed),
+        ends_at=None if ends_at is None else CLOCK["started_at"] + (ends_at - CLOCK["started_at"]) / speed,
+    )
+
+
 class FastFileConnection(file_connection.FileConnection):
     """A connection to a supervisor that uses machine time."""
 
     def send(self, message: protocol.Message) -> None:
-        if isinstance(message, protocol.Start) and message.limits.walltime_s is not None:
-            shorter = message.limits.replace(walltime_s=message.limits.walltime_s / CLOCK["speed"])
-            message = structs.replace(message, limits=shorter)
-        super().send(message)
+        super().send(in_machine_time(message) if isinstance(message, protocol.Start) else message)
 
     async def receive(self) -> protocol.ToManager | None:
         message = await super().receive()
@@ -67,7 +78,11 @@ def use_fast_time() -> None:
 
 def main() -> int:
     use_fast_time()
+    if "AT_END" in os.environ:  # the next job of a task that checkpoints is submitted when the task has left the last
+        Headway._chain = lambda planner, view, now: []
     options = convert(json.loads(sys.argv[2]), RunSettings)
+    if sys.argv[3:] == ["resume"]:
+        return 0 if resume(Project(Path.cwd()).runs()[-1], options) == "succeeded" else 1
     _, status = start(read_workflow(Path("workflow.yaml")), Path.cwd(), options, source="workflow.yaml")
     return 0 if status == "succeeded" else 1
 

@@ -56,3 +56,20 @@ def test_no_notice_is_given(start: Start, tmp_path: Path) -> None:
         assert not notice.given
 
     on_bench("polling", tmp_path, work)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["far", "endless"])
+def test_the_manager_may_have_the_notice_given_at_once(known: bool, tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        spec = bench.spec(["sh", "-c", LISTENER])
+        limits = Resources(cores=1, walltime_s=600 if known else None)
+        notice = Notice(Start(Task("t", "c", "-", notice_s=1), 1, "", limits), spec.key, bench.trees)
+        notice.give()
+        notice.give()  # messages may be repeated
+        end = await bench.trees.run(spec)
+        notice.cancel()
+        assert notice.given
+        assert end.exit_code == 5
+        assert Path(spec.stdout).read_text() == "ready\ntold\n"
+
+    on_bench("polling", tmp_path, work)

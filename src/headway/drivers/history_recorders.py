@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from headway.history.base import KeptWait
 from headway.history.sql import History
 from headway.model.job import JobPhase
 from headway.model.observation import Observation
-from headway.model.outcome import Outcome
+from headway.model.outcome import Ending, Outcome
 from headway.model.records import (
     Decision,
     Event,
@@ -24,6 +25,7 @@ from headway.model.records import (
     TaskReported,
 )
 from headway.model.task import Task
+from headway.sizing.observing import run_s
 
 
 class Recorder(ABC):
@@ -69,13 +71,16 @@ class AttemptRecorder(Recorder):
         super().__init__(key)
         self._run = run
         self._task = task
+        self._saved_s: defaultdict[str, float] = defaultdict(float)  # by task: as in `TaskState`
 
     def note(self, record: Event | Decision) -> None:
         if isinstance(record, TaskReported):
             self.pending.append(record.observation)
         ended = self.ended(record)
-        if ended is not None and not ended[1].ending.blameless:
-            launch, outcome = ended
+        if ended is not None and ended[1].ending is Ending.SAVED:
+            self._saved_s[ended[0].task] += run_s(ended[1])
+        elif ended is not None and not ended[1].ending.blameless:
+            launch, outcome = ended[0], ended[1].after(self._saved_s[ended[0].task])
             task = self._task(launch.task)
             if task is None:
                 return

@@ -18,6 +18,7 @@ from msgspec import Struct, structs
 from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
 from headway.drivers.background import Background
+from headway.drivers.checkpoints import adopt_checkpoint
 from headway.drivers.environments import Environments
 from headway.drivers.feed import Feed
 from headway.drivers.foreseeing import Foreseeing
@@ -344,6 +345,10 @@ class Driver(Struct, eq=False, dict=True):
                 state = self.engine.tasks.get(event.task)  # None if a parent's failure kept it from being added
                 if state is None or state.phase > Phase.RUNNING:
                     return
+            case records.InputsRead():
+                task = self.engine.tasks[event.task].task
+                if task.notice_s and task.work is None:
+                    adopt_checkpoint(self.folder, task, event.digests, anew=bool(self.engine.rerun(task.id)))
             case records.TasksAdded():
                 self._connections.announce([path for task in event.tasks for path in task.outputs])
             case records.UserCancel():
@@ -371,6 +376,8 @@ class Driver(Struct, eq=False, dict=True):
                 running = self.engine.tasks[task_id].running
                 if running is not None and running.being_killed:  # and so may the message to stop it
                     self._connections.send(node, protocol.Stop(task_id, running.attempt))
+                if running is not None and running.noticed:
+                    self._connections.send(node, protocol.GiveNotice(task_id, running.attempt))
             return
         _log.info("node %s of job %s is up", node, tag)
         if job.phase is not JobPhase.RUNNING:
@@ -458,6 +465,9 @@ class Driver(Struct, eq=False, dict=True):
                 self._set_alarm()
             case records.Kill():
                 self._kill(decision)
+            case records.GiveNotice():
+                self._give_notice(decision)
+                crash_point("noticed")
             case records.Release():
                 _log.info("giving back job %s", decision.tag)
                 if self.cluster.queues:
@@ -488,6 +498,13 @@ class Driver(Struct, eq=False, dict=True):
             self._inbox.put(records.TaskEnded(now, outcome))
         elif running is not None:
             self._connections.send(running.node, protocol.Stop(decision.task, decision.attempt))
+
+    def _give_notice(self, decision: records.GiveNotice) -> None:
+        """Tell an attempt to save its checkpoint; without a connection it is told when its node is connected."""
+        running = self.engine.tasks[decision.task].running
+        if running is not None:
+            _log.info("%s is told to save its checkpoint: %s", decision.task, decision.why.text)
+            self._connections.send(running.node, protocol.GiveNotice(decision.task, decision.attempt))
 
     def _discard(self, decision: records.Discard) -> Sequence[Event]:
         """Delete a temporary output; one that cannot be deleted stays."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from headway.clusters.simulated import SimulatedCluster
 from headway.engine.engine import Engine
@@ -16,6 +17,7 @@ from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event
 from headway.model.resources import Resources
 from headway.model.task import Task
+from headway.simulation.task_outcomes import saved_outcome
 
 OutcomeOf = Callable[[records.Launch, float], Outcome]  # how an attempt that starts at a time will end
 
@@ -124,7 +126,7 @@ class _Simulation:
         if phase is JobPhase.RUNNING and job.phase is not phase:
             names = [f"{tag}.{number}" for number in range(1, job.request.per_node.nodes + 1)]
             share = job.request.places is not None
-            capacity = job.request.per_node.replace(nodes=1, walltime_s=None) if share else cluster.node
+            capacity = (job.request.per_node.replace(nodes=1) if share else cluster.node).replace(walltime_s=None)
             ups = [records.NodeUp(now, name, tag, capacity, keeps_job=name == names[0]) for name in names]
             return [records.JobState(now, tag, phase), *ups]
         if phase is JobPhase.ENDED and job.phase is not phase and not job.released:
@@ -166,10 +168,27 @@ class _Simulation:
             case records.AskQueue():
                 self._note(run, cluster.snapshot())
             case records.Launch():
-                outcome = run.outcome_of(decision, now)
+                outcome = _outcome(run, decision)
                 self._expect(outcome.ended_at, index, records.TaskEnded(outcome.ended_at, outcome))
+            case records.GiveNotice():
+                began = run.engine.tasks[decision.task].running
+                if began is not None:
+                    running = Outcome(decision.task, decision.attempt, Ending.SAVED, began.launched_at, now)
+                    self._expect(now, index, records.TaskEnded(now, saved_outcome(running, now)))
             case records.WakeAt():
                 self._expect(decision.until, index, records.Tick(decision.until))
             case records.Kill():
                 cancelled = Outcome(decision.task, decision.attempt, Ending.CANCELLED, now, now)
                 self._expect(now, index, records.TaskEnded(now, cancelled))
+
+
+def _outcome(run: SimulatedRun, launch: records.Launch) -> Outcome:
+    """How an attempt will end. One that gets notice goes on where the last one was saved, and ends at its notice."""
+    state, given = run.engine.tasks[launch.task], launch.ceiling or launch.resources
+    if not state.task.notice_s:
+        return run.outcome_of(launch, launch.at)
+    unlimited = structs.replace(launch, ceiling=given.replace(walltime_s=None))
+    outcome = run.outcome_of(unlimited, launch.at - state.saved_s).after(-state.saved_s)
+    until = min(run.engine.nodes[launch.node].until, launch.at + (given.walltime_s or math.inf))
+    told_at = max(launch.at, until - state.task.notice_s)
+    return saved_outcome(outcome, told_at) if told_at < outcome.ended_at else outcome

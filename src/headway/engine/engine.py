@@ -162,6 +162,9 @@ class Engine(RunState, eq=False, dict=True):
             is_running=lambda task_id: self._running(task_id) is not None,
             runs_in=self._runs_in,
             ran_s=lambda task_id: 0.0 if (it := self._running(task_id)) is None else now - it.launched_at,
+            checkpointing=[task_id for task_id, state in self._checkpointing.items() if state.running is not None],
+            saved_s=lambda task_id: self.tasks[task_id].saved_s if task_id in self.tasks else 0.0,
+            attempt=self._attempt,
             cut_off=lambda task_id: self.tasks[task_id].expiries if task_id in self.tasks else 0,
             is_busy=self._is_busy,
             idle_nodes=self._idle_nodes,
@@ -271,6 +274,10 @@ class Engine(RunState, eq=False, dict=True):
         """The attempt of a task that is running; a task that is only foreseen has none."""
         state = self.tasks.get(task_id)
         return None if state is None else state.running
+
+    def _attempt(self, task_id: str) -> tuple[int, bool]:
+        running = self._running(task_id)
+        return (0, False) if running is None else (running.attempt, running.noticed)
 
     def _runs_in(self, task_id: str) -> str | None:
         running = self._running(task_id)

@@ -23,7 +23,8 @@ from headway.model.resources import HELD, Resources, describe
 from headway.ordering.base import Order
 from headway.ordering.lending import Own
 from headway.planning.base import Planner
-from headway.planning.requested_time import longer_s
+from headway.planning.chaining import continuations, is_up
+from headway.planning.requested_time import left_s, longer_s
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
 
 # The attempts on a node that dies run again elsewhere. A task that was running on two such nodes is suspected and runs
@@ -63,7 +64,7 @@ class Launching(Struct, eq=False):
                 continue
             if not node.only:
                 free.setdefault(self.allocations.jobs[node.tag].request.wish, []).append(node)
-            elif node.free.cores > 0:
+            elif node.free.cores > 0 and not self._is_left(node, now):
                 bound.setdefault(node.tag, []).append(node)
         placed: list[Placement | Unplaceable] = []
         sized: Counter[str] = Counter()  # tasks that may start now, by category
@@ -93,6 +94,15 @@ class Launching(Struct, eq=False):
             else self._launch(now, placement)
             for placement in placed
         ]
+
+    def _is_left(self, node: NodeState, now: float) -> bool:
+        """Whether a task that checkpoints has left the node's job, or would have to leave it at once."""
+        job = self.allocations.jobs[node.tag]
+        if job.role != "continuation":
+            return False
+        notice_s = max(self.board.tasks[task_id].task.notice_s for task_id in job.tasks)
+        newest = [other for task_id in job.tasks for other in continuations(self.allocations.live, task_id)][-1]
+        return now + notice_s >= node.until or (newest is not job and is_up(newest))
 
     def _largest_gpu_bytes(self) -> int:
         return max((device.memory_bytes for node in self.nodes.values() for device in node.devices.values()), default=0)
@@ -128,7 +138,7 @@ class Launching(Struct, eq=False):
         expected_s = self.planner.expected_s(state.task)
         if expected_s is None or state.running is None:
             return 0.0
-        return max(0.0, state.running.launched_at + expected_s - now)
+        return max(0.0, state.running.launched_at + left_s(expected_s, state.saved_s) - now)
 
     def _share_of(self, task_id: str) -> str:
         return self.board.tasks[task_id].task.terms.share
@@ -157,12 +167,12 @@ class Launching(Struct, eq=False):
         return Allocation(quote.resources, quote.why, quote.ticket)
 
     def _ends_by(self, now: float, task_id: str) -> float:
-        """The expected end of a task that starts now; every expiry of its job doubles the expected run time."""
+        """The expected end of a task that starts now, or goes on; each expiry of its job doubles its expected time."""
         state = self.board.tasks[task_id]
         expected_s = self.planner.expected_s(state.task)
         if expected_s is None:
             return now
-        return now + longer_s(expected_s, state.expiries, self._limits(state).walltime_s)
+        return now + longer_s(left_s(expected_s, state.saved_s), state.expiries, self._limits(state).walltime_s)
 
     def _launch(self, now: float, placement: Placement) -> records.Launch:
         state, allocation = self.board.tasks[placement.task], placement.allocation

@@ -28,6 +28,7 @@ from headway.planning.base import Planner
 from headway.planning.keeping import MOST_SEEN
 from headway.planning.run_times import RunTimes
 from headway.sizing.base import Allocator, CannotFit
+from headway.sizing.observing import run_s
 
 # The tasks of a growing run come one by one. Jobs are planned when none came for the first time, and after the second
 # in any case: a job for the first task alone would soon be replaced by a larger one.
@@ -66,6 +67,7 @@ class RunState(Struct, eq=False, dict=True):
         self._quotes: dict[str, records.Quote] = {}
         self._asked: dict[str, records.QuoteAsked] = {}  # quotes that have not been answered
         self._unwanted: set[str] = set()  # running tasks that were withdrawn
+        self._checkpointing: dict[str, TaskState] = {}  # tasks that ask for notice and have begun; some are over
         self._overtaken: dict[str, int] = {}  # how often other tasks were started before a task that did not fit
         self._fair = FairShares(self.settings.shares)
         self._board = Board(self.settings.name, self.order, self.settings.kept, self._fair)
@@ -244,11 +246,15 @@ class RunState(Struct, eq=False, dict=True):
             self.nodes[running.node].running.discard(outcome.task)
         if not running.waits:
             self._give_back(running)
-        self._learn(state.task, running.ticket, outcome)
+        self._learn(state.task, running.ticket, outcome.after(state.saved_s))
+        if outcome.ending is Ending.SAVED:
+            state.saved_s += run_s(outcome)
+            self._allocations.plan_again(state.part[0])  # it needs a job at once, unless one was asked for ahead
         if not running.shaken:
             self.bad_nodes.ended(running.node, state.task, outcome.ending)
         if outcome.ending is Ending.SUCCESS:
             state.gone = frozenset()
+            self._checkpointing.pop(outcome.task, None)
             self._board.succeed(state)
         else:
             self._failed_attempt(state, running, outcome)
@@ -434,6 +440,8 @@ class RunState(Struct, eq=False, dict=True):
             devices=record.devices,
         )
         self._hold(state.running)
+        if state.task.notice_s and state.task.work is None:
+            self._checkpointing[record.task] = state
         self._fair.now = record.at
         self.nodes[record.node].running.add(record.task)
         self._board.enter(state, Phase.RUNNING)
@@ -446,6 +454,12 @@ class RunState(Struct, eq=False, dict=True):
         running = self.tasks[record.task].running
         if running and running.attempt == record.attempt:
             running.being_killed = True
+
+    @apply.register
+    def _handle_give_notice(self, record: records.GiveNotice) -> None:
+        running = self.tasks[record.task].running
+        if running and running.attempt == record.attempt:
+            running.noticed = True
 
     @apply.register
     def _handle_give_up(self, record: records.GiveUp) -> None:
@@ -536,6 +550,8 @@ class RunState(Struct, eq=False, dict=True):
         for resource, hint in state.task.hints.items():
             limits = [kind[resource] for kind in kinds]
             limit = None if None in limits else max(most for most in limits if most is not None)
+            if resource == "walltime_s" and state.task.notice_s:  # it goes on from its checkpoint in another job
+                continue
             if limit is not None and hint > limit:
                 why = Why("user", "hint", {"hint": hint, "limit": limit})
                 self._board.condemn(state, does_not_fit(CannotFit(resource, hint, limit, why, reason="hint")))

@@ -46,6 +46,7 @@ class TaskState(Struct, eq=False):
     attempts: int = 0
     errors: int = 0  # failures that count against the user's retries
     expiries: int = 0  # attempts that ended with their allocation
+    saved_s: float = 0.0  # how long the attempts ran from whose checkpoints it goes on
     losses: int = 0  # attempts that ended with their node
     losses_alone: int = 0  # of those, attempts that were alone on their node
     exhausted: dict[str, list[float]] | None = None  # amounts that ran out, by resource
@@ -82,6 +83,7 @@ class Running(Struct, eq=False):
     launched_at: float = 0.0
     shaken: bool = False  # another of its nodes was lost: a failure now does not count against the task
     being_killed: bool = False
+    noticed: bool = False  # it was told to save its checkpoint and end
     waits: bool = False  # it waits for other tasks, which may use its resources meanwhile
     devices: tuple[str, ...] = ()  # the GPUs that it holds, by id, where they are known
 

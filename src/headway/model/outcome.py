@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 
 class Quality(StrEnum):
@@ -104,3 +104,20 @@ class Outcome(Struct, frozen=True, omit_defaults=True, gc=False):
     signal: int | None = None
     message: str = ""  # one sentence for people
     outputs: dict[str, Stamp] = {}  # size and time of each declared output after a success
+
+    def after(self, saved_s: float) -> Outcome:
+        """The outcome as if one attempt had run all the time: this one went on from a checkpoint after so many seconds.
+
+        >>> ended = Outcome("t", 3, Ending.SUCCESS, 1000.0, 1300.0, Usage(wall_s=Measured(300.0, Quality.EXACT)))
+        >>> ended.after(1200.0).started_at, ended.after(1200.0).usage.wall_s.value
+        (-200.0, 1500.0)
+        """
+        if not saved_s:
+            return self
+        wall = self.usage.wall_s
+        usage = self.usage if wall is None else structs.replace(self.usage, wall_s=_longer(wall, saved_s))
+        return structs.replace(self, started_at=self.started_at - saved_s, usage=usage)
+
+
+def _longer(wall: Measured, by_s: float) -> Measured:
+    return structs.replace(wall, value=wall.value + by_s)

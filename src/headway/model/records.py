@@ -32,8 +32,11 @@ _MOVED_S, _MOVED = 300.0, 0.1  # a planned start has moved: by more than this, a
 # "whole-run": all nodes that the run uses, for as long as it has work; "stage": a group of levels of the workflow;
 # "single-task": one task; "anchor": all remaining work, or one job of a chain that does all of it;
 # "filler" and "small-filler" (one node): whatever can run before the anchor starts; "ahead": what a later stage needs;
+# "continuation": one task that checkpoints, whose present job ends before the task does;
 # "unstated": the planner knows no roles.
-JobRole = Literal["unstated", "whole-run", "stage", "single-task", "anchor", "filler", "small-filler", "ahead"]
+JobRole = Literal[
+    "unstated", "whole-run", "stage", "single-task", "anchor", "filler", "small-filler", "ahead", "continuation"
+]
 
 
 class Why(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -529,6 +532,14 @@ class Launch(Decision, frozen=True, tag="launch"):
 
 class Kill(Decision, frozen=True, tag="kill"):
     """Stop a running attempt."""
+
+    task: str
+    attempt: int
+    why: Why
+
+
+class GiveNotice(Decision, frozen=True, tag="give-notice"):
+    """Tell a running attempt to save its checkpoint and end: the task goes on in another job."""
 
     task: str
     attempt: int

@@ -125,6 +125,9 @@ class View(Struct, frozen=True):
     share_is_over: Callable[[str], bool] = lambda share: False  # whether no task of a share may still have to run
     shares: tuple[str, ...] = ()  # of a pool, if this is the view of some of its workflows
     rest: Sequence[Task] | None = None  # the tasks that remain, if they are known
+    checkpointing: Collection[str] = ()  # running tasks that get notice before their job ends, and go on in another
+    saved_s: Callable[[str], float] = lambda task_id: 0.0  # how long a task ran before the checkpoint it goes on from
+    attempt: Callable[[str], tuple[int, bool]] = lambda task_id: (0, False)  # the running one; whether it has notice
     foreseen: Sequence[Task] = ()  # of a pool: stand for tasks that its workflows will hand over later
 
     @property

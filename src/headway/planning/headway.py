@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,16 @@ from headway.model.resources import HELD
 from headway.model.task import Task
 from headway.planning.anchors import Anchor, best_anchor, parts_of
 from headway.planning.base import Estimate, JobStatus, Planner, View
+from headway.planning.chaining import (
+    Link,
+    for_rest_s,
+    in_job_s,
+    links,
+    notice,
+    notice_due,
+    superfluous,
+    without_continued,
+)
 from headway.planning.forecast import Forecast
 from headway.planning.gaps import asked_unit_s, bundled, longest_gap, matched
 from headway.planning.narrowing import needless
@@ -60,14 +71,19 @@ class Headway(Planner):
     `one-job-per-task` would, without a wait between tasks: one node each, released as soon as they are idle, if the
     site allows that many jobs. The plan is made again whenever a job starts or ends, and every 15 minutes.
 
+    A task that checkpoints and outlasts its job goes on in another one, which is asked for ahead by the predicted wait;
+    without `chains`, when the task has left its job (`planning/chaining.py`).
+
     `estimate` gives the expected run time of a task. Queue waits come from the queue's own plan, corrected by
     `CorrectedEstimate`. The plan is our own; docs/planning.md compares it with those of the papers.
     """
 
     name = "headway"
 
-    def __init__(self, estimate: Estimate) -> None:
-        self._estimate = estimate
+    def __init__(self, estimate: Estimate, *, chains: bool = True) -> None:
+        self._of_task = estimate  # from its beginning to its end
+        self._estimate = estimate  # in one job
+        self._chains = chains
         self._preference = Preference()
         self._model = CorrectedEstimate()  # learns the actual wait as a function of the planned wait
         self._later = Later()
@@ -79,9 +95,10 @@ class Headway(Planner):
         self._preference = self._later.preference = preference
 
     def expected_s(self, task: Task) -> float:
-        return self._estimate(task)
+        return self._of_task(task)
 
     def plan(self, view: View, now: float) -> list[Decision]:
+        self._estimate = partial(in_job_s, view, self._of_task)
         live = view.live
         idle = [job for job in live if job.started_at is not None and not view.is_busy(job.tag)]
         if not view.unfinished or view.stopping:
@@ -89,9 +106,20 @@ class Headway(Planner):
             return [Release(now, job.tag, Why(self.name, "no-more-work")) for job in useless]
         live = [job for job in live if not job.suspended]  # or no job would be asked for while one stands still
         idle = [job for job in idle if not job.suspended]
+        left = without_continued(view)
         over = self._over(view, live, idle, now)
+        if left is not view and not left.work():  # all that is left has its next job
+            over += [Release(now, job.tag, Why(self.name, "its-task-has-left")) for job in idle if not job.tasks]
         if over:
             return over
+        chained = self._chain(view, now) if self._chains else []
+        if any(not isinstance(decision, WakeAt) for decision in chained):
+            return chained
+        planned = self._plan(left, live, now)
+        return planned if any(not isinstance(decision, WakeAt) for decision in planned) else _earliest(chained, planned)
+
+    def _plan(self, view: View, live: Sequence[JobStatus], now: float) -> list[Decision]:
+        """Plan the tasks for which no next job is asked for yet."""
         if view.unfinished <= FEW_TASKS or now >= self._forecast_at + FORECAST_EVERY_S:
             self._forecast_at = now
             idle_now = needless(view, self.name, self._estimate, self._cost_of_asking_again, now)
@@ -127,7 +155,45 @@ class Headway(Planner):
         chain = [job for job in view.jobs.values() if job.role == "anchor" and job.tasks]
         expired_at = max((job.ended_at or 0.0 for job in chain if not job.live and not job.released), default=-1.0)
         rules |= {job.tag: "its-predecessor-expired" for job in chain if job.live and job.submitted_at < expired_at}
+        rules |= dict.fromkeys(superfluous(view, self._of_task, now), "its-task-runs-elsewhere")
         return [Release(now, tag, Why(self.name, rule)) for tag, rule in rules.items()]
+
+    # --- the next jobs of tasks that checkpoint ---
+
+    def _chain(self, view: View, now: float) -> list[Decision]:
+        """Move tasks to their next jobs when these are up, and ask for these jobs ahead by the predicted wait."""
+        due: list[float] = []
+        for link in links(view, self._of_task, now):
+            decisions = notice(view, self.name, link, now)
+            if link.following is None and not view.is_full:
+                is_fresh = view.queue is not None and view.queue.at >= now - FRESH_S
+                if is_fresh:
+                    self._queue = view.queue
+                if self._queue is None:
+                    return [AskQueue(now)]
+                group, packing = self._continuation(view, link, self._queue)
+                ask_at = link.needed_at - group.wait_s - OPENING_S
+                if now < ask_at:
+                    due.append(max(ask_at, now + OPENING_S))
+                elif not is_fresh:
+                    return [AskQueue(now)]
+                else:
+                    asked_s = requested_s(group.run_s, view.cut_off(link.task.id))
+                    submit = self._submit(view, packing, "continuation", group.nodes, asked_s, group, now)
+                    decisions.append(structs.replace(submit, tasks=(link.task.id,)))
+            if decisions:
+                return decisions
+            due += notice_due(link, now)
+        return [WakeAt(now, min(due), Why(self.name, "next-job"))] if due else []
+
+    def _continuation(self, view: View, link: Link, queue: QueueRead) -> tuple[Group, Packing]:
+        """The next job of a task, and how long it would most likely wait at most."""
+        packing = view.packing([link.task])
+        units = link.task.nodes if packing.place is None else packing.places_of(link.task)
+        run_s = for_rest_s(view, link.task, link.left_s)
+        asked_s = requested_s(run_s, view.cut_off(link.task.id))
+        planned_s = float(self._twin_of(queue, packing).waits_s([units], np.array([asked_s]))[0])
+        return Group(0, 0, units, run_s, wait_s=self._expected_wait_s(units, asked_s, planned_s)), packing
 
     # --- the anchor ---
 
@@ -430,6 +496,12 @@ def _first(plans: Iterable[list[Decision]]) -> list[Decision]:
             return decisions
         alarms = alarms or decisions
     return alarms
+
+
+def _earliest(*plans: list[Decision]) -> list[Decision]:
+    """The first of the alarms that plans set."""
+    alarms = [decision for plan in plans for decision in plan if isinstance(decision, WakeAt)]
+    return [min(alarms, key=lambda alarm: alarm.until)] if alarms else []
 
 
 def _held(anchors: Sequence[JobStatus], levels: Levels, now: float) -> Anchor:

@@ -13,6 +13,18 @@ MARGIN_S = 60.0
 LONGEST_SHARE = 0.8
 
 
+OVERDUE = 0.25  # a task that has run longer than expected is taken to need this share of that time more
+
+
+def left_s(expected_s: float, ran_s: float) -> float:
+    """How much longer a task is expected to run that has run for so long.
+
+    >>> left_s(100.0, 30.0), left_s(100.0, 200.0)
+    (70.0, 50.0)
+    """
+    return expected_s - ran_s if ran_s < expected_s else OVERDUE * ran_s
+
+
 def longer_s(expected_s: float, cut_off: int, most_s: float | None) -> float:
     """The time that a job must have left for a task that was so often running when its job reached its walltime.
 

@@ -32,5 +32,11 @@ def simulated_outcome(launch: Launch, recorded: Recorded | None, started_at: flo
     return Outcome(launch.task, launch.attempt, ending, started_at, started_at + lasted_s, usage)
 
 
+def saved_outcome(outcome: Outcome, at: float) -> Outcome:
+    """The outcome of an attempt that is told at a time to save its checkpoint, and does so at once."""
+    usage = Usage(wall_s=_measured(at - outcome.started_at, ran_out=True), method="recorded")
+    return Outcome(outcome.task, outcome.attempt, Ending.SAVED, outcome.started_at, at, usage)
+
+
 def _measured(value: float | None, ran_out: bool = False) -> Measured | None:
     return None if value is None else Measured(value, Quality.LOWER_BOUND if ran_out else Quality.EXACT)

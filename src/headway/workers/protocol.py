@@ -59,6 +59,13 @@ class Signal(Message, frozen=True, tag="signal"):
     number: int
 
 
+class GiveNotice(Message, frozen=True, tag="give-notice"):
+    """To the supervisor: tell an attempt to save its checkpoint and end, before its time is up."""
+
+    task: str
+    attempt: int
+
+
 class Noted(Message, frozen=True, tag="noted"):
     """To the supervisor: these outcomes are in the journal, so they need not be repeated."""
 
@@ -99,7 +106,7 @@ class Trouble(Message, frozen=True, tag="trouble"):
     todo: str = ""  # empty: make room or mend it
 
 
-ToSupervisor = Start | Stop | Signal | Noted | Produced | Leave
+ToSupervisor = Start | Stop | Signal | GiveNotice | Noted | Produced | Leave
 
 
 # --- between a run's manager and a pool, which is to it what a supervisor is, and more ---

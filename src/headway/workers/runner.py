@@ -28,7 +28,7 @@ from headway.workers.gpus import NO_GPUS, Found, gpu_variables, out_of_memory_wo
 from headway.workers.home import Household
 from headway.workers.notice import Notice
 from headway.workers.own_folder import OwnFolder
-from headway.workers.protocol import Signal, Start, SupervisorSettings
+from headway.workers.protocol import GiveNotice, Signal, Start, SupervisorSettings
 from headway.workers.sandbox import missing_outputs, prepare_directory, publish, stamps, undeclared
 from headway.workers.shells import command_line, with_amounts
 from headway.workers.sources import Sources
@@ -68,6 +68,7 @@ class Runner:
         self._activations: dict[str, asyncio.Task[dict[str, str]]] = {}
         self._publishing = threading.Lock()
         self.own_folder = OwnFolder()
+        self._notices: dict[str, Notice] = {}  # of the commands that run, by key
 
     async def run(self, start: Start) -> Outcome:
         """Run the attempt and return its outcome; OSError or SiteError if the site is in trouble, not the task.
@@ -120,11 +121,13 @@ class Runner:
             if is_site_trouble(error):
                 raise
             return _failed(start, Ending.LAUNCH_FAILED, began, f"it could not be prepared: {error}")
-        notice = Notice(start, place.key, self._trees)
+        goes_on = bool(start.task.notice_s) and any(folder.kept.iterdir())
+        notice = self._notices[place.key] = Notice(start, place.key, self._trees)
         try:
             end = await self._trees.run(self._spec(start, folder, work, command, place))
         finally:
             notice.cancel()
+            del self._notices[place.key]
         crash_point("spawned")
         if end.launch_errno in _SITE_TROUBLE:
             raise OSError(end.launch_errno, end.launch_error)
@@ -140,6 +143,8 @@ class Runner:
         if notice.given and outcome.ending is not Ending.SUCCESS and end.stopped_for is None:
             message = "it ended after the notice that its time would soon be over"
             return structs.replace(outcome, ending=Ending.SAVED, message=message)
+        if goes_on and outcome.ending in (Ending.EXIT_CODE, Ending.SIGNAL):
+            outcome = _explain_checkpoint(outcome, folder)
         if start.limits.gpus and outcome.ending in (Ending.EXIT_CODE, Ending.SIGNAL):
             outcome = _explain_gpus(outcome, start, folder, self._trees.lost_gpus)
         if outcome.ending is Ending.EXIT_CODE and start.task.isolated:
@@ -165,9 +170,15 @@ class Runner:
         """Stop an attempt if it runs here."""
         self._trees.kill(self._key(task, attempt))
 
-    def send(self, signal: Signal) -> bool:
-        """Send a signal to an attempt's processes; False if it has none (yet)."""
-        return self._trees.send(self._key(signal.task, signal.attempt), signal.number)
+    def tell(self, message: Signal | GiveNotice) -> bool:
+        """Send a signal to an attempt's processes, or give it notice; False if it has no processes (yet)."""
+        key = self._key(message.task, message.attempt)
+        if isinstance(message, Signal):
+            return self._trees.send(key, message.number)
+        notice = self._notices.get(key)
+        if notice is not None:
+            notice.give()
+        return notice is not None
 
     async def _prepare(self, folder: AttemptFolder, task: Task, place: _Place) -> Path:
         if task.notice_s:
@@ -280,6 +291,13 @@ def _explain(outcome: Outcome, task: Task, folder: AttemptFolder, workflow_direc
         return outcome
     why = f"its messages name {path}, which is not among its inputs and was not linked for it; add it to 'inputs'"
     return structs.replace(outcome, message=f"{outcome.message}: {why}")
+
+
+def _explain_checkpoint(outcome: Outcome, folder: AttemptFolder) -> Outcome:
+    """Say from which checkpoint the command went on, which may be corrupt."""
+    what = f"it went on from its checkpoint in {folder.kept}, which stays there"
+    todo = "if that is corrupt, mend or delete it before you run the task again"
+    return structs.replace(outcome, message=f"{outcome.message}; {what}: {todo}")
 
 
 def _explain_gpus(outcome: Outcome, start: Start, folder: AttemptFolder, lost: str) -> Outcome:

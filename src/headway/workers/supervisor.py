@@ -114,7 +114,7 @@ class Supervisor:
                 self._start(message)
             case protocol.Stop():
                 self._runner.stop(message.task, message.attempt)
-            case protocol.Signal():
+            case protocol.Signal() | protocol.GiveNotice():
                 signalling = asyncio.create_task(self._signal(message))
                 self._signalling.add(signalling)
                 signalling.add_done_callback(self._signalling.discard)
@@ -134,9 +134,9 @@ class Supervisor:
         elif key not in self._running:
             self._running[key] = asyncio.create_task(self._attempt(key, start))
 
-    async def _signal(self, message: protocol.Signal) -> None:
-        """Send a signal to an attempt, as soon as it has processes."""
-        while (message.task, message.attempt) in self._running and not self._runner.send(message):
+    async def _signal(self, message: protocol.Signal | protocol.GiveNotice) -> None:
+        """Send a signal to an attempt, as soon as it has processes, or give it notice, as soon as its command runs."""
+        while (message.task, message.attempt) in self._running and not self._runner.tell(message):
             await asyncio.sleep(_SIGNAL_AGAIN_S)
 
     async def _attempt(self, key: tuple[str, int], start: protocol.Start) -> None:

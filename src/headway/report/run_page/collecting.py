@@ -258,6 +258,9 @@ class Collector:
     def _kill(self, record: records.Kill) -> None:
         self._say(record.at, "killed", record.task, record.why)
 
+    def _give_notice(self, record: records.GiveNotice) -> None:
+        self._say(record.at, "told to save its checkpoint", record.task, record.why)
+
     def _avoid_node(self, record: records.AvoidNode) -> None:
         self._say(record.at, "node avoided", record.node, record.why)
 
