@@ -63,11 +63,9 @@ class SqliteJournal(Journal):
                 raise OSError(errno.ELOOP, "a link may lead anywhere")
             if not read_only:  # before SQLite creates it with the rights of any file
                 os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+            mode = "rw" if not read_only else "ro&immutable=1" if self._is_frozen() else "ro"
             self._database = sqlite3.connect(
-                f"file:{_uri_path(self._path)}?mode={'ro' if read_only else 'rw'}",
-                uri=True,
-                isolation_level=None,
-                timeout=30,
+                f"file:{_uri_path(self._path)}?mode={mode}", uri=True, isolation_level=None, timeout=30
             )
             try:
                 self._check_version(read_only=read_only)
@@ -75,6 +73,13 @@ class SqliteJournal(Journal):
             except BaseException:
                 self._database.close()
                 raise
+
+    def _is_frozen(self) -> bool:
+        """Whether it lies whole on a read-only file system, where SQLite could not make the files it reads with."""
+        if not os.statvfs(self._path).f_flag & os.ST_RDONLY:
+            return False
+        log = Path(f"{self._path}-wal")
+        return not log.exists() or not log.stat().st_size
 
     @classmethod
     def create(cls, path: Path, records: Sequence[Event | Decision]) -> SqliteJournal:
