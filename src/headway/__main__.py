@@ -8,6 +8,9 @@ from __future__ import annotations
 import _thread
 import sys
 
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]  # the directory in which this was started: a json.py there is none of ours
+
 TYPE_CHECKING = False  # `typing` would be imported before Ctrl-C is safe
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -19,6 +22,7 @@ _RETRY_S = 0.01
 def main() -> NoReturn:
     """Run the command line and exit."""
     sys.unraisablehook = _repeat_lost_interrupt
+    _open_closed_streams()
     try:
         if sys.argv[1:2] == ["exec"]:  # started for each command: it does without the rest
             from headway.serving.client import main as run_in_service
@@ -35,6 +39,19 @@ def main() -> NoReturn:
         if isinstance(error.__cause__, KeyboardInterrupt):  # it came while Python was creating a class
             sys.exit(_INTERRUPTED)
         raise
+
+
+def _open_closed_streams() -> None:
+    """Open standard streams that are closed: a journal in their place would be written to by anyone who prints."""
+    import os
+
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # it gets the lowest number that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _repeat_lost_interrupt(lost: sys.UnraisableHookArgs) -> None:

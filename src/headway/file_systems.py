@@ -7,6 +7,14 @@ from pathlib import Path
 # SQLite's write-ahead log needs shared memory maps, which are not coherent between the clients of these file systems.
 _NETWORK_FILE_SYSTEMS = ("nfs", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb", "fuse", "9p", "afs", "panfs", "pvfs")
 
+# There all files seem to belong to one account, and to be open to all.
+_WITHOUT_MODES = ("9p", "cifs", "drvfs", "exfat", "fuseblk", "msdos", "ntfs", "smb", "vfat")
+
+
+def without_modes(path: Path) -> bool:
+    """Return whether the modes of files there say nothing about who can write to them."""
+    return file_system_of(path).startswith(_WITHOUT_MODES)
+
 
 def journal_mode(directory: Path) -> str:
     """Return the SQLite journal mode for a database in `directory`: WAL, or TRUNCATE on a network file system."""

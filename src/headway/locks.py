@@ -19,7 +19,7 @@ def take(path: Path, text: str) -> int | None:
 
     The lock is held until the handle is closed.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     deadline = time.monotonic() + _WAIT_S
     while True:
         try:
@@ -43,7 +43,7 @@ def write(handle: int, text: str) -> None:
 def holder(path: Path) -> str | None:
     """Return the text about the lock's holder; None if no process holds the lock."""
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return None
     try:

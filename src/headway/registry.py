@@ -35,7 +35,7 @@ class WithPlugins(Mapping[str, Thing]):
     def __getitem__(self, name: str) -> Thing:
         if name in self._built_in:
             return self._built_in[name]
-        plugin = _plugins(self._group)[name]
+        plugin = _load(_plugins(self._group)[name])
         return self._adapted(name, plugin) if self._adapted else plugin
 
     def __iter__(self) -> Iterator[str]:
@@ -47,8 +47,9 @@ class WithPlugins(Mapping[str, Thing]):
 
 
 @cache
-def _plugins(group: str) -> dict[str, Any]:
-    return {entry.name: _load(entry) for entry in _entries(group)}
+def _plugins(group: str) -> dict[str, EntryPoint]:
+    """What plugins add to a group, not loaded yet: one that cannot be loaded stops only those who need it."""
+    return {entry.name: entry for entry in _entries(group)}
 
 
 def added_names(group: str) -> list[str]:
@@ -57,15 +58,26 @@ def added_names(group: str) -> list[str]:
 
 
 def _entries(group: str) -> tuple[EntryPoint, ...]:
-    from importlib.metadata import entry_points
+    from importlib.metadata import distributions
 
-    return tuple(entry_points(group=group))
+    found: dict[str, EntryPoint] = {}
+    known: set[str] = set()
+    for distribution in distributions():
+        try:
+            name, entries = distribution.name, distribution.entry_points
+        except Exception:  # noqa: S112 - half uninstalled, or not written by an installer: it adds nothing
+            continue
+        if name not in known:  # the first of a name on the path is the one that would be imported
+            known.add(name)
+            found |= {entry.name: entry for entry in entries if entry.group == group and entry.name not in found}
+    return tuple(found.values())
 
 
+@cache
 def _load(entry: EntryPoint) -> Any:
     try:
         return entry.load()
-    except Exception as error:  # a plugin's code may raise anything
+    except (Exception, SystemExit) as error:  # a plugin's code may raise anything
         owner = f" of {entry.dist.name} {entry.dist.version}" if entry.dist else ""
         raise InputError(
             f"the plugin {entry.name!r}{owner} cannot be loaded: {type(error).__name__}: {error}",

@@ -32,6 +32,7 @@ def observation(
 
 
 _amounts = st.floats(0, 1e15)
+_times = st.floats(0, 1e10)
 _measured = st.none() | st.builds(Measured, _amounts, st.sampled_from(Quality))
 # No name of a task or file has a zero byte in it, and no text of PostgreSQL's can have one.
 _names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20)
@@ -43,8 +44,8 @@ observations = st.builds(
     task=_names,
     attempt=st.integers(1, 9),
     ending=st.sampled_from([ending for ending in Ending if not ending.blameless]),
-    started_at=_amounts,
-    ended_at=_amounts,
+    started_at=_times,
+    ended_at=_times,
     given=st.builds(
         Resources,
         cores=_amounts,

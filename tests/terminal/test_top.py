@@ -245,7 +245,7 @@ def test_a_damaged_journal(over: Bench, tmp_path: Path) -> None:
         await seen.until(r"failed +check")
 
     drive(copy.directory, act, (120, 30))
-    assert "cannot be read" in copy.fails(3, "top", "--picture", str(tmp_path / "x.svg"))
+    assert "is damaged" in copy.fails(3, "top", "--picture", str(tmp_path / "x.svg"))
     path.write_bytes(b"SQLite format 3\0" + b"nothing" * 1000)
     assert "cannot open the journal" in copy.fails(3, "top", "--picture", str(tmp_path / "x.svg"))
 

@@ -7,7 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-FILES = {"ARCHITECTURE.md": "architecture", "CHANGELOG.md": "changes", "CONTRIBUTING.md": "contributing"}
+FILES = {
+    "ARCHITECTURE.md": "architecture",
+    "CHANGELOG.md": "changes",
+    "CONTRIBUTING.md": "contributing",
+    "SECURITY.md": "security",
+}
 # Folders that the site does not have: their links become plain text, which says where to look in a clone.
 _OUTSIDE = r"(?:examples|benchmarks|src|tests|papers/)"
 

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from headway.api.answers import Answer
 from headway.api.bundle_contents import Contents, add_journal, add_logs, add_what_is_missing, learn_secrets
@@ -22,12 +22,14 @@ from headway.api.finding import find_run, reading
 from headway.api.settings import PROJECT_FILE, read_environment, read_settings, user_file
 from headway.api.whole_files import write_whole
 from headway.journal.folder import RunFolder
+from headway.journal.logs import open_inside
 from headway.model.errors import InputError
 from headway.model.units import format_bytes
 from headway.report.run.story import settings_of
 from headway.report.words import count
 from headway.version import __version__
 
+_MOST_BYTES = 100_000  # of a file with settings
 _PACKAGES = (
     "click",
     "cloudpickle",
@@ -104,11 +106,16 @@ def _told(directory: Path) -> dict[str, str]:
 
 
 def _add_settings(contents: Contents, directory: Path, scrubber: Scrubber) -> None:
-    for name, path in ((PROJECT_FILE, directory / PROJECT_FILE), ("config.toml", user_file())):
-        with suppress(OSError):
-            contents.texts[f"settings/{name}"] = scrubber.text(path.read_text(errors="replace")[:100_000])
+    with suppress(OSError), open_inside(directory, (PROJECT_FILE,)) as file:  # no link, which may lead to anything
+        contents.texts[f"settings/{PROJECT_FILE}"] = _text(file, scrubber)
+    with suppress(OSError), user_file().open("rb") as file:
+        contents.texts["settings/config.toml"] = _text(file, scrubber)
     ours = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith(("HEADWAY_", "SLURM_"))]
     contents.texts["settings/environment.txt"] = scrubber.text("".join(f"{line}\n" for line in ours))
+
+
+def _text(file: BinaryIO, scrubber: Scrubber) -> str:
+    return scrubber.text(file.read(_MOST_BYTES).decode(errors="replace"))
 
 
 def _diagnosis(directory: Path, cluster: str) -> str:

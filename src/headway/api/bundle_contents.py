@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from headway.api.bundle_secrets import Scrubber
 from headway.journal.base import Journal
 from headway.journal.folder import RunFolder
+from headway.journal.logs import open_inside
 from headway.model.records import TasksAdded, encode
 from headway.model.units import format_bytes
 from headway.report.words import count
@@ -68,7 +69,7 @@ def add_logs(contents: Contents, folder: RunFolder, manager_log: Path, scrubber:
     without_room = 0
     pool_log = folder.path / "pool" / "scheduler.log"
     for path in (manager_log, pool_log, *_job_files(folder)):
-        text = _shortened(path)
+        text = _shortened(folder, path)
         if text is None:
             continue
         if room < len(text):
@@ -95,17 +96,17 @@ def _job_files(folder: RunFolder) -> Iterator[Path]:
     tags: list[Path] = []
     for jobs in (folder.jobs, folder.managers):
         with suppress(OSError):
-            tags += [entry for entry in jobs.iterdir() if entry.is_dir()]
+            tags += [entry for entry in jobs.iterdir() if entry.is_dir() and not entry.is_symlink()]
     for tag in sorted(tags, key=lambda entry: (-entry.stat().st_mtime, entry.name)):
         for pattern in _JOB_FILES:
             # A link could lead anywhere.
             yield from sorted(path for path in tag.glob(pattern) if path.is_file() and not path.is_symlink())
 
 
-def _shortened(path: Path) -> str | None:
-    """Return a file's text; of a long file, whole lines from its beginning and its end."""
+def _shortened(folder: RunFolder, path: Path) -> str | None:
+    """Return a file's text; of a long file, whole lines from its beginning and its end. A link shows nothing."""
     try:
-        with path.open("rb") as file:
+        with open_inside(folder.path, path.relative_to(folder.path).parts) as file:
             size = file.seek(0, 2)
             file.seek(0)
             if size <= _HEAD_BYTES + _TAIL_BYTES:

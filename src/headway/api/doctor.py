@@ -197,6 +197,8 @@ def _others(directory: Path) -> Check:
         manager = project.manager()
     except OSError as error:
         return Check(WARN, "runs", f"cannot be read: {error.strerror}")
+    except HeadwayError as error:
+        return Check(WARN, "runs", str(error))
     if manager is not None:
         return Check(OK, "runs", f"{runs}, and process {manager.pid} on {manager.host} is at work on run {manager.run}")
     return Check(OK, "runs", f"{runs or 'none yet'}, and no manager is at work here")

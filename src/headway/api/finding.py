@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from headway.api.nearest import nearest
@@ -43,10 +43,8 @@ def find_run_of(task: str, directory: Path, run: str | None) -> RunFolder:
 def reading(folder: RunFolder) -> Iterator[Journal]:
     """Open a run's journal to read it, which is safe while its manager writes."""
     journal = SqliteJournal(folder.journal, read_only=True)
-    try:
+    with closing(journal), journal.careful():
         yield journal
-    finally:
-        journal.close()
 
 
 def manager_of(folder: RunFolder, summary: RunSummary) -> Manager | None:

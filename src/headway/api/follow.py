@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from contextlib import closing
 from pathlib import Path
 
 from headway.api.detach import LOG
@@ -34,14 +35,12 @@ def follow(
     folder = find_run(Path(directory), run)
     progress = progress or Progress(RunSummary())
     tail = JournalTail(folder.journal)
-    try:
+    with closing(tail), tail.careful():
         while batch := tail.news():  # what happened before is no news
             progress.catch_up(batch)
         if not progress.summary.finished:
             progress(())
             _follow(tail, folder, progress)
-    finally:
-        tail.close()
     return ended(folder, progress)
 
 

@@ -15,6 +15,7 @@ from headway.drivers.feed import Feed
 from headway.drivers.real import Observer
 from headway.drivers.run_history import Warn
 from headway.journal.folder import Project, RunFolder
+from headway.model.damage import DamagedError
 from headway.model.records import Finish, RunStarted
 from headway.model.workflow import Workflow
 from headway.report.run.progress import Progress
@@ -26,9 +27,12 @@ def interrupted(directory: Path, name: str) -> RunFolder | None:
     last = next(reversed(Project(directory).runs()), None)
     if last is None:
         return None
-    with reading(last) as journal:
-        found = list(journal.replay(kinds=["run-started", "finish", "resumed"]))
-    first, end = found[0], found[-1]
+    try:
+        with reading(last) as journal:
+            found = list(journal.replay(kinds=["run-started", "finish", "resumed"]))
+            first, end = found[0], found[-1]
+    except DamagedError:  # the new run says so
+        return None
     is_ours = isinstance(first, RunStarted) and first.growing and first.name == name
     return last if is_ours and not (isinstance(end, Finish) and end.status != "stopped") else None
 

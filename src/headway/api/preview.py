@@ -11,10 +11,10 @@ from typing import Any
 from msgspec import Struct, structs
 
 from headway.api.answers import Answer
-from headway.api.finding import reading
 from headway.api.runnable import Runnable, Scale, runnable
 from headway.api.settings import RunSettings
 from headway.drivers.digests import Digests
+from headway.drivers.earlier_runs import earlier_results
 from headway.drivers.inputs import InputReader, check_sources
 from headway.drivers.run_history import Warn, warn_program
 from headway.drivers.runs import prepare
@@ -22,7 +22,6 @@ from headway.engine.engine import Engine
 from headway.engine.launching import does_not_fit
 from headway.engine.state import Phase, TaskState
 from headway.journal.folder import Project, RunFolder
-from headway.journal.results import known_results
 from headway.model import records
 from headway.model.resources import Resources
 from headway.model.task import Fingerprint
@@ -87,10 +86,7 @@ def preview(
 def _engine(what: Runnable, graph: Workflow, project: Project, warn: Warn) -> Engine:
     """Return the engine as a run's is when it starts, except that a failure does not end the run."""
     runs = project.runs()
-    earlier = {}
-    if runs:
-        with reading(runs[-1]) as journal:
-            earlier = known_results(journal.replay())
+    earlier = earlier_results(project, what.settings, warn, read_only=True)
     next_run = str(int(runs[-1].run) + 1) if runs else "1"
     folder = RunFolder(project.path / "runs" / next_run)  # only its name: nothing is created
     settings = structs.replace(what.settings, keep_going=True)

@@ -14,6 +14,7 @@ from headway.api.amounts import parse_budget, parse_cores, parse_gpu_memory, par
 from headway.api.choices import DEFAULT_PLAN, MANAGERS, METHODS
 from headway.api.nearest import nearest
 from headway.drivers.run_settings import IN_JOB, LOCAL, POOL, RunSettings
+from headway.file_systems import without_modes
 from headway.log_setup import LEVELS
 from headway.model.errors import BusyError, InputError
 from headway.model.units import format_duration, parse_duration
@@ -140,6 +141,7 @@ def _in_pool(settings: RunSettings) -> RunSettings:
 def read_settings(path: Path) -> dict[str, Any]:
     """Return the settings in a file, by field of `RunSettings`; none if there is no such file."""
     try:
+        _check_author(path)
         text = path.read_bytes().decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return {}
@@ -151,6 +153,15 @@ def read_settings(path: Path) -> dict[str, Any]:
     if history != "none" and "://" not in history:  # relative to this file, not to the current directory
         found["history"] = str(path.absolute().parent / os.path.expanduser(history))
     return found
+
+
+def _check_author(path: Path) -> None:
+    """Raise an error if anybody could have written these settings: they may name a command."""
+    seen, above = path.stat(), path.absolute().parent.stat()
+    strange = seen.st_uid not in (0, os.geteuid()) and above.st_mode & 0o002
+    if strange or (seen.st_mode & 0o002 and not without_modes(path)):
+        todo = "move it away, or if you trust it, copy it and `chmod o-w` the copy"
+        raise InputError("anybody could have written these settings", where=str(path), todo=todo)
 
 
 def _parse(path: Path, text: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from headway.api.why import Explanation, why
 from headway.journal.folder import Manager
 from headway.journal.logs import open_log
 from headway.journal.sqlite import MOST_AT_ONCE, JournalTail
-from headway.model.errors import HeadwayError, SiteError
+from headway.model.errors import HeadwayError
 from headway.report.run.progress import News, news_of
 from headway.report.run.story import Story
 from headway.report.run.waiting_reasons import waiting_reasons
@@ -48,15 +48,12 @@ class Watch:
         """
         batch = self._tail.news()
         self.behind = len(batch) >= MOST_AT_ONCE
-        try:
+        with self._tail.careful():
             for record in batch:
                 news = news_of(record, self.summary)
                 if news is not None:
                     self.news = (record.at, news)
                 self.summary.apply(record)
-        except KeyError as error:
-            what = f"the journal does not fit together: it tells of {error} and not what that is"
-            raise SiteError(what, where=str(self.folder.journal)) from None
         if time.monotonic() - self._manager_at >= _LOOK_FOR_MANAGER_S:
             self._manager_at = time.monotonic()
             self.manager = manager_of(self.folder, self.summary)

@@ -91,7 +91,7 @@ directory_option = option(
     show_default=False,
 )
 quiet_option = option(
-    "-q --quiet", "No progress, no table: only errors and exit code.", is_flag=True, envvar="HEADWAY_QUIET"
+    "-q --quiet", "No progress, no table: only failures and exit code.", is_flag=True, envvar="HEADWAY_QUIET"
 )
 run_option = option("--run RUN", "The run; by default the newest.", shell_complete=complete_run)
 run_argument = click.argument("run", required=False, shell_complete=complete_run)

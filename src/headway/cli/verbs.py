@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
@@ -13,11 +15,13 @@ import click
 
 from headway.api.complaints import line_and_code
 from headway.cli.verb_table import VERBS
-from headway.model.errors import HeadwayError
+from headway.model.damage import DamagedError
+from headway.model.errors import HeadwayError, SiteError
 from headway.registry import WithPlugins
 from headway.report.streams import silence
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
+_OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 Resolved = tuple[str | None, click.Command | None, list[str]]  # a verb's name, the verb, its words
 PLUGINS = WithPlugins[click.Command]("headway.verbs", {})  # verbs that other distributions add
@@ -37,7 +41,7 @@ class Verbs(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([*VERBS.items(), *((name, str(plugin.short_help)) for name, plugin in PLUGINS.items())])
+            formatter.write_dl([*VERBS.items(), *((name, _short_help(name)) for name in PLUGINS)])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Resolved:
         if args and not args[0].startswith("-") and args[0] not in VERBS and args[0] not in PLUGINS:
@@ -74,11 +78,32 @@ class Verbs(click.Group):
         except (click.Abort, KeyboardInterrupt):
             return INTERRUPTED
         except Exception as error:
-            told = isinstance(error, HeadwayError) or not os.environ.get("HEADWAY_DEBUG")
-            if not told or isinstance(error.__cause__, KeyboardInterrupt):
+            if _output_fails(error):
+                silence(sys.stdout)
+                return _complain(f"the answer cannot be written: {error}", SiteError.exit_code)
+            told = isinstance(error, HeadwayError) and not isinstance(error, DamagedError)
+            if isinstance(error.__cause__, KeyboardInterrupt) or (not told and os.environ.get("HEADWAY_DEBUG")):
                 raise
             return _complain(*line_and_code(error))
         return answer if isinstance(answer, int) else 0
+
+
+def _short_help(plugin: str) -> str:
+    try:
+        return str(PLUGINS[plugin].short_help)
+    except HeadwayError as error:
+        return error.what
+
+
+def _output_fails(error: Exception) -> bool:
+    """Whether an error is standard output's, which does not take what is printed: its disk is full, for example."""
+    if not isinstance(error, OSError) or error.errno not in _OF_WRITING or error.filename is not None:
+        return False
+    try:
+        os.write(sys.stdout.fileno(), b"\n")
+    except OSError:
+        return True
+    return False
 
 
 def _sentence(message: str) -> str:
@@ -87,5 +112,6 @@ def _sentence(message: str) -> str:
 
 
 def _complain(message: str, exit_code: int) -> int:
-    click.echo(f"headway: {message}", err=True)
+    with suppress(OSError):  # the exit code still tells
+        click.echo(f"headway: {message}", err=True)
     return exit_code

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headway.cli.output import console_for, print_json, warn
+from headway.report.console import console_on
 from headway.report.run.display import display_on
 from headway.report.run.progress import Progress
 from headway.report.run.summary import RunSummary
@@ -38,11 +40,15 @@ def watch(drive: Callable[[Progress], RunResult], *, quiet: bool, as_json: bool)
         result = drive(progress)
     if as_json:
         print_json(result.document())
-    elif not quiet:
-        from headway.report.run.ending import print_ending
+    else:
+        from headway.report.run.ending import print_ending, print_failures
 
         try:
-            print_ending(console, result.summary, result.folder, result.page)
-        except BrokenPipeError:  # the reader is gone; the exit code still tells
+            if quiet:
+                print_failures(console_on(sys.stderr), result.summary, result.folder)
+            else:
+                print_ending(console, result.summary, result.folder, result.page)
+                console.file.flush()
+        except OSError:  # the reader is gone, or the disk full; the exit code still tells
             silence(console.file)
     return EXIT_CODES.get(result.state, 130)

@@ -122,5 +122,15 @@ class LocalMachine(Cluster):
 
     def _supervisor(self, tag: str) -> int | None:
         """The process id of a job's supervisor, if it lives."""
-        words = locks.holder(self._jobs.folder / tag / LOCK)
-        return int(words) if words else None
+        return _holder(self._jobs.folder / tag)
+
+
+def live_supervisors(jobs: Path) -> list[int]:
+    """The process ids of the supervisors on this machine that have their folders there."""
+    found = map(_holder, sorted(jobs.glob("*/")))
+    return [pid for pid in found if pid is not None]
+
+
+def _holder(folder: Path) -> int | None:
+    words = locks.holder(folder / LOCK)
+    return int(words) if words and words.isdecimal() else None

@@ -46,17 +46,15 @@ class Reading:
                 self._tail, self._file = JournalTail(self.folder.journal), number
             if number != self._file:
                 raise DamagedError("this run was deleted, and another one has its number now")
-            news = self._tail.news()
-            for record in news:
-                for listener in self._listeners:
-                    listener.apply(record)
+            with self._tail.careful():
+                news = self._tail.news()
+                for record in news:
+                    for listener in self._listeners:
+                        listener.apply(record)
         except FileNotFoundError:
             raise DamagedError("this run was deleted") from None
         except (HeadwayError, OSError) as error:
             raise DamagedError(harmless(str(error))) from error
-        except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
-            # Records are missing: what depends on them may fail in any way.
-            raise DamagedError(f"the journal is damaged ({type(error).__name__}: {harmless(str(error))})") from error
         return bool(news), len(news) == MOST_AT_ONCE
 
     def state(self) -> str:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from headway.dashboard.reading import DamagedError, Reading, Signature, signature
 from headway.journal.folder import Project, RunFolder
+from headway.model.errors import HeadwayError
 from headway.report.metrics import Extra, RunMetrics, metrics_of
 from headway.report.words import harmless
 
@@ -107,7 +108,7 @@ class Shelf:
     def _runs(self, project: Path) -> list[RunFolder]:
         try:
             runs = Project(project).runs()
-        except OSError:  # somebody else's, or just deleted
+        except (OSError, HeadwayError):  # somebody else's, or just deleted
             return []
         return [folder for folder in runs if self.after is None or int(folder.run) > self.after]
 

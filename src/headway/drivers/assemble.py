@@ -11,6 +11,7 @@ from headway.model.preference import Preference
 from headway.model.records import RunStarted
 from headway.ordering import ORDERS
 from headway.ordering.base import Order
+from headway.ordering.witt import Fifo
 from headway.planning import PLANS, Plan
 from headway.planning.base import Planner
 from headway.planning.run_times import RunTimes
@@ -19,6 +20,7 @@ from headway.registry import WithPlugins
 from headway.sizing import SIZERS
 from headway.sizing.agents.malleable import MalleableAllocator
 from headway.sizing.base import Allocator
+from headway.sizing.estimators.baselines import User
 from headway.sizing.ways import MakeSizer, WayOfSizing, from_plugin, summary
 from headway.waiting import WAITS
 from headway.waiting.base import WaitModel
@@ -39,6 +41,12 @@ def sizers() -> dict[str, MakeSizer]:
 def allocators() -> dict[str, Callable[[int], MalleableAllocator]]:
     """Every way of sizing with agents that choose cores, by name: how to make its allocator."""
     return {name: way.agents for name, way in sizing_policies().items() if way.agents}
+
+
+def agents_of(sizer: str) -> Callable[[int], MalleableAllocator] | None:
+    """How to make the allocator of a way of sizing with agents that choose cores; None if it has none."""
+    way = sizing_policies().get(sizer)
+    return None if way is None else way.agents
 
 
 def allocator_of(name: str, seed: int, failures: float = 1.0) -> Allocator:
@@ -75,6 +83,11 @@ def assemble(settings: RunStarted, planner: Planner | None = None) -> Engine:
     if settings.prefer:
         planner.prefer(Preference.of(settings.prefer))
     return Engine(settings, allocator, order(), planner, run_times)
+
+
+def bystander(settings: RunStarted) -> Engine:
+    """An engine that follows a run's records and is not asked to decide: it needs none of the run's policies."""
+    return Engine(settings, SIZERS[User.name].allocator(settings.seed, 1.0), ORDERS[Fifo.name](), OneAllocation())
 
 
 def known(what: str, name: str, table: Mapping[str, Policy]) -> Policy:

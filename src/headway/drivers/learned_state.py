@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headway.drivers.assemble import allocator_of, allocators, sizing_policies
+from headway.drivers.assemble import agents_of, allocator_of
 from headway.drivers.history_recorders import Recorder
 from headway.history.base import state_suffix
 from headway.history.sql import History
@@ -26,8 +26,7 @@ def state_name(sizer: str, workflow: str, project: str) -> str:
 
 def has_agents(sizer: str) -> bool:
     """Whether a sizer has agents, whose state is kept."""
-    way = sizing_policies().get(sizer)
-    return way is not None and way.agents is not None
+    return agents_of(sizer) is not None
 
 
 def learned_state(kept: Mapping[str, Any] | None, sizer: str) -> dict[str, Any] | None:
@@ -58,7 +57,11 @@ class StateRecorder(Recorder):
         self.pending: list[Lesson] = []
         self._settings = settings
         self._task = task
-        self._chooses_for = allocators()[settings.sizer](settings.seed).chooses_for
+        make = agents_of(settings.sizer)
+        if make is None:
+            raise TypeError(f"the sizer {settings.sizer} has no agents")
+        self._make = make
+        self._chooses_for = make(settings.seed).chooses_for
         self._numbered_from = 0  # the run's outcomes before the first pending one
 
     def note(self, record: Event | Decision) -> None:
@@ -79,7 +82,7 @@ class StateRecorder(Recorder):
     def _taught(self, kept: Mapping[str, Any] | None) -> dict[str, Any]:
         """Add the pending lessons to the state in the history."""
         uid = self._settings.uid
-        allocator = allocators()[self._settings.sizer](self._settings.seed)
+        allocator = self._make(self._settings.seed)
         learned = learned_state(kept, self._settings.sizer)
         runs = {} if learned is None or kept is None else dict(kept["runs"])
         if learned is not None:

@@ -30,6 +30,8 @@ def settle(running: Iterable[TaskState], folder: RunFolder, now: float) -> list[
         path = folder.attempt(task.id, state.attempts)
         if (work := task.work) is not None:
             task, directory, path = work.task, Path(work.directory), Path(work.folder)
+            if not path.resolve().is_relative_to(directory.resolve() / ".headway"):
+                continue  # no pool of ours has written that
         attempt = AttemptFolder(path)
         start = Start(task, work.attempt if work else state.attempts, str(path), Resources())
         outcome = attempt.result() or unreported_success(attempt, start, directory)

@@ -22,6 +22,15 @@ from headway.crash_points import crash_point
 from headway.drivers.assemble import assemble
 from headway.drivers.at_work import at_work
 from headway.drivers.digests import Digests
+from headway.drivers.earlier_runs import (
+    check_not_managed,
+    earlier_results,
+    followed,
+    rebuild,
+    record_lessons,
+    settings_in,
+    settle_all,
+)
 from headway.drivers.feed import Feed
 from headway.drivers.gpu_types import ask_for_fitting_gpus
 from headway.drivers.hand_over import HandOver
@@ -30,8 +39,7 @@ from headway.drivers.manager_jobs import ManagerJobs, live_manager_jobs, manager
 from headway.drivers.named_inputs import declare_named_inputs
 from headway.drivers.origins import origin_of
 from headway.drivers.real import LEFT, Driver, Observer
-from headway.drivers.recovery import settle
-from headway.drivers.run_history import RECORDED, RunHistory, Warn, history_key, warn_program
+from headway.drivers.run_history import RunHistory, Warn, history_key, warn_program
 from headway.drivers.run_settings import RunSettings, run_started
 from headway.drivers.targets import Target, target_of
 from headway.engine.engine import Engine
@@ -39,14 +47,12 @@ from headway.engine.state import Phase
 from headway.history.location import history_location
 from headway.journal.folder import Project, RunFolder
 from headway.journal.logs import pack_logs
-from headway.journal.results import known_results
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
 from headway.model.errors import BusyError, HeadwayError, InputError, SiteError, WorkflowError
 from headway.model.job import Wish
 from headway.model.records import Decision, Event, Known
 from headway.model.resources import Resources
-from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.version import __version__
 
@@ -79,9 +85,10 @@ def start(
     _check_commands(workflow, source)
     history_location(options.history)  # raises an error before anything of the run exists
     project = Project(directory)
+    _check_name(project.directory, source)
     check_sources(workflow, project.directory)
     with project.locked():
-        earlier = _earlier_results(project, options, warn)
+        earlier = earlier_results(project, options, warn)
         folder = project.new_run()
         project.works_on(folder.run)
         crash_point("run-created")
@@ -182,7 +189,7 @@ def resume(
         if hand_over is not None and engine.finished:
             return engine.finished
         if hand_over is None:
-            _check_not_managed(folder, engine.settings)
+            check_not_managed(folder, engine.settings)
             folder.stop.unlink(missing_ok=True)
         if engine.finished in ("succeeded", "failed"):
             raise InputError(
@@ -224,17 +231,6 @@ def _entrust(begun: Prepared, journal: SqliteJournal, folder: RunFolder, entrust
     return ""
 
 
-def _check_not_managed(folder: RunFolder, settings: records.RunStarted) -> None:
-    """Raise an error if a job manages the run, or will: not every file system shows locks of other machines."""
-    for job in live_manager_jobs(folder, settings):
-        where = f"runs on {job.node}" if job.state == "runs" else "waits in the queue"
-        raise BusyError(
-            f"run {folder.run} is managed in {job}, which {where}",
-            where=str(folder.directory),
-            todo=f"`headway attach {folder.run}` follows it, `headway cancel {folder.run}` stops it",
-        )
-
-
 def _never_started(engine: Engine, now: float) -> list[records.TaskWithdrawn]:
     """Withdraw what never started and was not to be kept: programs that still want it submit it again."""
     new = [state.task for state in engine.tasks.values() if state.phase < Phase.RUNNING and not state.attempts]
@@ -250,7 +246,7 @@ def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
     if manager is not None and manager.run == folder.run:
         if not manager.is_here:
             raise BusyError(f"run {folder.run} is managed on {manager.host}", todo="cancel it there")
-        if _settings_of(folder).growing:
+        if settings_in(folder).growing:
             folder.stop.touch()
         else:
             with contextlib.suppress(ProcessLookupError):  # it has just ended
@@ -258,11 +254,11 @@ def cancel(folder: RunFolder, warn: Warn = warn_program) -> str:
         return f"run {folder.run} was told to stop at once"
     with project.locked(folder.run):
         journal = SqliteJournal(folder.journal)
-        engine = rebuild(journal)
+        engine = followed(journal)
         if engine.finished in ("succeeded", "failed"):
             return f"run {folder.run} was already over ({engine.finished})"
         target_of(engine.settings, folder, RunSettings()).cluster.cancel(list(engine.jobs))
-        _settle_all(engine, journal, folder, warn)
+        settle_all(engine, journal, folder, warn)
         journal.append([records.UserCancel(time.time(), "now"), records.Finish(time.time(), "stopped")])
     return f"run {folder.run} is stopped; `headway resume {folder.run}` would go on with it"
 
@@ -272,7 +268,7 @@ def _tell_jobs(folder: RunFolder) -> str:
 
     Return a sentence about that; nothing if no manager is at work in a job.
     """
-    settings = _settings_of(folder)
+    settings = settings_in(folder)
     if not (live := live_manager_jobs(folder, settings)):
         return ""
     folder.stop.touch()
@@ -290,80 +286,15 @@ def is_managed(folder: RunFolder) -> bool:
     manager = Project(folder.directory).manager()
     if manager is not None and manager.run == folder.run:
         return True
-    return bool(manager_jobs(folder)) and bool(live_manager_jobs(folder, _settings_of(folder)))
+    return bool(manager_jobs(folder)) and bool(live_manager_jobs(folder, settings_in(folder)))
 
 
-def _settings_of(folder: RunFolder) -> records.RunStarted:
-    journal = SqliteJournal(folder.journal, read_only=True)
-    first = next(journal.replay(kinds=("run-started",)))
-    journal.close()
-    if not isinstance(first, records.RunStarted):
-        raise TypeError("a journal begins with its run's start")
-    return first
-
-
-def rebuild(journal: SqliteJournal) -> Engine:
-    """Return the engine with all records of a journal applied."""
-    stream = journal.replay()
-    first = next(stream)
-    if not isinstance(first, records.RunStarted):
-        raise TypeError("a journal begins with its run's start")
-    engine = assemble(first)
-    engine.apply(first)
-    for record in stream:
-        engine.apply(record)
-    return engine
-
-
-def _earlier_results(project: Project, options: RunSettings, warn: Warn) -> dict[str, Known]:
-    """Return the results of the last run here, after its unfinished attempts are settled."""
-    runs = project.runs()
-    if not runs:
-        return {}
-    folder = runs[-1]
-    journal = SqliteJournal(folder.journal)
-    try:
-        engine = rebuild(journal)
-    except SiteError:
-        if options.again:
-            return {}  # its results are not wanted
-        raise
-    if not engine.finished:
-        _check_not_managed(folder, engine.settings)
-        cluster = target_of(engine.settings, folder, options).cluster
-        live = [job.tag for job in engine.jobs.values() if job.live]
-        if cluster.find(live):
-            raise BusyError(
-                f"run {folder.run} lost its manager and its tasks are still running",
-                where=str(project.directory),
-                todo=f"`headway resume {folder.run}` goes on with it, `headway cancel {folder.run}` ends it",
-            )
-        cluster.cancel(list(engine.jobs))  # processes that a dead supervisor may have left
-        _settle_all(engine, journal, folder, warn)
-    known = known_results(journal.replay())
-    journal.close()
-    return known
-
-
-def _settle_all(engine: Engine, journal: SqliteJournal, folder: RunFolder, warn: Warn) -> None:
-    """Journal the ends of attempts that no manager saw, and record what the run taught."""
-    ended = settle(engine.running(), folder, time.time())
-    if ended:
-        journal.append(ended)
-    history = RunHistory(engine.settings.history, warn)
-    _record(history, engine, journal)
-    history.close()
-
-
-def _record(history: RunHistory, engine: Engine, journal: SqliteJournal) -> None:
-    """Record what the run teaches, beginning with the journal: a killed manager may not have written all of it."""
-
-    def find(task_id: str) -> Task | None:
-        state = engine.tasks.get(task_id)  # None: a pool's, over long ago, and in the history since
-        return state.task if state is not None else None
-
-    history.record(engine.settings, find)
-    history(journal.replay(kinds=RECORDED))
+def _check_name(directory: Path, source: str) -> None:
+    """Raise an error for names that no journal can hold: they are not text."""
+    for name in (str(directory), source):
+        if not name.isprintable() and name.encode(errors="replace").decode() != name:
+            shown = name.encode(errors="replace").decode()
+            raise InputError("this name is not text in UTF-8", where=shown, todo="rename it, then start again")
 
 
 def _check_commands(workflow: Workflow, source: str) -> None:
@@ -407,7 +338,7 @@ def _drive(
             feed.site = partial(_site_for, target.cluster)
         for observer in observers:
             observer(first)
-        _record(history, engine, journal)
+        record_lessons(history, engine, journal)
         digests = Digests(Project(folder.directory).path / "digests.db")
         inputs = InputReader(folder.directory, digests)
         told: list[Observer] = [*observers, history]

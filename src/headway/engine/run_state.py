@@ -17,6 +17,7 @@ from headway.engine.launching import MOST_LOSSES_ALONE, Launching, does_not_fit
 from headway.engine.state import NodeState, Phase, Running, TaskState
 from headway.model import devices, records
 from headway.model.job import Wish
+from headway.model.observation import Observation
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Figure, Why
 from headway.model.resources import Resources
@@ -142,11 +143,11 @@ class RunState(Struct, eq=False, dict=True):
     @apply.register
     def _handle_history_read(self, record: records.HistoryRead) -> None:
         for seen in record.observations:
-            self._learn(seen.as_task(), {}, seen.as_outcome())
+            self._learn_from(seen)
 
     @apply.register
     def _handle_task_reported(self, record: records.TaskReported) -> None:
-        self._learn(record.observation.as_task(), {}, record.observation.as_outcome())
+        self._learn_from(record.observation)
 
     @apply.register
     def _handle_state_read(self, record: records.StateRead) -> None:
@@ -468,6 +469,10 @@ class RunState(Struct, eq=False, dict=True):
     @apply.register
     def _handle_finish(self, record: records.Finish) -> None:
         self.finished = record.status
+
+    def _learn_from(self, seen: Observation) -> None:
+        if seen.is_possible:  # older journals and other programs may say anything
+            self._learn(seen.as_task(), {}, seen.as_outcome())
 
     def _learn(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
         if outcome.ending is Ending.SUCCESS:

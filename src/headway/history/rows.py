@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from headway.history.base import KeptWait, Seen, State
-from headway.model.observation import Observation
+from headway.model.damage import SIGNS
+from headway.model.observation import LATEST_S, MOST_AMOUNT, Observation
 from headway.model.outcome import Measured
 from headway.model.records import SeenWait
 
@@ -46,13 +47,14 @@ def observation_values(category: int, origin: int | None, observation: Observati
 
 
 def observation_of(category: str, row: Row) -> list[Observation]:
-    """The observation in a row; an empty list if it cannot be read, since others can still be used."""
+    """The observation in a row; an empty list if it cannot be read or true, since others can still be used."""
     *plain, given, usage, input_bytes, hints = row
     try:
         fields = [category, *plain, _DECODE(given), _DECODE(usage), input_bytes, _DECODE(hints)]
-        return [msgspec.convert(fields, Observation)]
-    except (msgspec.MsgspecError, TypeError):
+        found = msgspec.convert(fields, Observation)
+    except SIGNS:
         return []
+    return [found] if found.is_possible else []
 
 
 def seen_of(row: Row) -> list[Seen]:
@@ -60,9 +62,11 @@ def seen_of(row: Row) -> list[Seen]:
     ending, started_at, ended_at, usage = row
     try:
         peak = _PEAK.decode(usage).memory_bytes
-        return [(ending, float(started_at), float(ended_at), peak.value if peak else None)]
-    except (msgspec.MsgspecError, TypeError, ValueError):
+        seen = (str(ending), float(started_at), float(ended_at), peak.value if peak else None)
+    except SIGNS:
         return []
+    possible = abs(seen[1]) <= LATEST_S and abs(seen[2]) <= LATEST_S and 0 <= (seen[3] or 0) <= MOST_AMOUNT
+    return [seen] if possible else []
 
 
 def wait_values(site: str, kept: KeptWait) -> Values:
@@ -77,9 +81,12 @@ def wait_of(row: Row) -> list[KeptWait]:
     try:
         wait = msgspec.convert([nodes, asked_s, estimate_s, waited_s], SeenWait)
         fields = dict(zip(("run", "job", "partition", "submitted_at"), about, strict=True))
-        return [msgspec.convert(fields | {"wait": wait}, KeptWait)]
-    except msgspec.MsgspecError:
+        kept = msgspec.convert(fields | {"wait": wait}, KeptWait)
+    except SIGNS:
         return []
+    spans = (wait.asked_s, wait.estimate_s or 0.0, wait.waited_s, abs(kept.submitted_at))
+    possible = 0 < wait.nodes <= MOST_AMOUNT and all(0 <= span <= LATEST_S for span in spans)
+    return [kept] if possible else []
 
 
 def state_text(state: State) -> str:
@@ -91,5 +98,5 @@ def state_of(text: object) -> State | None:
     """The state in a column; None if it cannot be read, so that the learner starts anew."""
     try:
         return msgspec.json.decode(text, type=State) if isinstance(text, str) else None
-    except msgspec.MsgspecError:
+    except SIGNS:
         return None

@@ -129,7 +129,8 @@ class History(ABC):
     # --- used by runs ---
 
     def add(self, site: str, workflow: str, observations: Sequence[Observation], origin: Origin = NO_ORIGIN) -> None:
-        """Add observations; those that are there already stay as they are."""
+        """Add observations; those that are there already stay as they are, and impossible ones are left out."""
+        observations = [observation for observation in observations if observation.is_possible]
         with self._session("write", writes=True):
             names = dict.fromkeys(observation.category for observation in observations)
             ids = {name: self._ids(site, workflow, name, origin) for name in names}

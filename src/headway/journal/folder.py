@@ -14,9 +14,11 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from headway import locks
+from headway.journal.ownership import check_ours
 from headway.model.errors import BusyError, InputError, SiteError
 
-_HOLDER = re.compile(r"process (\d+) on (\S+), run (\S+)")
+_HOLDER = re.compile(r"process (\d{1,12}) on (\S+), run (\S+)")
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 _LONGEST_NAME = 200  # of the 255 bytes that file systems allow
 
 
@@ -71,7 +73,8 @@ class Project:
     def uid(self) -> str:
         """The project's own name in the history, which stays when the directory is moved; empty if it has none yet."""
         try:
-            return (self.path / "project").read_text(encoding="utf-8", errors="replace").strip()
+            with open(os.open(self.path / "project", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW), "rb") as file:
+                return file.read(_LONGEST_NAME).decode(errors="replace").strip()
         except OSError:
             return ""
 
@@ -79,18 +82,19 @@ class Project:
         """Give the project its name in the history."""
         uid = secrets.token_hex(6)
         try:
-            file = self.path / "project"
-            file.touch(mode=0o600)
-            file.write_text(uid + "\n", encoding="utf-8")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+            with open(os.open(self.path / "project", flags, 0o600), "w", encoding="utf-8") as file:
+                file.write(f"{uid}\n")
         except OSError as error:
             raise SiteError(f"cannot write here: {error.strerror}", where=str(self.path)) from error
         return uid
 
     def runs(self) -> list[RunFolder]:
         """All runs that have a journal, oldest first."""
+        check_ours(self.path, read_only=True)
         try:
-            numbers = sorted(int(entry.name) for entry in (self.path / "runs").iterdir() if entry.name.isdigit())
-        except FileNotFoundError:
+            numbers = _numbers(self.path / "runs")
+        except (FileNotFoundError, NotADirectoryError):
             return []
         folders = (RunFolder(self.path / "runs" / str(number)) for number in numbers)
         return [folder for folder in folders if folder.journal.exists()]
@@ -114,8 +118,7 @@ class Project:
         """Create a folder with the next free number."""
         try:
             (self.path / "runs").mkdir(parents=True, exist_ok=True, mode=0o700)
-            taken = [int(entry.name) for entry in (self.path / "runs").iterdir() if entry.name.isdigit()]
-            folder = RunFolder(self.path / "runs" / str(max(taken, default=0) + 1))
+            folder = RunFolder(self.path / "runs" / str(max(_numbers(self.path / "runs"), default=0) + 1))
             for path in (folder.path, folder.jobs, folder.tasks):
                 path.mkdir(mode=0o700)
         except OSError as error:
@@ -127,8 +130,10 @@ class Project:
     @contextmanager
     def locked(self, run: str = "") -> Iterator[None]:
         """Be the only manager here, of a run or of a new one, until the block or this process ends."""
+        check_ours(self.path)
         try:
             self.path.mkdir(exist_ok=True, mode=0o700)
+            check_ours(self.path)  # somebody else may have been faster
             self._lock = locks.take(self.path / "lock", _about_us(run))
         except OSError as error:
             raise SiteError(f"cannot write here: {error.strerror}", where=str(self.directory)) from error
@@ -156,6 +161,12 @@ class Project:
             return None
         written = _HOLDER.fullmatch(words)
         return Manager(int(written[1]), written[2], written[3]) if written else Manager(0, "?", "?")
+
+
+def _numbers(runs: Path) -> list[int]:
+    """The numbers of the folders there, in order. A link or a strange name is none of ours."""
+    with os.scandir(runs) as entries:
+        return sorted(int(entry.name) for entry in entries if _NUMBER.fullmatch(entry.name) and not entry.is_symlink())
 
 
 def _about_us(run: str) -> str:

@@ -29,7 +29,7 @@ def open_log(folder: RunFolder, task: str, attempt: int, name: str) -> BinaryIO 
     """Open what an attempt wrote to a stream, or its result; None if there is nothing."""
     path = folder.attempt(task, attempt)
     with suppress(OSError):
-        return _open_inside(folder.path, (path / name).relative_to(folder.path).parts)
+        return open_inside(folder.path, (path / name).relative_to(folder.path).parts)
     if not folder.logs.exists() or folder.logs.is_symlink():
         return None
     with suppress(sqlite3.Error), closing(sqlite3.connect(folder.logs)) as database:
@@ -39,7 +39,7 @@ def open_log(folder: RunFolder, task: str, attempt: int, name: str) -> BinaryIO 
     return None
 
 
-def _open_inside(folder: Path, parts: Sequence[str]) -> BinaryIO:
+def open_inside(folder: Path, parts: Sequence[str]) -> BinaryIO:
     """Open a plain file below a folder; a task that puts a symbolic link or a pipe in its place shows nothing."""
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-
-import msgspec
 
 from headway.file_systems import journal_mode
 from headway.journal.base import Journal
+from headway.model.damage import SIGNS, DamagedError, damage_in, damaged
 from headway.model.errors import SiteError
 from headway.model.records import Decision, Event, decode, encode, kind, task_of
 
 VERSION = 1
+DAMAGED = "what its tasks made is untouched: `headway run` goes by the run before it, `headway run --again` starts anew"
+_RESUMABLE = "nothing is lost: make room or correct the permissions, then `headway resume`"
+_NOT_BEGUN = "nothing has run yet: make room or correct the permissions, then start again"
+# What SQLite says of the machine; anything else that it complains of is about what the file holds.
+_TROUBLE = (
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_NOLFS,
+    sqlite3.SQLITE_AUTH,
+)
 MOST_AT_ONCE = 5000
 
 _SCHEMA = """
@@ -33,28 +51,57 @@ class SqliteJournal(Journal):
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
-        mode = "ro" if read_only else "rwc"
-        with self._complaints("open"):
-            self._database = sqlite3.connect(
-                f"file:{_uri_path(path)}?mode={mode}", uri=True, isolation_level=None, timeout=30
-            )
-            if not read_only:
-                path.chmod(0o600)
+        self._todo = _RESUMABLE
+        self._connect(read_only=read_only)
+        if not read_only:
+            with self._complaints("open"):
                 self._database.execute(f"PRAGMA journal_mode={journal_mode(path.parent)}")
+
+    def _connect(self, *, read_only: bool) -> None:
+        with self._complaints("open"):
+            if self._path.is_symlink():
+                raise OSError(errno.ELOOP, "a link may lead anywhere")
+            if not read_only:  # before SQLite creates it with the rights of any file
+                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+            mode = "rw" if not read_only else "ro&immutable=1" if self._is_frozen() else "ro"
+            self._database = sqlite3.connect(
+                f"file:{_uri_path(self._path)}?mode={mode}", uri=True, isolation_level=None, timeout=30
+            )
+            try:
+                self._check_version(read_only=read_only)
                 self._database.execute("PRAGMA synchronous=FULL")
-            self._check_version(read_only)
+            except BaseException:
+                self._database.close()
+                raise
+
+    def _is_frozen(self) -> bool:
+        """Whether it lies whole on a read-only file system, where SQLite could not make the files it reads with."""
+        if not os.statvfs(self._path).f_flag & os.ST_RDONLY:
+            return False
+        log = Path(f"{self._path}-wal")
+        return not log.exists() or not log.stat().st_size
 
     @classmethod
     def create(cls, path: Path, records: Sequence[Event | Decision]) -> SqliteJournal:
         """Create a journal that starts with `records`; a reader finds it with all of them or not at all."""
-        unfinished = path.with_name(f"{path.name}.new")
-        journal = cls(unfinished)
-        journal.append(records)
-        journal.close()
-        unfinished.rename(path)
+        unfinished = cls.__new__(cls)
+        unfinished._path = path.with_name(f"{path.name}.new")
+        unfinished._todo = _NOT_BEGUN
+        try:
+            # Without a write-ahead log, which would stay behind if there were no room to close the file properly.
+            unfinished._connect(read_only=False)
+            unfinished.append(records)
+            unfinished.close()
+            with unfinished._complaints("create"):
+                unfinished._path.rename(path)
+        except SiteError:
+            for end in ("", "-journal"):
+                with suppress(OSError):
+                    os.unlink(f"{unfinished._path}{end}")
+            raise
         return cls(path)
 
-    def _check_version(self, read_only: bool) -> None:
+    def _check_version(self, *, read_only: bool) -> None:
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         if version > VERSION:
             raise SiteError(
@@ -62,8 +109,12 @@ class SqliteJournal(Journal):
                 where=str(self._path),
                 todo="update Headway to read it",
             )
-        if version == 0 and not read_only:
-            self._database.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version={VERSION};COMMIT;")
+        if version == VERSION:
+            return
+        (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if read_only or tables or version < 0:
+            raise DamagedError("this file is not a journal of Headway", where=str(self._path), todo=DAMAGED)
+        self._database.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version={VERSION};COMMIT;")
 
     def append(self, records: Sequence[Event | Decision]) -> None:
         rows = [(kind(record), task_of(record), encode(record)) for record in records]
@@ -90,21 +141,27 @@ class SqliteJournal(Journal):
     def _decoded(self, sequence: int, body: bytes) -> Event | Decision:
         try:
             return decode(body)
-        except msgspec.MsgspecError as error:
-            todo = "start anew with `headway run --again`"
-            raise SiteError(f"record {sequence} cannot be read: {error}", where=str(self._path), todo=todo) from error
+        except SIGNS as error:
+            raise damaged(f"record {sequence}", error, where=str(self._path), todo=DAMAGED) from error
+
+    def careful(self) -> AbstractContextManager[None]:
+        """A block in which everything that fails over the records becomes one sentence: this journal is damaged."""
+        return damage_in(f"the journal of run {self._path.parent.name}", where=str(self._path), todo=DAMAGED)
 
     def close(self) -> None:
         self._database.close()
 
     @contextmanager
     def _complaints(self, verb: str) -> Iterator[None]:
-        """Turn errors of SQLite and the file system into a SiteError."""
+        """Turn errors of SQLite and the file system into a SiteError, or a DamagedError if the file is to blame."""
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
-            todo = "nothing is lost: make room or correct the permissions, then `headway resume`"
-            raise SiteError(f"cannot {verb} the journal: {error}", where=str(self._path), todo=todo) from error
+        except (sqlite3.Error, OSError, UnicodeError) as error:
+            what, where = f"cannot {verb} the journal: {error}", str(self._path)
+            code = getattr(error, "sqlite_errorcode", None)
+            if isinstance(error, OSError) or (code is not None and code & 0xFF in _TROUBLE):
+                raise SiteError(what, where=where, todo=self._todo) from error
+            raise DamagedError(what, where=where, todo=DAMAGED) from error
 
 
 class JournalTail(SqliteJournal):

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from typing import Any, Literal, Union
+from typing import Annotated, Any, Literal, Union
 
 import msgspec
-from msgspec import Struct, field, structs
+from msgspec import Meta, Struct, field, structs
 
 from headway.model.coming import Coming
 from headway.model.devices import Device
@@ -37,6 +37,13 @@ _MOVED_S, _MOVED = 300.0, 0.1  # a planned start has moved: by more than this, a
 JobRole = Literal[
     "unstated", "whole-run", "stage", "single-task", "anchor", "filler", "small-filler", "ahead", "continuation"
 ]
+
+
+# Names of folders and marks of processes are made from these, also from those in a journal that somebody else wrote.
+Tag = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}\Z")]
+Uid = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
+RunNumber = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{0,64}\Z")]
+Time = Annotated[float, Meta(ge=-1e11, le=1e11)]  # seconds: some thousand years
 
 
 class Why(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -74,7 +81,7 @@ class HistoryKey(Struct, frozen=True):
 class Record(Struct, frozen=True, omit_defaults=True, tag_field="kind", gc=False):
     """One line of the journal."""
 
-    at: float
+    at: Time
 
 
 class Event(Record, frozen=True):
@@ -91,8 +98,8 @@ class Decision(Record, frozen=True):
 class RunStarted(Event, frozen=True, tag="run-started"):
     """The first record of a run: its workflow, policies and settings."""
 
-    run: str
-    uid: str
+    run: RunNumber
+    uid: Uid
     name: str
     directory: str
     source: str
@@ -423,12 +430,12 @@ class Quote(Decision, frozen=True, tag="quote"):
 class Submit(Decision, frozen=True, tag="submit"):
     """Submit a job. Its tag finds it again after a crash."""
 
-    tag: str
+    tag: Tag
     request: JobRequest
     why: Why
     tasks: tuple[str, ...] = ()  # the only tasks that may run in it; empty: any task
     expected_s: float | None = None  # how long the job is expected to be needed, once it has started
-    after: str | None = None  # the tag of the job whose end this one waits for in the queue
+    after: Tag | None = None  # the tag of the job whose end this one waits for in the queue
     role: JobRole = "unstated"
     expected_wait_s: float | None = None  # the queue wait that the plan counts on
     wait_estimate_s: float | None = None  # the queue wait by the scheduler's own plan, as in `SeenWait`
@@ -495,7 +502,7 @@ class Reuse(Decision, frozen=True, tag="reuse"):
     """Take an earlier run's result; the task need not run."""
 
     task: str
-    run: str
+    run: RunNumber
 
 
 class Remake(Decision, frozen=True, tag="remake"):

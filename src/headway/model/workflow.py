@@ -25,6 +25,7 @@ from headway.model.task import Task, is_pattern
 
 _MOST_SHOWN = 10  # names in an error's sentence
 # Paths that are normalised and inside the directory at first sight, as most are; all others are checked in detail.
+_LONGEST, _AS_NAMED = 255, ("utf-8", "surrogateescape")  # bytes of a file's name
 _ORDINARY = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)*[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 
 
@@ -284,7 +285,7 @@ def _normalised(task: Task) -> Task:
         others = [path for path in task.outputs if path not in task.temp]
         task = structs.replace(task, outputs=(*others, *task.temp))
     paths = (*task.inputs, *task.outputs)
-    if all(map(_ORDINARY.fullmatch, paths)) and len(set(paths)) == len(paths):
+    if all(map(_ORDINARY.fullmatch, paths)) and len(set(paths)) == len(paths) and max(map(len, paths), default=0) < 255:
         return task
     outputs = tuple(dict.fromkeys(normpath(path) for path in task.outputs))
     inputs = tuple(dict.fromkeys(normpath(path) for path in task.inputs))
@@ -296,6 +297,9 @@ def _normalised(task: Task) -> Task:
     elif outside := [path for path in outputs if path[0] == "/" or path.split("/")[0] in (".", "..", ".headway")]:
         problem = f"output {outside[0]!r} of task {task.id!r} is not inside the workflow's directory"
         todo = "name a path inside it"
+    elif long := [path for path in outputs if max(len(part.encode(*_AS_NAMED)) for part in path.split("/")) > _LONGEST]:
+        problem = f"an output of task {task.id!r} has a name of more than {_LONGEST} bytes: {long[0]!r}"
+        todo = "no file system allows that: choose a shorter name"
     elif above := [path for path in inputs if path.split("/")[0] == ".."]:
         problem = f"input {above[0]!r} of task {task.id!r} leaves the workflow's directory by a relative path"
         todo = "write its absolute path"

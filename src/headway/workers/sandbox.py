@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,8 @@ from headway.model.task import Task, is_pattern
 from headway.model.workflow import folders_above
 from headway.workers.attempt import mode_of, remove_tree
 from headway.workers.sources import Sources
+
+_LONGEST_NAME = 200  # of the 255 bytes that file systems allow
 
 
 def prepare_directory(work: Path, task: Task, workflow_directory: Path, sources: Sources) -> None:
@@ -122,9 +125,15 @@ def publish(work: Path, task: Task, workflow_directory: Path) -> Iterator[str]:
         yield path
 
 
+def _short(name: str) -> str:
+    """A name to which some characters can be added; always the same for the same name."""
+    encoded = os.fsencode(name)
+    return name if len(encoded) <= _LONGEST_NAME else hashlib.blake2b(encoded, digest_size=16).hexdigest()
+
+
 def _move(source: Path, target: Path) -> None:
     """Move `source` to `target`, replacing what is there. A reader sees the old, the new or nothing, never a part."""
-    fresh, old = (target.with_name(f".{target.name}.headway-{part}") for part in ("new", "old"))
+    fresh, old = (target.with_name(f".{_short(target.name)}.headway-{part}") for part in ("new", "old"))
     crosses = source.lstat().st_dev != target.parent.stat().st_dev
     folder = source.is_dir() and not source.is_symlink()
     if crosses and folder:

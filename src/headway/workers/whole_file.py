@@ -9,7 +9,7 @@ from pathlib import Path
 def write_whole(path: Path, content: bytes, *, durable: bool = False, mode: int = 0o600) -> None:
     """Write a file that only its owner can read, or by `mode`; a `durable` one survives a crash of the machine."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
     with os.fdopen(handle, "wb") as file:
         file.write(content)
         if durable:

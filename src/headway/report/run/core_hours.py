@@ -29,7 +29,7 @@ class CoreHours:
     def job_state(self, record: JobState) -> None:
         """Note when a job began or ended."""
         at = record.at if record.since is None else record.since
-        if record.phase is JobPhase.RUNNING:
+        if record.phase is JobPhase.RUNNING and record.tag in self._asked:
             self._since.setdefault(record.tag, at)
         elif record.phase is JobPhase.ENDED:
             self.end(record.tag, at)

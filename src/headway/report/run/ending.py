@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
@@ -39,7 +40,7 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder, page:
         _print_reasons(console, summary)
     if summary.failures:
         console.print()
-        _print_failures(console, summary, folder)
+        print_failures(console, summary, folder)
     say(console, "", headline(summary))
     if summary.calls:
         each = ", ".join(f"{times:,} {command}" for command, times in summary.calls.most_common())
@@ -91,8 +92,8 @@ def compared(summary: RunSummary, folder: RunFolder) -> str:
         return ""
     try:
         journal = SqliteJournal(earlier[-1].journal, read_only=True)
-        before = RunSummary.of(journal)
-        journal.close()
+        with closing(journal), journal.careful():
+            before = RunSummary.of(journal)
     except SiteError:  # the earlier journal is unreadable
         return ""
     theirs = before.whole().totals["memory_bytes"].awe
@@ -110,7 +111,8 @@ def _print_reasons(console: Console, summary: RunSummary) -> None:
         show(console, f"… and for {count(more, 'more reason')}: headway why{elsewhere(summary)} TASK")
 
 
-def _print_failures(console: Console, summary: RunSummary, folder: RunFolder) -> None:
+def print_failures(console: Console, summary: RunSummary, folder: RunFolder) -> None:
+    """Print the tasks that failed, why, and the last of what they wrote."""
     failures = list(summary.failures.values())
     commands = _commands(folder, {failure.task for failure in failures[:_MOST_FAILURES] if failure.attempt})
     for failure in failures[:_MOST_FAILURES]:
@@ -129,9 +131,8 @@ def _commands(folder: RunFolder, tasks: Collection[str]) -> dict[str, str]:
     """The first line of the commands of some tasks, as they are run."""
     if not tasks:
         return {}
-    journal = SqliteJournal(folder.journal, read_only=True)
-    added = [record for record in journal.replay(kinds=["tasks-added"]) if isinstance(record, TasksAdded)]
-    journal.close()
+    with closing(SqliteJournal(folder.journal, read_only=True)) as journal:
+        added = [record for record in journal.replay(kinds=["tasks-added"]) if isinstance(record, TasksAdded)]
     found = [task for record in added for task in record.tasks if task.id in tasks and task.command.strip()]
     lines = {task.id: task.command.strip().splitlines() for task in found}
     return {task: harmless(first)[:_MOST_CHARACTERS] + " …" * bool(more) for task, (first, *more) in lines.items()}

@@ -55,7 +55,9 @@ def tasks_of(journal: Journal) -> dict[str, Task]:
 
 def settings_of(journal: Journal) -> RunStarted:
     """The record of the run's start, with its settings."""
-    return next(_all(journal, RunStarted))
+    for started in _all(journal, RunStarted):
+        return started
+    raise ValueError("a journal begins with its run's start")
 
 
 def _all(journal: Journal, kind: type[Kind]) -> Iterator[Kind]:

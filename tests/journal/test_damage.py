@@ -1,0 +1,185 @@
+"""Whatever is wrong with a journal or a history, every command that reads it ends with a sentence of our own."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
+
+import pytest
+
+from headway.api.complaints import BUG
+from headway.cli.main import cli
+from headway.drivers.earlier_runs import earlier_results, rebuild
+from headway.drivers.run_settings import RunSettings
+from headway.history.location import find_history
+from headway.journal.folder import Project
+from headway.journal.sqlite import SqliteJournal
+from headway.model.errors import HeadwayError
+from tests.end_to_end.project import Flow
+from tests.journal.damage import WAYS, cut, flip, spoil_row
+
+WORKFLOW = """
+name: damaged
+tasks:
+  t:
+    each: {n: [1, 2, 3]}
+    run: echo {n} > out{n}
+    outputs: ["out{n}"]
+  bad:
+    run: echo broken >&2; exit 3
+    retries: 1
+  middle:
+    run: cat out1 out2 > middle
+    inputs: [out1, out2]
+    outputs: [middle]
+    temp: [middle]
+  last:
+    run: cat middle > last
+    inputs: [middle]
+    outputs: [last]
+"""
+VERBS = (
+    *(["status"], ["status", "--json"], ["runs"], ["why", "t[1]"], ["why", "bad"], ["usage"], ["usage", "--json"]),
+    *(["logs", "bad"], ["report", "--out", "page.html", "--force"], ["export", "--rocrate", "crate.zip", "--force"]),
+    *(["clean", "-n"], ["run", "-n"], ["cancel"]),
+)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+    """Yield a directory with two runs, and the history that they wrote."""
+    directory = tmp_path_factory.mktemp("ran")
+    history = tmp_path_factory.mktemp("kept") / "history.db"
+    flow = Flow(directory, WORKFLOW)
+    flow.headway("run", "-k", "--sizer", "ladder", code=1, HEADWAY_HISTORY=str(history))
+    flow.write(WORKFLOW.replace("echo {n} >", "echo {n} and {n} >"))
+    flow.headway("run", "-k", code=1, HEADWAY_HISTORY=str(history))
+    yield directory, history
+
+
+def says(words: list[str]) -> tuple[int, str]:
+    """Run a command in this process; return its exit code and what it said on standard error."""
+    output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace")
+    with redirect_stdout(output), redirect_stderr(io.StringIO()) as errors:
+        code = cli._guarded(list(words))
+    return code, errors.getvalue()
+
+
+def check_commands(directory: Path, about: str) -> None:
+    """Require that no command fails in a way of which Headway knows nothing."""
+    for words in VERBS:
+        code, said = says(words)
+        assert code != BUG, f"{about}: {words}: {said}"
+        assert "Traceback" not in said
+    with suppress(HeadwayError), closing(SqliteJournal(Project(directory).run().journal, read_only=True)) as journal:
+        rebuild(journal)
+    with suppress(HeadwayError):
+        earlier_results(Project(directory), RunSettings(), lambda text: None)
+
+
+def damage_journals(ran: tuple[Path, Path], place: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in seeds:
+        draw = random.Random(seed)
+        directory = place / str(seed)
+        shutil.copytree(ran[0], directory, symlinks=True)
+        way = WAYS[seed % len(WAYS)]
+        way(Project(directory).runs()[-1 if draw.random() < 0.7 else 0].journal, draw)
+        monkeypatch.chdir(directory)
+        check_commands(directory, f"seed {seed}, {way.__name__}")
+        monkeypatch.chdir(place)
+        shutil.rmtree(directory)
+
+
+def damage_histories(ran: tuple[Path, Path], place: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ran[0], place / "flow", symlinks=True)
+    monkeypatch.chdir(place / "flow")
+    for seed in seeds:
+        draw = random.Random(seed)
+        history = place / f"{seed}.db"
+        shutil.copy(ran[1], history)
+        (flip, cut, spoil_row, spoil_row, spoil_row)[seed % 5](history, draw)
+        monkeypatch.setenv("HEADWAY_HISTORY", str(history))
+        for words in (["history"], ["history", "--json"], ["run", "-n", "--again"], ["advise", "."]):
+            code, said = says(words)
+            assert code != BUG, f"seed {seed}: {words}: {said}"
+
+
+def test_commands_that_read_a_damaged_journal_end_with_a_sentence(
+    ran: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damage_journals(ran, tmp_path, range(30), monkeypatch)
+
+
+def test_commands_that_read_a_damaged_history_end_with_a_sentence(
+    ran: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damage_histories(ran, tmp_path, range(30), monkeypatch)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("first", range(1000, 11000, 1000))
+def test_thousands_of_damaged_journals_and_histories(
+    ran: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
+) -> None:
+    (tmp_path / "journals").mkdir()
+    (tmp_path / "histories").mkdir()
+    damage_journals(ran, tmp_path / "journals", range(first, first + 1000), monkeypatch)
+    damage_histories(ran, tmp_path / "histories", range(first, first + 1000), monkeypatch)
+
+
+def test_a_journal_cut_anywhere_in_its_last_page_is_read_or_refused(ran: tuple[Path, Path], tmp_path: Path) -> None:
+    whole = Project(ran[0]).run().journal.read_bytes()
+    path = tmp_path / "journal.db"
+    everything = len(list(SqliteJournal(Project(ran[0]).run().journal, read_only=True).replay()))
+    for missing in range(1, 4097, 64):
+        path.write_bytes(whole[:-missing])
+        try:
+            journal = SqliteJournal(path, read_only=True)
+            found = len(list(journal.replay()))
+            journal.close()
+        except HeadwayError as error:
+            assert "journal.db" in str(error)
+        else:
+            assert found <= everything
+
+
+def test_a_torn_last_transaction_does_not_count(tmp_path: Path) -> None:
+    """A write-ahead log that ends in the middle of a record: what was durable before it is all there."""
+    from headway.model.records import ReadInputs
+
+    journal = SqliteJournal(tmp_path / "journal.db")
+    journal.append([ReadInputs(1.0, "kept")])
+    size = (tmp_path / "journal.db-wal").stat().st_size
+    journal.append([ReadInputs(2.0, "torn")])
+    for name in ("journal.db", "journal.db-wal"):
+        shutil.copy(tmp_path / name, tmp_path / f"copy-of-{name}")
+    journal.close()
+    log = tmp_path / "copy-of-journal.db-wal"
+    last = log.stat().st_size
+    for end in range(size, last, 97):
+        os.truncate(log, size)
+        with log.open("ab") as file:
+            file.write(b"\0" * (end - size))
+        torn = SqliteJournal(tmp_path / "copy-of-journal.db", read_only=True)
+        assert [record.task for record in torn.replay() if isinstance(record, ReadInputs)] == ["kept"]
+        torn.close()
+
+
+def test_rows_of_a_history_that_cannot_be_true_teach_nothing(ran: tuple[Path, Path], tmp_path: Path) -> None:
+    import sqlite3
+
+    history = tmp_path / "history.db"
+    shutil.copy(ran[1], history)
+    with sqlite3.connect(history) as database:
+        database.execute("UPDATE observations SET input_bytes = -5 WHERE id = 1")
+        database.execute("UPDATE observations SET ended_at = 1e300 WHERE id = 2")
+    opened = find_history(str(history))
+    assert opened is not None
+    found = [kept.observation for kept in opened.all()]
+    opened.close()
+    assert found and all(each.is_possible for each in found)
