@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 # The tests start thousands of Python processes: without kept bytecode each compiles the whole package.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lint docs pictures bench chaos clean
+.PHONY: run test lint docs pictures bench chaos fuzz clean
 
 run: $(VENV)/.run
 	@cd examples/mosaic && headway run
@@ -42,6 +42,12 @@ chaos: $(VENV)/.dev
 	@tests/packages.sh
 	$(BIN)/python -m tests.world --seeds $(SEEDS)
 	$(BIN)/python -m pytest -m chaos -n 2 --dist loadgroup
+
+# Hostile texts for everything that reads text from outside: so many for each reader, or for one.
+CASES ?= 20000
+SEED ?= 1
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED) --reader "$(READER)"
 
 # Timings, as ratios against named peers in the same run.
 bench: $(VENV)/.bench
