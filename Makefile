@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 # The tests start thousands of Python processes: without kept bytecode each compiles the whole package.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lint docs pictures bench chaos soak clean
+.PHONY: run test lint docs pictures bench chaos soak fuzz clean
 
 run: $(VENV)/.run
 	@cd examples/mosaic && headway run
@@ -47,6 +47,12 @@ chaos: $(VENV)/.dev
 MINUTES ?= 60
 soak: $(VENV)/.dev
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
+
+# Hostile texts for everything that reads text from outside: so many for each reader, or for one.
+CASES ?= 20000
+SEED ?= 1
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED) --reader "$(READER)"
 
 # Timings, as ratios against named peers in the same run.
 bench: $(VENV)/.bench

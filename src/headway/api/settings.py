@@ -17,7 +17,8 @@ from headway.drivers.run_settings import IN_JOB, LOCAL, POOL, RunSettings
 from headway.file_systems import without_modes
 from headway.log_setup import LEVELS
 from headway.model.errors import BusyError, InputError
-from headway.model.units import format_duration, parse_duration
+from headway.model.limits import MOST_SETTINGS_BYTES
+from headway.model.units import format_bytes, format_duration, parse_duration
 
 __all__ = ["SETTINGS", "RunSettings", "checked", "settings_for"]
 
@@ -142,7 +143,12 @@ def read_settings(path: Path) -> dict[str, Any]:
     """Return the settings in a file, by field of `RunSettings`; none if there is no such file."""
     try:
         _check_author(path)
-        text = path.read_bytes().decode("utf-8-sig")
+        with path.open("rb") as file:
+            data = file.read(MOST_SETTINGS_BYTES + 1)
+        if len(data) > MOST_SETTINGS_BYTES:
+            what = f"this file is larger than {format_bytes(MOST_SETTINGS_BYTES)}, and no file of settings is"
+            raise InputError(what, where=str(path), todo="shorten it")
+        text = data.decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
@@ -178,6 +184,11 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
             where=f"{path}:{line}",
             todo='write for example memory = "8 GB"',
         ) from error
+    except (ValueError, RecursionError) as error:  # a number of more than 4,300 digits; brackets without end
+        what = "a number in it is too long" if isinstance(error, ValueError) else "values are nested too deeply"
+        raise InputError(
+            f"this is not TOML: {what}", where=str(path), todo='write for example memory = "8 GB"'
+        ) from error
 
 
 def _checked(path: Path, text: str, key: str, value: Any) -> tuple[str, Any]:
@@ -186,10 +197,19 @@ def _checked(path: Path, text: str, key: str, value: Any) -> tuple[str, Any]:
     if setting is None or setting.from_file is None:
         known = [name for name, each in SETTINGS.items() if each.from_file]
         raise InputError(f"unknown setting {key!r}", where=where, todo=nearest(key, known, otherwise="known are"))
+    if not _is_toml(value):
+        raise InputError(f"{key}: a number has more than 64 bits", where=where, todo="write a smaller one")
     try:
         return setting.field, setting.from_file(value)
     except InputError as error:
         raise InputError(f"{key}: {error.what}", where=where, todo=error.todo) from None
+
+
+def _is_toml(value: Any) -> bool:
+    """Whether all whole numbers are within TOML's range, which Python's reader does not check."""
+    if isinstance(value, dict | list):
+        return all(map(_is_toml, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def _line_of(key: str, text: str) -> int:

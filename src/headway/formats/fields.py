@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from headway.formats.safe_yaml import Entry, Listing, Mapping, Node, Text
 from headway.model.errors import InputError
+from headway.model.limits import MOST_BYTES
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # a valid name of a shell variable
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -81,13 +82,17 @@ class Reader:
             raise self.error(line, f"{field} {short(text)} is longer than {longest} characters", "shorten it")
         return text
 
-    def number(self, entry: Entry, field: str, *, least: float = -math.inf, whole: bool = False) -> float:
-        """A finite number of at least `least`."""
+    def number(
+        self, entry: Entry, field: str, *, least: float = -math.inf, most: float = MOST_BYTES, whole: bool = False
+    ) -> float:
+        """A finite number of at least `least` and at most `most`."""
         kind = "a whole number" if whole else "a number"
         wanted = kind if math.isinf(least) else f"{kind} of at least {least:g}"
         text = self._scalar(entry.value, entry.line, field, wanted).text
         value = float(text) if is_number(text) else math.nan
-        if not least <= value < 2.0**62 or math.isinf(value) or (whole and not value.is_integer()):
+        if least <= value and value > most:
+            raise self.error(entry.line, f"{field} is {short(text)}, more than {most:,}", "write less")
+        if not max(least, -MOST_BYTES) <= value or (whole and not value.is_integer()):
             raise self.error(entry.line, f"{field} is {short(text)}, not {wanted}", "correct it or leave the key out")
         return value
 

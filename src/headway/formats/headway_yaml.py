@@ -27,6 +27,7 @@ from headway.formats.varying_amounts import VaryingAmounts, has_braces
 from headway.formats.wishes import read_wish
 from headway.model.errors import WorkflowError
 from headway.model.job import WISH_KEYS
+from headway.model.limits import MOST_RETRIES
 from headway.model.software import KINDS
 from headway.model.task import Task, is_shell
 from headway.model.workflow import Workflow
@@ -49,11 +50,15 @@ def _read_shell(reader: Reader, entry: Entry, field: str, _: str) -> tuple[str, 
     return tuple(words)
 
 
+def _read_retries(reader: Reader, entry: Entry, field: str, _: str) -> int:
+    return int(reader.number(entry, field, least=0, most=MOST_RETRIES, whole=True))
+
+
 # Keys whose values are the same for all tasks of an entry: the field of `Task`, and how it is read.
 _SHARED: dict[str, tuple[str, Callable[[Reader, Entry, str, str], object]]] = {
     "shell": ("shell", _read_shell),
     "priority": ("priority", lambda reader, entry, field, _: reader.number(entry, field)),
-    "retries": ("retries", lambda reader, entry, field, _: int(reader.number(entry, field, least=0, whole=True))),
+    "retries": ("retries", _read_retries),
     "sandbox": ("sandbox", lambda reader, entry, field, _: reader.flag(entry, field)),
     "malleable": ("malleable", lambda reader, entry, field, _: reader.flag(entry, field)),
     "notice": ("notice_s", lambda reader, entry, field, _: read_duration(reader, entry, field)),

@@ -10,6 +10,7 @@ from headway.formats.safe_yaml import Entry
 from headway.model.devices import is_possible_share
 from headway.model.errors import InputError
 from headway.model.hints import LIMITED, WITH_UNITS
+from headway.model.limits import MOST_CORES, MOST_COUNT
 
 RESOURCE_KEYS = ("cores", "memory", "disk", "time", "gpus", "nodes")
 
@@ -54,25 +55,25 @@ def _hint(reader: Reader, key: str, entry: Entry, owner: str) -> tuple[str, floa
         return name, _amount(reader, entry, field, parse, (small, large))
     match key:
         case "cores":
-            cores = reader.number(entry, field, least=0)
+            cores = reader.number(entry, field, least=0, most=MOST_CORES)
             if not cores:
                 raise reader.error(entry.line, f"{field} is 0", "write more than 0, such as 0.5")
             return key, cores
         case "gpus":
-            gpus = reader.number(entry, field, least=0)
+            gpus = reader.number(entry, field, least=0, most=MOST_COUNT)
             if not is_possible_share(gpus):
                 what = f"{field} is {gpus:g}, neither a whole number nor a part of one GPU"
                 raise reader.error(entry.line, what, "write 1, 2, …, or a number below 1 such as 0.5")
             return key, int(gpus) if gpus == int(gpus) else gpus
         case "nodes":
-            return key, int(reader.number(entry, field, least=1, whole=True))
+            return key, int(reader.number(entry, field, least=1, most=MOST_COUNT, whole=True))
     if key in _MEANT:
         raise reader.error(entry.line, f"unknown {field}", f"did you mean {_MEANT[key]!r}?")
     if not _EXTRA.fullmatch(key):
         todo = "begin with a letter, continue with letters and digits"
         raise reader.error(entry.line, f"{field} has no usable name", todo)
     try:
-        return key, reader.number(entry, field, least=0)
+        return key, reader.number(entry, field, least=0, most=MOST_COUNT)
     except InputError as problem:
         problem.todo = did_you_mean(key, RESOURCE_KEYS, "an extra is a number; built in are")
         raise

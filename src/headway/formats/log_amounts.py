@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 
 from headway.formats.fields import short
 from headway.model.errors import InputError
+from headway.model.limits import MOST_SECONDS, MOST_USED_BYTES
 
-MOST_BYTES = 2.0**50  # no machine has that much memory
-MOST_SECONDS = 10 * 365 * 86400.0
 _MOST = 2.0**62
 _BYTES = re.compile(r"(\d+(?:\.\d+)?(?:E[+-]?\d+)?)\s*([KMGTPE]?)(i?B)?", re.IGNORECASE)
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhd])\s*")
@@ -39,7 +38,7 @@ def bytes_of(text: str, name: str, where: str, unit: float = 1.0) -> float:
             raise _wrong(text, name, where, "not an amount of memory")
         suffixed = match[2] or match[3]
         amount = float(match[1]) * (1024.0 ** " KMGTPE".index(match[2].upper() or " ") if suffixed else unit)
-    if amount > MOST_BYTES:
+    if amount > MOST_USED_BYTES:
         raise _wrong(text, name, where, "more memory than any machine has")
     return amount
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, repeat
 from operator import methodcaller
 from typing import TypeVar
 
-from headway.formats.log_amounts import MOST_BYTES, MOST_SECONDS, bytes_of, moment_of, number_of, seconds_of
+from headway.formats.log_amounts import bytes_of, moment_of, number_of, seconds_of
 from headway.model.errors import InputError
+from headway.model.limits import MOST_SECONDS, MOST_USED_BYTES
 
 MISSING = ("", "-")
 _SEPARATOR = "\x1f"  # stands for a delimiter of several characters, which the csv module does not know
@@ -23,12 +24,12 @@ Item = TypeVar("Item")
 def begun(lines: Iterable[str]) -> tuple[str, Iterator[str]]:
     """The first line that is not blank, and an iterator over all lines."""
     ours = iter(lines)
-    seen: list[str] = []
+    blank = 0  # counted, not kept: a file may have a million of them
     for line in ours:
-        seen.append(line)
         if not line.isspace():
-            break
-    return seen[-1] if seen else "", chain(seen, ours)
+            return line, chain(repeat("\n", blank), [line], ours)
+        blank += 1
+    return "", repeat("\n", blank)
 
 
 class BadRows:
@@ -147,7 +148,7 @@ class LogTable:
         if not text:
             return None
         amount = float(text) * unit if text.isdecimal() else math.inf  # the common case, without a place for errors
-        if amount > MOST_BYTES:
+        if amount > MOST_USED_BYTES:
             amount = bytes_of(text, column, self.where, unit)
         self._check_unit(text, column)
         return amount

@@ -20,11 +20,11 @@ from headway.formats.fields import has_control_character, short
 from headway.formats.file_ids import FileIds
 from headway.model.errors import InputError, WorkflowError
 from headway.model.instance import Instance, Recorded
+from headway.model.limits import MOST_BYTES, MOST_SECONDS
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
 MAX_DEPTH = 50
-MOST = 2**62
 
 _INPUT, _OUTPUT = ("input",), ("output", "inout")
 _STREAMS = {"stdin": ("input", "<"), "stdout": ("output", ">"), "stderr": ("output", "2>")}
@@ -141,7 +141,7 @@ class _Dax:
         if job_id in self.jobs:
             self.fail(f"two jobs have the id {short(job_id)}", "rename one")
         name = self._required(attributes, "name", "job")
-        run_s = self._figure(attributes.get("runtime"), f"the run time of job {short(job_id)}")
+        run_s = self._figure(attributes.get("runtime"), f"the run time of job {short(job_id)}", MOST_SECONDS)
         self._job = self.jobs[job_id] = _Job(self._parser.CurrentLineNumber, name, run_s)
 
     def _uses(self, attributes: dict[str, str]) -> None:
@@ -165,15 +165,16 @@ class _Dax:
             self.fail(f"the attribute {key!r} of <{element}> is {'missing' if not value else short(value)}")
         return value
 
-    def _figure(self, text: str | None, what: str) -> float | None:
+    def _figure(self, text: str | None, what: str, most: float = MOST_BYTES) -> float | None:
         if text is None:
             return None
         try:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not 0 <= value <= MOST:
-            self.fail(f"{what} is {short(text)}, not a number of at least 0", "correct it or leave it out")
+        if not 0 <= value <= most:
+            wanted = "not a number of at least 0" if not value > most else "which is out of range"
+            self.fail(f"{what} is {short(text)}, {wanted}", "correct it or leave it out")
         return value
 
 

@@ -18,6 +18,7 @@ from headway.formats.bad_lines import BadLines
 from headway.formats.fields import short
 from headway.model.batch_log import UNKNOWN, BatchLog
 from headway.model.errors import InputError
+from headway.model.limits import MOST_ASKED_S, MOST_AT_S, MOST_CORES, MOST_SECONDS
 from headway.model.units import parse_duration
 
 COMMAND = (
@@ -36,7 +37,6 @@ _NODES = (("allocnodes", "nnodes"), ("reqnodes", "nnodes"))
 _STILL_THERE = ("PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING", "STOPPED", "SIGNALING", "STAGE_OUT")
 _NO_TIME = ("", "unknown", "none", "n/a", "invalid")
 _NO_LIMIT = (*_NO_TIME, "unlimited", "partition_limit")
-_MOST = 2**53
 _WHOLE = ("number", "allocated", "requested", "line")  # columns of whole numbers
 _COUNT = re.compile(r"(\d{1,15})(?:\.(\d{1,6}))?([KMG]?)", re.ASCII)
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}  # old versions of sacct print 2048 nodes as 2K
@@ -156,6 +156,7 @@ class _Dump:
                 if run_s < 0:
                     what = f"this job ended {-run_s:.0f} s before it started"
                     raise _Wrong("ended before they started", what, "dump with ElapsedRaw or SLURM_TIME_FORMAT=%s")
+            _possible(run_s, MOST_SECONDS, f"{run_s:.0f} s", "a run time")
         return _Job(
             line=line,
             number=int(number[1]),
@@ -178,7 +179,7 @@ def _moment(text: str) -> float:
     if text.lower() in _NO_TIME:
         return UNKNOWN
     if _EPOCH.fullmatch(text):
-        return float(text) or UNKNOWN
+        return _possible(float(text), MOST_AT_S, text, "a time") or UNKNOWN
     try:
         moment = datetime.fromisoformat(text if _ISO.fullmatch(text) else "")
     except ValueError:
@@ -188,13 +189,19 @@ def _moment(text: str) -> float:
     return seconds if seconds > 0 else UNKNOWN
 
 
+def _possible(value: float, most: float, text: str, kind: str) -> float:
+    if value > most:
+        raise _Wrong("too large", f"{short(text)} is too large for {kind}")
+    return value
+
+
 @lru_cache(maxsize=4096)  # many jobs have the same time limit
 def _length(text: str, unit_s: int) -> float:
     """Seconds of `1-02:03:04`, `30:00`, or a plain number in units of `unit_s`."""
     if text.lower() in _NO_LIMIT:
         return UNKNOWN
     if _EPOCH.fullmatch(text):
-        return float(text) * unit_s
+        return _possible(float(text) * unit_s, MOST_ASKED_S, text, "a length of time")
     try:
         return parse_duration(text)
     except InputError as problem:
@@ -207,7 +214,7 @@ def _count(text: str) -> int:
         return UNKNOWN
     found = _COUNT.fullmatch(text.upper())
     amount = float(f"{found[1]}.{found[2] or 0}") * _UNITS[found[3]] if found else -1.0
-    if not 0 <= amount <= _MOST:
+    if not 0 <= amount <= MOST_CORES:
         raise _Wrong("not readable", f"{short(text)} is not a number of processors")
     return round(amount)
 

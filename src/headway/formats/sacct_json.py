@@ -7,15 +7,15 @@ with `set` and `number`; states are a text or a list. Memory of steps is in byte
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
-from math import ceil
 from typing import Any
 
-from headway.formats.log_amounts import MOST_BYTES, MOST_SECONDS
 from headway.formats.log_table import BadRows
 from headway.formats.slurm_jobs import MB, SlurmJob, SlurmJobs, log_of
 from headway.model.errors import InputError
+from headway.model.limits import MOST_SECONDS, MOST_USED_BYTES
 from headway.model.task_log import TaskLog
 
 SIGN = 'it begins as JSON of Slurm, with "jobs"'
@@ -23,6 +23,7 @@ SIGN = 'it begins as JSON of Slurm, with "jobs"'
 _JOBS = re.compile(r'"jobs"\s*:\s*\[')
 _BETWEEN = re.compile(r"[\s,]*")
 _BLOCK = 1 << 16
+_MOST_DIGITS = 30
 _LONGEST_BEGINNING = 1 << 20
 _PER_CPU = 2**63  # this bit says in old versions that the memory is that of a core
 
@@ -51,7 +52,7 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
 
 def _entries(lines: Iterable[str], where: str) -> Iterator[tuple[int, Any]]:
     """The entries of the list `jobs`, with the line on which each begins; held in memory is one at a time."""
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(parse_int=_whole)
     text, at, line = "", 0, 1
     source = iter(lines)
     begun = False
@@ -76,6 +77,11 @@ def _entries(lines: Iterable[str], where: str) -> Iterator[tuple[int, Any]]:
             at = end
         if not begun and (not more or len(text) > _LONGEST_BEGINNING):
             raise InputError('there is no list "jobs"', where=where, todo="make it with: sacct --json")
+
+
+def _whole(text: str) -> float:
+    """A whole number; infinite if it has more digits than any figure of Slurm."""
+    return int(text) if len(text) <= _MOST_DIGITS else math.inf
 
 
 def _block(source: Iterator[str], least: int) -> str:
@@ -112,7 +118,7 @@ def _job(entry: Any, where: str) -> SlurmJob:
         most = _at(step, "tres", "requested", "max")
         for amount in most if isinstance(most, list) else ():
             if _at(amount, "type") == "mem":
-                peak = _within(_number(amount, "count"), MOST_BYTES, "a step's memory", where)
+                peak = _within(_number(amount, "count"), MOST_USED_BYTES, "a step's memory", where)
                 job.measured(peak or 0.0, int(_number(step, "tasks", "count") or 1))
     return job
 
@@ -126,8 +132,8 @@ def _asked(entry: Any, nodes: int, where: str) -> float:
     elif per_node is None:
         per_node = _number(entry, "required", "memory")
     cpus = _number(entry, "required", "CPUs") or 1
-    asked = per_cpu * ceil(cpus / max(1, nodes)) if per_cpu else per_node or 0.0
-    return _within(asked * MB, MOST_BYTES, "the requested memory", where) or 0.0
+    asked = per_cpu * math.ceil(cpus / max(1, nodes)) if per_cpu else per_node or 0.0
+    return _within(asked * MB, MOST_USED_BYTES, "the requested memory", where) or 0.0
 
 
 def _at(entry: Any, *keys: str) -> Any:

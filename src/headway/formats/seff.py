@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from headway.formats.fields import short
 from headway.formats.log_amounts import bytes_of, seconds_of
 from headway.formats.log_table import BadRows
 from headway.formats.slurm_jobs import SlurmJob, SlurmJobs, log_of
 from headway.model.errors import InputError
+from headway.model.limits import MOST_CORES
 from headway.model.task_log import TaskLog
 
 SIGN = "its first line is 'Job ID: ...'"
@@ -46,6 +48,14 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     return log_of(jobs, name, bad)
 
 
+def _possible(value: str, key: str, where: str) -> float:
+    """A number of nodes or cores."""
+    number = float(value)
+    if number > MOST_CORES:
+        raise InputError(f"{key} is {short(value)}, more than any machine has", where=where)
+    return number
+
+
 def _note(job: SlurmJob, key: str, value: str, where: str) -> None:
     """Note the value of a line such as `Memory Utilized: 1.20 GB`."""
     match key:
@@ -56,9 +66,9 @@ def _note(job: SlurmJob, key: str, value: str, where: str) -> None:
         case "Job Wall-clock time":
             job.run_s = seconds_of(value, key, where)
         case "Nodes" if value.isdecimal():
-            job.nodes = max(1, int(value))
+            job.nodes = max(1, int(_possible(value, key, where)))
         case "Cores per node" | "Cores" if value.isdecimal():
-            job.cpus = float(value) * (job.nodes if key == "Cores per node" else 1)
+            job.cpus = _possible(value, key, where) * (job.nodes if key == "Cores per node" else 1)
         case "CPU Utilized":
             job.cpu_s = seconds_of(value, key, where)
         case "Memory Utilized":  # of all nodes; an estimated maximum stands behind it in brackets

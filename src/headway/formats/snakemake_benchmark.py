@@ -114,7 +114,7 @@ def _number(given: Any) -> float:
     """A number that is only of use if it is one."""
     try:
         number = float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return 0.0
     return number if 0 <= number < 1e6 else 0.0
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from headway.formats.bad_lines import BadLines
 from headway.formats.fields import short
 from headway.model.batch_log import UNKNOWN, BatchLog
+from headway.model.limits import MOST_ASKED_S, MOST_AT_S, MOST_CORES, MOST_SECONDS
 
 FIELDS = (
     "the job number",
@@ -44,6 +45,14 @@ FIELDS = (
 NUMBER, SUBMIT, WAIT, RUN, ALLOCATED, REQUESTED, REQUESTED_TIME, STATUS, USER = 0, 1, 2, 3, 4, 7, 8, 10, 11
 USED_MEMORY, REQUESTED_MEMORY, PARTITION = 6, 9, 15  # not checked: whoever does not use them need not correct them
 MOST = 2**53  # beyond it, not every whole number is a float
+_MOST = {  # by column
+    SUBMIT: MOST_AT_S,
+    WAIT: MOST_SECONDS,
+    RUN: MOST_SECONDS,
+    ALLOCATED: MOST_CORES,
+    REQUESTED: MOST_CORES,
+    REQUESTED_TIME: MOST_ASKED_S,
+}
 
 _READ = (NUMBER, SUBMIT, WAIT, RUN, ALLOCATED, REQUESTED, REQUESTED_TIME, STATUS, USER)
 _WHOLE = (NUMBER, ALLOCATED, REQUESTED, STATUS, USER)
@@ -197,7 +206,9 @@ def _good(table: Table, line: Lines, bad: BadLines) -> NDArray[np.bool_]:
 
     unknown = "write -1 if unknown"
     for column in _READ:
-        refuse("too large", np.abs(table[:, column]) > MOST, column, "which is out of range", unknown)
+        refuse(
+            "too large", np.abs(table[:, column]) > _MOST.get(column, MOST), column, "which is out of range", unknown
+        )
     for column in _WHOLE:
         refuse("not whole numbers", table[:, column] % 1 != 0, column, "not a whole number", unknown)
     for column in _AMOUNTS:
@@ -225,7 +236,7 @@ def _processors(header: dict[str, str]) -> int | None:
         for text in (text for name, text in header.items() if name.lower() == key):
             leading = _LEADING.match(text)
             count = int(leading[0].replace(",", "")) if leading and len(leading[0]) < 20 else 0
-            if 0 < count <= MOST:
+            if 0 < count <= MOST_CORES:
                 return count
     return None
 
@@ -235,4 +246,4 @@ def _started_at(header: dict[str, str]) -> float | None:
     if not first or not _NUMBER.fullmatch(first[0].encode()):
         return None
     seconds = float(first[0])
-    return seconds if 0 <= seconds <= MOST else None
+    return seconds if 0 <= seconds <= MOST_AT_S else None

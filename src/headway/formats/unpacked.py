@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -13,10 +14,11 @@ from typing import BinaryIO, cast
 
 from headway.formats.safe_yaml import shown
 from headway.model.errors import InputError
+from headway.model.limits import MOST_FILE_BYTES, MOST_LINE_BYTES, MOST_UNPACKED_RATIO, SMALL_FILE_BYTES
 from headway.model.units import format_bytes
 
-MAX_BYTES = 4_000_000_000  # decompressed: about ten million tasks
-MAX_LINE_BYTES = 1_000_000
+MAX_BYTES = MOST_FILE_BYTES
+MAX_LINE_BYTES = MOST_LINE_BYTES
 GZIP = b"\x1f\x8b"
 _BEST_PACKED = 1032  # the highest compression ratio of gzip
 _BLOCK = 1 << 20
@@ -32,15 +34,25 @@ def read_unpacked(path: Path, most: int | None = None, todo: str = "split the wo
     with readable(path, where) as file:
         if not packed:
             data = file.read(most + 1)  # read rather than ask for the size: a device or pipe has none
-        elif path.stat().st_size * _BEST_PACKED > most and _unpacked_bytes(file, most) > most:
-            raise _too_large(most, where, todo)  # counted without keeping the data: a zip bomb must not fill the memory
         else:
+            most = min(most, _most_unpacked(file))
+            # Counted without keeping the data first: a zip bomb must not fill the memory.
+            if os.fstat(file.fileno()).st_size * _BEST_PACKED > most and _unpacked_bytes(file, most) > most:
+                raise _too_large(most, where, todo)
             file.seek(0)
             with gzip.open(file) as unpacking:
                 data = unpacking.read(most + 1)
     if len(data) > most:
         raise _too_large(most, where, todo)
     return data
+
+
+def _most_unpacked(file: BinaryIO) -> int:
+    """The most bytes that a packed file may hold."""
+    about = os.fstat(file.fileno())
+    if not stat.S_ISREG(about.st_mode):
+        return MAX_BYTES  # a pipe: its size is not known
+    return min(MAX_BYTES, max(SMALL_FILE_BYTES, MOST_UNPACKED_RATIO * about.st_size))
 
 
 def _unpacked_bytes(file: BinaryIO, most: int) -> int:
@@ -61,12 +73,13 @@ def unpacked_lines(path: Path, where: str = "") -> Iterator[str]:
     total = number = 0
     with readable(path, where) as file:
         packed = cast(BufferedReader, file).peek(2)[:2] == GZIP or path.suffix.lower() == ".gz"
+        most = _most_unpacked(file) if packed else MAX_BYTES
         with closing(cast(BinaryIO, gzip.open(file)) if packed else file) as stream:
             while line := stream.readline(MAX_LINE_BYTES + 1):
                 number += 1
                 total += len(line)
-                if len(line) > MAX_LINE_BYTES or total > MAX_BYTES:
-                    raise _too_long(line, f"{where}:{number}") or _too_large(MAX_BYTES, where, "split the log")
+                if len(line) > MAX_LINE_BYTES or total > most:
+                    raise _too_long(line, f"{where}:{number}") or _too_large(most, where, "split the log")
                 try:
                     yield line.decode("utf-8" if number > 1 else "utf-8-sig")
                 except UnicodeDecodeError:
@@ -94,7 +107,9 @@ def _too_long(line: bytes, place: str) -> InputError | None:
 
 
 def _too_large(most: int, where: str, todo: str) -> InputError:
-    return InputError(f"this file is larger than {format_bytes(most)}", where=where, todo=todo)
+    return InputError(
+        f"this file is larger than {format_bytes(most)}, unpacked if it is packed", where=where, todo=todo
+    )
 
 
 def stem(path: Path, *endings: str) -> str:

@@ -28,13 +28,15 @@ from headway.formats.wfformat_document import (
 )
 from headway.model.errors import InputError, WorkflowError
 from headway.model.instance import Instance, Machine, Recorded
+from headway.model.limits import MOST_AT_S, MOST_BYTES, MOST_CORES, MOST_RETRIES, MOST_SECONDS
 from headway.model.resources import check_amount
 from headway.model.software import checked_software
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 
 WRITER = "Headway"  # the runtime system named in files that Headway wrote
-MOST = 2**62
+MOST = MOST_BYTES
+_MOST_RECORDED = {"run_s": MOST_SECONDS, "cores": MOST_CORES, "cores_used": MOST_CORES}
 
 _NUMBERED = re.compile(r"(.+?)_(?:ID)?[0-9]+")  # WfCommons: mProject_ID0000131, blastall_00000003
 _DOUBLED = re.compile(r"(.+?)_\1(?:_.*)?")  # Pegasus, where jobs have ids of their own: map_map_s_1_sequence_4
@@ -112,7 +114,7 @@ class _Assembly:
             self._file_bytes(),
             tuple(self._machine(machine) for machine in self.execution.machines or () if machine.node_name),
             # Makespan and start time are required by the schema, so files without them contain 0.
-            self._figure(self.execution.makespan_in_seconds, "the makespan") or None,
+            self._figure(self.execution.makespan_in_seconds, "the makespan", most=MOST_AT_S) or None,
             _moment(self.execution.executed_at) or None,
             self.document.description or "",
         )
@@ -208,7 +210,7 @@ class _Assembly:
                     check_amount(name, value)
                 except InputError as problem:
                     raise self.error(f"{kind} {problem.what} in {owner}") from None
-        if extras.retries < 0:
+        if not 0 <= extras.retries <= MOST_RETRIES:
             raise self.error(f"{owner} has {extras.retries} retries")
         if wrong := next((name for name in extras.environment if not WORD.fullmatch(name)), None):
             raise self.error(f"{short(wrong)} in the environment of {owner} is not a valid variable name")
@@ -230,8 +232,8 @@ class _Assembly:
         if run is not None:
             cpu_percent = self._figure(run.cpu_percent, "avgCPU", owner)
             recorded = Recorded(
-                run_s=self._figure(_first(run.runtime_in_seconds, run.runtime), "the run time", owner),
-                cores=self._figure(_first(run.core_count, run.cores), "coreCount", owner) or None,
+                run_s=self._figure(_first(run.runtime_in_seconds, run.runtime), "the run time", owner, MOST_SECONDS),
+                cores=self._figure(_first(run.core_count, run.cores), "coreCount", owner, MOST_CORES) or None,
                 cores_used=cpu_percent / 100 if cpu_percent is not None else None,
                 memory_bytes=self._whole(run.memory_in_bytes, "memoryInBytes", owner) or None,  # 0: not measured
                 read_bytes=self._whole(run.read_bytes, "readBytes", owner),
@@ -244,12 +246,14 @@ class _Assembly:
             more = {name: value for name, value in structs.asdict(extras.recorded).items() if value not in (None, "")}
             for name, value in more.items():
                 if not isinstance(value, str):
-                    self._figure(value, name, owner)
+                    self._figure(value, name, owner, _MOST_RECORDED.get(name, MOST))
             recorded = structs.replace(recorded, **more)
         return recorded
 
-    def _figure(self, value: Figure, what: str, owner: tuple[str, str] | None = None) -> float | None:
-        if value is not None and not 0 <= value <= MOST:
+    def _figure(
+        self, value: Figure, what: str, owner: tuple[str, str] | None = None, most: float = MOST
+    ) -> float | None:
+        if value is not None and not 0 <= value <= most:
             of = f" of {owner[0]} {short(owner[1])}" if owner else ""
             raise self.error(f"{what}{of} is {str(value)[:20]}, which is out of range", "correct it or leave it out")
         return value

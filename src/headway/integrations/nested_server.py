@@ -10,8 +10,6 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import NamedTuple
 
-from msgspec import MsgspecError
-
 from headway.integrations import nested_messages as messages
 from headway.integrations.call_book import Submitted
 from headway.integrations.calls import CallFolder, CallSpec
@@ -47,7 +45,7 @@ class NestedServer:
 
     def _talk(self, connection: socket.socket) -> None:
         caller = _Caller(connection)
-        with connection, contextlib.closing(caller), contextlib.suppress(OSError, MsgspecError):
+        with connection, contextlib.closing(caller), contextlib.suppress(OSError, ValueError, RecursionError):
             for line in connection.makefile("rb"):
                 match messages.from_call.decode(line):
                     case messages.Submit(spec):

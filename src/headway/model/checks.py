@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from headway.model.errors import InputError
+from headway.model.limits import MOST_RETRIES
 
 
 def check_priority_and_retries(priority: object, retries: object, *, where: str = "") -> None:
@@ -13,6 +14,8 @@ def check_priority_and_retries(priority: object, retries: object, *, where: str 
         raise InputError(f"priority is {priority!r}, not a finite number", where=where, todo="write for example 1.5")
     if not isinstance(retries, int) or isinstance(retries, bool) or retries < 0:
         raise InputError(f"retries is {retries!r}, not a whole number of at least 0", where=where, todo="write 0 or 3")
+    if retries > MOST_RETRIES:
+        raise InputError(f"retries is more than {MOST_RETRIES:,}", where=where, todo="write 0 or 3")
 
 
 def check_list(name: str, value: object, *, where: str = "") -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
+from headway.model.limits import MOST_ASKED_S, MOST_BYTES, MOST_CORES, MOST_COUNT
 from headway.model.task import Task, Terms
 
+MOST_KINDS = 1000  # categories and levels that are planned for; what comes after them is foreseen later
 MOST_OF_A_KIND = 256  # more tasks than that side by side change no plan; they are taken for fewer and longer ones
 
 
@@ -15,12 +18,13 @@ class Coming(Struct, frozen=True, omit_defaults=True):
     """So many tasks of one category and level, and what each of them is expected to need."""
 
     category: str
-    tasks: int
-    level: int  # 0: ready; otherwise they wait for tasks of the level before, or for such as were handed over
-    cores: float
-    memory_bytes: int
-    gpus: float = 0
-    run_s: float = 0.0  # 0: not known
+    tasks: Annotated[int, Meta(ge=1)]
+    # Level 0 is ready; others wait for tasks of the level before, or for such as were handed over.
+    level: Annotated[int, Meta(ge=0)]
+    cores: Annotated[float, Meta(ge=0, le=MOST_CORES)]
+    memory_bytes: Annotated[int, Meta(ge=0, le=MOST_BYTES)]
+    gpus: Annotated[float, Meta(ge=0, le=MOST_COUNT)] = 0
+    run_s: Annotated[float, Meta(ge=0, le=MOST_ASKED_S)] = 0.0  # 0: not known
 
 
 def stand_ins(coming: Sequence[Coming], share: str, after: str = "") -> list[Task]:
@@ -35,7 +39,7 @@ def stand_ins(coming: Sequence[Coming], share: str, after: str = "") -> list[Tas
     tasks: list[Task] = []
     above: tuple[str, ...] = ()
     level = -1
-    for each in sorted(coming, key=lambda it: it.level):
+    for each in sorted(coming, key=lambda it: it.level)[:MOST_KINDS]:
         if each.level != level:
             level = each.level
             above = (tasks[-1].id,) if tasks else (after,) if after and level else ()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+_LONGEST = 800  # characters of what was wrong: names in files may be of any length
+
 
 class HeadwayError(Exception):
     """An error that the user can fix. The command line prints it without a traceback and exits with `exit_code`."""
@@ -11,9 +13,9 @@ class HeadwayError(Exception):
     exit_code = 2
 
     def __init__(self, what: str, *, where: str = "", todo: str = "") -> None:
-        self.what = what
+        self.what = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}…"
         self.where = where
-        self.todo = todo
+        self.todo = todo if len(todo) <= _LONGEST else f"{todo[:_LONGEST]}…"
         super().__init__(what)
 
     def __str__(self) -> str:

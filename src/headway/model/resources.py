@@ -9,6 +9,7 @@ from msgspec import Struct, field, structs
 
 from headway.model.devices import is_possible_share
 from headway.model.errors import InputError
+from headway.model.limits import MOST_ASKED_S, MOST_BYTES, MOST_CORES, MOST_COUNT
 from headway.model.units import format_bytes, format_duration
 
 # Amounts that tasks on one node hold side by side: these are added up when tasks are packed.
@@ -16,6 +17,7 @@ HELD = ("cores", "memory_bytes", "disk_bytes", "gpus")
 # Every built-in resource by name; anything else is a named extra (a licence, an FPGA, …).
 NAMES = (*HELD, "walltime_s", "nodes")
 _FRACTIONAL = ("cores", "gpus", "walltime_s")
+_MOST = {"cores": MOST_CORES, "memory_bytes": MOST_BYTES, "disk_bytes": MOST_BYTES, "walltime_s": MOST_ASKED_S}
 
 
 class Resources(Struct, frozen=True, omit_defaults=True):
@@ -136,13 +138,19 @@ def describe(name: str, value: float) -> str:
             return f"{value:g} {name}"
 
 
+def most_of(name: str) -> float:
+    """The largest amount of a resource that is accepted."""
+    return _MOST.get(name, MOST_COUNT)
+
+
 def check_amount(name: str, value: float, *, where: str = "") -> float:
     """Return `value` if it is a possible amount of that resource; raise InputError otherwise."""
     lowest = 1 if name == "nodes" else 0
-    is_number = lowest <= value < 2**62
-    if not is_number or (name == "nodes" and value != int(value)):
+    if not lowest <= value < math.inf or (name == "nodes" and value != int(value)):
         kind = "a whole number" if name in ("gpus", "nodes") else "a number"
-        raise InputError(f"{name} is {value!r}, not {kind} of at least {lowest}", where=where)
+        raise InputError(f"{name} is {str(value)[:20]}, not {kind} of at least {lowest}", where=where)
+    if value > most_of(name):
+        raise InputError(f"{name} is {str(value)[:20]}, more than {describe(name, most_of(name))}", where=where)
     if name == "gpus" and not is_possible_share(value):
         raise InputError(f"gpus is {value!r}, neither a whole number nor a part of one GPU such as 0.5", where=where)
     return value

@@ -7,6 +7,7 @@ import re
 from decimal import ROUND_CEILING, Decimal
 
 from headway.model.errors import InputError
+from headway.model.limits import MOST_ASKED_S, MOST_BYTES
 
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15}
 _BYTE_UNITS: dict[str, int] = (
@@ -21,7 +22,6 @@ _NUMBER = r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 _BYTES = re.compile(rf"({_NUMBER})\s*([a-z]+)", re.IGNORECASE)
 _SPAN = re.compile(rf"({_NUMBER})\s*([a-z]+)\s*", re.IGNORECASE)
 _LONGEST_TEXT = 100
-_MOST = 2**62
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+):(\d{2})(?::(\d{2}))?")
 
 
@@ -33,8 +33,10 @@ def parse_bytes(text: str) -> int:
     """
     match = _BYTES.fullmatch(_short(text))
     factor = _BYTE_UNITS.get(match[2].lower()) if match else None
+    if match and float(match[1]) > MOST_BYTES:
+        factor = None  # before it is computed exactly: an exponent may have many digits
     amount = (Decimal(match[1]) * factor).to_integral_value(ROUND_CEILING) if match and factor else None
-    if amount is None or amount > _MOST:
+    if amount is None or amount > MOST_BYTES:
         raise InputError(
             f"{text[:_LONGEST_TEXT]!r} is not an amount of memory or disk", todo="write for example 200 MB or 1.5 GiB"
         )
@@ -49,7 +51,7 @@ def parse_duration(text: str) -> float:
     """
     cleaned = _short(text)
     seconds = _clock_seconds(cleaned) if ":" in cleaned else _span_seconds(cleaned)
-    if seconds is None or seconds > _MOST:
+    if seconds is None or seconds > MOST_ASKED_S:
         raise InputError(
             f"{text[:_LONGEST_TEXT]!r} is not a length of time", todo="write for example 45s, 90m, 2h or 1-02:00:00"
         )

@@ -48,7 +48,8 @@ from headway.waiting.base import Shape
 from headway.waiting.corrected_estimate import CorrectedEstimate
 from headway.waiting.twin import QueueTwin
 
-LOOK_EVERY_S = 900.0  # how often the queue is read for new gaps
+LOOK_EVERY_S = 900.0  # how often the queue is read for new gaps,
+QUIET = 0.01  # and at least this share of the time since a job of ours was submitted, started or ended
 FEW_TASKS = 1000  # with more left, what they will use is not forecast at every event: that would take too long
 FORECAST_EVERY_S = 60.0
 SAFE = 0.9  # the quantile of the wait that plans count on
@@ -137,7 +138,7 @@ class Headway(Planner):
             or self._ahead(view, remaining, now)
             or self._on_large_nodes(view, now)
             or _first(self._fillers(part, view.queue, part.remaining(), part.live, now) for part in parts)
-            or [WakeAt(now, now + LOOK_EVERY_S, Why(self.name, "look-again"))]
+            or [WakeAt(now, now + _look_after_s(view, now), Why(self.name, "look-again"))]
         )
 
     def _surprised(self, view: View) -> bool:
@@ -486,6 +487,15 @@ class _Ask(NamedTuple):
     def affords(self, nodes: int, walltime_s: float) -> bool:
         """Whether a job of this shape is within what is spare."""
         return nodes * (walltime_s - MARGIN_S) <= self.spare_s
+
+
+def _look_after_s(view: View, now: float) -> float:
+    """The time until the queue is read again: longer where nothing has happened for days, so that years take no time.
+
+    A run of a day is looked at every 15 minutes, one of a year every few days.
+    """
+    changes = [at for job in view.jobs.values() for at in (job.submitted_at, job.changed_at) if at is not None]
+    return max(LOOK_EVERY_S, QUIET * (now - max(changes, default=now)))
 
 
 def _first(plans: Iterable[list[Decision]]) -> list[Decision]:

@@ -73,6 +73,17 @@ def to_json(value: "Any") -> str:
     return {"True": "true", "False": "false", "None": "null"}.get(repr(value), repr(value))
 
 
+def message_of(line: bytes) -> "dict[str, Any]":
+    """Read a message of the service; `ServiceError` if it is none."""
+    try:
+        message = _scan(line.decode(), 0)[0]
+    except (StopIteration, ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict):
+        raise ServiceError("the service answered with something that is no message; is it another program?")
+    return message
+
+
 class Connection:
     """A conversation with a service: messages as dictionaries."""
 
@@ -104,7 +115,7 @@ class Connection:
         while data := self._socket.recv(_CHUNK_BYTES):
             *lines, self._received = (self._received + data).split(b"\n")
             for line in lines:
-                yield _scan(line.decode(), 0)[0]
+                yield message_of(line)
 
     def close(self) -> None:
         """Hang up."""

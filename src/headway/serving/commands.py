@@ -14,9 +14,10 @@ from msgspec import structs
 from headway.formats.nextflow_records import observations
 from headway.model.checks import check_priority_and_retries
 from headway.model.errors import InputError
+from headway.model.limits import MOST_BYTES
 from headway.model.observation import Observation
 from headway.model.outcome import Ending, Outcome
-from headway.model.resources import NAMES
+from headway.model.resources import NAMES, check_amount
 from headway.model.task import Task, Terms
 from headway.model.units import parse_bytes, parse_duration
 from headway.serving import messages
@@ -77,7 +78,7 @@ def sized(wanted: messages.Wanted, task: Task) -> Task:
         task,
         hints=_amounts(wanted.hints),
         limits=_amounts(wanted.limits),
-        input_bytes=wanted.input_bytes,
+        input_bytes=_size(wanted.input_bytes),
         malleable=wanted.malleable,
         wish=read_wish(wanted.wish),
     )
@@ -85,8 +86,15 @@ def sized(wanted: messages.Wanted, task: Task) -> Task:
 
 def reported(request: messages.Report, run: str) -> list[Observation]:
     """Return what a task teaches that a client ran elsewhere; nothing if it was not run."""
-    size = {"hints": _amounts(request.hints), "input_bytes": request.input_bytes}
+    size = {"hints": _amounts(request.hints), "input_bytes": _size(request.input_bytes)}
     return [structs.replace(seen, **size) for seen in observations([request.record], run, "report")]
+
+
+def _size(input_bytes: int | None) -> int | None:
+    """Return the size of a command's inputs, if it can be one."""
+    if input_bytes is not None and not 0 <= input_bytes <= MOST_BYTES:
+        raise InputError(f"input_bytes is {str(input_bytes)[:20]}", todo="leave it out if it is not known")
+    return input_bytes
 
 
 def _amounts(stated: Mapping[str, float | str]) -> dict[str, float]:
@@ -96,10 +104,19 @@ def _amounts(stated: Mapping[str, float | str]) -> dict[str, float]:
         if name not in NAMES:
             raise InputError(f"there is no resource {name!r}", todo=f"there are {', '.join(NAMES)}")
         read = parse_bytes if name.endswith("_bytes") else parse_duration if name.endswith("_s") else _number
-        found[name] = float(read(value) if isinstance(value, str) else value)
-        if not 0 < found[name] < math.inf:
+        found[name] = float(read(value)) if isinstance(value, str) else _float(value)
+        if found[name] == 0:
             raise InputError(f"{name} is {value}", todo="give more than nothing")
+        check_amount(name, found[name])
     return found
+
+
+def _float(value: float) -> float:
+    """Return a number as one with a point; infinite if it is too large for that."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _number(text: str) -> float:

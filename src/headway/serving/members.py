@@ -52,7 +52,7 @@ class Sharing(Struct, frozen=True):
             return Sharing()
         except OSError as error:
             raise SiteError(f"cannot read who may use the pool: {error.strerror}", where=error.filename) from error
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             todo = f"mend it, or delete it and invite the members again; {error}"
             raise InputError(
                 "this file does not say who may use the pool", where=str(directory / FILE), todo=todo

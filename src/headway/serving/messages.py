@@ -6,11 +6,12 @@ describes them for people who write clients; `VERSION` grows when a client of be
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 import msgspec
 from msgspec import Struct, field
+
+from headway.model.errors import InputError
 
 VERSION = 1
 LONGEST_LINE_BYTES = 16 * 1024 * 1024  # a limit, so that a broken client cannot fill the memory
@@ -198,7 +199,15 @@ class Error(Event, frozen=True, kw_only=True):
 
 Requests = Hello | Quote | Submit | Report | Signal | Cancel | Status | Stop
 _ENCODER = msgspec.json.Encoder()
-decode: Callable[[bytes], Requests] = msgspec.json.Decoder(Requests).decode
+_DECODER: msgspec.json.Decoder[Requests] = msgspec.json.Decoder(Requests)
+
+
+def decode(line: bytes) -> Requests:
+    """Read a request; an InputError if it is none."""
+    try:
+        return _DECODER.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"this message is not understood: {error}") from error
 
 
 def encode(message: Request | Event) -> bytes:

@@ -26,6 +26,7 @@ from headway.model.errors import HeadwayError, InputError, SiteError
 from headway.model.observation import Observation
 
 LARGEST_BYTES = 16 * 1024 * 1024  # of a message; Nextflow sends at most 100 tasks at once
+_MOST_DIGITS = 20  # of a length; Python refuses to read a number of thousands
 _CHUNK_BYTES = 64 * 1024
 _PATIENCE_S = 30.0  # for a client to send what it has begun
 _USER = "@token:"  # before the token, where a password would have a user's name
@@ -98,7 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
         if kind == "Basic":
             try:
                 said = base64.b64decode(said, validate=True).decode(errors="replace").removeprefix(_USER)
-            except binascii.Error:
+            except (binascii.Error, ValueError):  # ValueError: not even ASCII
                 said = ""
         if kind not in ("Basic", "Bearer") or not hmac.compare_digest(said.encode(), self.server.token.encode()):
             raise RefusedError(
@@ -117,16 +118,16 @@ class _Handler(BaseHTTPRequestHandler):
         if kind == "progress":
             try:
                 tasks = msgspec.json.decode(body, type=_Progress).tasks
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise InputError(f"this is not a message of Nextflow: {error}", where=self.path) from error
             self.server.learn(observations(tasks, run, self.path))
         return {"watchUrl": self.server.see} if kind == "begin" else {}
 
     def _body(self) -> bytes:
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal():
+        if not (length.isascii() and length.isdecimal()):
             raise RefusedError(411, "the request does not say how long it is")
-        if int(length) > LARGEST_BYTES:
+        if len(length) > _MOST_DIGITS or int(length) > LARGEST_BYTES:
             raise RefusedError(413, f"a message has at most {LARGEST_BYTES} bytes")
         try:
             body = self.rfile.read(int(length))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import Literal
 
-from msgspec import MsgspecError, Struct, structs
+from msgspec import Struct, structs
 
 from headway.drivers.inbox import SignalTask
 from headway.model import records
@@ -242,9 +242,8 @@ class CommandServer(FeedServer):
             if isinstance(request, messages.Quote | messages.Submit) and (request.wish or request.sbatch):
                 request = await self._granted(client, request)
             self._do(client, request)
-        except (MsgspecError, HeadwayError) as error:
-            text = str(error) if isinstance(error, HeadwayError) else f"this message is not understood: {error}"
-            client.send(messages.Error(id=request.id if request else None, message=text))
+        except HeadwayError as error:
+            client.send(messages.Error(id=request.id if request else None, message=str(error)))
         return True
 
     async def _granted(

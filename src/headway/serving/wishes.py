@@ -18,7 +18,7 @@ Asking = TypeVar("Asking", bound=messages.Wanted)
 
 _SHORT = {"-p": "--partition", "-A": "--account", "-q": "--qos", "-C": "--constraint", "-G": "--gpus"}
 _READ = ("--partition", "--account", "--qos", "--constraint")
-_GPUS = re.compile(r"(?:(?P<type>[A-Za-z]\w*)[:=])?(?P<number>[1-9]\d*)|(?P<only>[A-Za-z]\w*)")  # 2, a100:2, a100
+_GPUS = re.compile(r"(?:(?P<type>[A-Za-z]\w*)[:=])?(?P<number>[1-9]\d{0,6})|(?P<only>[A-Za-z]\w*)")  # 2, a100:2, a100
 _GRES = re.compile(r"gpu(?:[:=](?P<rest>.+))?")
 
 

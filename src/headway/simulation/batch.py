@@ -8,11 +8,16 @@ import numpy as np
 
 from headway.kernels.batch.queue import BatchQueue, Scheduling
 from headway.model.batch_log import BatchJobs, Seconds
+from headway.model.errors import InputError
+from headway.model.limits import MOST_NODES_WITH_NAMES
 from headway.model.records import SeenWait
 
 
 def queue_of(jobs: BatchJobs, scheduling: Scheduling, most_jobs: int | None = None) -> BatchQueue:
     """A queue before its first event. `most_jobs`: limit of jobs in the queue of each user from outside the log."""
+    if scheduling.nodes != "counts" and jobs.machine > MOST_NODES_WITH_NAMES:
+        what = f"certain nodes of a machine of {jobs.machine:,} are more than can be simulated"
+        raise InputError(what, where=jobs.name, todo=f"count them (--nodes counts), or use {MOST_NODES_WITH_NAMES:,}")
     return BatchQueue(
         jobs.machine,
         scheduling,

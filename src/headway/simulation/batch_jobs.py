@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from headway.model.batch_log import BatchJobs, BatchLog, Seconds, Whole
 from headway.model.errors import InputError
+from headway.model.limits import MOST_CORES
 from headway.simulation.batch_resources import Further, resources_of
 
 NO_PROCESSORS = "no processors"
@@ -44,6 +45,8 @@ def jobs_of(
     machine = log.processors if choices.machine is None else choices.machine
     if machine < 1:
         raise InputError(f"a machine cannot have {machine} processors", todo="say how many it has, with --machine")
+    if machine > MOST_CORES:
+        raise InputError(f"a machine of {machine:,} processors is more than can be simulated", todo="give it fewer")
     nodes = _width(log, choices)
     left_out = dict(log.left_out)
 

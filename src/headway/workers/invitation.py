@@ -34,7 +34,7 @@ class Invitation(Struct, frozen=True):
             return msgspec.json.decode(path.read_bytes(), type=Invitation)
         except OSError as error:
             raise SiteError(f"cannot read the invitation: {error.strerror}", where=str(path)) from error
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             todo = "name the file that `headway pool invite` wrote, or the pool's directory"
             raise InputError("this file is not an invitation to a pool", where=str(path), todo=todo) from None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +19,8 @@ from headway.model.outcome import Outcome
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.workers.whole_file import write_whole
+
+Said = TypeVar("Said")
 
 
 class Message(Struct, frozen=True, tag_field="say", omit_defaults=True):
@@ -205,9 +208,23 @@ ToPool = Join | Ask | Withdraw | Drain | Start | Stop | Signal | Noted | Produce
 LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
 _ENCODER = msgspec.json.Encoder()
-decode_from_manager: Callable[[bytes], ToSupervisor] = msgspec.json.Decoder(ToSupervisor).decode
-decode_to_pool: Callable[[bytes], ToPool] = msgspec.json.Decoder(ToPool).decode
-decode_from_supervisor: Callable[[bytes], ToManager] = msgspec.json.Decoder(ToManager).decode
+
+
+def _reader(decoder: msgspec.json.Decoder[Said]) -> Callable[[bytes], Said]:
+    """Return a function that reads a message, and raises a MsgspecError for whatever else."""
+
+    def read(line: bytes) -> Said:
+        try:
+            return decoder.decode(line)
+        except (UnicodeDecodeError, RecursionError) as error:
+            raise msgspec.DecodeError(f"this is no message: {error}") from error
+
+    return read
+
+
+decode_from_manager: Callable[[bytes], ToSupervisor] = _reader(msgspec.json.Decoder(ToSupervisor))
+decode_to_pool: Callable[[bytes], ToPool] = _reader(msgspec.json.Decoder(ToPool))
+decode_from_supervisor: Callable[[bytes], ToManager] = _reader(msgspec.json.Decoder(ToManager))
 
 
 def encode(message: Message) -> bytes:

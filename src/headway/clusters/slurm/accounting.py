@@ -10,10 +10,10 @@ from msgspec import structs
 
 from headway.clusters.slurm.commands import Commands, Paced
 from headway.clusters.slurm.hostlist import expand
-from headway.clusters.slurm.squeue import Columns, Exit, SeenJob, exit_of, moment, parsed
+from headway.clusters.slurm.squeue import Columns, Exit, SeenJob, exit_of, moment, number_of_job, parsed
 
 _COLUMNS: Columns = {
-    "JobIDRaw": ("job_id", int),
+    "JobIDRaw": ("job_id", number_of_job),
     "State": ("state", str),
     "Submit": ("submitted_at", moment),
     "Start": ("started_at", moment),

@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.hostlist import expand
+from headway.clusters.slurm.pairs import pairs_of
+from headway.clusters.slurm.squeue import number_of_job, whole
 
-_PAIR = re.compile(r"(\S+?)=(\S*)")
 _PART = re.compile(r" Nodes=(\S+) CPU_IDs=([\d,-]+) Mem=(\d{1,12})", re.ASCII)
 _TRES_NODES = re.compile(r"\bnode=(\d{1,6})", re.ASCII)
 _NONE = ("(null)", "")
@@ -52,19 +53,19 @@ def details_of(text: str) -> dict[int, JobDetails]:
 def _details(line: str) -> tuple[int, JobDetails]:
     # Names and paths of jobs may contain anything; Slurm writes what is asked for between them.
     begin, end = line.index(" JobState="), line.rfind(" Command=")
-    pair = dict(_PAIR.findall(line[begin : end if end > begin else None]))
+    pair = pairs_of(line[begin : end if end > begin else None])
     least, _, most = pair["NumNodes"].partition("-")
     asked = _TRES_NODES.search(pair.get("TRES", "") + pair.get("ReqTRES", ""))
     throttle = re.search(r" ArrayTaskThrottle=(\d{1,7})", line[:begin], re.ASCII)
     parts: dict[str, tuple[int, int]] = {}
     for names, cpus, memory_mib in _PART.findall(line):
         parts |= dict.fromkeys(expand(names), (len(expand(f"[{cpus}]")), int(memory_mib) * 2**20))
-    return int(line[len("JobId=") : line.index(" ")]), JobDetails(
-        nodes=int(asked[1]) if asked else int(least),
-        most_nodes=int(most or 0),
-        tasks=int(pair["NumTasks"]) if pair["NumTasks"].isdecimal() else 1,
-        cpus_per_task=int(pair["CPUs/Task"]) if pair["CPUs/Task"].isdecimal() else 1,
-        cpus_each=int(pair["MinCPUsNode"]),
+    return number_of_job(line[len("JobId=") : line.index(" ")]), JobDetails(
+        nodes=int(asked[1]) if asked else whole(least),
+        most_nodes=whole(most or "0"),
+        tasks=whole(pair["NumTasks"]) if pair["NumTasks"].isdecimal() else 1,
+        cpus_per_task=whole(pair["CPUs/Task"]) if pair["CPUs/Task"].isdecimal() else 1,
+        cpus_each=whole(pair["MinCPUsNode"]),
         memory_per_core="MinMemoryCPU" in pair,
         at_once=int(throttle[1]) if throttle else 0,
         reservation=_known(pair.get("Reservation", "")),

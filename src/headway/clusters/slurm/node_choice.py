@@ -21,6 +21,7 @@ Places = NDArray[np.int64]
 
 _NOW, _NEVER = -1, 2**62
 _FIRST_GROUP_S = 30
+_MOST_DIGITS = 20  # of a number in a node's name
 _NO_LIMIT_S = 365 * 86400.0  # what a job without a limit counts with
 
 
@@ -220,7 +221,10 @@ def _amounts(node: Node) -> tuple[int, int, int]:
 
 def _natural(name: str) -> list[tuple[int, str]]:
     """A key that sorts names as Slurm does: n2 before n10."""
-    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
+    return [
+        (int(part), "") if part.isdecimal() and len(part) < _MOST_DIGITS else (0, part)
+        for part in re.split(r"(\d+)", name)
+    ]
 
 
 def _runs(job: SeenJob) -> bool:

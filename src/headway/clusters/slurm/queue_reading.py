@@ -134,7 +134,7 @@ def waiting_jobs(reading: Reading, names: set[str]) -> list[tuple[SeenJob, int, 
         if common:
             rank = -tier, -job.priority, job.submitted_at or 0.0, job.job_id
             # The members of an array that wait have one id: the number in the list tells them apart.
-            found.append((*rank, len(found), job, min(job.nodes, common), common / in_all))
+            found.append((*rank, len(found), job, max(1, min(job.nodes, common)), common / in_all))
     found.sort()
     return [(job, nodes, part) for *_, job, nodes, part in found]
 

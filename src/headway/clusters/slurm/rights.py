@@ -15,6 +15,7 @@ from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.options import SlurmOptions
 from headway.clusters.slurm.squeue import limit_of
 from headway.model.errors import InputError, SiteError
+from headway.model.limits import MOST_BYTES
 
 _TRES = re.compile(r"(cpu|node|mem|gres/gpu)=(\d{1,15})([KMGTP]?)", re.ASCII)
 _UNITS = {"K": 2**10, "": 2**20, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
@@ -27,6 +28,7 @@ _USER_COLUMNS = ("DefaultAccount", "Account", "Partition", "DefaultQOS", "QOS", 
 _ACCOUNT_COLUMNS = ("Account", "ParentName", *_SHARED)
 _QOS_COLUMNS = ("Name", "UsageFactor", *_OF_QOS, "MaxWall", "MaxTRES", *_SHARED)
 _USUAL_QOS = "normal"
+_MOST_DIGITS = 15
 _WHAT = {
     "jobs": "jobs in the queue",
     "walltime_s": "time",
@@ -156,7 +158,7 @@ def _limits(names: Sequence[str], cells: Sequence[str], whose: str) -> Limits:
         said = f"{name} of {whose}"
         if "TRES" in name:
             for resource, number, unit in _TRES.findall(cell):
-                amount = int(number) * (_UNITS[unit] if resource == "mem" else 1)
+                amount = min(MOST_BYTES, int(number) * (_UNITS[unit] if resource == "mem" else 1))
                 found[f"{name} {resource}"] = (amount, f"{name} {resource}={number}{unit} of {whose}")
         elif name == "MaxWall":
             try:
@@ -165,7 +167,7 @@ def _limits(names: Sequence[str], cells: Sequence[str], whose: str) -> Limits:
                 continue
             if longest_s is not None:
                 found[name] = (longest_s, said)
-        elif cell.isdecimal():
+        elif cell.isdecimal() and len(cell) <= _MOST_DIGITS:
             found[name] = (int(cell), said)
     return found
 

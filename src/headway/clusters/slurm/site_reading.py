@@ -9,10 +9,11 @@ from msgspec import Struct
 
 from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.hostlist import expand
-from headway.clusters.slurm.squeue import limit_of
+from headway.clusters.slurm.pairs import pairs_of
+from headway.clusters.slurm.squeue import limit_of, moment, whole
 from headway.model.errors import InputError
+from headway.model.limits import MOST_BYTES
 
-_PAIR = re.compile(r"(\S+?)=(.*?)(?= \S+?=|$)")
 _SETTING = re.compile(r"(\S+)\s*= (.*)")
 _GPUS = re.compile(r"gpu(?::([^:,()]+))?:(\d{1,4})", re.ASCII)
 _WORKING = ("idle", "mixed", "allocated", "completing", "planned")
@@ -144,13 +145,13 @@ def read_nodes(commands: Commands) -> dict[str, list[Node]] | None:
             node = Node(
                 name=name,
                 works=state.rstrip(_SIGNS) in _WORKING,
-                cpus=int(cpus),
-                memory_bytes=int(memory_mib) * 2**20,
+                cpus=whole(cpus),
+                memory_bytes=whole(memory_mib, MOST_BYTES // 2**20) * 2**20,
                 gpus=kinds.total(),
                 features=tuple(features.split(",")) if features != "(null)" else (),
                 drains=state.startswith("drain"),
                 gpu_types=dict(kinds),
-                weight=int(weight),
+                weight=whole(weight, 2**32),
             )
             found.setdefault(partition, []).append(node)
     except ValueError:
@@ -163,13 +164,13 @@ def read_reservations(commands: Commands) -> list[Reservation] | None:
     text = commands.ask("scontrol", "show", "reservation", "--oneliner")
     if text is None:
         return None
-    pairs = [{match[1]: match[2] for match in _PAIR.finditer(line)} for line in text.splitlines()]
+    pairs = [pairs_of(line) for line in text.splitlines()]
     try:
         return [
             Reservation(
                 name=pair["ReservationName"],
-                starts_at=float(pair["StartTime"]),
-                ends_at=float(pair["EndTime"]),
+                starts_at=_at(pair["StartTime"]),
+                ends_at=_at(pair["EndTime"]),
                 nodes=expand(pair["Nodes"]),
                 closes=bool({"MAINT", "ALL_NODES", "PART_NODES"}.intersection(pair["Flags"].split(","))),
             )
@@ -182,7 +183,7 @@ def read_reservations(commands: Commands) -> list[Reservation] | None:
 
 def partition_of(line: str, nodes: dict[str, list[Node]]) -> Partition:
     """Parse a line of `scontrol show partition --oneliner`."""
-    pair = {match[1]: match[2] for match in _PAIR.finditer(line)}
+    pair = pairs_of(line.rstrip("\n"))
     name = pair["PartitionName"]
     memory_mib = _bound(pair.get("MaxMemPerNode", "UNLIMITED"))
     return Partition(
@@ -195,7 +196,7 @@ def partition_of(line: str, nodes: dict[str, list[Node]]) -> Partition:
         min_nodes=int(_bound(pair.get("MinNodes", "0")) or 0),
         max_cpus_per_node=_bound(pair.get("MaxCPUsPerNode", "UNLIMITED")),
         max_memory_bytes_per_node=None if memory_mib is None else memory_mib * 2**20,
-        tier=int(pair.get("PriorityTier", "1")),
+        tier=whole(pair.get("PriorityTier", "1"), 2**32),
         preempt_mode=pair.get("PreemptMode", "OFF"),
         exclusive=pair.get("OverSubscribe", "NO").startswith("EXCLUSIVE"),
         qos=None if pair.get("QoS", "N/A") == "N/A" else pair["QoS"],
@@ -213,5 +214,12 @@ def _names(pair: dict[str, str], word: str) -> dict[str, tuple[str, ...]]:
     }
 
 
+def _at(text: str) -> float:
+    at = moment(text)
+    if at is None:
+        raise ValueError(f"{text[:30]!r} is not a time")
+    return at
+
+
 def _bound(text: str) -> int | None:
-    return None if text in ("UNLIMITED", "INFINITE", "N/A") else int(text)
+    return None if text in ("UNLIMITED", "INFINITE", "N/A") else whole(text, MOST_BYTES // 2**20)

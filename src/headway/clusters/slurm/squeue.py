@@ -13,11 +13,13 @@ from headway.clusters.slurm.commands import Commands
 from headway.clusters.slurm.hostlist import expand
 from headway.model.errors import InputError
 from headway.model.job import JobPhase
+from headway.model.limits import MOST_AT_S, MOST_BYTES, MOST_COUNT
 from headway.model.units import parse_duration
 
 _EXIT = re.compile(r"(\d{1,3}):(\d{1,3})", re.ASCII)
 _GPUS = re.compile(r"\bgres/gpu=(\d{1,6})\b", re.ASCII)
 _MEMORY = re.compile(r"\bmem=(\d{1,12}(?:\.\d+)?)([KMGTP]?)", re.ASCII)
+_MOST_DIGITS = 20
 _LIVE = "PENDING,CONFIGURING,RUNNING,SUSPENDED,COMPLETING,STOPPED,SIGNALING,STAGE_OUT,RESIZING"
 
 _PHASES = {
@@ -140,14 +142,30 @@ def _word(text: str) -> str:
     return text
 
 
+def whole(text: str, most: int = MOST_COUNT) -> int:
+    """Parse a whole number of at most `most`; a ValueError if it is more, or negative."""
+    number = int(text) if len(text) <= _MOST_DIGITS else -1
+    if not 0 <= number <= most:
+        raise ValueError(f"{text[:30]!r} is not a number that Slurm can mean")
+    return number
+
+
+def number_of_job(text: str) -> int:
+    """Parse the id of a job, of a user, or a priority."""
+    return whole(text, 2**63)
+
+
 def _least(text: str) -> int:
     """The first number of a range such as `2-4`."""
-    return int(text.split("-", maxsplit=1)[0])
+    return whole(text.split("-", maxsplit=1)[0])
 
 
 def moment(text: str) -> float | None:
-    """Parse a time in seconds since the epoch."""
-    return None if text in ("N/A", "Unknown", "None", "") else float(text) or None
+    """Parse a time in seconds since the epoch; None where it is not known, or cannot be."""
+    if text in ("N/A", "Unknown", "None", ""):
+        return None
+    at = float(text)
+    return at if 0 < at <= MOST_AT_S else None
 
 
 def limit_of(text: str) -> float | None:
@@ -160,7 +178,8 @@ def limit_of(text: str) -> float | None:
 def _memory_of(text: str) -> int:
     """The memory in a list such as `cpu=4,mem=8000M,node=2`; zero if it has none."""
     found = _MEMORY.search(text)
-    return int(float(found[1]) * 1024 ** (1 + "KMGTP".index(found[2] or "M"))) if found else 0
+    amount = float(found[1]) * 1024 ** (1 + "KMGTP".index(found[2] or "M")) if found else 0.0
+    return int(min(amount, MOST_BYTES))
 
 
 def _gpus_of(text: str) -> int:
@@ -182,8 +201,8 @@ def exit_of(text: str) -> Exit:
 
 _AMOUNTS = "amounts"  # of which several fields are made
 _COLUMNS: Columns = {
-    "JobID": ("job_id", int),
-    "UserID": ("user", int),
+    "JobID": ("job_id", number_of_job),
+    "UserID": ("user", number_of_job),
     "State": ("state", _word),
     "Reason": ("reason", str),
     "SubmitTime": ("submitted_at", moment),
@@ -193,11 +212,11 @@ _COLUMNS: Columns = {
     "NumNodes": ("nodes", _least),
     "NumCPUs": ("cpus", _least),
     "NodeList": ("node_names", expand),
-    "PriorityLong": ("priority", int),
+    "PriorityLong": ("priority", number_of_job),
     "Partition": ("partition", str),
     "exit_code": ("exit", exit_of),
     "DerivedEC": ("derived_exit", exit_of),
-    "RestartCnt": ("restarts", int),
+    "RestartCnt": ("restarts", whole),
     "OverSubscribe": ("alone", ("NO", "EXCLUSIVE").__contains__),
     "tres-alloc": (_AMOUNTS, str),
 }

@@ -17,6 +17,7 @@ Span = tuple[float, float]
 
 DAY_S = 86_400.0
 _QUARTER_S = 900.0
+_LAST_S = datetime(9999, 12, 30, tzinfo=UTC).timestamp()  # no date is later, in any time zone
 
 
 class Clock(Struct, frozen=True):
@@ -39,7 +40,7 @@ class Clock(Struct, frozen=True):
         """The hour of the day, 0 to 23, of each time."""
         epoch_s = at_s + self.started_at
         # One UTC offset per quarter of an hour is enough: clocks only change at full quarters.
-        quarters, place = np.unique(np.floor_divide(epoch_s, _QUARTER_S), return_inverse=True)
+        quarters, place = np.unique(np.floor_divide(np.minimum(epoch_s, _LAST_S), _QUARTER_S), return_inverse=True)
         ahead = [datetime.fromtimestamp(float(each) * _QUARTER_S, self.zone).utcoffset() for each in quarters]
         ahead_s = np.array([each.total_seconds() if each else 0.0 for each in ahead])
         hours: NDArray[np.int64] = np.floor_divide(epoch_s + ahead_s[place], 3600.0).astype(np.int64) % 24
@@ -47,7 +48,7 @@ class Clock(Struct, frozen=True):
 
     def moment(self, at_s: float) -> datetime:
         """Date and time on the machine's clock; without a known date only the time of day is meaningful."""
-        return datetime.fromtimestamp(self.started_at + at_s, self.zone)
+        return datetime.fromtimestamp(min(self.started_at + at_s, _LAST_S), self.zone)
 
     def at(self, moment: datetime) -> float:
         """Seconds from the first submission to `moment`; without a time zone it is in the machine's own."""
