@@ -166,7 +166,7 @@ def test_no_other_slopes_within_their_bounds_cost_less(
     assert cost(*found) <= cost(by_input, by_cores) * (1 + 1e-9)
 
 
-@given(ATTEMPTS, Q, st.floats(0.1, 1000), st.integers(0, 10**12))
+@given(ATTEMPTS, Q, st.floats(0.1, 300), st.integers(0, 10**12))
 def test_in_other_units_the_same_answer(
     attempts: list[tuple[float, Ending, int | None, int]], q: float, factor: float, size: int
 ) -> None:

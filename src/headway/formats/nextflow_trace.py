@@ -185,7 +185,8 @@ def _mended(row: list[str], columns: Mapping[str, int], separator: str) -> list[
     """
     places = [columns[column] for column in ("tag", "name") if column in columns]
     more = len(row) - len(columns)
-    if more <= 0 or not places or more % len(places):
+    repeated = max(columns.values()) >= len(columns)  # the header names a column twice
+    if more <= 0 or not places or more % len(places) or repeated:
         return row
     cells = []
     rest = iter(row)

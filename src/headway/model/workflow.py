@@ -24,6 +24,7 @@ from headway.model.software import checked_software, files_of
 from headway.model.task import Task, is_pattern
 
 _MOST_SHOWN = 10  # names in an error's sentence
+_LONGEST_PATH = 4095  # of Linux; a pattern of many brackets would take long, too
 # Paths that are normalised and inside the directory at first sight, as most are; all others are checked in detail.
 _LONGEST, _AS_NAMED = 255, ("utf-8", "surrogateescape")  # bytes of a file's name
 _ORDINARY = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)*[A-Za-z0-9_-][A-Za-z0-9_.-]*")
@@ -292,6 +293,9 @@ def _normalised(task: Task) -> Task:
     problem, todo = "", ""
     if empty := [path for path in paths if not path.strip() or "\0" in path]:
         problem = f"task {task.id!r} has an empty or impossible path {empty[0]!r}"
+    elif long := [path for path in paths if len(path) > _LONGEST_PATH]:
+        problem = f"the path {long[0][:40]!r}... of task {task.id!r} is longer than {_LONGEST_PATH} characters"
+        todo = "shorten it"
     elif patterns := [path for path in outputs if is_pattern(path)]:
         problem, todo = f"output {patterns[0]!r} of task {task.id!r} is a pattern", "name each output"
     elif outside := [path for path in outputs if path[0] == "/" or path.split("/")[0] in (".", "..", ".headway")]:

@@ -81,11 +81,11 @@ class Sizer(ABC):
     """
 
     name: str  # as users write it
-    siblings: Mapping[str, Sizer] = {}  # the sizers of the same resource, by category; set by the allocator
     price: FailurePrice | None = None  # of failures by this resource; set by the allocator; None: any number may fail
 
     def __init__(self, resource: str) -> None:
         self.resource = resource
+        self.siblings: dict[str, Sizer] = {}  # the sizers of the same resource, by category; set by the allocator
 
     @abstractmethod
     def predict(self, task: Task, failures: Sequence[float], context: Context) -> Prediction | CannotFit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from msgspec import structs
@@ -13,7 +14,10 @@ from headway.model.records import Figure, Why
 from headway.model.task import Task
 from headway.sizing.base import CannotFit, Context, Prediction, Sizer
 from headway.sizing.estimators.base import Estimate, Estimator, Query, Start
+from headway.sizing.observing import input_bytes
 from headway.sizing.resource_rules import RULES
+
+MOST_PEERS = 256  # categories that a new one is compared with: each question would take longer with every category
 
 
 class EstimatedSizer(Sizer):
@@ -57,7 +61,7 @@ class EstimatedSizer(Sizer):
         """Return what the estimator is asked about an attempt."""
         return Query(
             failures,
-            task.input_bytes,
+            input_bytes(task),
             context.limits[self.resource],
             task.hints.get(self.resource),
             context.held,
@@ -77,7 +81,9 @@ class EstimatedSizer(Sizer):
         return self.price.fine if self.price else None
 
     def _peers(self) -> Iterator[Estimator]:
-        return (sizer.estimator for sizer in self.siblings.values() if isinstance(sizer, EstimatedSizer))
+        """Yield the estimators of the categories that were learned last, the oldest of them first."""
+        latest = list(islice(reversed(self.siblings.values()), MOST_PEERS))
+        return (sizer.estimator for sizer in reversed(latest) if isinstance(sizer, EstimatedSizer))
 
     def _retry(self, found: Estimate | None, query: Query, context: Context) -> Prediction | CannotFit:
         at_least = self._rounded(found.value, 0.0, context) if found and isinstance(found.value, float | int) else 0.0
@@ -118,7 +124,7 @@ class EstimatedSizer(Sizer):
     def gives_more_now(self, task: Task, exhausted: float) -> bool:
         first = self.price.fine_at_first if self.price else None
         hint = task.hints.get(self.resource)
-        query = Query((), task.input_bytes, hint=hint, peers=self._peers, fine=self._fine, fine_at_first=first)
+        query = Query((), input_bytes(task), hint=hint, peers=self._peers, fine=self._fine, fine_at_first=first)
         found = self.estimator.estimate(query)
         return found is not None and isinstance(found.value, float | int) and found.value > exhausted
 

@@ -14,6 +14,7 @@ from headway.sizing.failure_price import KNOWN, FailurePrice
 from headway.sizing.observing import ABSURD, run_s
 from headway.sizing.resource_rules import RULES
 
+MOST_CATEGORIES = 10_000  # about 6 kB each
 LEARNED = ("cores", "memory_bytes", "disk_bytes", "walltime_s")
 
 
@@ -30,6 +31,7 @@ class PerResource(Allocator):
         self._peaks: dict[str, dict[str, float]] = {}  # by category: what its last success used
         self._successes: dict[str, int] = {}  # by category
         self._prices: dict[str, FailurePrice] = {}  # of a failed attempt, by resource
+        self._recent: dict[str, None] = {}  # categories, the one of which nothing was learned for longest first
 
     def tolerate(self, failures: float) -> None:
         self._prices = {resource: FailurePrice(failures) for resource in self._sizers} if failures < 1 else {}
@@ -62,6 +64,7 @@ class PerResource(Allocator):
 
     def observe(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
         self._set_prices(task, outcome)
+        self._note(task.category)
         for resource in self._sizers:
             self._sizer(task.category, resource).observe(task, outcome)
         if outcome.ending is Ending.SUCCESS:
@@ -70,6 +73,16 @@ class PerResource(Allocator):
             self._peaks[task.category] = {
                 name: peak.value for name, peak in found.items() if peak and 0 < peak.value < ABSURD
             }
+
+    def _note(self, category: str) -> None:
+        """Note that something is learned of a category, and forget the least recent one of very many."""
+        self._recent.pop(category, None)
+        self._recent[category] = None
+        if len(self._recent) > MOST_CATEGORIES:
+            oldest = next(iter(self._recent))
+            tables: list[dict[str, Any]] = [*self._sizers.values(), self._recent, self._peaks, self._successes]
+            for table in tables:
+                table.pop(oldest, None)
 
     def _set_prices(self, task: Task, outcome: Outcome) -> None:
         known = self._successes.get(task.category, 0) >= KNOWN
@@ -98,6 +111,7 @@ class PerResource(Allocator):
     def restore(self, state: Mapping[str, Any]) -> None:
         for category, resource, learned in state["sizers"]:
             self._sizer(category, resource).restore(learned)
+            self._recent[category] = None
         self._peaks = {category: dict(peaks) for category, peaks in state["peaks"].items()}
         self._successes = dict(state.get("successes", {}))
         for resource, learned in state.get("prices", {}).items():

@@ -16,7 +16,7 @@ from headway.model.resources import Resources, describe
 from headway.model.task import Task
 from headway.sizing.base import CannotFit, Context, Prediction
 from headway.sizing.estimators.base import Attempt, Estimator
-from headway.sizing.observing import ABSURD, SHORTEST_S, run_s
+from headway.sizing.observing import ABSURD, SHORTEST_S, input_bytes, run_s
 
 # The steps in which memory and disk are given where a failure has a price.
 _LARGEST_STEP = 64e6
@@ -104,7 +104,7 @@ class ResourceRules(ABC):
         """Return what an estimator of this resource learns from an outcome."""
         peak = self.peak(outcome)
         exhausted = self._exhausted_amount(outcome) if peak is None else None
-        return Attempt(peak, run_s(outcome), task.input_bytes, task.id, task.hints.get(self.resource), exhausted)
+        return Attempt(peak, run_s(outcome), input_bytes(task), task.id, task.hints.get(self.resource), exhausted)
 
     def _exhausted_amount(self, outcome: Outcome) -> float | None:
         """Return what an attempt had used when it ran out: it needed at least this much."""

@@ -32,7 +32,7 @@ from msgspec import Struct, structs
 
 from headway.model.outcome import Ending, Outcome
 from headway.model.task import Task
-from headway.sizing.observing import ABSURD, run_s
+from headway.sizing.observing import ABSURD, input_bytes, run_s
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -162,7 +162,8 @@ def _features(task: Task) -> tuple[float | None, float]:
 
     Part of a core counts as one: its speed depends on other tasks.
     """
-    size = None if task.input_bytes is None else math.log1p(max(0, task.input_bytes))
+    known = input_bytes(task)
+    size = None if known is None else math.log1p(known)
     return size, math.log(max(1.0, task.hints.get("cores", 1.0)))
 
 

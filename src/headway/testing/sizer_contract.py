@@ -16,6 +16,7 @@ from headway.sizing.base import CannotFit, Context, Prediction, Sizer
 
 LIMITS = Resources(cores=16, memory_bytes=64_000_000_000, disk_bytes=64_000_000_000, walltime_s=86_400)
 RESOURCES = ("cores", "memory_bytes", "disk_bytes", "walltime_s")
+LIES: tuple[float, ...] = (-5, 0, 1, 2**31, 2**63, 2**100, -math.inf, math.inf, math.nan, 5e-324, 1e300)
 GARBAGE = (math.nan, math.inf, -math.inf, -1.0, 0.0, 2.0**63)
 
 
@@ -64,6 +65,22 @@ class SizerContract:
             after = _answer(sizer)
             assert math.isfinite(after or 0)
             assert after == before
+
+    def test_lies_are_survived(self) -> None:
+        for resource in RESOURCES:
+            limit = LIMITS[resource] or math.inf
+            for lie in LIES:
+                sizer = _trained(self.make(resource), resource, random.Random(1), 12)
+                task = Task("t", "c", "true", outputs=("o",), input_bytes=lie if isinstance(lie, int) else 5)
+                for value in (float(lie), 1e9, 2.0**61):
+                    for ending in (Ending.SUCCESS, Ending.MEMORY, Ending.TIME, Ending.EXIT_CODE):
+                        outcome = _outcome(resource, value, ending)
+                        usage = msgspec.structs.replace(outcome.usage, wall_s=Measured(float(lie), Quality.EXACT))
+                        sizer.observe(task, msgspec.structs.replace(outcome, usage=usage, ended_at=float(lie)))
+                for asked in (task, _task(random.Random(2))):
+                    answer = sizer.predict(asked, [], Context(LIMITS))
+                    assert isinstance(answer, CannotFit) or 0 < (answer.value or 0) <= limit
+                json.loads(json.dumps(sizer.state(), allow_nan=False))
 
     def test_a_lower_bound_is_not_a_peak(self) -> None:
         sizer = _trained(self.make("memory_bytes"), "memory_bytes", random.Random(1), 12)

@@ -17,6 +17,7 @@ SHAPES = tuple(
     for estimate_s in (None, 0.0, 30.0, 40_000.0)
 )
 GARBAGE = (math.nan, math.inf, -math.inf, -1.0)
+LIES = (0.0, 1.0, 2.0**31, 2.0**63, 1e300, 5e-324)
 _LEARNED_AFTER = 1500  # waits: enough for a model that tries one alternative at a time
 
 History = list[tuple[Shape, float, bool]]  # shape, wait in seconds, and whether the job was withdrawn then
@@ -54,6 +55,18 @@ class WaitContract:
         for waited_s in GARBAGE:
             model.observe(SHAPES[0], model.predict(SHAPES[0]).ticket, waited_s)
         assert answers(model) == before
+
+    def test_lies_are_survived(self) -> None:
+        for waited_s in LIES:
+            model = told(self.make(), _history(1, 60))
+            for number in (0, 1, 2**31, 2**63):
+                for seconds in (*LIES, *GARBAGE):
+                    shape = Shape(number, seconds, seconds)
+                    model.observe(shape, {}, waited_s)
+                    model.observe(shape, {}, waited_s, censored=True)
+                    model.observe(SHAPES[0], model.predict(SHAPES[0]).ticket, waited_s)
+            check(model)
+            json.loads(json.dumps(model.state(), allow_nan=False))
 
     def test_a_job_that_it_was_not_asked_about_does_no_harm(self) -> None:
         model = told(self.make(), _history(2, 60))

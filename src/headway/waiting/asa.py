@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -14,7 +13,7 @@ from numpy.random import Generator, Philox
 
 from headway.kernels.asa_rounds import Floats, charge
 from headway.model.records import Figure
-from headway.waiting.base import Draw, Shape, Wait, WaitModel, geometry, uniform
+from headway.waiting.base import Draw, Shape, Wait, WaitModel, geometry, is_wait, uniform
 
 # Souza et al. 2020, §4.3: 53 alternatives up to 100,000 s, most of them tens and hundreds of seconds, without a list.
 ALTERNATIVES_S = (
@@ -96,7 +95,7 @@ class Asa(WaitModel):
 
     def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
         """Charge the alternative that the ticket names; with the tuned policy, 50 more samples."""
-        if not (math.isfinite(waited_s) and waited_s >= 0):
+        if not is_wait(waited_s):
             return
         kind = geometry(shape)
         known = self._learned.setdefault(kind, self.learned(shape))

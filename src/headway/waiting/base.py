@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
+from headway.model.limits import MOST_ASKED_S, MOST_SECONDS
 from headway.model.records import Figure
 
 Draw = tuple[int, str, str, int]  # seed, policy, job, attempt: determines a random choice
@@ -27,6 +29,19 @@ class Shape(Struct, frozen=True):
     asked_s: float
     estimate_s: float | None = None
     seen: dict[str, float | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Take times that cannot be for what they most likely mean: a scheduler may say anything."""
+        if not 0 <= self.asked_s <= MOST_ASKED_S:
+            structs.force_setattr(self, "asked_s", MOST_ASKED_S if self.asked_s > 0 else 0.0)
+        if self.estimate_s is not None and not 0 <= self.estimate_s <= MOST_SECONDS:
+            possible = min(max(0.0, self.estimate_s), MOST_SECONDS) if math.isfinite(self.estimate_s) else None
+            structs.force_setattr(self, "estimate_s", possible)
+
+
+def is_wait(waited_s: float) -> bool:
+    """Whether a job can have waited that long: a model learns from nothing else."""
+    return 0 <= waited_s <= MOST_SECONDS
 
 
 class Wait(Struct, frozen=True):

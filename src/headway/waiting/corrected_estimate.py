@@ -10,7 +10,7 @@ import numpy as np
 
 from headway.kernels.nearby_quantiles import nearby_quantiles
 from headway.model.records import Figure
-from headway.waiting.base import Shape, WaitModel, geometry
+from headway.waiting.base import Shape, WaitModel, geometry, is_wait
 
 RECORDS = 2000  # records that are kept of each kind of question
 ALIKE = 64  # records that are kept of one geometry
@@ -59,7 +59,7 @@ class CorrectedEstimate(WaitModel):
 
     def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
         """Add a record."""
-        if math.isfinite(waited_s) and waited_s >= 0:
+        if is_wait(waited_s):
             self._memories[kind_of(shape)].add(shape, waited_s, censored=censored)
 
     def state(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs, to_builtins
 
 from headway.model.records import Figure
 from headway.waiting.asa import Asa
-from headway.waiting.base import Draw, Shape, Wait, WaitModel
+from headway.waiting.base import Draw, Shape, Wait, WaitModel, is_wait
 from headway.waiting.corrected_estimate import CorrectedEstimate, kind_of
 from headway.waiting.quantile_bound import QuantileBound
 from headway.waiting.queue_forest import QueueForest
@@ -138,7 +138,7 @@ class Mixture(WaitModel):
 
         Without a ticket the models are asked now. A wait that is not known to the end charges nobody.
         """
-        if not (math.isfinite(waited_s) and waited_s >= 0):
+        if not is_wait(waited_s):
             return
         if not censored:
             self._judge(shape, ticket or self.predict(shape).ticket, waited_s)

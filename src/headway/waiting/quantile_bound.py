@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from headway.model.records import Figure
-from headway.waiting.base import Shape, WaitModel, geometry
+from headway.waiting.base import Shape, WaitModel, geometry, is_wait
 
 CONFIDENCE = 0.95  # that a bound is no less than the quantile
 WATCHED = 0.95  # the quantile whose bound detects changes
@@ -63,7 +63,7 @@ class QuantileBound(WaitModel):
 
     def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
         """Add a wait; a censored one only if it exceeds the 95% bound already."""
-        if not (math.isfinite(waited_s) and waited_s >= 0):
+        if not is_wait(waited_s):
             return
         for name in (geometry(shape), _EVERYBODY):
             history = self._clusters.setdefault(name, _History())

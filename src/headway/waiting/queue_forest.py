@@ -13,7 +13,7 @@ from numpy.random import Generator, Philox
 from numpy.typing import NDArray
 
 from headway.model.records import Figure
-from headway.waiting.base import Shape, WaitModel
+from headway.waiting.base import Shape, WaitModel, is_wait
 
 RECORDS = 10_000  # waits that are kept
 ALIKE = 4  # waits that are kept of one request
@@ -88,7 +88,7 @@ class QueueForest(WaitModel):
 
     def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
         """Add a wait that is known to its end."""
-        if censored or not (math.isfinite(waited_s) and waited_s >= 0):
+        if censored or not is_wait(waited_s):
             return
         self._add(Record(shape, waited_s))
         self._new += 1

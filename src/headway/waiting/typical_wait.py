@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headway.model.records import Figure
-from headway.waiting.base import Shape, WaitModel
+from headway.waiting.base import Shape, WaitModel, is_wait
 from headway.waiting.corrected_estimate import LATER, NOW, UNKNOWN, kind_of
 
 MOST = 2000  # waits that are kept of each kind of question
@@ -41,7 +41,7 @@ class TypicalWait(WaitModel):
 
     def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
         """Add a wait that is known to its end."""
-        if censored or not (math.isfinite(waited_s) and waited_s >= 0):
+        if censored or not is_wait(waited_s):
             return
         waits_s, known = self._waits_s[kind_of(shape)], self._sorted[kind_of(shape)]
         waits_s.append(waited_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,10 @@ class Bucketing(SortedPeaks):
     def significance(self, task: str) -> int:
         """Return the weight of the next record: in the order of completion, so that recent records count more."""
         return len(self._values) + 1
+
+    def thinned_beside(self) -> array[int]:
+        # Halved, so that the next record counts a little more than the newest of these.
+        return array("q", (max(1, significance // 2) for significance in super().thinned_beside()))
 
     def _cut(self) -> Buckets:
         values, significances = self.arrays()

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from headway.model.records import Figure
 from headway.model.units import format_bytes
-from headway.sizing.estimators.base import Attempt, Estimate, Estimator, Query, earlier
+from headway.sizing.estimators.base import MOST_RECORDS, Attempt, Estimate, Estimator, Query, earlier, thinned
 
 FEWEST_RECORDS = 2  # a line needs two points (Witt et al. 2019, section IV-A)
 # Offsets that look at underestimates need every record's error against today's line. Up to this many records they are
@@ -115,6 +115,8 @@ class LinearRegression(Estimator):
         if self.offset in ("mean-minus", "max"):
             self._inputs.append(math.nan if size is None else size)
             self._peaks.append(peak)
+            if len(self._peaks) > MOST_RECORDS:
+                self._inputs, self._peaks = thinned(self._inputs), thinned(self._peaks)
         records = self._by_nothing.records
         if records <= ALWAYS_UP_TO or records >= self._offsets_at * 1.001:
             self._offsets_at = records

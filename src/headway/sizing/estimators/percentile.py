@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from heapq import heappop, heappush
 from typing import Any, ClassVar
 
 from headway.model.records import Figure
-from headway.sizing.estimators.base import Attempt, Estimate, Estimator, Query, earlier
+from headway.sizing.estimators.base import MOST_RECORDS, Attempt, Estimate, Estimator, Query, earlier, thinned
 
 
 class Percentile(Estimator):
@@ -59,6 +60,8 @@ class Percentile(Estimator):
             heappush(self._upper, -heappop(self._lower))
         elif len(self._lower) < wanted:
             heappush(self._lower, -heappop(self._upper))
+        if len(self._lower) + len(self._upper) > MOST_RECORDS:
+            self.restore({"peaks": thinned(array("d", self.state()["peaks"]))})
 
     def state(self) -> dict[str, Any]:
         return {"version": 1, "peaks": sorted([-peak for peak in self._lower] + self._upper)}

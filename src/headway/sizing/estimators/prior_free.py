@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from headway.model.records import Figure
-from headway.sizing.estimators.base import Estimate, Estimator, Start
+from headway.sizing.estimators.base import MOST_RECORDS, Estimate, Estimator, Start, thinned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +28,10 @@ class PriorFree(Estimator):
 
 
 class SortedPeaks(PriorFree):
-    """Keeps the peaks in ascending order, equal ones in order of arrival, each with a number. 16 bytes a record."""
+    """Keeps the peaks in ascending order, equal ones in order of arrival, each with a number.
+
+    16 bytes a record, of at most `MOST_RECORDS`.
+    """
 
     beside: ClassVar[str]  # what the number is, as the state names it
     kind: ClassVar[Literal["q", "d"]]  # the number's type: whole or floating-point
@@ -44,6 +47,12 @@ class SortedPeaks(PriorFree):
         self._values.insert(place, peak)
         self._beside.insert(place, number)
         self._found = None
+        if len(self._values) > MOST_RECORDS:
+            self._values, self._beside = thinned(self._values), self.thinned_beside()
+
+    def thinned_beside(self) -> array[Any]:
+        """Return the numbers of the peaks that stay when every second is forgotten."""
+        return thinned(self._beside)
 
     def arrays(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return both as numpy arrays without a copy: drop them before the next `insert`."""

@@ -6,7 +6,7 @@ from array import array
 from bisect import insort
 
 from headway.model.records import Figure
-from headway.sizing.estimators.base import Attempt, Estimate, Query
+from headway.sizing.estimators.base import MOST_RECORDS, Attempt, Estimate, Query, thinned
 from headway.sizing.estimators.prior_free import ENOUGH_RECORDS, PriorFree, whole_machine
 
 
@@ -48,3 +48,5 @@ class QuantizedBucketing(PriorFree):
 
     def learn(self, attempt: Attempt) -> None:
         insort(self._values, attempt.peak or 0.0)
+        if len(self._values) > MOST_RECORDS:
+            self._values = thinned(self._values)

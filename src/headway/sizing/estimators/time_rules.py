@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from bisect import insort
 
+from headway.sizing.estimators.base import MOST_RECORDS
+
 TWO_SIGMA = 2.0
 CORRELATES = 0.75  # Pearson's coefficient from which on Lotaru uses the input size
 _TINY = 1e-6  # scikit-learn's priors of both precisions
@@ -67,6 +69,8 @@ class Lotaru:
         """Learn from a run with inputs of `size` bytes."""
         self._all.add(seconds, size)
         insort(self._ordered, seconds)
+        if len(self._ordered) > MOST_RECORDS:
+            self._ordered = self._ordered[::2]
         if size is None:
             return
         self._pairs += 1
