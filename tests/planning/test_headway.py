@@ -41,6 +41,11 @@ def test_on_an_empty_machine_there_is_only_the_anchor() -> None:
     assert run.ended_at() == 150.0
 
 
+def test_a_run_of_years_is_looked_at_a_few_thousand_times() -> None:
+    run = passed(BatchQueue(4, CONSERVATIVE), 3e8, 3e8)
+    assert len(of(run, records.AskQueue)) < 3000  # every 15 minutes it would be 700,000 times
+
+
 def test_fillers_use_the_gap_while_the_anchor_waits() -> None:
     # 4 nodes: 2 are taken until 1,500, the others free until then, and from then on all are wanted until 6,500. A job
     # for both stages, four tasks of 600 s each, starts after that; two of one node and 1,440 s do the first stage now.

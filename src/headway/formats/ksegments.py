@@ -41,7 +41,7 @@ def read_series(lines: Iterable[str], where: str) -> dict[Key, list[float]]:
     for number, line in enumerate(lines, 1):
         try:
             series = _series.decode(line)
-        except (msgspec.DecodeError, UnicodeEncodeError) as problem:
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as problem:
             raise InputError(f"this line is not a memory series ({problem})", where=f"{where}:{number}") from None
         found[series.workflow, series.task_id] = series.mb
     return found

@@ -36,7 +36,7 @@ def recognises(line: str) -> bool:
     if line.startswith("{"):
         try:
             return msgspec.json.decode(line, type=dict[str, Any]).keys() >= _NEEDED
-        except (msgspec.DecodeError, UnicodeEncodeError):
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             return False
     return set(line.strip().split("\t")) >= _NEEDED
 
@@ -73,7 +73,7 @@ def _of_json(lines: Iterable[str], where: str) -> tuple[list[LoggedTask], int, B
             entry = decoder.decode(line)
             if task := _task(entry.get, place, where):
                 tasks.append(task)
-        except (msgspec.DecodeError, UnicodeEncodeError) as problem:
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as problem:
             bad.note(
                 InputError(f"this line is no JSON ({problem})", where=place, todo="check that the file is complete")
             )

@@ -117,7 +117,7 @@ def _read_amounts(text: str, place: str) -> list[Amounts]:
     texts = text[start:].strip().replace("} {", "}\n{").split("\n") if start >= 0 else ["{}"]
     try:
         return [_amounts.decode(amounts) for amounts in texts]
-    except (msgspec.DecodeError, UnicodeEncodeError) as problem:
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as problem:
         todo = "check that the file is complete"
         raise InputError(f"these are not amounts ({problem})", where=place, todo=todo) from None
 
