@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "headway"
-MOST_LINES = 73_850
+MOST_LINES = 73_900
 MOST_LINES_OF_A_FUNCTION = 80
 MOST_LINES_OF_A_VERB = 125
 
