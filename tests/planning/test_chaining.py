@@ -19,6 +19,7 @@ from headway.model.records import AskQueue, Decision, GiveNotice, QueueRead, Rel
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.workflow import Workflow
+from headway.planning import PLANS
 from headway.planning.base import JobStatus, View
 from headway.planning.headway import Headway
 from tests.planning.test_staged import of
@@ -129,11 +130,11 @@ def test_the_task_is_told_when_all_nodes_of_its_next_job_are_up() -> None:
     assert not [it for it in plan(running(job(1, "anchor", 0.0), following), now=320.0) if isinstance(it, GiveNotice)]
 
 
-def test_a_task_stays_for_half_of_the_time_that_its_job_has_for_it() -> None:
+def test_a_task_stays_for_a_quarter_of_the_time_that_its_job_has_for_it() -> None:
     seen = running(job(1, "anchor", 0.0), job(2, "continuation", 20.0), now=100.0)
     [alarm] = plan(seen, now=100.0)
     assert isinstance(alarm, WakeAt)
-    assert alarm.until == (LIMIT_S - NOTICE_S) / 2
+    assert alarm.until == (LIMIT_S - NOTICE_S) / 4
 
 
 def test_a_task_is_told_when_its_job_was_cut() -> None:
@@ -233,3 +234,26 @@ def test_a_replayed_journal_leads_to_the_same_decisions() -> None:
             assert attempt is not None
             assert attempt.noticed
     assert again.tasks["long"].saved_s == run.engine.tasks["long"].saved_s > 0.0
+
+
+@pytest.mark.parametrize("name", ["one-job", "one-job-per-task", "per-stage"])
+def test_with_other_plans_a_task_does_not_start_again_in_a_job_that_it_would_have_to_leave_at_once(name: str) -> None:
+    instance = Instance(Workflow("w", [LONG]), {LONG.id: Recorded(run_s=1800.0)})
+    node = Resources(cores=1, memory_bytes=1 << 50, disk_bytes=1 << 50, walltime_s=LIMIT_S)
+    run = run_through(instance, Through(PLANS[name], node=node))
+    simulate(BatchQueue(4, Scheduling("conservative")), [run])
+    assert run.engine.finished == "succeeded"
+    assert len({launch.tag for launch in of(run, records.Launch)}) == len(of(run, records.Launch)) == 4
+
+
+def test_what_others_of_its_category_take_is_no_limit_for_a_task_that_checkpoints() -> None:
+    short = [Task(f"short{number}", "long", "-") for number in range(8)]
+    long = structs.replace(LONG, parents=tuple(task.id for task in short))
+    recorded = {task.id: Recorded(run_s=5.0) for task in short} | {long.id: Recorded(run_s=1800.0)}
+    node = Resources(cores=1, memory_bytes=1 << 50, disk_bytes=1 << 50, walltime_s=LIMIT_S)
+    run = run_through(Instance(Workflow("w", [*short, long]), recorded), Through(PLANS["headway"], node=node))
+    run.engine = assemble(structs.replace(run.engine.settings, sizer="ladder"), Headway(lambda task: 1800.0))
+    simulate(BatchQueue(4, Scheduling("conservative")), [run])
+    limits = [launch.resources.walltime_s for launch in of(run, records.Launch) if launch.task == long.id]
+    assert limits == [LIMIT_S] * len(limits)
+    assert len(limits) <= 6

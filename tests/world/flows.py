@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 
+from msgspec import structs
+
 from headway.model.task import Task
 from headway.model.workflow import Workflow
-from tests.world.batch import HAS
+from tests.world.batch import HAS, LONGEST_S
 from tests.world.nodes import Behaviour
 
 _LONGEST_S = 5000.0
+_LONG = 0.1  # of all workflows have a task that takes longer than a job may, and checkpoints
 
 
 def made_up(chance: random.Random) -> tuple[Workflow, dict[str, Behaviour]]:
@@ -42,3 +45,18 @@ def made_up(chance: random.Random) -> tuple[Workflow, dict[str, Behaviour]]:
         tasks += made
         before = made
     return Workflow("story", tasks), behaviours
+
+
+def with_long_task(
+    workflow: Workflow, behaviours: dict[str, Behaviour], chance: random.Random
+) -> tuple[Workflow, dict[str, Behaviour]]:
+    """Make one task of some workflows a long one that saves a checkpoint when it gets notice."""
+    if chance.random() >= _LONG:
+        return workflow, behaviours
+    chosen = chance.choice(list(workflow.tasks))
+    run_s, notice_s = LONGEST_S * chance.uniform(0.5, 2.0), chance.uniform(30.0, 300.0)
+    hints = workflow.tasks[chosen].hints | ({"walltime_s": run_s * 1.2} if chance.random() < 0.5 else {})
+    longer = structs.replace(workflow.tasks[chosen], notice_s=notice_s, hints=hints)
+    tasks = [longer if task.id == chosen else task for task in workflow]
+    changed = structs.replace(behaviours[chosen], run_s=run_s, saves=True)
+    return Workflow(workflow.name, tasks), behaviours | {chosen: changed}

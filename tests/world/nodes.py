@@ -21,14 +21,19 @@ from tests.world.lines import Line, SupervisorsEnd
 _START_S = 5.0  # the longest that a supervisor takes to start
 _SWEEP_S = 0.4  # until the processes of a dead supervisor are gone
 _STOP_S = 3.0  # the longest that a command takes to end when it is told to
+_SAVE_S = 20.0  # the longest that a command takes to write a checkpoint
 
 
 class Behaviour(Struct, frozen=True):
-    """What a task's command does: it takes time and memory, and may fail some times before it succeeds."""
+    """What a task's command does: it takes time and memory, and may fail some times before it succeeds.
+
+    One that `saves` goes on from its checkpoint, and writes one when it gets notice.
+    """
 
     run_s: float
     memory_bytes: int
     failures: int = 0
+    saves: bool = False
 
 
 class Execution(Struct, eq=False):
@@ -102,7 +107,9 @@ class Trees:
         execution = self._commands.begin(spec, self._node, *self._has)
         does = self._commands.of(execution)
         Path(spec.stdout).touch()
-        ends = {does.run_s: None}
+        state = Path(spec.environment["HEADWAY_KEEP"]) / "state" if does.saves else None
+        before_s = float(state.read_text()) if state is not None and state.exists() else 0.0
+        ends: dict[float, Ending | None] = {max(0.0, does.run_s - before_s): None}
         if does.memory_bytes > spec.limits.memory_bytes:
             ends[does.run_s / 2] = Ending.MEMORY
         if spec.limits.walltime_s is not None:
@@ -112,6 +119,11 @@ class Trees:
         done, _ = await asyncio.wait([told], timeout=lasts_s)
         del self._running[spec.key]
         stopped_for = told.result() if done else ends[lasts_s]
+        if stopped_for is Ending.SAVED and state is not None:
+            state.write_text(str(before_s + world.now - execution.began))
+            self._commands.end(execution, "saved")
+            usage = Usage(wall_s=Measured(world.now - execution.began, Quality.EXACT))
+            return CommandEnd(execution.began, world.now, usage, exit_code=7)
         used = min(does.memory_bytes, spec.limits.memory_bytes)
         quality = Quality.LOWER_BOUND if stopped_for else Quality.EXACT
         usage = Usage(
@@ -141,7 +153,11 @@ class Trees:
         return key in self._running
 
     def notify(self, key: str, number: int) -> bool:
-        return False
+        """Give a command notice; it writes a checkpoint and ends after a while, unless it ends before."""
+        told, world = self._running.get(key), self._commands.world
+        if told is not None:
+            world.after(world.moment_s(_SAVE_S), lambda: None if told.done() else told.set_result(Ending.SAVED))
+        return told is not None
 
 
 class Node:

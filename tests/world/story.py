@@ -37,7 +37,7 @@ from headway.workers.attempt import AttemptFolder
 from tests.world.batch import BatchSystem, Lines, View
 from tests.world.clock import UNHANDLED, Killed, Process, StuckError, World
 from tests.world.faults import Fate, Fault
-from tests.world.flows import made_up
+from tests.world.flows import made_up, with_long_task
 from tests.world.laws import Laws
 from tests.world.nodes import Commands
 
@@ -70,7 +70,7 @@ class Telling:
         self.fate = Fate(world, faults)
         self._directory = directory
         self._chance = random.Random(f"user {seed}")
-        self._workflow, behaviours = made_up(self._chance)
+        self._workflow, behaviours = with_long_task(*made_up(self._chance), random.Random(f"long {seed}"))
         self.commands = Commands(world, self._workflow.tasks, behaviours)
         jobs, shrinks = lambda: Project(directory).runs()[-1].jobs, self._chance.random() < 0.5
         self._batch = self.fate.batch = BatchSystem(world, self.commands, jobs, shrinks=shrinks)

@@ -64,7 +64,7 @@ class Launching(Struct, eq=False):
                 continue
             if not node.only:
                 free.setdefault(self.allocations.jobs[node.tag].request.wish, []).append(node)
-            elif node.free.cores > 0 and not self._is_left(node, now):
+            elif node.free.cores > 0 and not self._is_left(node):
                 bound.setdefault(node.tag, []).append(node)
         placed: list[Placement | Unplaceable] = []
         sized: Counter[str] = Counter()  # tasks that may start now, by category
@@ -79,7 +79,8 @@ class Launching(Struct, eq=False):
         turn = self.board.fair.turn(now, self._own(now), partial(self._left_s, now)) if self.board.fair.active else None
         for tag, nodes in bound.items():
             wanting = self.board.wanting(self.allocations.jobs[tag].request.wish)
-            placed += place_bound(nodes, wanting, allocate, self._share_of, turn, gpu_need)
+            stays_to = self._stays_to
+            placed += place_bound(nodes, wanting, allocate, self._share_of, turn, gpu_need, stays_to)
         for wish, nodes in free.items():
             if placed:  # these tasks are still in the queue; the rest is decided after them
                 break
@@ -95,14 +96,13 @@ class Launching(Struct, eq=False):
             for placement in placed
         ]
 
-    def _is_left(self, node: NodeState, now: float) -> bool:
-        """Whether a task that checkpoints has left the node's job, or would have to leave it at once."""
+    def _is_left(self, node: NodeState) -> bool:
+        """Whether a task that checkpoints has left the node's job for another one, which is up."""
         job = self.allocations.jobs[node.tag]
         if job.role != "continuation":
             return False
-        notice_s = max(self.board.tasks[task_id].task.notice_s for task_id in job.tasks)
         newest = [other for task_id in job.tasks for other in continuations(self.allocations.live, task_id)][-1]
-        return now + notice_s >= node.until or (newest is not job and is_up(newest))
+        return newest is not job and is_up(newest)
 
     def _largest_gpu_bytes(self) -> int:
         return max((device.memory_bytes for node in self.nodes.values() for device in node.devices.values()), default=0)
@@ -171,8 +171,13 @@ class Launching(Struct, eq=False):
         state = self.board.tasks[task_id]
         expected_s = self.planner.expected_s(state.task)
         if expected_s is None:
-            return now
-        return now + longer_s(left_s(expected_s, state.saved_s), state.expiries, self._limits(state).walltime_s)
+            return max(now, self._stays_to(task_id))
+        run_s = longer_s(left_s(expected_s, state.saved_s), state.expiries, self._limits(state).walltime_s)
+        return max(now + run_s, self._stays_to(task_id))
+
+    def _stays_to(self, task_id: str) -> float:
+        """A task that has left its job at its end does not start there again: its next job ends later than this."""
+        return math.nextafter(self.board.tasks[task_id].left_until, math.inf)
 
     def _launch(self, now: float, placement: Placement) -> records.Launch:
         state, allocation = self.board.tasks[placement.task], placement.allocation
@@ -244,7 +249,7 @@ class Launching(Struct, eq=False):
         for most in (site.limits, *site.larger):
             answer = self.allocator.allocate(state.task, failures, Context(most, draw, held=held, others=others))
             if isinstance(answer, Allocation):
-                return self._within_limits(state, answer)
+                return self._within_limits(state, _with_all_time(answer, most) if state.task.notice_s else answer)
             refusals.append(answer)
         alike = [refusal for refusal in refusals if refusal.resource == refusals[-1].resource]
         return self._within_limits(state, max(alike, key=lambda refusal: refusal.available))
@@ -316,6 +321,15 @@ class Launching(Struct, eq=False):
         whole = self._limits(state).replace(nodes=nodes, walltime_s=answer.resources.walltime_s)
         why = Why("engine", "whole-nodes", {"nodes": nodes}, f"it spans {nodes} nodes and has them whole")
         return Allocation(whole, answer.why | dict.fromkeys(HELD, why), answer.ticket)
+
+
+def _with_all_time(answer: Allocation, most: Resources) -> Allocation:
+    """The allocation of a task that checkpoints: a time that was learned from others would only interrupt it."""
+    text = "it goes on from its checkpoint when its job ends"
+    why = Why("engine", "checkpoints", {"limit": most.walltime_s}, text)
+    return Allocation(
+        answer.resources.replace(walltime_s=most.walltime_s), answer.why | {"walltime_s": why}, answer.ticket
+    )
 
 
 def does_not_fit(answer: CannotFit) -> Why:

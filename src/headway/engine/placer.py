@@ -126,10 +126,11 @@ def place_bound(
     share_of: Callable[[str], str] = lambda task_id: "",
     turn: Turn | None = None,
     gpu_need: Callable[[str], GpuNeed] = lambda task_id: GpuNeed(),
+    stays_to: Callable[[str], float] = lambda task_id: -math.inf,
 ) -> list[Placement | Unplaceable]:
     """Place tasks on the nodes of a job that was submitted for certain tasks, in the sequence of these.
 
-    Shares take no turns in it, but none gets more than it may hold.
+    Shares take no turns in it, but none gets more than it may hold. No task starts if the job ends before `stays_to`.
     """
     only = nodes[0].only
     by_name = {node.name: node for node in nodes}
@@ -139,6 +140,8 @@ def place_bound(
     for task_id in sorted((task_id for task_id in wanting if task_id in only), key=only.__getitem__):
         if not room:
             break
+        if stays_to(task_id) > nodes[0].until:
+            continue
         allocation = allocate(task_id)
         if isinstance(allocation, CannotFit):
             placed.append(Unplaceable(task_id, allocation))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatchmethod
@@ -34,6 +35,7 @@ from headway.sizing.observing import run_s
 # The tasks of a growing run come one by one. Jobs are planned when none came for the first time, and after the second
 # in any case: a job for the first task alone would soon be replaced by a larger one.
 GATHER_S, GATHER_AT_MOST_S = 1.0, 5.0
+_ON_TIME_S = 5.0  # a supervisor's clock may differ, and its notice come that early
 
 
 class _ByKind(singledispatchmethod):  # type: ignore[type-arg]
@@ -250,6 +252,9 @@ class RunState(Struct, eq=False, dict=True):
         self._learn(state.task, running.ticket, outcome.after(state.saved_s))
         if outcome.ending is Ending.SAVED:
             state.saved_s += run_s(outcome)
+            until = self.nodes[running.node].until if running.node in self.nodes else math.inf
+            if until <= record.at + state.task.notice_s + _ON_TIME_S:
+                state.left_until = until
             self._allocations.plan_again(state.part[0])  # it needs a job at once, unless one was asked for ahead
         if not running.shaken:
             self.bad_nodes.ended(running.node, state.task, outcome.ending)

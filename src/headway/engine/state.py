@@ -47,6 +47,7 @@ class TaskState(Struct, eq=False):
     errors: int = 0  # failures that count against the user's retries
     expiries: int = 0  # attempts that ended with their allocation
     saved_s: float = 0.0  # how long the attempts ran from whose checkpoints it goes on
+    left_until: float = -math.inf  # when the job ends that it left since that is near
     losses: int = 0  # attempts that ended with their node
     losses_alone: int = 0  # of those, attempts that were alone on their node
     exhausted: dict[str, list[float]] | None = None  # amounts that ran out, by resource

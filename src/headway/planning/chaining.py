@@ -14,7 +14,7 @@ from headway.planning.requested_time import FACTORS, MARGIN_S, left_s
 
 # A task whose next job starts early moves after this share of the time that its present job has for it: if it moved at
 # once, and the wait is predicted to be longer than a job, it would do nothing but move.
-_LEAST_SHARE = 0.5
+_LEAST_SHARE = 0.25
 
 
 class Link(NamedTuple):

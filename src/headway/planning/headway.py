@@ -323,7 +323,9 @@ class Headway(Planner):
         if for_now and taken_s > TOO_MUCH * FACTORS[0] * work_s:
             return [Release(now, for_now[-1].tag, Why(self.name, "more-than-the-work-left", {"work_s": work_s}))]
         run_s = sorted((self._run_s(view, task) for task in narrow), reverse=True)
-        wanted = sorted(map(requested_s, bundled(run_s, packing.tasks_per_unit, SHORTEST_S)), reverse=True)
+        most_s = view.limits.limits.walltime_s or math.inf
+        bundles_s = bundled(run_s, packing.tasks_per_unit, SHORTEST_S)
+        wanted = sorted((min(most_s, requested_s(each_s)) for each_s in bundles_s), reverse=True)
         uncovered, useless = matched(wanted, pending)
         unused = [job for job in useless if (begun or job.role == "small-filler") and job.role != "ahead"]
         if unused:
