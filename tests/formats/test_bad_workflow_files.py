@@ -124,6 +124,7 @@ WRONG_VALUES = {
     "partition": (TASK + "    partition: --uid=0\n", 5, ["'partition' of task 't'", "'partition: long'"]),
     "braces in an account": (TASK + "    account: '{lab}'\n", 5, ["'account'", "Slurm cannot know"]),
     "type of no GPU": (TASK + "    gpu-type: a100\n", 5, ["asks for no GPU", "gpus: 1"]),
+    "notice at once": (TASK + "    limit: {time: 5m}\n    notice: 5m\n", 6, ["'notice' of task", "at once"]),
     "no notice at all": (TASK + "    notice: 0s\n", 5, ["'notice'", "nothing"]),
     "resources": (TASK + "    resources: lots\n", 5, ["'resources'", "'lots'", "{cores: 1"]),
     "time without unit": (TASK + "    resources:\n      time: 90\n", 6, ["'time'", "90s or 90m"]),

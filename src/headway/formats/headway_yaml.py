@@ -5,6 +5,7 @@ Every mistake in a file is reported in one sentence that says where it is and wh
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Given
@@ -217,7 +218,14 @@ def _read_block(
             shared[member] = read_amounts(reader, keys[key], owner)
     has_gpus = "hints" in block.varying or shared.get("hints", {}).get("gpus")
     shared["wish"] = read_wish(reader, keys, owner, has_gpus=bool(has_gpus))
+    _check_notice(reader, keys.get("notice", entry), shared, owner)
     return block
+
+
+def _check_notice(reader: Reader, entry: Entry, shared: dict[str, Any], owner: str) -> None:
+    if shared.get("notice_s", 0) >= shared.get("limits", {}).get("walltime_s", math.inf):
+        what = f"'notice' of {owner} is not shorter than its time under 'limit': the signal would come at once"
+        raise reader.error(entry.line, what, "state a shorter notice, or a longer limit")
 
 
 def _read_environment(reader: Reader, keys: dict[str, Entry], each: Each, owner: str) -> dict[str, Template]:
