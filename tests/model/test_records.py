@@ -42,8 +42,11 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
     if origin is typing.Literal:
         return st.sampled_from(inside)
     if origin is typing.Annotated:
-        assert inside == (float, msgspec.Meta(gt=0)), kind
-        return st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+        base, meta = inside
+        if meta.gt is not None:
+            return st.floats(meta.gt, exclude_min=True, allow_nan=False, allow_infinity=False)
+        most = 2**63 - 1 if meta.le is None else meta.le
+        return st.integers(meta.ge, most) if base is int else st.floats(meta.ge, most)
     if origin in (typing.Union, types.UnionType):
         return st.one_of(*map(values, inside))
     if origin is dict:

@@ -18,7 +18,7 @@ class Coming(Struct, frozen=True, omit_defaults=True):
     """So many tasks of one category and level, and what each of them is expected to need."""
 
     category: str
-    tasks: Annotated[int, Meta(ge=1)]
+    tasks: Annotated[int, Meta(ge=1, le=MOST_BYTES)]
     # Level 0 is ready; others wait for tasks of the level before, or for such as were handed over.
     level: Annotated[int, Meta(ge=0)]
     cores: Annotated[float, Meta(ge=0, le=MOST_CORES)]

@@ -207,7 +207,7 @@ def decode(line: bytes) -> Requests:
     try:
         return _DECODER.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"this message is not understood: {error}") from error
+        raise InputError(f"this message is not understood: {' '.join(str(error).split())}") from error
 
 
 def encode(message: Request | Event) -> bytes:

@@ -119,7 +119,8 @@ class _Handler(BaseHTTPRequestHandler):
             try:
                 tasks = msgspec.json.decode(body, type=_Progress).tasks
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                raise InputError(f"this is not a message of Nextflow: {error}", where=self.path) from error
+                what = f"this is not a message of Nextflow: {' '.join(str(error).split())}"
+                raise InputError(what, where=self.path) from error
             self.server.learn(observations(tasks, run, self.path))
         return {"watchUrl": self.server.see} if kind == "begin" else {}
 
