@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import _thread
 import sys
+import time
 
 if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]  # the directory in which this was started: a json.py there is none of ours
@@ -61,14 +62,16 @@ def _repeat_lost_interrupt(lost: sys.UnraisableHookArgs) -> None:
     "Exception ignored in ..." and the user's Ctrl-C would do nothing.
     """
     if lost.exc_type is not None and issubclass(lost.exc_type, KeyboardInterrupt):
-        import threading
-
-        # Not at once: the exception would be raised in this function, where it is ignored as well.
-        timer = threading.Timer(_RETRY_S, _thread.interrupt_main)
-        timer.daemon = True
-        timer.start()
+        # Without `threading`, which may be what is being imported.
+        _thread.start_new_thread(_interrupt_soon, ())
     else:
         sys.__unraisablehook__(lost)
+
+
+def _interrupt_soon() -> None:
+    """Not at once: the exception would be raised where it is ignored as well."""
+    time.sleep(_RETRY_S)
+    _thread.interrupt_main()
 
 
 if __name__ == "__main__":

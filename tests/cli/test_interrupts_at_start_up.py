@@ -59,7 +59,7 @@ def test_an_interrupt_at_any_point_of_start_up_ends_the_command(bench: Bench, po
     bench.succeeds("cancel")
 
 
-@pytest.mark.parametrize("where", ["weakref", "del"])
+@pytest.mark.parametrize("where", ["weakref", "del", "while threading is imported"])
 def test_an_interrupt_that_python_has_to_ignore_is_raised_again(where: str) -> None:
     """Each import ends with a callback of a weak reference, in which exceptions are ignored."""
     program = textwrap.dedent(f"""
@@ -73,7 +73,9 @@ def test_an_interrupt_that_python_has_to_ignore_is_raised_again(where: str) -> N
 
         def command_line():
             thing = Thing()
-            watch = weakref.ref(thing, lambda _: {where!r} == "weakref" and signal.raise_signal(signal.SIGINT))
+            watch = weakref.ref(thing, lambda _: {where!r} != "del" and signal.raise_signal(signal.SIGINT))
+            if "threading" in {where!r}:
+                sys.modules["threading"] = types.SimpleNamespace(_shutdown=lambda: None)
             del thing
             for _ in range(600):
                 time.sleep(0.1)
