@@ -94,7 +94,7 @@ def test_seed_sizer_and_keep_going_reach_the_run(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("cores = 2\nmemroy = '8 GB'\n", ":2: unknown setting 'memroy'; did you mean 'memory'?"),
+        ("cores = 2\nmemroy = '8 GB'\n", ":2: unknown setting 'memroy'; did you mean 'memory' or 'gpu-memory'?"),
         ("keep_going = true\n", ":1: unknown setting 'keep_going'; did you mean 'keep-going'?"),
         ("\n\nmemory = 8\n", ":3: memory: 8 is not an amount with a unit"),
         ("memory = 'much'\n", ":1: memory: 'much' is not an amount of memory or disk"),

@@ -54,6 +54,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
         inputs = draw(st.lists(st.sampled_from(made), max_size=4))
         container = draw(st.none() | NAMES)
         command, setup = draw(COMMANDS), tuple(draw(st.lists(TEXTS, max_size=2)))
+        limits = draw(LIMITS)
         names_patterns = any(set("*?[") & set(text) for text in (command, *setup))  # which may match later outputs
         tasks.append(
             Task(
@@ -72,9 +73,9 @@ def workflows(draw: st.DrawFn) -> Workflow:
                 retries=draw(st.integers(0, 3)),
                 sandbox=draw(st.booleans()),
                 malleable=draw(st.booleans()),
-                notice_s=draw(st.integers(0, 10**6)),
+                notice_s=draw(st.integers(0, min(10**6, max(0, int(limits.get("walltime_s", 10**6)) - 1)))),
                 shell=draw(st.sampled_from([(), ("sh",), ("Rscript", "--vanilla", "a b: 'c'")])),
-                limits=draw(LIMITS),
+                limits=limits,
                 auto_inputs=not names_patterns and draw(st.booleans()),
             )
         )

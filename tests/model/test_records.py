@@ -43,10 +43,13 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
         return st.sampled_from(inside)
     if origin is typing.Annotated:
         base, meta = inside
+        if meta.pattern is not None:
+            return st.from_regex(meta.pattern)
         if meta.gt is not None:
             return st.floats(meta.gt, exclude_min=True, allow_nan=False, allow_infinity=False)
-        most = 2**63 - 1 if meta.le is None else meta.le
-        return st.integers(meta.ge, most) if base is int else st.floats(meta.ge, most)
+        if base is int:
+            return st.integers(meta.ge, 2**63 - 1 if meta.le is None else meta.le)
+        return st.floats(meta.ge, meta.le, allow_nan=False, allow_infinity=False)
     if origin in (typing.Union, types.UnionType):
         return st.one_of(*map(values, inside))
     if origin is dict:
