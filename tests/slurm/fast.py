@@ -14,6 +14,7 @@ import shlex
 import shutil
 import subprocess
 import time
+from pathlib import Path
 
 from tests.slurm.configuration import Configuration
 from tests.slurm.lab import SlurmLab
@@ -44,6 +45,8 @@ class FastSlurmLab(SlurmLab):
         if self._keeper is not None:
             self._keeper.stdin.close()  # type: ignore[union-attr]
             self._keeper.wait(timeout=120)
+            for name in (f"faketime_shm_{self._keeper.pid}", f"sem.faketime_sem_{self._keeper.pid}"):
+                Path("/dev/shm", name).unlink(missing_ok=True)  # faketime leaves them
             self._keeper = None
 
     def environment(self) -> dict[str, str]:
@@ -64,17 +67,21 @@ class FastSlurmLab(SlurmLab):
         """Start one fast clock that all processes share.
 
         faketime keeps the clock while its command runs. The command here ends with `cat`, which runs until its input is
-        closed.
+        closed. It ends at once where one with the same process number was killed before, and left its semaphore.
         """
         file = self.root / "clock"
         tell = f"env -0 > {file}.new; mv {file}.new {file}; cat"
-        self._keeper = subprocess.Popen(
-            ["faketime", "-f", f"+0 x{self.configuration.speed}", "sh", "-c", tell],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        wait_until(file.exists, "faketime to start")
+        for _ in range(5):
+            keeper = self._keeper = subprocess.Popen(
+                ["faketime", "-f", f"+0 x{self.configuration.speed}", "sh", "-c", tell],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            wait_until(lambda keeper=keeper: file.exists() or keeper.poll() is not None, "faketime to start")
+            if file.exists():
+                break
+        assert file.exists(), "faketime does not start"
         variables = dict(line.split("=", 1) for line in file.read_text().split("\0") if "=" in line)
         self._clock = {name: variables[name] for name in CLOCK}
         self._started_at = min(self._look_at_clock() for _ in range(5))[1]
