@@ -157,6 +157,15 @@ def test_a_need_that_no_gpu_here_meets_keeps_no_task_from_trying() -> None:
     assert run.sizes() == [[80 * GB], [40 * GB]]
 
 
+def test_two_gpus_of_which_only_one_is_large_enough_are_better_than_none() -> None:
+    """A node has one that meets the need, and the task wants two: it must not wait for ever."""
+    run = GpuRun([2], memory=[80 * GB, 40 * GB, 40 * GB])
+    run.record(seen("c2", 2, 120 * GB))
+    run.decide()
+    assert run.sizes() == [[80 * GB, 40 * GB]]
+    assert run.to_the_end() == "succeeded"
+
+
 def test_a_task_with_half_a_gpu_counts_with_half_of_its_memory_and_one_with_two_with_both() -> None:
     run = GpuRun([0.5, 2], memory=[10 * GB, 80 * GB, 40 * GB, 40 * GB])
     run.record(seen("c0.5", 0.5, 15 * GB))

@@ -59,11 +59,14 @@ class Launching(Struct, eq=False):
         """Start the tasks that have room, and give up those that fit on no node."""
         free: dict[Wish | None, list[NodeState]] = {}
         bound: dict[str, list[NodeState]] = {}  # by job
+        usable: dict[Wish | None, list[NodeState]] = {}
         for node in self.nodes.values():
             if self.bad_nodes.is_avoided(node.name) or self.allocations.jobs[node.tag].suspended:
                 continue
+            wish = self.allocations.jobs[node.tag].request.wish
+            usable.setdefault(wish, []).append(node)
             if not node.only:
-                free.setdefault(self.allocations.jobs[node.tag].request.wish, []).append(node)
+                free.setdefault(wish, []).append(node)
             elif node.free.cores > 0 and not self._is_left(node):
                 bound.setdefault(node.tag, []).append(node)
         placed: list[Placement | Unplaceable] = []
@@ -75,7 +78,7 @@ class Launching(Struct, eq=False):
             sized[category] += 1
             return self.allocate(task_id, starting)
 
-        gpu_need = partial(self._gpu_need, self._largest_gpu_bytes())
+        gpu_need = partial(self._gpu_need, usable)
         turn = self.board.fair.turn(now, self._own(now), partial(self._left_s, now)) if self.board.fair.active else None
         for tag, nodes in bound.items():
             wanting = self.board.wanting(self.allocations.jobs[tag].request.wish)
@@ -104,20 +107,23 @@ class Launching(Struct, eq=False):
         newest = [other for task_id in job.tasks for other in continuations(self.allocations.live, task_id)][-1]
         return newest is not job and is_up(newest)
 
-    def _largest_gpu_bytes(self) -> int:
-        return max((device.memory_bytes for node in self.nodes.values() for device in node.devices.values()), default=0)
-
     def has_larger_gpus(self, lacked: int, gpus: float) -> bool:
         """Whether a node has enough GPUs with more memory than this."""
         sizes = [[device.memory_bytes > lacked for device in node.devices.values()] for node in self.nodes.values()]
         return any(sum(larger) >= gpus for larger in sizes)
 
-    def _gpu_need(self, largest: int, task_id: str) -> GpuNeed:
-        """What a task needs of a GPU; where no GPU has so much now, it may try any."""
+    def _gpu_need(self, usable: Mapping[Wish | None, Sequence[NodeState]], task_id: str) -> GpuNeed:
+        """What a task needs of its GPUs; what no node that it may use can give now is not asked for."""
         state = self.board.tasks[task_id]
-        used = self.gpu_memory.used_bytes(state.task)
-        lacked = state.gpu_bytes_lacked
-        return GpuNeed(used if used is None or used <= largest else None, lacked if lacked < largest else 0)
+        gpus = state.task.hints.get("gpus", 0)
+        if not gpus:
+            return GpuNeed()
+        used, lacked = self.gpu_memory.used_bytes(state.task), state.gpu_bytes_lacked
+        nodes = usable.get(state.part[0], ())
+        for need in (GpuNeed(used, lacked), GpuNeed(lacked_bytes=lacked)):
+            if any(sum(map(need.suits, node.devices.values())) >= gpus for node in nodes):
+                return need
+        return GpuNeed()
 
     def _own(self, now: float) -> dict[str, Own]:
         """The nodes that were asked for shares of a pool; those of several shares are divided evenly."""
