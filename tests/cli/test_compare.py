@@ -115,6 +115,8 @@ def test_mistakes(study: Bench, tmp_path: Path) -> None:
     assert "too little" in study.fails(2, *asked, "--warm-up", "9000d")
     assert "--traces" in study.fails(2, "compare", "--workflows", "m.json", "--out", "out")
     assert "none.swf" in study.fails(2, *asked, "--traces", "none.swf")
+    assert "no folder is named for the results" in study.fails(2, *asked[:-2])
+    assert "add --pool" in study.fails(2, *asked, "--arrivals", "1h")
     write_workflow(tmp_path / "m.json", seed=2)
     assert "same name" in study.fails(2, *asked, "--workflows", str(tmp_path / "m.json"))
     study.write("{}", "bad.json")

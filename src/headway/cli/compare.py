@@ -76,7 +76,7 @@ def _print(console: Console, result: CompareResult | ComparePoolResult) -> None:
 @settings_options(CompareSettings, _QUEUE)
 @option(
     "--out DIR",
-    "The folder of results; runs that are in it already are not simulated again.",
+    "The folder of results, needed without --pool; runs that are in it already are not simulated again.",
     type=click.Path(file_okay=False),
 )
 @option("--again P...", "Forget DIR's results of these plans.", **_LIST)
@@ -102,8 +102,9 @@ def command(pool: bool, **options: Any) -> CompareResult | ComparePoolResult:
     if pool:
         with study_progress() as tell:
             return compare_pool(progress=tell, **given("pool"))
-    for name, todo in (("out", "name a folder"), ("arrivals", "add --pool")):
-        if (options[name] is None) is (name == "out"):
-            raise InputError(f"--{name} is {'missing' if name == 'out' else 'for pools'}", where=f"--{name}", todo=todo)
+    if options["out"] is None:
+        raise InputError("no folder is named for the results", where="--out", todo="add, for example, `--out study`")
+    if options["arrivals"] is not None:
+        raise InputError("this is for pools", where="--arrivals", todo="add --pool")
     with study_progress(kept=True) as tell:
         return compare(progress=tell, **given("pool"))
