@@ -6,6 +6,7 @@ FLAG is created to record that. Without that variable a crash point costs one co
 `HEADWAY_CRASH=supervisor#17:FLAG` kills a supervisor before its 17th boundary, whatever that is: a named point, or
 anything that Python is about to change outside of the process (a file, another process, a connection), as its audit
 events tell. So boundaries need not be named by hand. `supervisor#0:FILE` kills nothing and lists them in FILE.
+`supervisor#17+5:FLAG` also kills the next supervisor, before its 5th boundary; FLAG.2 records that.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ class _Boundaries:
                 self.reach(f"open {os.fsdecode(path)}")  # type: ignore[arg-type]
         elif event in _EVENTS:
             name = f"{event} {details[0] if details else ''}"
-            if event != "socket.connect" or self._last != name:  # one that is not answered is repeated
+            is_repeated = event == "socket.connect" and self._last == name  # one that is not answered
+            if not is_repeated and not any(part in name for part in _NOT_OURS):
                 self.reach(name)
 
     def reach(self, name: str) -> None:
@@ -119,7 +121,17 @@ def _this_process() -> str:
     return next((name for name, mark in _PROCESSES.items() if any(word.endswith(mark) for word in words[:6])), "")
 
 
-_boundaries: _Boundaries | None = None
-if "#" in _PLAN and _PLAN.partition("#")[0] == _this_process():
-    _number, _, _file = _PLAN.partition("#")[2].partition(":")
-    _boundaries = _Boundaries(int(_number), _file)
+def _planned() -> _Boundaries | None:
+    """Read the plan for this process: which of the deaths that are wanted is the next."""
+    process, _, words = _PLAN.partition("#")
+    if not words or process != _this_process():
+        return None
+    numbers, _, file = words.partition(":")
+    for turn, number in enumerate(numbers.split("+"), 1):
+        flag = file if turn == 1 else f"{file}.{turn}"
+        if not os.path.exists(flag):
+            return _Boundaries(int(number), flag)
+    return None
+
+
+_boundaries = _planned()

@@ -72,10 +72,10 @@ class Torment:
         self.flag = parent / "crashed"
         self.started = False
 
-    def launch(self, crash: str = "") -> subprocess.Popen[bytes]:
+    def launch(self, crash: str = "", **variables: str) -> subprocess.Popen[bytes]:
         """Start a manager: the first call starts the run, later calls resume it."""
         verb = ["resume"] if Project(self.directory).runs() else ["run", "workflow.yaml"]
-        environment = os.environ | {"EXECUTIONS": str(self.executions)}
+        environment = os.environ | {"EXECUTIONS": str(self.executions)} | variables
         if crash:
             environment["HEADWAY_CRASH"] = f"{crash}:{self.flag}"
         with (self.parent / "output").open("ab") as output:
@@ -112,6 +112,10 @@ class Torment:
         runs = Project(self.directory).runs()
         records = list(SqliteJournal(runs[-1].journal, read_only=True).replay()) if runs else []
         return bool(records) and isinstance(records[-1], Finish) and records[-1].status == "succeeded"
+
+    def crashed(self, turn: int) -> Path:
+        """Return the file that says where a process was killed, the first one, or a later one."""
+        return self.flag if turn == 1 else Path(f"{self.flag}.{turn}")
 
     def supervisors(self) -> list[int]:
         """Return the process ids of live supervisors."""
@@ -155,7 +159,11 @@ class Torment:
         if once:
             assert set(self.executed().values()) == {1}, self.executed().most_common(3)
         assert self.results() == undisturbed
-        deadline = time.monotonic() + 20
+        self.check_no_supervisor()
+
+    def check_no_supervisor(self) -> None:
+        """Assert that the run's supervisors end."""
+        deadline = time.monotonic() + 60
         while self.supervisors():
             assert time.monotonic() < deadline, "a supervisor outlived its run"
             time.sleep(0.05)

@@ -1,12 +1,13 @@
 """A small run whose manager, supervisor or spawner is killed before each thing that it does to the world outside.
 
 Nobody names these boundaries: an undisturbed run lists them (`headway.crash_points`). Before one boundary is after the
-one before, so that every state which a crash can leave behind is tried.
+one before, so that every state which a crash can leave behind is tried. The process that takes over is killed too.
 """
 
 from __future__ import annotations
 
 import signal
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,13 @@ tasks:
     run: echo third >> "$EXECUTIONS"
 """
 TASKS = {"first", "second[1]", "second[2]", "third"}
+# What a process is about to do when it is killed for the first time, and how many times it has done that before. After
+# each of these the process that takes over is killed before every one of its own boundaries.
+FIRST_CRASHES = (
+    *(("manager", "journal.db.new", 2), ("manager", "submitted", 0), ("manager", "launched", 1)),
+    *(("manager", "ended", 2), ("manager", "released", 0), ("manager", "logs.db", 0)),
+    *(("supervisor", "claimed", 0), ("supervisor", "renamed", 1), ("spawner", "os.fork", 1)),
+)
 
 
 def small_run(parent: Path) -> Torment:
@@ -39,46 +47,91 @@ def small_run(parent: Path) -> Torment:
     return torment
 
 
+class Boundaries:
+    """What the processes of a small run do, as they list it themselves."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.of = cache(self._of)
+
+    def _of(self, process: str, *crashes: int) -> list[str]:
+        """List what a process does in a run that nothing else disturbs, after crashes of the processes before it."""
+        torment = small_run(self._folder / "-".join(map(str, [process, *crashes])))
+        plan = "+".join(map(str, [*crashes, 0]))
+        for _ in range(1 + len(crashes) if process == "manager" else 1):
+            torment.launch(crash=f"{process}#{plan}").wait(300)
+        assert torment.finished(), torment.output()
+        return torment.crashed(len(crashes) + 1).read_text().splitlines()
+
+    def find(self, process: str, name: str, before: int) -> int:
+        """Return the number of the boundary of this name that comes after so many others of that name."""
+        found = [number for number, line in enumerate(self.of(process), 1) if name in line]
+        return found[before]
+
+
 @pytest.fixture(scope="session")
-def boundaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """List what each process does in a run that nothing disturbs."""
-    found = {}
-    for process in PROCESSES:
-        torment = small_run(tmp_path_factory.mktemp(process))
-        assert torment.launch(crash=f"{process}#0").wait(120) == 0, torment.output()
-        found[process] = torment.flag.read_text().splitlines()
-    return found
+def boundaries(tmp_path_factory: pytest.TempPathFactory) -> Boundaries:
+    return Boundaries(tmp_path_factory.mktemp("boundaries"))
 
 
-def crash(parent: Path, process: str, number: int) -> None:
-    """Kill the process before this boundary, go on with the run, and compare."""
+def crash(parent: Path, process: str, *numbers: int) -> None:
+    """Kill the process before this boundary, and the one that takes over before the next; go on, and compare."""
     torment = small_run(parent)
-    manager = torment.launch(crash=f"{process}#{number}")
-    code = manager.wait(300)
-    where = f"{process}, boundary {number}: {torment.flag.read_text() if torment.flag.exists() else 'never reached'}"
-    assert code == (-signal.SIGKILL if process == "manager" and torment.flag.exists() else 0), where + torment.output()
-    if not torment.finished():
+    plan = "+".join(map(str, numbers))
+    for turn in range(1, len(numbers) + 1) if process == "manager" else [len(numbers)]:
+        code = torment.launch(crash=f"{process}#{plan}").wait(300)
+        died = torment.crashed(turn).exists()
+        where = f"{process}, {plan}: {torment.crashed(turn).read_text() if died else 'never reached'}"
+        assert code == (-signal.SIGKILL if process == "manager" and died else 0), where + torment.output()
+        if torment.finished():
+            break
+    else:
         torment.finish()
     assert torment.successes() == dict.fromkeys(TASKS, 1), where + torment.output()
     results = {path: text for path, text in torment.results().items() if path != "workflow.yaml"}
     assert results == {"one": "1\n", "two_1/a": "1\n", "two_2/a": "1\n"}, where
     if process == "manager":
         assert torment.executed() == dict.fromkeys(TASKS, 1), where
+    torment.check_no_supervisor()
 
 
 @pytest.mark.parametrize("part", [0.1, 0.35, 0.6, 0.85])
 @pytest.mark.parametrize("process", PROCESSES)
-def test_a_crash_before_some_boundary(
-    tmp_path: Path, boundaries: dict[str, list[str]], process: str, part: float
+def test_a_crash_before_some_boundary(tmp_path: Path, boundaries: Boundaries, process: str, part: float) -> None:
+    crash(tmp_path, process, 1 + int(part * len(boundaries.of(process))))
+
+
+@pytest.mark.parametrize(("process", "name", "before"), [FIRST_CRASHES[2], FIRST_CRASHES[6]])
+def test_a_crash_and_another_one_of_the_process_that_takes_over(
+    tmp_path: Path, boundaries: Boundaries, process: str, name: str, before: int
 ) -> None:
-    crash(tmp_path, process, 1 + int(part * len(boundaries[process])))
+    first = boundaries.find(process, name, before)
+    count = len(boundaries.of(process, first))
+    assert count > 10
+    for part in (0.3, 0.7):
+        crash(tmp_path / str(part), process, first, 1 + int(part * count))
+
+
+def test_a_crash_between_the_decision_to_give_the_last_job_back_and_doing_it(
+    tmp_path: Path, boundaries: Boundaries
+) -> None:
+    """The run has nothing more to do then, and its supervisor must still be told to end."""
+    crash(tmp_path, "manager", boundaries.find("manager", "released", 0) - 1)
 
 
 @pytest.mark.chaos
 @pytest.mark.parametrize("slice_", range(SLICES))
 @pytest.mark.parametrize("process", PROCESSES)
-def test_a_crash_before_every_boundary(
-    tmp_path: Path, boundaries: dict[str, list[str]], process: str, slice_: int
-) -> None:
-    for number in range(1 + slice_, len(boundaries[process]) + 1, SLICES):
+def test_a_crash_before_every_boundary(tmp_path: Path, boundaries: Boundaries, process: str, slice_: int) -> None:
+    for number in range(1 + slice_, len(boundaries.of(process)) + 1, SLICES):
         crash(tmp_path / str(number), process, number)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize(("process", "name", "before"), FIRST_CRASHES)
+def test_a_crash_and_another_one_before_every_boundary_of_the_process_that_takes_over(
+    tmp_path: Path, boundaries: Boundaries, process: str, name: str, before: int
+) -> None:
+    first = boundaries.find(process, name, before)
+    for number in range(1, len(boundaries.of(process, first)) + 1):
+        crash(tmp_path / str(number), process, first, number)

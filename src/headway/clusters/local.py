@@ -118,7 +118,8 @@ class LocalMachine(Cluster):
                     os.kill(pid, number)
                     os.kill(pid, signal.SIGCONT)  # it may have been stopped by a signal
                 time.sleep(0.05)
-        kill_strays(f"{self._jobs.uid}/")
+        if not live_supervisors(self._jobs.folder):  # or they would be tasks of another job of this run
+            kill_strays(f"{self._jobs.uid}/")
 
     def _supervisor(self, tag: str) -> int | None:
         """The process id of a job's supervisor, if it lives."""

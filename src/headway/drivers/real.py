@@ -588,9 +588,11 @@ class Driver(Struct, eq=False, dict=True):
                 self._shrinking.give_back(tag, giving)
 
     def _release_again(self) -> None:
-        """After a resume: a job that was to be given back may still be in the queue."""
+        """After a resume: a job that was to be given back may still be in the queue, or its supervisor at work."""
         jobs = self.engine.jobs.values()
         tags = [job.tag for job in jobs if job.released and job.phase is not JobPhase.ENDED]
-        if tags and self.cluster.queues:
+        if not self.cluster.queues:  # a pool knows nothing of released jobs
+            tags = sorted(self.cluster.find(tags)) if self.connector.name != POOL else []
+        if tags:
             cancelling = asyncio.to_thread(self.cluster.cancel, tags)
             self._releasing.append(self._background.start(cancelling, report=False))
