@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import random
 import shutil
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from headway.history.location import find_history
 from headway.journal.folder import Project
 from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import HeadwayError
+from headway.model.records import Decision, Event, ReadInputs
 from tests.end_to_end.project import Flow
 from tests.journal.damage import WAYS, cut, flip, spoil_row
 
@@ -132,42 +132,69 @@ def test_thousands_of_damaged_journals_and_histories(
     damage_histories(ran, tmp_path / "histories", range(first, first + 1000), monkeypatch)
 
 
-def test_a_journal_cut_anywhere_in_its_last_page_is_read_or_refused(ran: tuple[Path, Path], tmp_path: Path) -> None:
-    whole = Project(ran[0]).run().journal.read_bytes()
-    path = tmp_path / "journal.db"
-    everything = len(list(SqliteJournal(Project(ran[0]).run().journal, read_only=True).replay()))
-    for missing in range(1, 4097, 64):
-        path.write_bytes(whole[:-missing])
-        try:
-            journal = SqliteJournal(path, read_only=True)
-            found = len(list(journal.replay()))
-            journal.close()
-        except HeadwayError as error:
-            assert "journal.db" in str(error)
-        else:
-            assert found <= everything
+def read_again(path: Path) -> list[Event | Decision] | None:
+    """Read a journal as a manager does that goes on with it; None if it is refused, in a sentence that names it."""
+    try:
+        with closing(SqliteJournal(path)) as journal:
+            found = list(journal.replay())
+            journal.append([ReadInputs(9.0, "after")])
+            assert list(journal.replay()) == [*found, ReadInputs(9.0, "after")]
+    except HeadwayError as error:
+        assert path.name in str(error) and len(str(error).splitlines()) == 1
+        return None
+    return found
+
+
+def cut_pages(journal: Path, place: Path, step: int) -> None:
+    """Cut a journal within its last page: it tells everything, or is refused, since all of it was durable."""
+    whole, path = journal.read_bytes(), place / "journal.db"
+    with closing(SqliteJournal(journal, read_only=True)) as opened:
+        everything = list(opened.replay())
+    for missing in range(1, 4097, step):
+        for end in (b"", bytes(missing)):  # cut, or filled with zeros
+            path.write_bytes(whole[:-missing] + end)
+            found = read_again(path)
+            assert found in (None, everything), f"{missing} bytes are missing"
+            for left in place.iterdir():
+                left.unlink()
+
+
+def cut_frames(place: Path, step: int) -> None:
+    """Cut a write-ahead log within its last transaction: what was durable before is told, and no more."""
+    path, log = place / "journal.db", place / "journal.db-wal"
+    journal = SqliteJournal(path)
+    journal.append([ReadInputs(1.0, "kept")])
+    kept_bytes = log.stat().st_size
+    journal.append([ReadInputs(2.0, "torn")])
+    main, written = path.read_bytes(), log.read_bytes()
+    journal.close()
+    for size in [*range(kept_bytes, len(written), step), len(written)]:
+        for end in (b"", bytes(len(written) - size)):
+            copy = place / "copy.db"
+            copy.write_bytes(main)
+            (place / "copy.db-wal").write_bytes(written[:size] + end)
+            tasks = ["kept", "torn"] if size == len(written) else ["kept"]
+            assert [record.task for record in read_again(copy) or [] if isinstance(record, ReadInputs)] == tasks, size
+            for name in ("copy.db", "copy.db-wal", "copy.db-shm"):
+                (place / name).unlink(missing_ok=True)
+
+
+def test_a_journal_cut_in_its_last_page_is_read_or_refused(ran: tuple[Path, Path], tmp_path: Path) -> None:
+    cut_pages(Project(ran[0]).run().journal, tmp_path, step=61)
 
 
 def test_a_torn_last_transaction_does_not_count(tmp_path: Path) -> None:
-    """A write-ahead log that ends in the middle of a record: what was durable before it is all there."""
-    from headway.model.records import ReadInputs
+    cut_frames(tmp_path, step=97)
 
-    journal = SqliteJournal(tmp_path / "journal.db")
-    journal.append([ReadInputs(1.0, "kept")])
-    size = (tmp_path / "journal.db-wal").stat().st_size
-    journal.append([ReadInputs(2.0, "torn")])
-    for name in ("journal.db", "journal.db-wal"):
-        shutil.copy(tmp_path / name, tmp_path / f"copy-of-{name}")
-    journal.close()
-    log = tmp_path / "copy-of-journal.db-wal"
-    last = log.stat().st_size
-    for end in range(size, last, 97):
-        os.truncate(log, size)
-        with log.open("ab") as file:
-            file.write(b"\0" * (end - size))
-        torn = SqliteJournal(tmp_path / "copy-of-journal.db", read_only=True)
-        assert [record.task for record in torn.replay() if isinstance(record, ReadInputs)] == ["kept"]
-        torn.close()
+
+@pytest.mark.chaos
+def test_a_journal_cut_at_every_byte_of_its_last_page(ran: tuple[Path, Path], tmp_path: Path) -> None:
+    cut_pages(Project(ran[0]).run().journal, tmp_path, step=1)
+
+
+@pytest.mark.chaos
+def test_a_log_cut_at_every_byte_of_its_last_transaction(tmp_path: Path) -> None:
+    cut_frames(tmp_path, step=1)
 
 
 def test_rows_of_a_history_that_cannot_be_true_teach_nothing(ran: tuple[Path, Path], tmp_path: Path) -> None:

@@ -151,8 +151,12 @@ class Project:
 
     def works_on(self, run: str) -> None:
         """Write to the lock which run is managed here."""
-        if self._lock is not None:
+        if self._lock is None:
+            return
+        try:
             locks.write(self._lock, _about_us(run))
+        except OSError as error:
+            raise SiteError(f"cannot write here: {error.strerror}", where=str(self.path / "lock")) from error
 
     def manager(self) -> Manager | None:
         """The manager at work here, if there is one."""

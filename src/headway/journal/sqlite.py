@@ -64,15 +64,24 @@ class SqliteJournal(Journal):
             if not read_only:  # before SQLite creates it with the rights of any file
                 os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
             mode = "rw" if not read_only else "ro&immutable=1" if self._is_frozen() else "ro"
-            self._database = sqlite3.connect(
-                f"file:{_uri_path(self._path)}?mode={mode}", uri=True, isolation_level=None, timeout=30
-            )
             try:
-                self._check_version(read_only=read_only)
-                self._database.execute("PRAGMA synchronous=FULL")
-            except BaseException:
-                self._database.close()
-                raise
+                self._database = self._opened(mode, read_only=read_only)
+            except sqlite3.OperationalError as error:
+                if not read_only or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY:
+                    raise
+                # A manager died while it wrote: SQLite has to undo what that had begun before anything can be read.
+                self._database = self._opened("rw", read_only=True)
+
+    def _opened(self, mode: str, *, read_only: bool) -> sqlite3.Connection:
+        uri = f"file:{_uri_path(self._path)}?mode={mode}"
+        database = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
+        try:
+            self._check_version(database, read_only=read_only)
+            database.execute("PRAGMA synchronous=FULL")
+        except BaseException:
+            database.close()
+            raise
+        return database
 
     def _is_frozen(self) -> bool:
         """Whether it lies whole on a read-only file system, where SQLite could not make the files it reads with."""
@@ -101,8 +110,8 @@ class SqliteJournal(Journal):
             raise
         return cls(path)
 
-    def _check_version(self, *, read_only: bool) -> None:
-        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+    def _check_version(self, database: sqlite3.Connection, *, read_only: bool) -> None:
+        (version,) = database.execute("PRAGMA user_version").fetchone()
         if version > VERSION:
             raise SiteError(
                 f"this journal was written by a newer Headway (format {version}, this one knows {VERSION})",
@@ -111,10 +120,10 @@ class SqliteJournal(Journal):
             )
         if version == VERSION:
             return
-        (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if read_only or tables or version < 0:
             raise DamagedError("this file is not a journal of Headway", where=str(self._path), todo=DAMAGED)
-        self._database.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version={VERSION};COMMIT;")
+        database.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version={VERSION};COMMIT;")
 
     def append(self, records: Sequence[Event | Decision]) -> None:
         rows = [(kind(record), task_of(record), encode(record)) for record in records]
