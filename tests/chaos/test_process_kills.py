@@ -13,6 +13,18 @@ from tests.chaos.flow import Torment, torment_spawners, torment_supervisors, und
 
 SOME, MANY = 2, 14  # runs
 KILLS = 10  # in each, at most
+KILLER = """
+name: killer
+tasks:
+  killer:
+    run: |
+      echo killer >> $EXECUTIONS
+      supervisor=$(cut -d' ' -f4 /proc/$PPID/stat)
+      if grep -q headway.workers.supervisor /proc/$supervisor/cmdline; then kill -9 $supervisor; fi
+      sleep 600
+  other:
+    run: sleep 0.1
+"""
 
 
 @pytest.fixture(scope="session")
@@ -49,6 +61,17 @@ def test_a_lone_task_is_not_blamed_for_the_deaths_of_its_supervisors(tmp_path: P
     (tmp_path / "go").touch()
     assert manager.wait(300) == 0, torment.output()
     assert torment.successes() == {"long": 1}
+
+
+@pytest.mark.chaos
+def test_a_task_that_kills_its_own_supervisors_is_given_up(tmp_path: Path) -> None:
+    torment = Torment(tmp_path)
+    (torment.directory / "workflow.yaml").write_text(KILLER)
+    manager = torment.launch()
+    assert manager.wait(600) == 1, torment.output()
+    assert "20 supervisors in a row" in torment.output()
+    assert torment.executed() == {"killer": 20}
+    assert torment.successes() == {"other": 1}
 
 
 @pytest.mark.chaos

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from headway.drivers.assemble import assemble
 from headway.engine.engine import READ_AHEAD
+from headway.engine.launching import MOST_QUICK_DEATHS, SOON_S
 from headway.engine.placer import MOST_OVERTAKINGS
 from headway.engine.state import Phase
 from headway.model import records
@@ -128,9 +129,9 @@ def test_node_loss_never_counts_against_a_task() -> None:
     assert len({launch.tag for launch in run.launches()}) == 4
 
 
-def lose_the_node(run: PretendRun) -> None:
+def lose_the_node(run: PretendRun, *, excused: bool = False) -> None:
     run.held.clear()
-    run.record(records.NodeLost(run.now, "here"))
+    run.record(records.NodeLost(run.now, "here", excused=excused))
     for tag in list(run.engine.jobs):
         run.record(records.JobState(run.now, tag, records.JobPhase.ENDED))
     run.decide()
@@ -143,6 +144,38 @@ def test_a_task_that_kills_every_node_is_stopped_and_named() -> None:
         lose_the_node(run)
     assert len(run.launches()) == 5
     assert any(isinstance(r, records.GiveUp) and r.why.rule == "kills-nodes" for r in run.log)
+
+
+def test_a_task_that_ends_one_supervisor_after_the_other_on_one_machine_is_stopped_and_named() -> None:
+    run = PretendRun([Task("t", "t", "true")])
+    run.decide()
+    while not run.engine.finished:
+        lose_the_node(run, excused=True)
+    assert len(run.launches()) == MOST_QUICK_DEATHS
+    (given_up,) = (record for record in run.log if isinstance(record, records.GiveUp))
+    assert given_up.why.rule == "kills-supervisors" and "20 supervisors in a row" in given_up.why.text
+
+
+def test_its_neighbour_is_not_given_up() -> None:
+    run = PretendRun([Task("killer", "k", "true"), Task("neighbour", "n", "true")], keep_going=True)
+    run.decide()
+    while not run.engine.finished:
+        if "killer" in {launch.task for launch in run.held}:
+            lose_the_node(run, excused=True)
+        else:
+            run.end(run.held[0], Ending.SUCCESS)
+            run.decide()
+    assert [record.task for record in run.log if isinstance(record, records.GiveUp)] == ["killer"]
+    assert run.engine.tasks["neighbour"].phase is Phase.SUCCEEDED
+
+
+def test_a_long_task_survives_any_number_of_deaths_of_supervisors_on_one_machine() -> None:
+    run = PretendRun([Task("t", "t", "true")])
+    run.decide()
+    for number in range(3 * MOST_QUICK_DEATHS):
+        run.now += SOON_S + 1.0 if number % 10 == 9 else 1.0  # now and then it runs for a while
+        lose_the_node(run, excused=True)
+    assert run.to_the_end() == "succeeded"
 
 
 def test_a_neighbour_of_a_task_that_kills_nodes_is_not_given_up() -> None:

@@ -31,6 +31,11 @@ from headway.sizing.base import Allocation, Allocator, CannotFit, Context
 # alone from then on, so that no other task is suspected with it; after this many more deaths it is given up.
 SUSPECTED_AFTER = 2
 MOST_LOSSES_ALONE = 5
+# On one machine a supervisor that dies says nothing of its tasks. But if one supervisor after the other dies soon after
+# a task has started there, the task runs alone, and is given up if that does not change.
+SOON_S = 600.0
+SUSPECTED_AFTER_QUICK_DEATHS = 10
+MOST_QUICK_DEATHS = 20
 _ANYWHERE = Resources(cores=1e6, memory_bytes=10**18, disk_bytes=10**18)  # more than any machine has
 LENT = ("memory_bytes", "disk_bytes")  # what a task may use although it is not held for it
 
@@ -279,10 +284,11 @@ class Launching(Struct, eq=False):
         """The allocation, on whole nodes where the task spans several or has to run alone."""
         if state.task.nodes > 1:
             return self._whole_nodes(state, answer)
-        if state.losses >= SUSPECTED_AFTER:
-            text = f"{state.losses} nodes died while it was running there: it runs alone, on all cores"
+        if state.losses >= SUSPECTED_AFTER or state.quick_deaths >= SUSPECTED_AFTER_QUICK_DEATHS:
+            losses = max(state.losses, state.quick_deaths)
+            text = f"{losses} nodes died while it was running there: it runs alone, on all cores"
             all_cores = self._limits(state).cores
-            why = Why("engine", "suspected", {"losses": state.losses, "limit": all_cores}, text)
+            why = Why("engine", "suspected", {"losses": losses, "limit": all_cores}, text)
             alone = answer.resources.replace(cores=all_cores)
             return Allocation(alone, answer.why | {"cores": why}, answer.ticket)
         return answer

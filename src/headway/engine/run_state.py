@@ -14,7 +14,7 @@ from headway.engine.bad_nodes import BadNodes
 from headway.engine.board import Board
 from headway.engine.foreseen import ForeseenWork
 from headway.engine.gpu_memory import GpuMemory
-from headway.engine.launching import MOST_LOSSES_ALONE, Launching, does_not_fit
+from headway.engine.launching import MOST_LOSSES_ALONE, MOST_QUICK_DEATHS, SOON_S, Launching, does_not_fit
 from headway.engine.state import NodeState, Phase, Running, TaskState
 from headway.model import devices, records
 from headway.model.job import Wish
@@ -35,6 +35,7 @@ from headway.sizing.observing import run_s
 # The tasks of a growing run come one by one. Jobs are planned when none came for the first time, and after the second
 # in any case: a job for the first task alone would soon be replaced by a larger one.
 GATHER_S, GATHER_AT_MOST_S = 1.0, 5.0
+_LOCAL = "local"  # the cluster that is one machine
 _ON_TIME_S = 5.0  # a supervisor's clock may differ, and its notice come that early
 
 
@@ -242,7 +243,7 @@ class RunState(Struct, eq=False, dict=True):
         running = state.running
         if running is None or running.attempt != outcome.attempt:
             return  # late news of an attempt that was counted as lost
-        state.running = None
+        state.running, state.quick_deaths = None, 0
         self._busy_at[state.part[0]] = self._fair.now = record.at
         self._unwanted.discard(outcome.task)
         if running.node in self.nodes:
@@ -323,6 +324,9 @@ class RunState(Struct, eq=False, dict=True):
         """The running attempt was lost with its node; the task runs again, unless it seems to be what kills nodes."""
         if state.running is not None and not state.running.waits:
             self._give_back(state.running)
+        is_soon = state.running is not None and record.at - state.running.launched_at < SOON_S
+        is_quick = is_soon and record.excused and self.settings.cluster == _LOCAL
+        state.quick_deaths = state.quick_deaths + 1 if is_quick else 0
         state.running = None
         self._unwanted.discard(state.task.id)
         state.expiries += record.expired
@@ -333,6 +337,10 @@ class RunState(Struct, eq=False, dict=True):
         if state.losses_alone >= MOST_LOSSES_ALONE:
             text = f"{state.losses_alone} nodes died while it alone was running there"
             self._board.condemn(state, Why("engine", "kills-nodes", {"losses": state.losses_alone}, text))
+        elif alone and state.quick_deaths >= MOST_QUICK_DEATHS:
+            deaths = state.quick_deaths
+            text = f"{deaths} supervisors in a row died within {SOON_S / 60:.0f} minutes of its start: it may end them"
+            self._board.condemn(state, Why("engine", "kills-supervisors", {"losses": deaths}, text))
 
     @apply.register
     def _handle_user_cancel(self, record: records.UserCancel) -> None:

@@ -50,6 +50,7 @@ class TaskState(Struct, eq=False):
     left_until: float = -math.inf  # when the job ends that it left since that is near
     losses: int = 0  # attempts that ended with their node
     losses_alone: int = 0  # of those, attempts that were alone on their node
+    quick_deaths: int = 0  # of supervisors on one machine, in a row, each soon after its last attempt had started
     exhausted: dict[str, list[float]] | None = None  # amounts that ran out, by resource
     gpu_bytes_lacked: int = 0  # the memory of GPUs that were too small for it
     running: Running | None = None
