@@ -36,12 +36,11 @@ docs: $(VENV)/.docs
 pictures: $(VENV)/.docs
 	PYTHONPATH=docs/_ext $(BIN)/python -m headway_site.pictures
 
-# Heavier proof: thousands of whole runs in virtual time (all is well, or the seed's story is told), hundreds of real kills.
+# Heavier proof: thousands of whole runs in virtual time (all is well, or the seed's story is told), a thousand real kills.
 SEEDS ?= 10000
 chaos: $(VENV)/.dev
 	@tests/packages.sh
-	$(BIN)/python -m tests.world --seeds $(SEEDS)
-	$(BIN)/python -m pytest -m chaos -n 2 --dist loadgroup
+	$(BIN)/python -m tests.chaos --seeds $(SEEDS) --workers $(WORKERS)
 
 # An hour of work under kills: what a service and a dashboard hold does not grow.
 MINUTES ?= 60

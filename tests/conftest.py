@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import kills
 from tests.left_processes import SESSION, VARIABLE, end_processes, mark_environment
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -66,6 +67,15 @@ def no_processes_left(request: pytest.FixtureRequest) -> Iterator[None]:
     os.environ[VARIABLE] = before
     if request.node.stash.get(FAILED, False):
         end_processes(mark)
+
+
+@pytest.fixture(autouse=True)
+def counted_kills(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Report how many processes this test has killed."""
+    before = kills.total()
+    yield
+    if kills.total() > before:
+        request.node.user_properties.append((kills.PROPERTY, kills.total() - before))
 
 
 @pytest.fixture(autouse=True)

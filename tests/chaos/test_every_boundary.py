@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import kills
 from tests.chaos.flow import Torment
 
 PROCESSES = ("manager", "supervisor", "spawner")
@@ -93,6 +94,7 @@ def crash(parent: Path, process: str, *numbers: int) -> None:
     if process == "manager":
         assert torment.executed() == dict.fromkeys(TASKS, 1), where
     torment.check_no_supervisor()
+    kills.add(sum(torment.crashed(turn).exists() for turn in range(1, len(numbers) + 1)))
 
 
 @pytest.mark.parametrize("part", [0.1, 0.35, 0.6, 0.85])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import kills
 from tests.cli.bench import PATIENCE_S, Bench
 from tests.serving.pools import Pool, ended
 
@@ -98,6 +99,7 @@ def crash(home: Path, number: int) -> None:
     used = Used(home, str(number))
     used.use()
     used.check()
+    kills.add(used.flag.exists())
 
 
 @pytest.mark.parametrize("part", [0.3, 0.5, 0.7, 0.9])

@@ -14,6 +14,7 @@ import pytest
 from headway.crash_points import MANAGER_POINTS
 from headway.journal.folder import Project
 from headway.model.records import Finish
+from tests import kills
 from tests.slurm.configuration import Configuration
 from tests.slurm.conftest import require_slurm
 from tests.slurm.flows import PATIENCE_S, STAGES_TOTAL, SlurmFlow
@@ -36,7 +37,7 @@ def test_a_run_survives_kills_of_its_managers_on_slurm(tmp_path: Path, seed: int
             flows = [SlurmFlow(lab, _made(tmp_path / name)) for name in names]
             draws = [random.Random(f"{seed}/{name}") for name in names]
             with ThreadPoolExecutor(AT_ONCE) as threads:
-                died += sum(threads.map(torment, flows, draws))
+                died += kills.add(sum(threads.map(torment, flows, draws)))
             for flow in flows:
                 check(flow)
             if died >= KILLS:

@@ -7,11 +7,45 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 
+from msgspec import Struct
+
 from tests.world.faults import faults_of
 from tests.world.story import Story, shortest, tell
 
 
-def told(seed: int) -> Story:
+class Told(Struct):
+    """How many stories were told, and what came of them."""
+
+    seeds: int = 0
+    faults: int = 0
+    wrong: int = 0
+    again: int = 0
+    took_s: float = 0.0
+
+    def __str__(self) -> str:
+        minutes, end = self.took_s / 60, f"{self.wrong} wrong; {self.again} commands ran again"
+        return f"{self.seeds} seeds with {self.faults} faults in {minutes:.1f} minutes: {end}"
+
+
+def tell_all(first: int, seeds: int, *, show: bool = False) -> Told:
+    """Tell the stories of so many seeds, on all cores; print those that went wrong, or all."""
+    began, told = time.monotonic(), Told()
+    with ProcessPoolExecutor() as pool:
+        for story in pool.map(_told, range(first, first + seeds), chunksize=8):
+            told.seeds += 1
+            told.again += story.again
+            told.faults += len(story.faults)
+            told.wrong += bool(story.wrong)
+            if story.wrong or show:
+                print(story, end="\n\n", flush=True)
+            if sys.stderr.isatty() or not told.seeds % 1000:
+                end = "\r" if sys.stderr.isatty() else "\n"
+                print(f"{told.seeds} stories, {told.wrong} wrong", file=sys.stderr, end=end)
+    told.took_s = time.monotonic() - began
+    return told
+
+
+def _told(seed: int) -> Story:
     story = tell(seed, faults_of(seed))
     return shortest(story) if story.wrong else story
 
@@ -22,22 +56,9 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--show", action="store_true", help="also tell stories in which all is well")
     options = parser.parse_args()
-    began, wrong, again, faults = time.monotonic(), 0, 0, 0
-    with ProcessPoolExecutor() as pool:
-        for number, story in enumerate(
-            pool.map(told, range(options.first, options.first + options.seeds), chunksize=8), 1
-        ):
-            again += story.again
-            faults += len(story.faults)
-            if story.wrong or options.show:
-                print(story, end="\n\n", flush=True)
-            wrong += bool(story.wrong)
-            if sys.stderr.isatty() or not number % 1000:
-                print(f"{number} stories, {wrong} wrong", file=sys.stderr, end="\r" if sys.stderr.isatty() else "\n")
-    minutes = (time.monotonic() - began) / 60
-    end = f"{wrong} wrong; {again} commands ran again"
-    print(f"{options.seeds} seeds with {faults} faults in {minutes:.1f} minutes: {end}")
-    sys.exit(bool(wrong))
+    told = tell_all(options.first, options.seeds, show=options.show)
+    print(told)
+    sys.exit(bool(told.wrong))
 
 
 if __name__ == "__main__":

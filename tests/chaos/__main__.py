@@ -1,0 +1,46 @@
+"""`python -m tests.chaos --seeds 10000`: whole runs in virtual time, then all tests marked `chaos`; then the totals."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+import pytest
+
+from tests import kills
+from tests.world.__main__ import tell_all
+
+
+class Totals:
+    """Counts tests and kills, as a plugin of pytest; the workers' reports come here."""
+
+    def __init__(self) -> None:
+        self.passed = self.failed = self.killed = 0
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.passed += report.when == "call" and report.passed
+        self.failed += report.failed
+        if report.when == "teardown":
+            self.killed += sum(number for name, number in report.user_properties if name == kills.PROPERTY)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=10000)
+    parser.add_argument("--workers", type=int, default=4, help="the tests with a Slurm mostly wait")
+    parser.add_argument("tests", nargs="*", help="only these files, without Slurm for example")
+    options = parser.parse_args()
+    began, totals = time.monotonic(), Totals()
+    told = tell_all(0, options.seeds)
+    print(told, flush=True)
+    words = ["-m", "chaos", "-n", str(options.workers), "--dist", "loadgroup", "--durations=25", *options.tests]
+    code = pytest.main(words, plugins=[totals])
+    minutes = (time.monotonic() - began) / 60
+    tests = f"{totals.passed} tests passed, {totals.failed} failed; {totals.killed} processes killed"
+    print(f"chaos: {told.seeds} seeds, {told.wrong} violations; {tests}; {minutes:.0f} minutes")
+    sys.exit(bool(told.wrong) or code)
+
+
+if __name__ == "__main__":
+    main()
