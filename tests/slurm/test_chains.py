@@ -15,6 +15,7 @@ from tests.slurm.fast import FastSlurmLab
 from tests.slurm.processes import wait_until
 
 SPEED = 15
+THREE_JOBS_S = 1140.0  # a job of ten minutes has nine for the task, and one in which it saves
 SHORT_S = 900.0
 
 
@@ -22,10 +23,10 @@ def test_each_next_job_is_submitted_while_the_task_runs_in_the_last(tmp_path: Pa
     """A job that is submitted when the task has left waits as long, and all of that is a gap."""
     require_slurm(with_fast_clock=True)
     with FastSlurmLab(SPEED, MACHINE) as lab, Others(lab):
-        flow = long_flow(lab, tmp_path)
+        flow = long_flow(lab, tmp_path, THREE_JOBS_S)
         flow.await_end(flow.begin_plan("headway"))
         found = gaps(flow)
-        assert len(found) >= 2, "30 minutes do not fit into two jobs"
+        assert len(found) >= 2, "19 minutes do not fit into two jobs"
         assert all(gap.submitted_at < gap.left_at for gap in found), found
         endings = [outcome.ending for outcome in flow.outcomes()]
         assert endings == [*[Ending.SAVED] * (len(endings) - 1), Ending.SUCCESS]
