@@ -33,6 +33,10 @@ SUPERVISOR_POINTS = (
     "published",  # all outputs are in the workflow's directory, the manager was not told
     "reported",  # the manager was told, and has not acknowledged it
 )
+RELAY_POINTS = (  # of the process that passes messages between manager and supervisor as files
+    "messages-read",  # the manager's messages are read and deleted, the supervisor does not have them
+    "messages-passed",  # the supervisor has them
+)
 POOL_POINTS = (  # of a pool's manager, besides those of every manager
     "handed-over",  # a workflow's attempt has arrived, it is not in the pool's journal
     "end-told",  # an attempt's end is in the journal and on its way to the workflow
@@ -53,6 +57,7 @@ CHAIN_POINTS = (  # of a manager whose tasks go on in other jobs
 _PLAN = os.environ.get("HEADWAY_CRASH", "")
 _reached: dict[str, int] = {}
 _PROCESSES = {"supervisor": "headway.workers.supervisor", "spawner": "spawner.py", "manager": "headway"}
+_PROCESSES |= {"relay": "headway.workers.file_relay"}
 _EVENTS = (
     *("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.truncate", "os.chmod"),
     *("os.fork", "os.kill", "subprocess.Popen", "socket.bind", "socket.connect", "sqlite3.connect"),

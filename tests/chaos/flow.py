@@ -73,7 +73,7 @@ class Torment:
         self.flag = parent / "crashed"
         self.started = False
 
-    def launch(self, crash: str = "", **variables: str) -> subprocess.Popen[bytes]:
+    def launch(self, crash: str = "", module: str = "headway", **variables: str) -> subprocess.Popen[bytes]:
         """Start a manager: the first call starts the run, later calls resume it."""
         verb = ["resume"] if Project(self.directory).runs() else ["run", "workflow.yaml"]
         environment = os.environ | {"EXECUTIONS": str(self.executions)} | variables
@@ -81,7 +81,7 @@ class Torment:
             environment["HEADWAY_CRASH"] = f"{crash}:{self.flag}"
         with (self.parent / "output").open("ab") as output:
             return subprocess.Popen(
-                [sys.executable, "-m", "headway", *verb],
+                [sys.executable, "-m", module, *verb],
                 cwd=self.directory,
                 env=environment,
                 stdin=subprocess.DEVNULL,

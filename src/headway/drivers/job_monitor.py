@@ -251,7 +251,12 @@ class JobMonitor(Struct, eq=False, dict=True):
                 self.inbox.put(Disconnected(key, connection))
 
     async def _listen(self, tag: str, node: str, connection: Connection) -> None:
-        while (message := await connection.receive()) is not None:
+        """Pass a supervisor's messages on until the connection is lost.
+
+        A supervisor that introduces itself again was reached by another relay: what the one before had in its hands is
+        lost, so that the manager has to connect again and repeat its messages.
+        """
+        while (message := await connection.receive()) is not None and not isinstance(message, protocol.Hello):
             if isinstance(message, protocol.Trouble):
                 todo = message.todo or "nothing is lost: make room or mend it, then `headway resume`"
                 self.inbox.put(Failed(SiteError(message.what, where=message.where, todo=todo)))

@@ -13,6 +13,7 @@ import signal
 import sys
 from pathlib import Path
 
+from headway.crash_points import crash_point
 from headway.log_setup import set_up_logging
 from headway.workers.file_session import HEARTBEAT_TIMEOUT_S, Backoff, Session, newest_session
 from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
@@ -50,7 +51,10 @@ async def _serve(node: Path, session: Session) -> None:
                 await asyncio.to_thread(session.write, b"".join(from_supervisor[:count]))
                 del from_supervisor[:count]
             from_manager = await asyncio.to_thread(session.read)
-            writer.writelines(from_manager)
+            if from_manager:
+                crash_point("messages-read")
+                writer.writelines(from_manager)
+                crash_point("messages-passed")
             if loop.time() > check_at:
                 check_at = loop.time() + _CHECK_EVERY_S
                 if (last := await asyncio.to_thread(session.last_heartbeat)) != heartbeat:
