@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import random
 import signal
 from collections import Counter
@@ -19,7 +20,7 @@ from tests.world.clock import Killed, Process, World
 Kind = Literal[
     "manager dies at a boundary",
     "supervisor dies at a boundary",
-    "disk is full at a boundary",
+    "disk fails at a boundary",
     "manager dies",
     "supervisor dies",
     "node fails",
@@ -35,7 +36,7 @@ Kind = Literal[
 AT_A_BOUNDARY: tuple[Kind, ...] = (
     "manager dies at a boundary",
     "supervisor dies at a boundary",
-    "disk is full at a boundary",
+    "disk fails at a boundary",
 )
 KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
 _MOST = 6
@@ -43,6 +44,7 @@ _LATEST_S = 3600.0
 _MOST_BOUNDARIES = {AT_A_BOUNDARY[0]: 250, AT_A_BOUNDARY[1]: 120, AT_A_BOUNDARY[2]: 120}
 _SILENT_S = 300.0
 _TWICE = 0.2
+_OF_DISKS = (errno.ENOSPC, errno.EIO, errno.EDQUOT)
 
 
 class Fault(Struct, frozen=True):
@@ -99,10 +101,11 @@ class Fate:
         """Something is about to be written."""
         number = self.passed["disk"]
         self.passed["disk"] += 1
-        fault = self._due("disk is full at a boundary", number)
+        fault = self._due("disk fails at a boundary", number)
         if fault is not None:
-            self._note(fault, f"the disk is full for write {number}, {name}")
-            raise OSError(errno.ENOSPC, "No space left on device")
+            error = _OF_DISKS[number % len(_OF_DISKS)]
+            self._note(fault, f"the disk fails at write {number}, {name}: {os.strerror(error)}")
+            raise OSError(error, os.strerror(error))
 
     def echoes(self) -> bool:
         """Whether a message arrives twice."""

@@ -31,7 +31,7 @@ def test_a_seed_tells_the_same_story_again() -> None:
 
 @pytest.mark.parametrize("who", ["manager", "supervisor", "disk"])
 def test_each_boundary(who: str) -> None:
-    kind = {"disk": "disk is full at a boundary"}.get(who, f"{who} dies at a boundary")
+    kind = {"disk": "disk fails at a boundary"}.get(who, f"{who} dies at a boundary")
     boundaries = tell(SMALL, []).passed[who]
     assert boundaries > 20
     for number in range(boundaries):
