@@ -6,7 +6,7 @@ import pytest
 
 from headway.drivers.assemble import assemble
 from headway.engine import board
-from headway.engine.board import REMEMBERED
+from headway.engine.board import REMEMBERED, REMEMBERED_COMMANDS
 from headway.engine.run_state import GATHER_AT_MOST_S, GATHER_S
 from headway.model import records
 from headway.model.outcome import Ending
@@ -15,7 +15,7 @@ from headway.model.task import Task, Terms, Work
 from headway.planning import PLANS
 from headway.planning.keeping import START_S, UNKNOWN_S
 from headway.report.run.summary import RunSummary
-from headway.serving import pool_server
+from headway.serving import pool_server, server
 from tests.engine.runs import GB, PretendRun
 
 NODE = Resources(cores=2, memory_bytes=8 * GB, disk_bytes=100 * GB, walltime_s=86400.0)
@@ -228,3 +228,30 @@ def test_a_pool_forgets_attempts_that_were_over_long_ago(monkeypatch: pytest.Mon
         rebuilt.apply(record)
     assert rebuilt.tasks.keys() == run.engine.tasks.keys()
     assert pool_server.REMEMBERED >= 2 * REMEMBERED  # the server never hands a task to an engine that knows it
+
+
+def test_a_service_forgets_commands_that_were_over_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the amounts that they were promised; tasks on which others may depend stay."""
+    monkeypatch.setattr(board, "REMEMBERED_COMMANDS", 5)
+    run = PretendRun([], growing=True, keep_going=True)
+    run.record(records.TasksAdded(run.now, [task("first")]))
+    run.decide()
+    run.end(run.held[0], Ending.SUCCESS)
+    for number in range(20):
+        run.record(records.QuoteAsked(run.now, f"q{number}", task("t")))
+        run.record(records.QuoteAsked(run.now, f"e{number}", task("t"), elsewhere=True))
+        run.decide()
+        command = task(f"c{number}", terms=Terms(quote=f"q{number}", forget=True))
+        run.record(records.TasksAdded(run.now, [command]))
+        run.now += 1.0
+        run.decide()
+        run.end(run.held[0], Ending.EXIT_CODE if number % 2 else Ending.SUCCESS)
+        run.decide()
+    assert set(run.engine.tasks) == {"first", *(f"c{number}" for number in range(14, 20))}
+    assert run.engine.tasks.keys() == run.engine.workflow.tasks.keys()
+    assert set(run.engine._board.quotes) == {f"q{number}" for number in range(14, 20)}
+    rebuilt = assemble(run.log[0])
+    for record in run.log:
+        rebuilt.apply(record)
+    assert rebuilt.tasks.keys() == run.engine.tasks.keys()
+    assert server.REMEMBERED >= 2 * REMEMBERED_COMMANDS  # the server never hands a task to an engine that knows it

@@ -28,8 +28,8 @@ from tests.serving.running import Service
 from tests.soak.levels import FEWEST, Held, growth, held_by
 
 COMMANDS = 40
-WARM_UP = 600  # commands before the first look: until then a service learns, and compiles what it computes with
-A_COMMAND_BYTES = 10_000  # a service remembers its commands, as every run does its tasks
+WARM_UP = 2_400  # commands before the first look: until then a service learns, compiles, and remembers all of them
+A_COMMAND_BYTES = 1_000  # what the figures of a run hold of each command; of one that fails, also why
 AT_A_TIME = 4
 MARK = "HEADWAY_SOAK"  # a variable in the environment of all processes of a soak
 

@@ -12,7 +12,7 @@ from headway.engine.queue import SharedQueues
 from headway.engine.state import Part, Phase, TaskState
 from headway.model.job import Wish
 from headway.model.outcome import Ending
-from headway.model.records import InputsRead, Known, Why
+from headway.model.records import InputsRead, Known, Quote, Why
 from headway.model.task import Fingerprint, Task
 from headway.model.workflow import Workflow, folders_above, reads
 from headway.ordering.base import Order
@@ -20,8 +20,10 @@ from headway.ordering.fair import FairShares
 
 _MOST_REASONS = 3
 _LOOKED_AT = (Phase.READING, Phase.PLACEABLE)
-# A pool lives for weeks. Of the attempts of other runs that are over, this many are remembered, for late news of them.
+# Pools and services live for weeks. Of the attempts of other runs that are over, this many are remembered, for late
+# news of them; of a service's commands fewer, whose news come from this run's own supervisors.
 REMEMBERED = 10_000
+REMEMBERED_COMMANDS = 1_000
 
 
 class Board:
@@ -43,6 +45,7 @@ class Board:
         self.running: Counter[str] = Counter()  # tasks that are running, by category
         self.seen: set[str] = set()  # categories of which an attempt has succeeded, here or in an earlier run
         self.known: dict[str, Known] = {}  # results of earlier runs
+        self.quotes: dict[str, Quote] = {}  # amounts that were promised, by the name that tasks have for them
         self.unread = SharedQueues(partial(self._is_in, Phase.READY), order.category_key)
         self.placeable = SharedQueues(partial(self._is_in, Phase.PLACEABLE), order.category_key)
         self.verdicts: dict[str, Why] = {}  # tasks to give up, and the explanation
@@ -54,7 +57,10 @@ class Board:
         self._readers: dict[str, set[str]] = {}  # tasks that read a temporary output and have not succeeded
         self._order = order
         self._arrivals = 0
-        self._over: deque[str] = deque()  # tasks that stand for attempts of other runs, in the order of their ends
+        # Tasks on which no other will depend, in the order of their ends: those that stand for attempts of other runs,
+        # and commands.
+        self._over: deque[str] = deque()
+        self._over_commands: deque[str] = deque()
 
     def _is_in(self, phase: Phase, task_id: str) -> bool:
         state = self.tasks.get(task_id)  # None: an old entry of a task that was forgotten
@@ -94,6 +100,8 @@ class Board:
         state.phase = phase
         if phase > Phase.RUNNING and task.work is not None:
             self._over.append(task.id)
+        elif phase > Phase.RUNNING and task.terms.forget:
+            self._over_commands.append(task.id)
 
     def _count(self, state: TaskState, phase: Phase) -> None:
         """Count a task in its part of the workflow, before it enters a phase."""
@@ -150,10 +158,8 @@ class Board:
 
     def add(self, tasks: Iterable[Task]) -> list[TaskState]:
         """Add tasks; those without unfinished parents become ready."""
-        while len(self._over) > REMEMBERED:
-            task_id = self._over.popleft()
-            del self.tasks[task_id]
-            self.workflow.forget(task_id)
+        self._forget(self._over, REMEMBERED)
+        self._forget(self._over_commands, REMEMBERED_COMMANDS)
         added = []
         completed = self.workflow.add(tasks)
         self._order.added(completed, self.workflow)
@@ -176,6 +182,13 @@ class Board:
                 self.make_ready(state)
             added.append(state)
         return added
+
+    def _forget(self, over: deque[str], remembered: int) -> None:
+        """Forget the tasks that ended first, with the amounts that they were promised."""
+        while len(over) > remembered:
+            task_id = over.popleft()
+            self.quotes.pop(self.tasks.pop(task_id).task.terms.quote, None)
+            self.workflow.forget(task_id)
 
     def _note_reader(self, task: Task) -> None:
         """Keep the temporary outputs that a task reads until it has succeeded; of a task it names, all of them."""

@@ -55,7 +55,6 @@ class Launching(Struct, eq=False):
     order: Order
     planner: Planner
     gpu_memory: GpuMemory
-    quotes: Mapping[str, records.Quote] = {}
 
     def _limits(self, state: TaskState) -> Resources:
         return self.allocations.sites[state.part[0]].limits
@@ -172,7 +171,7 @@ class Launching(Struct, eq=False):
         if (work := state.task.work) is not None:
             why = Why("pool", "of-its-run", {}, "its own run decided that")
             return Allocation(work.held, dict.fromkeys(("cores", "memory_bytes", "disk_bytes"), why))
-        quote = self.quotes.get(state.task.terms.quote)
+        quote = self.board.quotes.get(state.task.terms.quote)
         if quote is None or quote.resources is None or state.exhausted:
             return None
         return Allocation(quote.resources, quote.why, quote.ticket)

@@ -68,7 +68,6 @@ class RunState(Struct, eq=False, dict=True):
         self._rests_s: defaultdict[Wish | None, deque[float]] = defaultdict(lambda: deque(maxlen=MOST_SEEN))
         self._adding_since = self._gathered_at = 0.0  # when tasks began to be added, and may all be there
         self._forced = frozenset(self.settings.force)
-        self._quotes: dict[str, records.Quote] = {}
         self._asked: dict[str, records.QuoteAsked] = {}  # quotes that have not been answered
         self._unwanted: set[str] = set()  # running tasks that were withdrawn
         self._checkpointing: dict[str, TaskState] = {}  # tasks that ask for notice and have begun; some are over
@@ -86,7 +85,7 @@ class RunState(Struct, eq=False, dict=True):
         policies = (self.allocator, self.order, self.planner, self._gpu_memory)
         self.bad_nodes = BadNodes()
         self._launching = Launching(
-            self.settings.seed, self._board, self.nodes, self._allocations, self.bad_nodes, *policies, self._quotes
+            self.settings.seed, self._board, self.nodes, self._allocations, self.bad_nodes, *policies
         )
 
     @property
@@ -198,8 +197,9 @@ class RunState(Struct, eq=False, dict=True):
 
     @apply.register
     def _handle_quote(self, record: records.Quote) -> None:
-        self._quotes[record.quote] = record
-        self._asked.pop(record.quote, None)
+        asked = self._asked.pop(record.quote, None)
+        if asked is None or not asked.elsewhere:  # what runs elsewhere is not launched here
+            self._board.quotes[record.quote] = record
 
     @apply.register
     def _handle_no_more_tasks(self, record: records.NoMoreTasks) -> None:

@@ -27,7 +27,8 @@ class Terms(Struct, frozen=True, omit_defaults=True, gc=False):
     first attempt, which were promised before the command was written. `on_exhausted` says what happens to a task that
     ran out of memory, disk or time: it is retried with more, or handed back to the program, which sees to that itself.
     With `keep` the task goes on when the program that waits for it is gone. `share` names the workflow or person on
-    whose share of a pool the task counts.
+    whose share of a pool the task counts. With `forget` no other task will depend on it, so that a run that lives for
+    long may forget it some time after its end.
     """
 
     key: str = ""
@@ -35,6 +36,7 @@ class Terms(Struct, frozen=True, omit_defaults=True, gc=False):
     on_exhausted: Literal["retry", "return"] = "retry"
     keep: bool = False
     share: str = ""
+    forget: bool = False
 
 
 class Work(Struct, frozen=True, omit_defaults=True, gc=False):

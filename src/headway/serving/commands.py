@@ -67,7 +67,7 @@ def task_of(request: messages.Submit, number: int, own: Mapping[str, str], *, in
             retries=request.retries,
             sandbox=False,
             shell=_BASH if any(name.startswith(_FUNCTIONS) for name in request.environment or ()) else _SHELL,
-            terms=Terms(request.key, request.quote, request.on_exhausted, request.keep),
+            terms=Terms(request.key, request.quote, request.on_exhausted, request.keep, forget=True),
         ),
     )
 

@@ -7,6 +7,7 @@ import base64
 import contextlib
 import os
 import time
+from collections import deque
 from collections.abc import Sequence
 from typing import Literal
 
@@ -32,6 +33,10 @@ _POLL_S, _POLL_AT_MOST_S = 0.05, 1.0  # for output; less often while there is no
 _ALONE_S = 60.0  # after a resume, for the client of a running command to come back
 _NOT_RUN = "not-run"  # the cause of an end without an attempt: the command fits nowhere
 _FLUSH_S = 5.0  # at the end, for clients to take what they are told
+# A service lives for weeks. Of the commands that are over and whose clients were told so, this many are remembered, for
+# clients that ask again; that is more than the engine remembers, which refuses a task that it knows.
+REMEMBERED = 2_000
+_REMEMBERED_QUOTES = 10_000  # for tasks that run elsewhere, which never say that they are over
 
 
 class Command(Struct, eq=False):
@@ -47,6 +52,7 @@ class Command(Struct, eq=False):
     ended: messages.Ended | None = None
     running: bool = False
     withdrawn: bool = False
+    told: bool = False  # its client was told of its end
     alone_since: float | None = None
 
     @property
@@ -83,6 +89,9 @@ class CommandServer(FeedServer):
         self._by_key: dict[str, Command] = {}
         self._quotes: dict[str, records.Quote] = {}
         self._quoting: dict[str, list[tuple[Client, messages.Quote]]] = {}
+        self._quoted_elsewhere: deque[str] = deque()
+        self._over_commands: deque[str] = deque()  # commands that are over and may be forgotten, in the order of that
+        self._forgotten = 0
         self._clients: set[Client] = set()
         self._following: dict[asyncio.Task[None], Command] = {}
         self._own = dict(os.environ)
@@ -111,7 +120,7 @@ class CommandServer(FeedServer):
                 case records.TasksAdded():
                     for task in record.tasks:
                         self._added(task)
-                case records.Quote():
+                case records.QuoteAsked() | records.Quote():
                     self._quoted(record)
                 case records.Launch() if record.task in self._commands:
                     command = self._commands[record.task]
@@ -174,8 +183,31 @@ class CommandServer(FeedServer):
         self._left -= 1
         self._busy_at = time.monotonic()
         command.changed.set()
+        if not command.task.terms.keep:  # of one that is kept, its client may ask after days
+            self._may_forget(command)
 
-    def _quoted(self, record: records.Quote) -> None:
+    def _may_forget(self, command: Command) -> None:
+        """Remember a command for some time only; one whose client still listens stays."""
+        self._over_commands.append(command.task.id)
+        for _ in range(len(self._over_commands) - REMEMBERED):
+            oldest = self._commands[self._over_commands.popleft()]
+            if oldest.client is not None and not oldest.told:
+                self._over_commands.append(oldest.task.id)
+                continue
+            terms = oldest.task.terms
+            del self._commands[oldest.task.id]
+            self._quotes.pop(terms.quote, None)
+            if self._by_key.get(terms.key) is oldest:
+                del self._by_key[terms.key]
+            self._forgotten += 1
+
+    def _quoted(self, record: records.QuoteAsked | records.Quote) -> None:
+        if isinstance(record, records.QuoteAsked):
+            if record.elsewhere:
+                self._quoted_elsewhere.append(record.quote)
+            while len(self._quoted_elsewhere) > _REMEMBERED_QUOTES:
+                self._quotes.pop(self._quoted_elsewhere.popleft(), None)
+            return
         self._quotes[record.quote] = record
         for client, request in self._quoting.pop(record.quote, ()):
             self._answer_quote(client, request)
@@ -219,8 +251,8 @@ class CommandServer(FeedServer):
         finally:
             self._clients.discard(client)
             self._busy_at = time.monotonic()
-            for command in map(self._commands.__getitem__, client.commands):
-                self._left_alone(command, client)
+            for task_id in client.commands & self._commands.keys():
+                self._left_alone(self._commands[task_id], client)
             writer.close()
 
     def _left_alone(self, command: Command, client: Client) -> None:
@@ -300,7 +332,7 @@ class CommandServer(FeedServer):
                 )
             case messages.Status():
                 running = sum(each.ended is None and each.launch is not None for each in self._commands.values())
-                ended = len(self._commands) - self._left
+                ended = self._forgotten + len(self._commands) - self._left
                 waiting = self._left - running
                 client.send(
                     messages.Counts(
@@ -339,7 +371,7 @@ class CommandServer(FeedServer):
                 raise BusyError("the service is stopping and takes no more commands")
             self._number += 1
             task = task_of(request, self._number, self._own, in_jobs=self._in_jobs)
-            if task.id in self._commands:
+            if task.id in self._commands or self._was_here(task, request):
                 raise InputError(f"there is already a command {task.id!r} here", todo="give it another 'name'")
             if task.terms.quote and task.terms.quote not in self._quotes:
                 raise InputError(f"there is no quote {task.terms.quote!r} here", todo="ask for it before")
@@ -355,6 +387,10 @@ class CommandServer(FeedServer):
         following = asyncio.create_task(self._follow(command, client, request))
         self._following[following] = command
         following.add_done_callback(self._following.pop)
+
+    def _was_here(self, task: Task, request: messages.Submit) -> bool:
+        """Whether a command of this name ran here, also if it is forgotten: its files are there."""
+        return bool(request.name) and self.known_folder.attempt(task.id, 1).exists()
 
     async def _follow(self, command: Command, client: Client, request: messages.Submit) -> None:
         """Tell a client what happens to its command, in order, with all output before the end."""
@@ -374,10 +410,18 @@ class CommandServer(FeedServer):
                 client.send(_started(request.id, launch))
             elif ended is not None:
                 client.send(structs.replace(ended, id=request.id))
+                self._told(command, client)
                 return
             else:
                 pause_s = _POLL_S if passed else min(1.5 * pause_s, _POLL_AT_MOST_S)
                 await self._news(command, pause_s if attempt and request.output else None)
+
+    def _told(self, command: Command, client: Client) -> None:
+        """Let go of a command whose client knows how it ended."""
+        client.commands.discard(command.task.id)
+        if command.task.terms.keep and not command.told:
+            self._may_forget(command)
+        command.told = True
 
     async def _news(self, command: Command, within_s: float | None) -> None:
         with contextlib.suppress(TimeoutError):
