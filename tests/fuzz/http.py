@@ -20,6 +20,7 @@ from headway.serving.receiver import Receiver, _Handler
 from tests.fuzz.watching import unwatched
 
 TOKEN = "secret"
+_FOLDER = tempfile.TemporaryDirectory(prefix="headway-fuzz-")  # in which no run is
 _HEAD = "Host: 127.0.0.1\r\nAuthorization: Bearer secret\r\n"
 _TASK = (
     '{"tasks": [{"taskId": 3, "hash": "ab/12", "process": "ALIGN", "tag": "s1", "name": "ALIGN (s1)", "status": '
@@ -74,12 +75,11 @@ def received(data: bytes) -> None:
 
 @cache
 def _application() -> tuple[Any, asyncio.AbstractEventLoop]:
-    folder = Path(tempfile.mkdtemp(prefix="headway-fuzz-"))
     loop = asyncio.new_event_loop()
     keys = Keys.of(TOKEN, shared=True)
 
     async def make() -> Any:
-        return Dashboard(Shelf(folder), keys).app()
+        return Dashboard(Shelf(Path(_FOLDER.name)), keys).app()
 
     return loop.run_until_complete(make()), loop
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -31,26 +31,42 @@ class _TooSlow(BaseException):
     pass
 
 
-def broken(reader: Reader, data: bytes) -> Fault | None:
-    """What a text does to a reader that it must not; None if all is well."""
+def breaches(reader: Reader, texts: Sequence[bytes]) -> list[Fault]:
+    """What texts do to a reader that they must not, at most one thing a text.
+
+    Memory is looked at once for all of them, since that takes longer than most texts; if it grew, once for each.
+    """
     Path("/proc/self/clear_refs").write_text("5")  # the highest memory use so far is forgotten
     before_kb = _kb("VmRSS")
-    what = story = ""
-    with watching.watched():
-        try:
-            with _within(MOST_CPU_S):
-                reader.read(data)
-        except reader.own as problem:
-            what = _sentence(problem)
-        except _TooSlow:
-            what, story = f"took more than {MOST_CPU_S:g} s of processor time", traceback.format_exc()
-        except (Exception, RecursionError, MemoryError) as problem:
-            what, story = _place(problem), traceback.format_exc()
+    with watching.watched(), _time_limited():
+        found = [fault for data in texts if (fault := _breach(reader, data)) is not None]
     grown_kb = _kb("VmHWM") - before_kb
+    if found or grown_kb <= MOST_MORE_KB:
+        return found
+    if len(texts) == 1:
+        return [Fault(f"took {grown_kb / 1000:.0f} MB", texts[0])]
+    return [fault for data in texts for fault in breaches(reader, [data])]
+
+
+def broken(reader: Reader, data: bytes) -> Fault | None:
+    """What a text does to a reader that it must not; None if all is well."""
+    return next(iter(breaches(reader, [data])), None)
+
+
+def _breach(reader: Reader, data: bytes) -> Fault | None:
+    what = story = ""
+    watching.forget()
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, MOST_CPU_S)
+        reader.read(data)
+    except reader.own as problem:
+        what = _sentence(problem)
+    except _TooSlow:
+        what, story = f"took more than {MOST_CPU_S:g} s of processor time", traceback.format_exc()
+    except (Exception, RecursionError, MemoryError) as problem:
+        what, story = _place(problem), traceback.format_exc()
     if not what and watching.seen():
         what = f"touched the world: {watching.seen()}"
-    if not what and grown_kb > MOST_MORE_KB:
-        what = f"took {grown_kb / 1000:.0f} MB"
     return Fault(what, data, story) if what else None
 
 
@@ -79,14 +95,13 @@ def _place(problem: BaseException) -> str:
 
 
 @contextmanager
-def _within(seconds: float) -> Iterator[None]:
-    """Interrupt what takes longer, in processor time: the machine may be busy."""
+def _time_limited() -> Iterator[None]:
+    """Interrupt what takes longer than its timer says, in processor time: the machine may be busy."""
 
     def stop(*_: object) -> None:
         raise _TooSlow
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -87,6 +88,10 @@ TEXTS = (
 )
 _NUMBER = re.compile(rb"\d+(?:\.\d+)?")
 _TOKEN = re.compile(rb"[A-Za-z0-9_.%/:+-]+|\s+|.", re.DOTALL)
+_WORD = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.%/:+-")
+_LONGEST_WORD = 60
+_MOST_PLACES = 5000  # of a tree that grows
+_DEPTHS = (3, 3, 3, 3, 200, 200, 200, 20_000)  # long texts take long to read: few of them
 _DEEP = (b"[", b"{", b'{"a":', b"- ", b"(", b"<a>")
 
 
@@ -95,14 +100,14 @@ def mutated(seeds: Sequence[bytes], chance: Random) -> bytes:
     data = chance.choice(seeds)
     tree = _tree(data) if chance.random() < 0.5 else None
     if tree is not None:
-        for _ in range(chance.randint(1, 3)):
+        for _ in range(chance.choice((1, 1, 2, 3))):
             tree = _changed_tree(tree, chance)
         data = json.dumps(tree, ensure_ascii=chance.random() < 0.5).encode("utf-8", "surrogatepass")
         if chance.random() < 0.7:
             return data[:LONGEST]
     for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
-        data = chance.choice(_CHANGES)(data, seeds, chance)
-    return data[:LONGEST]
+        data = chance.choice(_CHANGES)(data, seeds, chance)[:LONGEST]
+    return data
 
 
 def _tree(data: bytes) -> Any:
@@ -140,7 +145,7 @@ def _changed_tree(tree: Any, chance: Random) -> Any:
     elif change == 2:
         other, there = chance.choice(places)
         node[key] = json.loads(json.dumps(other[there]))
-    elif change == 3 and isinstance(node, list):
+    elif change == 3 and isinstance(node, list) and len(places) < _MOST_PLACES:
         node.extend([node[key]] * chance.choice((1, 2, 100)))
     else:
         node[key] = _value(chance)
@@ -183,29 +188,40 @@ def _double(data: bytes, _: Sequence[bytes], chance: Random) -> bytes:
 
 
 def _absurd(data: bytes, _: Sequence[bytes], chance: Random) -> bytes:
-    """Replace a number, or all of one column's kind, by an absurd one."""
-    found = list(_NUMBER.finditer(data))
-    if not found:
+    """Replace a number by an absurd one."""
+    number = _NUMBER.search(data, _token_start(data, chance)) or _NUMBER.search(data)
+    if number is None:
         return data + chance.choice(NUMBERS).encode()
-    number = chance.choice(found)
     return data[: number.start()] + chance.choice(NUMBERS).encode() + data[number.end() :]
 
 
 def _text(data: bytes, _: Sequence[bytes], chance: Random) -> bytes:
-    words = list(_TOKEN.finditer(data))
-    if not words:
-        return chance.choice(TEXTS).encode()
-    word = chance.choice(words)
-    return data[: word.start()] + chance.choice(TEXTS).encode() + data[word.end() :]
+    return _in_place_of_a_token(data, chance.choice(TEXTS).encode(), chance)
+
+
+def _in_place_of_a_token(data: bytes, text: bytes, chance: Random) -> bytes:
+    word = _TOKEN.match(data, _token_start(data, chance))
+    return data[: word.start()] + text + data[word.end() :] if word else data + text
+
+
+def _token_start(data: bytes, chance: Random) -> int:
+    """Where a token begins; looked for around one place, since texts may be long."""
+    at = chance.randrange(len(data)) if data else 0
+    first = max(0, at - _LONGEST_WORD)
+    while at > first and data[at] in _WORD and data[at - 1] in _WORD:
+        at -= 1
+    return at
+
+
+@cache
+def _tokens(seed: bytes) -> list[bytes]:
+    return _TOKEN.findall(seed)
 
 
 def _swap(data: bytes, seeds: Sequence[bytes], chance: Random) -> bytes:
     """Put a token of this or another seed in place of one here."""
-    mine, theirs = _TOKEN.findall(data), _TOKEN.findall(chance.choice(seeds))
-    if not mine or not theirs:
-        return data
-    mine[chance.randrange(len(mine))] = chance.choice(theirs)
-    return b"".join(mine)
+    theirs = _tokens(chance.choice(seeds))
+    return _in_place_of_a_token(data, chance.choice(theirs), chance) if theirs else data
 
 
 def _lines(data: bytes, seeds: Sequence[bytes], chance: Random) -> bytes:
@@ -229,7 +245,7 @@ def _lines(data: bytes, seeds: Sequence[bytes], chance: Random) -> bytes:
 
 def _deep(data: bytes, _: Sequence[bytes], chance: Random) -> bytes:
     at = chance.randrange(len(data) + 1)
-    return data[:at] + chance.choice(_DEEP) * chance.choice((3, 200, 20_000)) + data[at:]
+    return data[:at] + chance.choice(_DEEP) * chance.choice(_DEPTHS) + data[at:]
 
 
 Change = Callable[[bytes, Sequence[bytes], Random], bytes]

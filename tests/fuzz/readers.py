@@ -5,6 +5,7 @@ Journals and history files are SQLite's, and damaged elsewhere (`tests/journal`,
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -58,6 +59,7 @@ from tests.fuzz.watching import unwatched
 from tests.slurm.test_cluster_parsing import DETAILS, LINE, ROWS
 
 Own = tuple[type[BaseException], ...]
+_MOST_LINES = 1000  # of a text, where each of its lines goes to many parsers
 
 
 class Reader(NamedTuple):
@@ -71,12 +73,15 @@ class Reader(NamedTuple):
 
 def _in_file(read: Callable[[Path], object], name: str) -> Callable[[bytes], object]:
     """A reader of files; the file is written first, which is no business of the law's."""
-    folder = Path(tempfile.mkdtemp(prefix="headway-fuzz-"))
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # disks are slow
+    folder = tempfile.TemporaryDirectory(prefix="headway-fuzz-", dir=memory)
 
     def call(data: bytes) -> object:
+        place = Path(folder.name) / str(os.getpid()) / name
         with unwatched():
-            (folder / name).write_bytes(data)
-        return read(folder / name)
+            place.parent.mkdir(exist_ok=True)
+            place.write_bytes(data)
+        return read(place)
 
     return call
 
@@ -207,7 +212,7 @@ def _partition(data: bytes) -> object:
 
 def _rights(data: bytes) -> None:
     """The same text as the three tables that sacctmgr is asked for, each with the columns that it should have."""
-    rows = [line.split("|") for line in _text(data).splitlines()]
+    rows = [line.split("|") for line in _text(data).splitlines()[:_MOST_LINES]]
     tables = [[(row + [""] * width)[:width] for row in rows] for width in _RIGHTS_WIDTHS]
     rights = rights_of(Rows(*tables), SlurmOptions(), enforced=True)
     rights.limits("normal")
@@ -231,7 +236,7 @@ def _sbatch(data: bytes) -> None:
 
 
 def _words(data: bytes) -> None:
-    for line in _text(data).splitlines():
+    for line in _text(data).splitlines()[:_MOST_LINES]:
         words_of(line), limit_in_words(line), never(line), weights_of(line), backfill_of(line)
 
 
@@ -308,7 +313,7 @@ def _pool(data: bytes) -> None:
 
 def _environment(data: bytes) -> None:
     """Give every setting each line as its text."""
-    for line in _text(data).splitlines():
+    for line in _text(data).splitlines()[:_MOST_LINES]:
         for setting in SETTINGS.values():
             try:
                 setting.from_text(line)
@@ -319,9 +324,10 @@ def _environment(data: bytes) -> None:
 def _amounts(data: bytes) -> None:
     """Give each line to everything that reads an amount."""
     parsers: list[Callable[[str], object]] = [parse_bytes, parse_duration, amounts.parse_cores, amounts.parse_share]
-    parsers += [amounts.parse_budget, amounts.parse_size, amounts.parse_preference, read_sbatch]
+    parsers += [amounts.parse_budget, amounts.parse_size, amounts.parse_preference]
     parsers += [lambda text: amounts.parse_partitions(text.split(","))]
-    for line in _text(data).splitlines():
+    parsers += [lambda text: read_sbatch(text[:20_000])]  # shlex takes 3 microseconds a character
+    for line in _text(data).splitlines()[:_MOST_LINES]:
         for parse in parsers:
             try:
                 parse(line)
@@ -333,13 +339,16 @@ def _plugin(data: bytes) -> None:
     """Load what a distribution says that it adds; nothing of it exists."""
     from importlib.metadata import EntryPoint
 
-    for line in _text(data).splitlines():
+    for line in _text(data).splitlines()[:_MOST_LINES]:
         name, _, value = line.partition("=")
         _load(EntryPoint(name.strip(), value.strip(), "headway.sizers"))
 
 
 _SERVED: Own = (HeadwayError, msgspec.MsgspecError)
-_AMOUNTS = b"2 GB\n1.5GiB\n90m\n1-02:00:00\n1h 30min\n4\n0.5\n3%\nany\ntime\n500\n2=32,3=8\n-p long --gres=gpu:a100:2\n"
+_AMOUNTS = (  # few lines each: every line goes to many parsers
+    *(b"2 GB\n1.5GiB\n", b"90m\n1h 30min\n", b"1-02:00:00\n", b"4\n0.5\n", b"3%\nany\n", b"time\n500\n"),
+    *(b"2=32,3=8\n", b"-p long --gres=gpu:a100:2\n"),
+)
 _SHEET = b'sample,lane,reads,size_mb\ns1,L1,"reads/s1,1.fa",120\ns2,L2,reads/s2.fa,9\n'
 _TSV = b"Sample ID\tlane\n s1\t1\ns2\t2\n"
 
@@ -382,7 +391,9 @@ READERS = {
         ),
         Reader("hostlist", (b"n[1-3,07],gpu5", b"r[1-2]n[08-09]"), lambda data: expand(_text(data)), (ValueError,)),
         Reader(
-            "slurm-words", (b"QOSMaxCpuPerUserLimit\nPriority\nCPU=1.0,Mem=1.0G\nbf_window=10,max_rpc=5\n",), _words
+            "slurm-words",
+            (b"QOSMaxCpuPerUserLimit\nPriority\n", b"CPU=1.0,Mem=1.0G\n", b"bf_window=10,max_rpc=5\n"),
+            _words,
         ),
         Reader(
             "slurm-options", (b"SBATCH_ACCOUNT=lab\nSBATCH_GRES=gpu:1\naccount=lab\nflags=--gres=gpu:1\n",), _options
@@ -397,8 +408,8 @@ READERS = {
         Reader("receiver", http.TOWER, http.received),
         Reader("dashboard", http.PAGES, http.dashboard),
         Reader("settings", _TOML, _in_file(read_settings, "headway.toml")),
-        Reader("variables", (_AMOUNTS + b"true\ninfo\nladder\n",), _environment),
-        Reader("amounts", (_AMOUNTS,), _amounts),
+        Reader("variables", (*_AMOUNTS, b"true\ninfo\n", b"ladder\n"), _environment),
+        Reader("amounts", _AMOUNTS, _amounts),
         Reader("plugins", (b"mine = package.module:Class\nother = module\n",), _plugin),
     )
 }

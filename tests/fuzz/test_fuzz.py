@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.fuzzing import faults_of
-from tests.fuzz.law import broken
-from tests.fuzz.mutating import mutated
+from tests.fuzz.law import breaches, broken
+from tests.fuzz.mutating import LONGEST, mutated
 from tests.fuzz.readers import READERS, Reader
 
-CASES = 200  # for each reader
+CASES = 10_000  # for each reader; most take 50 to 500 microseconds a text
+REPEATED = (
+    *(b"a", b"1", b" ", b"=", b",", b"|", b"\n", b"-", b".", b"/", b'"', b"'", b"\\", b"[", b"(", b"%", "é".encode()),
+    *(b"a=", b"a,", b"a:", b"a|", b"1:", b"1-", b"0,", b"a b ", b"a=1,", b"a\n", b"1 1\n", b"a: 1\n", b"\t"),
+)
 CORPUS = Path(__file__).parent / "corpus"
 
 
@@ -25,7 +29,18 @@ def test_good_texts_are_read(reader: Reader) -> None:
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
 def test_hostile_texts(reader: Reader) -> None:
-    assert [fault.what + fault.story for fault in faults_of(reader, CASES, seed=0)] == []
+    assert [fault.what + fault.story for fault in faults_of(reader, range(CASES), seed=0)] == []
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+def test_long_texts_take_no_longer_than_their_length(reader: Reader) -> None:
+    """One thing repeated, alone and inside a good text: what takes quadratic time takes minutes."""
+    seed = reader.seeds[0]
+    middle = len(seed) // 2
+    for piece in REPEATED:
+        long = (piece * LONGEST)[: LONGEST - len(seed)]
+        faults = breaches(reader, [long, seed[:middle] + long + seed[middle:]])
+        assert [fault.what + fault.story for fault in faults] == [], piece
 
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")

@@ -61,6 +61,11 @@ def unwatched() -> Iterator[None]:
         _Watch.on = before
 
 
+def forget() -> None:
+    """Begin anew with what was seen."""
+    _Watch.seen = ""
+
+
 def seen() -> str:
     """The first thing that was done to the world while it was watched; empty if nothing was."""
     return _Watch.seen

@@ -18,7 +18,7 @@ from headway.model.task_log import TaskLog
 
 SIGN = "its first line is 'Job ID: ...'"
 
-_LINE = re.compile(r"\s*([A-Z][\w /-]*?)\s*:\s*(.*?)\s*")
+_KEY = re.compile(r"[A-Z][\w /-]*")
 
 
 def recognises(line: str) -> bool:
@@ -32,10 +32,9 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
     job = SlurmJob("")
     bad = BadRows()
     for number, line in enumerate(lines, 1):
-        found = _LINE.fullmatch(line)
-        if not found:
+        key, colon, value = map(str.strip, line.partition(":"))
+        if not colon or not _KEY.fullmatch(key):
             continue
-        key, value = found.groups()
         if key == "Job ID":
             job = jobs.add(SlurmJob(value))
             continue

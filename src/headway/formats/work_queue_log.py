@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from headway.formats.log_amounts import number_of
 from headway.model.errors import InputError
+from headway.model.limits import MOST_BYTES
 from headway.model.resources import Resources
 from headway.model.task_log import LoggedTask, TaskLog
 
@@ -134,6 +135,8 @@ def _amount(amount: tuple[float, str] | None, place: str) -> float:
     value, unit = amount
     if unit not in _UNITS:
         raise InputError(f"{unit[:20]!r} is not a unit of Work Queue", where=place)
+    if value * _UNITS[unit] > MOST_BYTES:
+        raise InputError(f"{value:g} {unit} is more than there can be", where=place, todo="correct the file")
     return value * _UNITS[unit]
 
 

@@ -11,7 +11,8 @@ from msgspec import Struct
 from headway.clusters.slurm.site_reading import Partition
 from headway.model.resources import Resources
 
-_WEIGHT = re.compile(r"([\w/:.-]+)=(\d{1,9}(?:\.\d{1,9})?)([KMGTP]?)", re.ASCII | re.IGNORECASE)
+# A name begins where none goes on: otherwise a long text would be read again from each of its characters.
+_WEIGHT = re.compile(r"(?<![\w/:.-])([\w/:.-]+)=(\d{1,9}(?:\.\d{1,9})?)([KMGTP]?)", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 2**20, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
 NOT_LATER = 0.1  # a cheaper partition may start a job later by this share of its time,
 NOT_LATER_S = 60.0  # and by so many seconds in any case
