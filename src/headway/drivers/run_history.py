@@ -31,6 +31,7 @@ MOST_OTHERS_WAITS = 200  # and with every reading of the queue
 # The kinds of records that a history is made from.
 RECORDED = ("launch", "task-ended", "task-reported", "submit", "job-state")
 _OBSERVATIONS_PER_RECORD = 1000
+_CATEGORIES_AT_A_TIME = 5000
 _PAUSE_S = 60.0  # after another run held the history for so long that waiting would have delayed this one
 _LAST_TRIES = 5  # to write when the run ends
 
@@ -85,12 +86,21 @@ class RunHistory:
     # --- reading ---
 
     def observations(self, categories: Collection[str] | None) -> list[Observation]:
-        """Read the newest observations of these categories, oldest first; None: of all categories of the workflow."""
+        """Read the newest observations of these categories, oldest first; None: of all categories of the workflow.
+
+        Of very many categories those that were observed last count, as many as a run remembers.
+        """
 
         def newest(history: History, key: HistoryKey) -> list[Observation]:
-            names = history.categories(key.site, key.workflow) if categories is None else categories
+            names = list(history.categories(key.site, key.workflow) if categories is None else categories)
             most = min(MOST_OF_A_CATEGORY, MOST_IN_ALL // max(1, len(names)) or 1)
-            return history.newest(key.site, key.workflow, names, most, key.origin)
+            found: list[Observation] = []
+            for begin in range(0, len(names), _CATEGORIES_AT_A_TIME):
+                some = names[begin : begin + _CATEGORIES_AT_A_TIME]
+                found += history.newest(key.site, key.workflow, some, most, key.origin)
+                found.sort(key=lambda observation: (observation.ended_at, observation.run, observation.task))
+                del found[:-MOST_IN_ALL]
+            return found
 
         return self._read(newest, [])
 

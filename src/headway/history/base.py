@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from array import array
+from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -108,23 +110,35 @@ class Key(NamedTuple):
     directory: str
 
 
-def figures_of(key: Key, seen: Iterable[Seen]) -> CategoryFigures:
-    """Summarise a category's observations; there must be at least one."""
-    rows = list(seen)
-    successes = [row for row in rows if row[0] == Ending.SUCCESS]
+def figures_of(key: Key, seen: Iterable[Seen]) -> CategoryFigures | None:
+    """Summarise a category's observations; None if there are none.
+
+    Of each only two numbers are held: a category may have millions.
+    """
+    observations, newest_at = 0, -math.inf
+    memory_bytes, run_s = array("d"), array("d")
+    for ending, started_at, ended_at, peak in seen:
+        observations += 1
+        newest_at = max(newest_at, ended_at)
+        if ending == Ending.SUCCESS:
+            run_s.append(max(0.0, ended_at - started_at))
+            if peak is not None:
+                memory_bytes.append(peak)
+    if not observations:
+        return None
     return CategoryFigures(
         key.site,
         key.workflow,
         key.category,
-        observations=len(rows),
-        failures=len(rows) - len(successes),
-        newest_at=max(row[2] for row in rows),
-        memory_bytes=_spread([row[3] for row in successes if row[3] is not None]),
-        run_s=_spread([max(0.0, row[2] - row[1]) for row in successes]),
+        observations=observations,
+        failures=observations - len(run_s),
+        newest_at=newest_at,
+        memory_bytes=_spread(memory_bytes),
+        run_s=_spread(run_s),
         project=key.project,
         directory=key.directory,
     )
 
 
-def _spread(values: list[float]) -> Spread | None:
+def _spread(values: Sequence[float]) -> Spread | None:
     return Spread(median(values), max(values)) if values else None

@@ -232,11 +232,11 @@ class History(ABC):
     ) -> list[CategoryFigures]:
         """Summarise all categories, those of one workflow or of some projects, or one category, at every site."""
         with self._session("read"):
-            return [
-                figures_of(key, seen)
+            all_figures = (
+                figures_of(key, (each for row in self._rows(statements.SEEN, key) for each in rows.seen_of(row)))
                 for key in self._keys(workflow, category, projects)
-                if (seen := [each for row in self._rows(statements.SEEN, key) for each in rows.seen_of(row)])
-            ]
+            )
+            return [figures for figures in all_figures if figures is not None]
 
     def all(
         self,
