@@ -153,7 +153,9 @@ class TracedJournal(Journal):
         self.records += records
         self._trace += [("journal", record) for record in records]
 
-    def replay(self, task: str | None = None, kinds: Collection[str] = ()) -> Iterator[Event | Decision]:
+    def replay(
+        self, task: str | None = None, kinds: Collection[str] = (), *, brief: bool = False
+    ) -> Iterator[Event | Decision]:
         return iter(self.records)
 
     def close(self) -> None:

@@ -28,7 +28,7 @@ def test_priority_then_category_key_then_task_key() -> None:
     queue = ReadyQueue(lambda task_id: True, rank.__getitem__)
     queue.push(("x", False, "", ""), (0, 0), "x0")
     queue.push(("y", False, "", ""), (0, 5), "y5")
-    queue.push(("x", True), (-1, 9), "urgent")
+    queue.push(("x", True, "", ""), (-1, 9), "urgent")
     assert taken(queue) == ["urgent", "y5", "x0"]
     rank["x"] = (-1,)
     assert taken(queue) == ["urgent", "x0", "y5"]
@@ -39,6 +39,6 @@ def test_each_task_is_popped_once_by_its_last_key(pushes: list[tuple[str, str, b
     queue = ReadyQueue(lambda task_id: True, lambda category: ())
     last: dict[str, tuple[int, str]] = {}
     for number, (task_id, category, troubled, key) in enumerate(pushes):
-        queue.push((category, troubled), (0, key, number), task_id)
+        queue.push((category, troubled, "", ""), (0, key, number), task_id)
         last[task_id] = (key, f"{number:09}")
     assert taken(queue) == sorted(last, key=last.__getitem__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from headway.api.finding import find_run, reading
@@ -57,10 +58,7 @@ class CatchUp:
         self._progress(batch)
 
     def _read_until(self, first: Event | Decision) -> None:
-        earlier: list[Event | Decision] = []
         with reading(self._folder) as journal:
-            for record in journal.replay():
-                if record == first:
-                    break
-                earlier.append(record)
-        self._progress.catch_up(earlier)
+            earlier = journal.replay(brief=True)
+            # They are told one by one: all of a large run would not fit into memory.
+            self._progress.catch_up(takewhile(lambda record: record != first, earlier))

@@ -16,7 +16,7 @@ from headway.drivers.targets import target_of
 from headway.engine.engine import Engine
 from headway.journal.base import Journal
 from headway.journal.folder import Project, RunFolder
-from headway.journal.results import known_results
+from headway.journal.results import RESULTS_IN, known_results
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
 from headway.model.damage import DamagedError
@@ -39,7 +39,7 @@ def followed(journal: SqliteJournal) -> Engine:
 
 def _applied(journal: SqliteJournal, make: Callable[[records.RunStarted], Engine]) -> Engine:
     with journal.careful():
-        stream = journal.replay()
+        stream = journal.replay(brief=True)
         first = next(stream, None)
         if not isinstance(first, records.RunStarted):
             raise TypeError(_NO_START)
@@ -90,7 +90,7 @@ def _results(folder: RunFolder, options: RunSettings, warn: Warn, *, read_only: 
     with closing(journal), journal.careful():
         if _goes_on(journal) and not read_only:
             _end(folder, journal, options, warn)
-        return known_results(journal.replay())
+        return known_results(journal.replay(kinds=RESULTS_IN, brief=True))
 
 
 def _goes_on(journal: Journal) -> bool:

@@ -43,11 +43,14 @@ class Board:
         # Tasks whose files are being or have been read, by category and share.
         self.looked_at: Counter[tuple[str, str]] = Counter()
         self.running: Counter[str] = Counter()  # tasks that are running, by category
+        self.running_new = 0  # those whose category is not seen
         self.seen: set[str] = set()  # categories of which an attempt has succeeded, here or in an earlier run
         self.known: dict[str, Known] = {}  # results of earlier runs
         self.quotes: dict[str, Quote] = {}  # amounts that were promised, by the name that tasks have for them
-        self.unread = SharedQueues(partial(self._is_in, Phase.READY), order.category_key)
-        self.placeable = SharedQueues(partial(self._is_in, Phase.PLACEABLE), order.category_key)
+        has_keys = type(order).category_key is not Order.category_key
+        category_key = order.category_key if has_keys else None
+        self.unread = SharedQueues(partial(self._is_in, Phase.READY), category_key)
+        self.placeable = SharedQueues(partial(self._is_in, Phase.PLACEABLE), category_key)
         self.verdicts: dict[str, Why] = {}  # tasks to give up, and the explanation
         self.reusable: dict[str, str] = {}  # tasks with a valid result of an earlier run, and that run
         self.remakes: dict[str, str] = {}  # tasks to run for a temporary output, and the task that reads it
@@ -96,12 +99,20 @@ class Board:
             self._count_in_share(state, phase)
         task = state.task
         self.looked_at[task.category, task.terms.share] += (phase in _LOOKED_AT) - (state.phase in _LOOKED_AT)
-        self.running[task.category] += (phase is Phase.RUNNING) - (state.phase is Phase.RUNNING)
+        if change := (phase is Phase.RUNNING) - (state.phase is Phase.RUNNING):
+            self.running[task.category] += change
+            self.running_new += change if task.category not in self.seen else 0
         state.phase = phase
         if phase > Phase.RUNNING and task.work is not None:
             self._over.append(task.id)
         elif phase > Phase.RUNNING and task.terms.forget:
             self._over_commands.append(task.id)
+
+    def see(self, category: str) -> None:
+        """Note that an attempt of a category has succeeded."""
+        if category not in self.seen:
+            self.seen.add(category)
+            self.running_new -= self.running[category]
 
     def _count(self, state: TaskState, phase: Phase) -> None:
         """Count a task in its part of the workflow, before it enters a phase."""

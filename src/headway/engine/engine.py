@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import structs
 
+from headway.engine.queue import Lane
 from headway.engine.run_state import RunState
 from headway.engine.state import Phase, Running
 from headway.model import records
@@ -314,9 +315,9 @@ class Engine(RunState, eq=False, dict=True):
     def _reads(self, now: float) -> list[Decision]:
         reads: list[Decision] = []
         with self._board.unread.walk() as ready:
-            room = {lane: READ_AHEAD - self._board.looked_at[lane[0], lane[3]] for lane in ready.lanes()}
+            room: dict[Lane, int] = {}
             for lane, task_id in ready:
-                room[lane] -= 1
+                room[lane] = room.get(lane, READ_AHEAD - self._board.looked_at[lane[0], lane[3]]) - 1
                 if room[lane] < 0:
                     ready.skip(lane)
                 else:

@@ -74,13 +74,13 @@ class Launching(Struct, eq=False):
             elif node.free.cores > 0 and not self._is_left(node):
                 bound.setdefault(node.tag, []).append(node)
         placed: list[Placement | Unplaceable] = []
-        sized: Counter[str] = Counter()  # tasks that may start now, by category
+        sized: Counter[str | None] = Counter()  # tasks that may start now, by category; of all new categories: None
 
         def allocate(task_id: str) -> Allocation | CannotFit:
             category = self.board.tasks[task_id].task.category
-            starting = self._beside(category, sized)
-            sized[category] += 1
-            return self.allocate(task_id, starting)
+            kind = category if category in self.board.seen else None
+            sized[kind] += 1
+            return self.allocate(task_id, sized[kind] - 1)
 
         gpu_need = partial(self._gpu_need, usable)
         turn = self.board.fair.turn(now, self._own(now), partial(self._left_s, now)) if self.board.fair.active else None
@@ -253,7 +253,7 @@ class Launching(Struct, eq=False):
         """The allocator's answer for the usual nodes, or for the first larger ones on which the task fits."""
         draw = (self.seed, "", state.task.id, state.attempts + 1)
         held = self.order.at_stake(state.task)
-        others = self._beside(state.task.category, self.board.running) + starting
+        others = self._beside(state.task.category) + starting
         site = self.allocations.sites[state.part[0]]
         refusals: list[CannotFit] = []
         for most in (site.limits, *site.larger):
@@ -264,12 +264,9 @@ class Launching(Struct, eq=False):
         alike = [refusal for refusal in refusals if refusal.resource == refusals[-1].resource]
         return self._within_limits(state, max(alike, key=lambda refusal: refusal.available))
 
-    def _beside(self, category: str, attempts: Mapping[str, int]) -> int:
-        """How many of these attempts will teach what a task needs: of its category, or if it is new of all new ones."""
-        seen = self.board.seen
-        if category in seen:
-            return attempts.get(category, 0)
-        return sum(number for each, number in attempts.items() if each not in seen)
+    def _beside(self, category: str) -> int:
+        """How many attempts that run will teach what a task needs: of its category, or if it is new of all new ones."""
+        return self.board.running[category] if category in self.board.seen else self.board.running_new
 
     def allocate(self, task_id: str, starting: int = 0) -> Allocation | CannotFit:
         """The resources for the task's next attempt, while so many others that teach what it needs start."""

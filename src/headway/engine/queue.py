@@ -13,6 +13,8 @@ from headway.ordering.fair import Keys
 # Category, whether the task had failures, which change its allocation, its wish in words, and its share.
 Lane = tuple[str, bool, str, str]
 Key = tuple[Any, ...]
+_Head = tuple[Any, Key, Key, Lane]
+_FEW = 64  # heads that are not valid any more, and not worth removing
 
 
 class ReadyQueue:
@@ -22,26 +24,42 @@ class ReadyQueue:
     entry is taken at all. So each task has one valid entry: the last that was pushed.
 
     A key begins with the user's priority, which sorts before the category's key; the rest of the key sorts after it.
+    Lanes are in a heap by their heads, so that a walk costs as much as the tasks that it meets, however many lanes
+    there are. Categories' keys change at any time: an order that has them (`category_key`) makes each walk sort all
+    lanes.
     """
 
-    def __init__(self, is_current: Callable[[str], bool], category_key: Callable[[str], Key]) -> None:
+    def __init__(self, is_current: Callable[[str], bool], category_key: Callable[[str], Key] | None = None) -> None:
         self._is_current = is_current
         self._category_key = category_key
         self._lanes: dict[Lane, list[tuple[Key, str]]] = {}
         self._entry_of: dict[str, tuple[Lane, Key]] = {}  # the valid entry of each task
+        self._heads: dict[str, list[_Head]] = {}  # heaps by wish; only what `_shown` has is valid
+        self._shown: dict[Lane, _Head] = {}
 
     def push(self, lane: Lane, key: Key, task_id: str) -> None:
         """Add a ready task."""
         if self._entry_of.get(task_id) != (lane, key):
             self._entry_of[task_id] = (lane, key)
-            self.put_back(lane, (key, task_id))
+            entries = self._lanes.setdefault(lane, [])
+            entry = (key, task_id)
+            heapq.heappush(entries, entry)
+            if entries[0] is entry:
+                self._show(lane)
 
-    def put_back(self, lane: Lane, entry: tuple[Key, str]) -> None:
-        """Add an entry that a walk has taken out."""
-        heapq.heappush(self._lanes.setdefault(lane, []), entry)
+    def _show(self, lane: Lane) -> None:
+        """Put the head of a lane among the heads, in place of the one that may be there."""
+        priority, *rest = self._lanes[lane][0][0]
+        of_category = self._category_key(lane[0]) if self._category_key else ()
+        head = self._shown[lane] = (priority, of_category, tuple(rest), lane)
+        heads = self._heads.setdefault(lane[2], [])
+        heapq.heappush(heads, head)
+        if len(heads) > 2 * len(self._shown) + _FEW:
+            heads[:] = [head for head in self._shown.values() if head[-1][2] == lane[2]]
+            heapq.heapify(heads)
 
-    def head(self, lane: Lane) -> tuple[Any, Key, Key, Lane] | None:
-        """The sort key of the lane's first task; None, and the lane is removed, if it has no task."""
+    def _drop_stale(self, lane: Lane) -> bool:
+        """Drop entries at the head of a lane that are not valid; False, and the lane is removed, if none is left."""
         entries = self._lanes[lane]
         while entries and not self._is_valid(lane, *entries[0]):
             key, task_id = heapq.heappop(entries)
@@ -49,9 +67,7 @@ class ReadyQueue:
                 del self._entry_of[task_id]
         if not entries:
             del self._lanes[lane]
-            return None
-        priority, *rest = entries[0][0]
-        return priority, self._category_key(lane[0]), tuple(rest), lane
+        return bool(entries)
 
     def _is_valid(self, lane: Lane, key: Key, task_id: str) -> bool:
         return self._entry_of.get(task_id) == (lane, key) and self._is_current(task_id)
@@ -59,62 +75,78 @@ class ReadyQueue:
     def __bool__(self) -> bool:
         return bool(self._lanes)
 
-    def lanes(self, wish: str | None) -> list[Lane]:
-        """The lanes, or those of tasks with a wish."""
-        return [lane for lane in self._lanes if wish is None or lane[2] == wish]
-
     @contextmanager
-    def walk(self, wish: str | None = None) -> Iterator[Walk]:
-        """Iterate over the tasks, or over those with a wish, in sorted sequence; the queue is unchanged afterwards."""
+    def walk(self, wish: str = "") -> Iterator[Walk]:
+        """Iterate over the tasks with a wish in sorted sequence; the queue is unchanged afterwards."""
         walk = self.begin(wish)
         try:
             yield walk
         finally:
             self.finish(walk)
 
-    def begin(self, wish: str | None) -> Walk:
+    def begin(self, wish: str) -> Walk:
         """A walk that `finish` must end."""
-        return Walk(self, self._lanes, self.lanes(wish))
+        if self._category_key is not None:
+            self._heads[wish] = []
+            for lane in [lane for lane in self._lanes if lane[2] == wish]:
+                self._show(lane)
+        return Walk(self, wish)
 
     def finish(self, walk: Walk) -> None:
         """Put back what a walk has taken out."""
         for lane, entry in walk.taken:
-            self.put_back(lane, entry)
+            heapq.heappush(self._lanes.setdefault(lane, []), entry)
+        for lane in dict.fromkeys(lane for lane, _ in walk.taken):
+            self._show(lane)
+
+    def take(self, wish: str) -> tuple[Lane, tuple[Key, str]] | None:
+        """Take the first task with a wish out of its lane; None if there is none."""
+        heads = self._heads.get(wish, [])
+        while heads:
+            head = heapq.heappop(heads)
+            lane = head[-1]
+            if self._shown.get(lane) is not head:
+                continue
+            del self._shown[lane]
+            first = self._lanes[lane][0]
+            if not self._drop_stale(lane):
+                continue
+            if self._lanes[lane][0] is not first:
+                self._show(lane)
+                continue
+            heapq.heappop(self._lanes[lane])
+            if self._lanes[lane]:
+                self._show(lane)
+            return lane, first
+        return None
+
+    def leave_out(self, lane: Lane) -> None:
+        """Show nothing more of a lane until the walk that took something out of it is finished."""
+        self._shown.pop(lane, None)
 
 
 class Walk:
-    """An iteration over (lane, task id); `skip(lane)` leaves out the rest of a lane."""
+    """An iteration over (lane, task id); `skip(lane)` leaves out the rest of a lane that it has come to."""
 
-    def __init__(self, queue: ReadyQueue, lanes: dict[Lane, list[tuple[Key, str]]], chosen: list[Lane]) -> None:
+    def __init__(self, queue: ReadyQueue, wish: str) -> None:
         self.taken: list[tuple[Lane, tuple[Key, str]]] = []
         self._queue = queue
-        self._lanes = lanes
-        self._heads = [head for lane in chosen if (head := queue.head(lane))]
-        heapq.heapify(self._heads)
+        self._wish = wish
 
     def __iter__(self) -> Iterator[tuple[Lane, str]]:
-        while self._heads:
-            *_, lane = heapq.heappop(self._heads)
-            entry = heapq.heappop(self._lanes[lane])
-            self.taken.append((lane, entry))
-            if following := self._queue.head(lane):
-                heapq.heappush(self._heads, following)
-            yield lane, entry[1]
-
-    def lanes(self) -> list[Lane]:
-        """The lanes that still have tasks."""
-        return [head[-1] for head in self._heads]
+        while (first := self._queue.take(self._wish)) is not None:
+            self.taken.append(first)
+            yield first[0], first[1][1]
 
     def skip(self, lane: Lane) -> None:
         """Leave out the remaining tasks of `lane`."""
-        self._heads = [head for head in self._heads if head[-1] != lane]
-        heapq.heapify(self._heads)
+        self._queue.leave_out(lane)
 
 
 class SharedQueues:
     """A queue of ready tasks for each share of a pool. Without shares it is one queue, and costs no more than that."""
 
-    def __init__(self, is_current: Callable[[str], bool], category_key: Callable[[str], Key]) -> None:
+    def __init__(self, is_current: Callable[[str], bool], category_key: Callable[[str], Key] | None = None) -> None:
         self._make: Callable[[], ReadyQueue] = partial(ReadyQueue, is_current, category_key)
         self._plain = self._make()
         self._queues = {"": self._plain}
@@ -127,8 +159,8 @@ class SharedQueues:
         self._queues[share].push(lane, key, task_id)
 
     @contextmanager
-    def walk(self, wish: str | None = None, key: Callable[[str], Keys] | None = None) -> Iterator[Walk | SharedWalk]:
-        """Iterate over the tasks, or over those with a wish; the queues are unchanged afterwards.
+    def walk(self, wish: str = "", key: Callable[[str], Keys] | None = None) -> Iterator[Walk | SharedWalk]:
+        """Iterate over the tasks with a wish; the queues are unchanged afterwards.
 
         Each step is the turn of the share with the smallest key, which may change from step to step. Without `key` one
         share comes after the other.
@@ -149,7 +181,7 @@ class SharedQueues:
 class SharedWalk:
     """An iteration over (lane, task id), as `Walk`, in which shares take turns."""
 
-    def __init__(self, queues: Mapping[str, ReadyQueue], wish: str | None, key: Callable[[str], Keys] | None) -> None:
+    def __init__(self, queues: Mapping[str, ReadyQueue], wish: str, key: Callable[[str], Keys] | None) -> None:
         self._queues = queues
         self._wish = wish
         self._key = key or (lambda share: ())
@@ -170,10 +202,6 @@ class SharedWalk:
                 continue
             yield step
             heapq.heapreplace(turns, (self._key(share), share))
-
-    def lanes(self) -> list[Lane]:
-        """All lanes, also of shares whose turn has not come."""
-        return [lane for queue in self._queues.values() for lane in queue.lanes(self._wish)]
 
     def skip(self, lane: Lane) -> None:
         """Leave out the remaining tasks of `lane`."""

@@ -489,7 +489,7 @@ class RunState(Struct, eq=False, dict=True):
 
     def _learn(self, task: Task, ticket: Mapping[str, Figure], outcome: Outcome) -> None:
         if outcome.ending is Ending.SUCCESS:
-            self._board.seen.add(task.category)
+            self._board.see(task.category)
         if task.work is None:  # otherwise its own run decides the amounts, and learns them
             self.allocator.observe(task, ticket, outcome)
             self._gpu_memory.observe(task, outcome)

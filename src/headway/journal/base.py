@@ -16,8 +16,13 @@ class Journal(ABC):
         """Add records, all or none; when this returns, they survive a crash."""
 
     @abstractmethod
-    def replay(self, task: str | None = None, kinds: Collection[str] = ()) -> Iterator[Event | Decision]:
-        """Read all records in order, or only those about one task or of these kinds."""
+    def replay(
+        self, task: str | None = None, kinds: Collection[str] = (), *, brief: bool = False
+    ) -> Iterator[Event | Decision]:
+        """Read all records in order, or only those about one task or of these kinds.
+
+        In `brief`, launches come without their explanations, which no code has to know.
+        """
 
     @abstractmethod
     def close(self) -> None:

@@ -12,6 +12,9 @@ from headway.model.records import Decision, Event, Known
 from headway.model.task import Fingerprint, Task
 from headway.model.workflow import folders_above
 
+# The kinds of records that tell of results.
+RESULTS_IN = ("run-started", "results-known", "tasks-added", "inputs-read", "launch", "task-ended")
+
 
 def known_results(journal: Iterable[Event | Decision]) -> dict[str, Known]:
     """The newest success of every task, in this run or an earlier one, with the fingerprint of its inputs."""

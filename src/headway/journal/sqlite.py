@@ -137,7 +137,9 @@ class SqliteJournal(Journal):
                     self._database.execute("ROLLBACK")
                 raise
 
-    def replay(self, task: str | None = None, kinds: Collection[str] = ()) -> Iterator[Event | Decision]:
+    def replay(
+        self, task: str | None = None, kinds: Collection[str] = (), *, brief: bool = False
+    ) -> Iterator[Event | Decision]:
         conditions = ["task = ?"] if task is not None else []
         conditions += [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -145,11 +147,11 @@ class SqliteJournal(Journal):
         with self._complaints("read"):
             query = f"SELECT sequence, body FROM records {where} ORDER BY sequence"  # noqa: S608 - constants and ?
             for sequence, body in self._database.execute(query, values):
-                yield self._decoded(sequence, body)
+                yield self._decoded(sequence, body, brief=brief)
 
-    def _decoded(self, sequence: int, body: bytes) -> Event | Decision:
+    def _decoded(self, sequence: int, body: bytes, *, brief: bool = False) -> Event | Decision:
         try:
-            return decode(body)
+            return decode(body, brief=brief)
         except SIGNS as error:
             raise damaged(f"record {sequence}", error, where=str(self._path), todo=DAMAGED) from error
 

@@ -573,8 +573,17 @@ class Finish(Decision, frozen=True, tag="finish"):
 
 KINDS: list[type[Event | Decision]] = [*Event.__subclasses__(), *Decision.__subclasses__()]
 
+
+class _BriefLaunch(Launch, frozen=True, tag="launch", rename={"why": "not read"}):
+    """A launch without its explanations, which are most of a journal."""
+
+    why: dict[str, Why] = field(default_factory=dict)
+
+
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Event | Decision] = msgspec.json.Decoder(Union[tuple(KINDS)])  # noqa: UP007
+_BRIEF = [_BriefLaunch if each is Launch else each for each in KINDS]
+_BRIEF_DECODER: msgspec.json.Decoder[Event | Decision] = msgspec.json.Decoder(Union[tuple(_BRIEF)])  # noqa: UP007
 
 
 def encode(record: Event | Decision) -> bytes:
@@ -582,9 +591,12 @@ def encode(record: Event | Decision) -> bytes:
     return _ENCODER.encode(record)
 
 
-def decode(line: bytes) -> Event | Decision:
-    """The record that `encode` wrote, also by another version: unknown fields are ignored, missing ones derived."""
-    record = _DECODER.decode(line)
+def decode(line: bytes, *, brief: bool = False) -> Event | Decision:
+    """The record that `encode` wrote, also by another version: unknown fields are ignored, missing ones derived.
+
+    A launch that is read in `brief` has no explanations.
+    """
+    record = (_BRIEF_DECODER if brief else _DECODER).decode(line)
     if isinstance(record, Submit) and record.role == "unstated":
         return _with_intent(record)
     if isinstance(record, Release) and record.why.rule == "too-early":

@@ -164,13 +164,17 @@ class Figures(Struct):
         if given.gpus:
             self.gpus.ended(given.gpus, run_s, usage, success=success)
         self.succeeded += success
-        for resource, peak in zip(MEASURED, (usage.memory_bytes, usage.cores_peak, usage.disk_bytes), strict=True):
+        for resource, amount, peak in (
+            ("memory_bytes", given.memory_bytes, usage.memory_bytes),
+            ("cores", given.cores, usage.cores_peak),
+            ("disk_bytes", given.disk_bytes, usage.disk_bytes),
+        ):
             if peak is None:
                 continue
             if success:
-                self.totals[resource].succeeded(getattr(given, resource), peak.value, run_s)
+                self.totals[resource].succeeded(amount, peak.value, run_s)
             else:
-                self.totals[resource].failed(getattr(given, resource), run_s)
+                self.totals[resource].failed(amount, run_s)
 
     @classmethod
     def sum(cls, all_figures: Iterable[Figures]) -> Figures:

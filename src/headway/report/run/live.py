@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -55,7 +55,7 @@ class LiveDisplay(Progress):
         except (OSError, ValueError):
             self._readable = False
 
-    def catch_up(self, batch: Sequence[Event | Decision]) -> None:
+    def catch_up(self, batch: Iterable[Event | Decision]) -> None:
         with self._lock:
             super().catch_up(batch)
 

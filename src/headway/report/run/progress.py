@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from msgspec import Struct, structs
@@ -205,7 +205,7 @@ class Progress:
     def __exit__(self, *error: object) -> None:
         pass
 
-    def catch_up(self, batch: Sequence[Event | Decision]) -> None:
+    def catch_up(self, batch: Iterable[Event | Decision]) -> None:
         """Bring the summary up to date with records from before this process watched: they are no news."""
         for record in batch:
             self.summary.apply(record)
