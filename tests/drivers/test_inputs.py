@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from headway.drivers.digests import Digests
-from headway.drivers.inputs import InputReader, check_sources
+from headway.drivers.inputs import QUICK_FILES, InputReader, check_sources
 from headway.model.errors import InputError
 from headway.model.task import Task
 from headway.model.workflow import Workflow
@@ -128,3 +129,23 @@ def test_an_absolute_path_to_a_task_s_output_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is made by task 'a'") as caught:
         check_sources(Workflow("w", tasks), tmp_path)
     assert "write 'mid'" in str(caught.value)
+
+
+def test_each_input_is_looked_at_a_few_times_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(QUICK_FILES + 100):
+        (tmp_path / f"{number}").touch()
+    task = Task("t", "t", "true", inputs=tuple(f"{number}" for number in range(QUICK_FILES + 100)))
+    looks = 0
+
+    def count(*of: Any, **how: Any) -> os.stat_result:
+        nonlocal looks
+        looks += 1
+        return real(*of, **how)
+
+    real = os.stat
+    monkeypatch.setattr(os, "stat", count)
+    check_sources(Workflow("w", [task]), tmp_path)
+    reader = InputReader(tmp_path, Digests())
+    assert not reader.is_quick(task)  # so many are read in another thread
+    assert len(reader.read(task, 0.0).digests) == len(task.inputs)
+    assert looks <= 4 * len(task.inputs) + 10

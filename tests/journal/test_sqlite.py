@@ -11,7 +11,8 @@ import pytest
 from headway.file_systems import file_system_of
 from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import SiteError
-from headway.model.records import ReadInputs
+from headway.model.records import Launch, ReadInputs, Why
+from headway.model.resources import Resources
 
 
 def test_a_journal_from_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -85,3 +86,15 @@ def test_a_full_disk_is_an_error_of_one_line_and_loses_nothing(small_disk: Path)
     ]
     assert tasks[0] == "kept" and tasks[-1] == "after"
     assert all(tasks.count(task) == 50 for task in tasks[1:-1]), "all or none of a batch"
+
+
+def test_a_brief_replay_leaves_out_why_attempts_got_their_amounts(tmp_path: Path) -> None:
+    why = {"cores": Why("ladder", "hint", {"hint": 2}, "the workflow asks for it")}
+    launch = Launch(1.0, "a", 1, "n", "tag", Resources(cores=2), "no earlier result", why)
+    journal = SqliteJournal(tmp_path / "journal.db")
+    journal.append([ReadInputs(1.0, "a"), launch])
+    whole, brief = list(journal.replay()), list(journal.replay(brief=True))
+    assert whole == [ReadInputs(1.0, "a"), launch]
+    assert brief[0] == whole[0]
+    assert isinstance(brief[1], Launch)
+    assert (brief[1].why, brief[1].resources, brief[1].because) == ({}, launch.resources, launch.because)

@@ -65,6 +65,7 @@ def view(
         is_near=lambda task_id: True,
         is_running=lambda task_id: False,
         ran_s=lambda task_id: 0.0,
+        ended_jobs=lambda task_id: sum(task_id in status.tasks and status.phase is JobPhase.ENDED for status in jobs),
         cut_off=lambda task_id: 0,
         is_busy=lambda tag: False,
         runs_in=lambda task_id: None,

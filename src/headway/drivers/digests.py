@@ -25,13 +25,14 @@ class Digests:
         self._known: dict[str, tuple[_Stamp, str]] = self._load()
         self._fresh: dict[str, tuple[_Stamp, str]] = {}
 
-    def of(self, path: Path) -> tuple[str, int]:
+    def of(self, path: str | Path) -> tuple[str, int]:
         """Digest and size in bytes of a file, or of a directory with everything in it."""
-        if not path.is_dir():
-            return self._of_file(str(path))
+        status = os.stat(path)
+        if not stat.S_ISDIR(status.st_mode):
+            return self._of_file(str(path), status)
         whole, size_bytes = hashlib.blake2b(digest_size=16), 0
         for name in _files_below(path):
-            digest, file_bytes = self._of_file(name)
+            digest, file_bytes = self._of_file(name, os.stat(name))
             size_bytes += file_bytes
             whole.update(f"{os.path.relpath(name, path)}\0{digest}\0".encode(errors="surrogateescape"))
         return whole.hexdigest(), size_bytes
@@ -39,13 +40,12 @@ class Digests:
     def unread_bytes(self, path: Path) -> int:
         """How many bytes `of` would have to read; for a directory, where that is unknown, a huge number."""
         status = path.stat()
-        if path.is_dir():
+        if stat.S_ISDIR(status.st_mode):
             return 1 << 62
         known = self._known.get(str(path))
         return 0 if known and known[0] == _stamp(status) else status.st_size
 
-    def _of_file(self, name: str) -> tuple[str, int]:
-        status = os.stat(name)
+    def _of_file(self, name: str, status: os.stat_result) -> tuple[str, int]:
         if not stat.S_ISREG(status.st_mode):  # a pipe or device has no content, and may never end
             return f"special-{stat.S_IFMT(status.st_mode):o}", 0
         stamp = _stamp(status)
@@ -93,7 +93,7 @@ def _stamp(status: os.stat_result) -> _Stamp:
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def _files_below(directory: Path) -> Iterator[str]:
+def _files_below(directory: str | Path) -> Iterator[str]:
     for folder, folders, names in os.walk(directory):
         folders.sort()
         for name in sorted(names):

@@ -13,11 +13,12 @@ from headway.model.errors import InputError
 from headway.model.outcome import Stamp
 from headway.model.records import InputsRead
 from headway.model.task import Task, is_pattern
-from headway.model.workflow import Workflow, names
+from headway.model.workflow import Workflow, folders_above, names
 from headway.workers.sandbox import matching, stamp, stamps
 
 # Up to this much is read in the driver's own thread, more in another one.
 QUICK_BYTES = 4_000_000
+QUICK_FILES = 200
 
 
 class InputReader(NamedTuple):
@@ -47,8 +48,9 @@ class InputReader(NamedTuple):
             for name in found:
                 try:
                     name.encode()  # the journal stores it as text
-                    seen[name] = stamp(self.directory / name)  # first, so that a change while it is read is noticed
-                    digests[name], size_bytes = self.digests.of(self.directory / name)
+                    whole = os.path.join(self.directory, name)
+                    seen[name] = stamp(whole)  # first, so that a change while it is read is noticed
+                    digests[name], size_bytes = self.digests.of(whole)
                 except (OSError, UnicodeEncodeError):
                     missing.append(ascii(name) if not name.isprintable() else name)
                 else:
@@ -60,6 +62,8 @@ class InputReader(NamedTuple):
 
     def is_quick(self, task: Task) -> bool:
         """Whether `read` takes only a moment."""
+        if len(task.inputs) > QUICK_FILES:
+            return False
         total_bytes = 0
         for path in task.inputs:
             for name in self._resolve(path, task):
@@ -70,14 +74,14 @@ class InputReader(NamedTuple):
     def are_as_read(self, read: Mapping[str, Stamp]) -> bool:
         """Whether the inputs still look as they did when they were read, be it before the run was interrupted."""
         try:
-            return all(stamp(self.directory / name) == before for name, before in read.items())
+            return all(stamp(os.path.join(self.directory, name)) == before for name, before in read.items())
         except OSError:
             return False
 
     def _resolve(self, path: str, task: Task) -> list[str]:
         if is_pattern(path):
             return matching(path, task, self.directory)
-        return [path] if (self.directory / path).exists() else []
+        return [path] if os.path.exists(os.path.join(self.directory, path)) else []
 
 
 def check_sources(workflow: Workflow, directory: Path) -> None:
@@ -129,5 +133,7 @@ def _check_absolute(task: Task, workflow: Workflow, directory: Path) -> None:
 def _may_exist(path: str, workflow: Workflow, directory: Path) -> bool:
     if is_pattern(path):
         return True  # checked when the task is ready: a pattern may match outputs of other tasks
-    made = path in workflow.producer or any(str(above) in workflow.producer for above in Path(path).parents)
-    return made or os.path.exists(directory / path) or any(out.startswith(f"{path}/") for out in workflow.producer)
+    if path in workflow.producer or os.path.exists(os.path.join(directory, path)):
+        return True
+    made = any(above in workflow.producer for above in folders_above(path))
+    return made or any(out.startswith(f"{path}/") for out in workflow.producer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import structs
@@ -26,6 +27,7 @@ class Allocations:
     def __init__(self) -> None:
         self.jobs: dict[str, JobStatus] = {}
         self._live: dict[str, JobStatus] = {}  # the jobs that wait or run
+        self.ended: Counter[str] = Counter()  # by task: jobs that were submitted for it and have ended
         self._by_share: dict[str, list[JobStatus]] = {}  # of a pool
         self.given: dict[str, list[str]] = {}  # by job, nodes that it was to give back
         self.giving: dict[str, list[str]] = {}  # those of which nothing tells yet that it did
@@ -95,6 +97,8 @@ class Allocations:
         if record.phase is JobPhase.RUNNING and job.started_at is None:
             job.started_at, job.changed_at = at, record.at
         elif record.phase is JobPhase.ENDED:
+            if job.phase is not record.phase:
+                self.ended.update(job.tasks.keys())
             job.ended_at, job.changed_at = at, record.at
             job.excused, job.suspended = record.excused, False
             self._over(record.tag)

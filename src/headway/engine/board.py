@@ -98,7 +98,8 @@ class Board:
         if self.fair.active:
             self._count_in_share(state, phase)
         task = state.task
-        self.looked_at[task.category, task.terms.share] += (phase in _LOOKED_AT) - (state.phase in _LOOKED_AT)
+        if change := (phase in _LOOKED_AT) - (state.phase in _LOOKED_AT):
+            self.looked_at[task.category, task.terms.share] += change
         if change := (phase is Phase.RUNNING) - (state.phase is Phase.RUNNING):
             self.running[task.category] += change
             self.running_new += change if task.category not in self.seen else 0

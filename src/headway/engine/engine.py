@@ -166,6 +166,7 @@ class Engine(RunState, eq=False, dict=True):
             checkpointing=[task_id for task_id, state in self._checkpointing.items() if state.running is not None],
             saved_s=lambda task_id: self.tasks[task_id].saved_s if task_id in self.tasks else 0.0,
             attempt=self._attempt,
+            ended_jobs=held.ended.__getitem__,
             cut_off=lambda task_id: self.tasks[task_id].expiries if task_id in self.tasks else 0,
             is_busy=self._is_busy,
             idle_nodes=self._idle_nodes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from headway.file_systems import journal_mode
 from headway.journal.base import Journal
 from headway.model.damage import SIGNS, DamagedError, damage_in, damaged
 from headway.model.errors import SiteError
-from headway.model.records import Decision, Event, decode, encode, kind, task_of
+from headway.model.records import Decision, Event, decode, decode_brief, encode, kind, task_of
 
 VERSION = 1
 DAMAGED = "what its tasks made is untouched: `headway run` goes by the run before it, `headway run --again` starts anew"
@@ -146,14 +146,17 @@ class SqliteJournal(Journal):
         values = [*([task] if task is not None else []), *kinds]
         with self._complaints("read"):
             query = f"SELECT sequence, body FROM records {where} ORDER BY sequence"  # noqa: S608 - constants and ?
-            for sequence, body in self._database.execute(query, values):
-                yield self._decoded(sequence, body, brief=brief)
+            yield from self._decoded(self._database.execute(query, values), decode_brief if brief else decode)
 
-    def _decoded(self, sequence: int, body: bytes, *, brief: bool = False) -> Event | Decision:
-        try:
-            return decode(body, brief=brief)
-        except SIGNS as error:
-            raise damaged(f"record {sequence}", error, where=str(self._path), todo=DAMAGED) from error
+    def _decoded(
+        self, rows: Iterable[tuple[int, bytes]], read: Callable[[bytes], Event | Decision] = decode
+    ) -> Iterator[Event | Decision]:
+        for sequence, body in rows:
+            try:
+                record = read(body)
+            except SIGNS as error:
+                raise damaged(f"record {sequence}", error, where=str(self._path), todo=DAMAGED) from error
+            yield record
 
     def careful(self) -> AbstractContextManager[None]:
         """A block in which everything that fails over the records becomes one sentence: this journal is damaged."""
@@ -189,7 +192,7 @@ class JournalTail(SqliteJournal):
             rows = self._database.execute(query, (self._seen, MOST_AT_ONCE)).fetchall()
         if rows:
             self._seen = rows[-1][0]
-        return [self._decoded(*row) for row in rows]
+        return list(self._decoded(rows))
 
 
 def _uri_path(path: Path) -> str:

@@ -580,6 +580,7 @@ class _BriefLaunch(Launch, frozen=True, tag="launch", rename={"why": "not read"}
     why: dict[str, Why] = field(default_factory=dict)
 
 
+_MOST = frozenset((_BriefLaunch, TaskEnded, InputsRead, ReadInputs))  # of the records of a journal
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Event | Decision] = msgspec.json.Decoder(Union[tuple(KINDS)])  # noqa: UP007
 _BRIEF = [_BriefLaunch if each is Launch else each for each in KINDS]
@@ -591,12 +592,18 @@ def encode(record: Event | Decision) -> bytes:
     return _ENCODER.encode(record)
 
 
-def decode(line: bytes, *, brief: bool = False) -> Event | Decision:
-    """The record that `encode` wrote, also by another version: unknown fields are ignored, missing ones derived.
+def decode(line: bytes) -> Event | Decision:
+    """The record that `encode` wrote, also by another version: unknown fields are ignored, missing ones derived."""
+    return _complete(_DECODER.decode(line))
 
-    A launch that is read in `brief` has no explanations.
-    """
-    record = (_BRIEF_DECODER if brief else _DECODER).decode(line)
+
+def decode_brief(line: bytes) -> Event | Decision:
+    """The same; a launch has no explanations, which take longer to read than all the rest of it."""
+    record = _BRIEF_DECODER.decode(line)
+    return record if type(record) in _MOST else _complete(record)
+
+
+def _complete(record: Event | Decision) -> Event | Decision:
     if isinstance(record, Submit) and record.role == "unstated":
         return _with_intent(record)
     if isinstance(record, Release) and record.why.rule == "too-early":

@@ -68,19 +68,22 @@ class Resources(Struct, frozen=True, omit_defaults=True):
         return self._held(other, -1)
 
     def _held(self, other: Resources, sign: int) -> Resources:
-        extras = {
-            name: round(self.extras.get(name, 0) + sign * other.extras.get(name, 0), 6)
-            for name in self.extras.keys() | other.extras.keys()
-        }
         return Resources(
             cores=round(self.cores + sign * other.cores, 6),  # a sum of tenths must come back to zero
             memory_bytes=self.memory_bytes + sign * other.memory_bytes,
             disk_bytes=self.disk_bytes + sign * other.disk_bytes,
-            gpus=round(self.gpus + sign * other.gpus, 6),
+            gpus=round(self.gpus + sign * other.gpus, 6) if self.gpus or other.gpus else 0,
             walltime_s=self.walltime_s,
             nodes=self.nodes,
-            extras={name: value for name, value in extras.items() if value},
+            extras=self._held_extras(other, sign) if self.extras or other.extras else {},
         )
+
+    def _held_extras(self, other: Resources, sign: int) -> dict[str, float]:
+        extras = {
+            name: round(self.extras.get(name, 0) + sign * other.extras.get(name, 0), 6)
+            for name in self.extras.keys() | other.extras.keys()
+        }
+        return {name: value for name, value in extras.items() if value}
 
     def covering(self, other: Resources) -> Resources:
         """The larger amount of each resource that tasks hold side by side."""

@@ -113,6 +113,7 @@ class View(Struct, frozen=True):
     is_running: Callable[[str], bool]  # whether a task is running
     runs_in: Callable[[str], str | None]  # the tag of the job in which a task is running
     ran_s: Callable[[str], float]  # how long the running attempt of a task has been running; 0 if there is none
+    ended_jobs: Callable[[str], int]  # how many jobs for a task have ended
     cut_off: Callable[[str], int]  # how often a task was running when its job reached its walltime
     is_busy: Callable[[str], bool]  # whether a job has tasks running
     idle_nodes: Callable[[str], list[str]]  # the nodes of a running job that it can give back

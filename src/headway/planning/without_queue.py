@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.model.job import JobPhase, JobRequest
+from headway.model.job import JobRequest
 from headway.model.records import Decision, Release, Submit, Why
 from headway.planning.base import Estimate, Planner, View
 from headway.planning.requested_time import requested_s
@@ -50,7 +50,7 @@ class OneJobPerTask(Planner):
     def _submit(self, task_id: str, view: View, now: float, offset: int) -> Submit:
         task = view.workflow.tasks[task_id]
         expected_s = self._estimate(task)
-        expired = sum(task_id in job.tasks and job.phase is JobPhase.ENDED for job in view.jobs.values())
+        expired = view.ended_jobs(task_id)
         request = view.request(task.nodes, requested_s(expected_s, expired), [task])
         why = Why(self.name, "a-task-a-job", {"expected_s": expected_s, "expired": expired})
         return Submit(now, view.next_tag(offset), request, why, (task_id,), expected_s, role="single-task")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -117,8 +116,10 @@ class CalibratedRuntimes:
 def _rounded(fit: Fit | None) -> Fit | None:
     if fit is None:
         return None
-    up = [math.ceil(each * 1e6) / 1e6 for each in fit.residuals]  # a quantile of equal run times is not below them
-    return structs.replace(fit, residuals=up, survival=[round(each, DIGITS) for each in fit.survival])
+    import numpy
+
+    up = numpy.ceil(numpy.array(fit.residuals) * 1e6) / 1e6  # a quantile of equal run times is not below them
+    return structs.replace(fit, residuals=up.tolist(), survival=numpy.round(fit.survival, DIGITS).tolist())
 
 
 def _shares(levels: Sequence[float]) -> tuple[list[float], list[float]]:

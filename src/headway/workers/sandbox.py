@@ -6,6 +6,7 @@ import glob
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -101,10 +102,10 @@ def stamps(directory: Path, task: Task) -> dict[str, Stamp]:
     return {path: stamp(directory / path) for path in task.outputs if (directory / path).exists()}
 
 
-def stamp(path: Path) -> Stamp:
+def stamp(path: str | Path) -> Stamp:
     """Return size and modification time of a file, or of all files of a directory together."""
-    if not path.is_dir():
-        status = path.stat()
+    status = os.stat(path)
+    if not stat.S_ISDIR(status.st_mode):
         return Stamp(status.st_size, status.st_mtime_ns)
     files = [os.lstat(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names]
     return Stamp(sum(file.st_size for file in files), max((file.st_mtime_ns for file in files), default=0))

@@ -296,8 +296,8 @@ class BatchQueue:
 
     def in_system(self, owner: int = 0) -> int:
         """The number of the owner's waiting and running jobs."""
-        states = self._state.foreign[: len(self._owners), at.F_STATE].tolist()
-        return sum(own == owner and state <= at.STARTED for own, state in zip(self._owners, states, strict=True))
+        live = np.flatnonzero(self._state.foreign[: len(self._owners), at.F_STATE] <= at.STARTED).tolist()
+        return sum(self._owners[job] == owner for job in live)
 
     # --- questions ---
 

@@ -41,7 +41,9 @@ class ResourceTotals(Struct):
 
     def succeeded(self, given: float, peak: float, run_s: float) -> None:
         """Add a successful attempt that held `given` for `run_s` seconds and used `peak` of it."""
-        self.failed(given, run_s)
+        self.allocated += given * run_s
+        self.asked_sum += given
+        self.asked_count += 1
         self.consumed += peak * run_s
         self.used_sum += peak
         self.used_count += 1
