@@ -33,11 +33,13 @@ from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import HeadwayError
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, RunStarted
+from headway.model.workflow import Workflow
 from headway.workers.attempt import AttemptFolder
 from tests.world.batch import BatchSystem, Lines, View
 from tests.world.clock import UNHANDLED, Killed, Process, StuckError, World
 from tests.world.faults import Fate, Fault
 from tests.world.flows import made_up, with_long_task
+from tests.world.growing import GROWS, Program
 from tests.world.laws import Laws
 from tests.world.nodes import Commands
 
@@ -67,7 +69,10 @@ class Telling:
 
     def __init__(self, seed: int, faults: Sequence[Fault], directory: Path) -> None:
         self.world = world = World(seed)
-        self.fate = Fate(world, faults)
+        self._grows = random.Random(f"grows {seed}").random() < GROWS
+        # A growing run that is stopped while it has nothing to do has succeeded, whatever the program would have added.
+        stops = "user stops the run" if self._grows else ""
+        self.fate = Fate(world, [fault for fault in faults if fault.kind != stops])
         self._directory = directory
         self._chance = random.Random(f"user {seed}")
         self._workflow, behaviours = with_long_task(*made_up(self._chance), random.Random(f"long {seed}"))
@@ -78,7 +83,8 @@ class Telling:
         plan, sizer = self._chance.choice(sorted(plans())), self._chance.choice(sorted(sizers()))
         self._options = RunSettings(cluster="world", plan=plan, sizer=sizer, history="none", seed=seed)
         self._driver: Any = None  # of the manager that is at work
-        world.tell(f"plan {plan}, sizer {sizer}, {len(self._workflow)} tasks")
+        how = ", added one by one" if self._grows else ""
+        world.tell(f"plan {plan}, sizer {sizer}, {len(self._workflow)} tasks{how}")
 
     # --- the user ---
 
@@ -119,9 +125,11 @@ class Telling:
 
     def _start_or_resume(self) -> str:
         folder = self._begun()
+        feed = Program(self.world, self._workflow, folder) if self._grows else None
         if folder is None:
-            return runs.start(self._workflow, self._directory, self._options, warn=self.world.tell)[1]
-        return runs.resume(folder, self._options, warn=self.world.tell)
+            first = Workflow(self._workflow.name, []) if self._grows else self._workflow
+            return runs.start(first, self._directory, self._options, warn=self.world.tell, feed=feed)[1]
+        return runs.resume(folder, self._options, warn=self.world.tell, feed=feed)
 
     def _begun(self) -> RunFolder | None:
         folders = Project(self._directory).runs()
