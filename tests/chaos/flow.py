@@ -18,7 +18,7 @@ from headway.journal.sqlite import SqliteJournal
 from headway.model.outcome import Ending
 from headway.model.records import Finish, TaskEnded
 from headway.workers.trees.processes import read_process
-from tests import kills
+from tests.kills import add as count_kills
 
 WIDTH = 18
 TASKS = 3 * WIDTH + 6  # 60
@@ -97,7 +97,7 @@ class Torment:
         except subprocess.TimeoutExpired:
             manager.send_signal(signal.SIGKILL)
             manager.wait()
-            kills.add()
+            count_kills()
             return True
         return False
 
@@ -230,7 +230,7 @@ def torment_supervisors(parent: Path, expected: dict[str, str], kills: int, seed
         manager.send_signal(signal.SIGCONT)
     assert manager.wait(300) == 0, torment.output()
     torment.check(expected, once=True)
-    return kills.add(died)
+    return count_kills(died)
 
 
 def wait_for_end(pids: Iterable[int]) -> None:
@@ -257,4 +257,4 @@ def torment_spawners(parent: Path, expected: dict[str, str], kills: int, seed: i
                 died += 1
     assert manager.returncode == 0, torment.output()
     torment.check(expected, once=False)
-    return kills.add(died)
+    return count_kills(died)

@@ -115,6 +115,13 @@ def test_commands_that_read_a_damaged_journal_end_with_a_sentence(
     damage_journals(ran, tmp_path, range(30), monkeypatch)
 
 
+def test_times_that_no_calendar_has_are_damage(
+    ran: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damage_journals(ran, tmp_path, range(1706, 1707), monkeypatch)
+    damage_journals(ran, tmp_path, range(10107, 10108), monkeypatch)
+
+
 def test_commands_that_read_a_damaged_history_end_with_a_sentence(
     ran: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,7 +129,7 @@ def test_commands_that_read_a_damaged_history_end_with_a_sentence(
 
 
 @pytest.mark.chaos
-@pytest.mark.parametrize("first", range(1000, 11000, 1000))
+@pytest.mark.parametrize("first", range(1000, 6000, 1000))
 def test_thousands_of_damaged_journals_and_histories(
     ran: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
 ) -> None:

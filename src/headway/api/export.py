@@ -83,23 +83,23 @@ def export(
     with reading(folder) as journal:
         learn_secrets(journal, scrubber)
         source = settings_of(journal).source
-    found = provenance_of(folder)
-    if not found.tasks:
-        raise InputError(f"run {folder.run} has no tasks yet", where=str(folder.directory), todo="export it later")
-    name, text, about = _workflow_file(folder, source, found, scrubber)
-    chosen = choose(found, folder.directory, scrubber.text, {name}) if with_files else Chosen()
-    packed = Packed(
-        workflow=name,
-        language=_LANGUAGES.get(Path(name).suffix.lower(), _OWN),
-        said_of_workflow=about,
-        author=author or _owner(folder),
-        orcid=identity,
-        licence=licence,
-        made_at=time.time(),
-        files=chosen.described,
-    )
-    count = _Counted(run_crate(found, packed, scrubber.text))
-    write_crate(target, {name: [text], METADATA: count}, chosen)
+        found = provenance_of(folder)
+        if not found.tasks:
+            raise InputError(f"run {folder.run} has no tasks yet", where=str(folder.directory), todo="export it later")
+        name, text, about = _workflow_file(folder, source, found, scrubber)
+        chosen = choose(found, folder.directory, scrubber.text, {name}) if with_files else Chosen()
+        packed = Packed(
+            workflow=name,
+            language=_LANGUAGES.get(Path(name).suffix.lower(), _OWN),
+            said_of_workflow=about,
+            author=author or _owner(folder),
+            orcid=identity,
+            licence=licence,
+            made_at=time.time(),
+            files=chosen.described,
+        )
+        count = _Counted(run_crate(found, packed, scrubber.text))
+        write_crate(target, {name: [text], METADATA: count}, chosen)
     attempts = sum(map(len, found.executions.values()))
     return Export(
         run=folder.run,
