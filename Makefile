@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 # The tests start thousands of Python processes: without kept bytecode each compiles the whole package.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lint docs pictures bench chaos soak fuzz clean
+.PHONY: run test lint docs pictures bench chaos soak fuzz sbom clean
 
 run: $(VENV)/.run
 	@cd examples/mosaic && headway run
@@ -52,6 +52,10 @@ CASES ?= 100000
 SEED ?= 1
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED) --reader "$(READER)"
+
+# What Headway needs when it runs, with versions and licences, as CycloneDX.
+sbom: $(VENV)/.dev
+	$(BIN)/python -m tests.sbom sbom.json
 
 # Timings, as ratios against named peers in the same run.
 bench: $(VENV)/.bench

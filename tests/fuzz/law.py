@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import traceback
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from headway.kernels import compiled
 from headway.model.errors import HeadwayError
 from tests.fuzz import watching
 from tests.fuzz.readers import Reader
@@ -38,7 +40,7 @@ def breaches(reader: Reader, texts: Sequence[bytes]) -> list[Fault]:
     """
     Path("/proc/self/clear_refs").write_text("5")  # the highest memory use so far is forgotten
     before_kb = _kb("VmRSS")
-    with watching.watched(), _time_limited():
+    with watching.watched(), _plain_kernels(), _time_limited():
         found = [fault for data in texts if (fault := _breach(reader, data)) is not None]
     grown_kb = _kb("VmHWM") - before_kb
     if found or grown_kb <= MOST_MORE_KB:
@@ -92,6 +94,17 @@ def _place(problem: BaseException) -> str:
     last = frames[-1] if frames else None
     where = f"{os.path.basename(last.filename)}:{last.lineno} {last.name}" if last else "outside of Headway"
     return f"{type(problem).__name__} in {where}"
+
+
+@contextmanager
+def _plain_kernels() -> Iterator[None]:
+    """Compile no kernel: that takes longer than a text may."""
+    before = compiled.PATIENCE_S, compiled.PATIENCE_IF_KEPT_S
+    compiled.PATIENCE_S = compiled.PATIENCE_IF_KEPT_S = math.inf
+    try:
+        yield
+    finally:
+        compiled.PATIENCE_S, compiled.PATIENCE_IF_KEPT_S = before
 
 
 @contextmanager

@@ -326,7 +326,7 @@ def _amounts(data: bytes) -> None:
     parsers: list[Callable[[str], object]] = [parse_bytes, parse_duration, amounts.parse_cores, amounts.parse_share]
     parsers += [amounts.parse_budget, amounts.parse_size, amounts.parse_preference]
     parsers += [lambda text: amounts.parse_partitions(text.split(","))]
-    parsers += [lambda text: read_sbatch(text[:20_000])]  # shlex takes 3 microseconds a character
+    parsers += [lambda text: read_sbatch(text[:2000])]  # shlex takes 3 microseconds a character
     for line in _text(data).splitlines()[:_MOST_LINES]:
         for parse in parsers:
             try:

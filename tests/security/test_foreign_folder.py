@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -184,15 +182,3 @@ def test_settings_of_another_account_in_a_directory_for_all_are_refused(tmp_path
     flow.headway("run", "-n")  # a colleague's, in a directory that is not for all
     tmp_path.chmod(0o1777)
     assert "anybody could have written" in flow.headway("run", "-n", code=2).stderr
-
-
-@pytest.mark.parametrize("module", ["json", "sqlite3", "yaml", "msgspec", "click"])
-def test_python_imports_nothing_from_the_workflows_directory(tmp_path: Path, module: str) -> None:
-    Flow(tmp_path, WORKFLOW)
-    (tmp_path / f"{module}.py").write_text("open('imported', 'w')\nraise SystemExit('imported')\n")
-    script = shutil.which("headway", path=str(Path(sys.executable).parent))
-    assert script is not None
-    for command in ([sys.executable, "-m", "headway"], [script]):
-        done = subprocess.run([*command, "run", "--again"], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-    assert (tmp_path / "out").exists() and not (tmp_path / "imported").exists()

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "SECURITY.md").read_text()
+TEXT = (ROOT / "SECURITY.md").read_text().partition("## Packages")[0]
 LINES = [line for line in TEXT.splitlines() if line.startswith("| ") and "held by" not in line]
 
 

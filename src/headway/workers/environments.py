@@ -152,8 +152,8 @@ def _creation(environment: Environment) -> Iterator[list[str]]:
             yield ["uv", "venv", prefix]
             yield ["uv", "pip", "install", "--python", f"{prefix}/bin/python", "--requirement", file]
         case "venv":
-            yield ["python3", "-m", "venv", prefix]
-            yield [f"{prefix}/bin/python", "-m", "pip", "install", "--requirement", file]
+            yield ["python3", "-I", "-m", "venv", prefix]  # not by modules in the working directory
+            yield [f"{prefix}/bin/python", "-I", "-m", "pip", "install", "--requirement", file]
 
 
 def _conda() -> str:
