@@ -7,6 +7,7 @@ import argparse
 from benchmarks import (
     answers,
     crowded,
+    growth,
     inodes,
     nextflow,
     outlier,
@@ -33,6 +34,7 @@ ALL = (
     "inodes",
     "outlier",
     "scale",
+    "growth",
     "sizing",
     "replay",
     "queue",
@@ -65,6 +67,8 @@ if "outlier" in chosen.which:
     outlier.main()
 if "scale" in chosen.which:
     scale.main()
+if "growth" in chosen.which:
+    growth.main()
 if "sizing" in chosen.which:
     sizing.main({name: SIZERS[name].sizer for name in ("greedy-bucketing", "exhaustive-bucketing", "ladder")})
 if "replay" in chosen.which:

@@ -66,18 +66,27 @@ def gnu_make(directory: Path, tasks: int, concurrency: int) -> Timed:
     return timed(["make", f"-j{concurrency}"], directory)
 
 
-def headway(directory: Path, tasks: int, concurrency: int, measure: str = "auto") -> Timed:
+def lay_out(directory: Path, tasks: int, concurrency: int) -> None:
+    """Write a workflow of tasks that do nothing, of which so many fit on this machine at a time."""
     cores = len_of_machine() / concurrency
     numbers = ", ".join(map(str, range(tasks)))
     (directory / "workflow.yaml").write_text(
         f"name: nothing\ntasks:\n  t:\n    each: {{n: [{numbers}]}}\n    run: 'true'\n"
         f"    resources: {{cores: {cores}, memory: 50 MB}}\n"
     )
-    return timed([sys.executable, "-m", "headway", "run", "--sizer", "user", "--measure", measure], directory)
+
+
+def headway(directory: Path, tasks: int, concurrency: int, *options: str) -> Timed:
+    lay_out(directory, tasks, concurrency)
+    return timed([sys.executable, "-m", "headway", "run", *options], directory)
+
+
+def headway_user(directory: Path, tasks: int, concurrency: int) -> Timed:
+    return headway(directory, tasks, concurrency, "--sizer", "user")
 
 
 def headway_polling(directory: Path, tasks: int, concurrency: int) -> Timed:
-    return headway(directory, tasks, concurrency, "polling")
+    return headway(directory, tasks, concurrency, "--sizer", "user", "--measure", "polling")
 
 
 def parsl_htex(directory: Path, tasks: int, concurrency: int) -> Timed:
@@ -103,7 +112,8 @@ CONTENDERS: dict[str, Callable[[Path, int, int], Timed]] = {
     "posix_spawn loop": spawn_loop,
     "GNU make -j": gnu_make,
     "headway run": headway,
-    "headway run --measure polling": headway_polling,
+    "headway run --sizer user": headway_user,
+    "headway run --sizer user --measure polling": headway_polling,
     "Parsl (HTEX)": parsl_htex,
     "Snakemake": snakemake,
 }
