@@ -2,12 +2,14 @@
 
 Workflows start at random moments of real logs, each at another. Each passes through imagined futures of the queue, from
 which chances follow, and through what the log has after that moment. A chance of 90% is true if 90% of the workflows
-were in time. The logs are those in the folder pwa-swf of HEADWAY_DATA, the workflows those in glume-dax.
+were in time. The logs are those in the folder pwa-swf of HEADWAY_DATA, the workflows those in glume-dax. With `--out
+FILE` each run is a line of that file, and a command that was stopped goes on after the last line.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from itertools import cycle
 from pathlib import Path
@@ -43,7 +45,25 @@ def makespan_s(instance: Instance, queue: BatchQueue, start_s: float, seen: tupl
     return passage_of(PLAN, run.journal).makespan_s
 
 
-def kept_deadlines(log: Path, workflows: list[Instance], starts: int, seed: int) -> NDArray[np.float64]:
+class Ledger:
+    """What each run found, by log, number of starts, seed and moment; kept in a file if there is one."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        lines = path.read_text().splitlines() if path is not None and path.exists() else []
+        self._known = {tuple(line["run"]): line["found"] for line in map(json.loads, lines)}
+
+    def get(self, run: tuple[object, ...]) -> list[list[float]] | None:
+        return self._known.get(run)
+
+    def add(self, run: tuple[object, ...], found: list[list[float]]) -> None:
+        self._known[run] = found
+        if self._path is not None:
+            with self._path.open("a") as file:
+                file.write(json.dumps({"run": run, "found": found}) + "\n")
+
+
+def kept_deadlines(log: Path, workflows: list[Instance], starts: int, seed: int, ledger: Ledger) -> NDArray[np.float64]:
     """For each run and each of the chances: the chance that is stated for such a deadline, and whether it was kept.
 
     A deadline with a chance of 90% is the shortest that is kept in at least 90% of the futures. Where many futures take
@@ -57,6 +77,11 @@ def kept_deadlines(log: Path, workflows: list[Instance], starts: int, seed: int)
     rows = []
     moments = sorted(draw.uniform(30 * DAY_S, last_s - 30 * DAY_S, starts).tolist())
     for start_s, instance in zip(moments, cycle(workflows), strict=False):
+        run = (log.name, starts, seed, start_s)
+        known = ledger.get(run)
+        if known is not None:
+            rows.append(known)
+            continue
         queue.advance(start_s)
         seen = seen_waits(queue, found.jobs, unit=1)
         actual_s = makespan_s(instance, queue.clone(), start_s, seen)
@@ -64,6 +89,7 @@ def kept_deadlines(log: Path, workflows: list[Instance], starts: int, seed: int)
         imagined_s = np.array([makespan_s(instance, future, start_s, seen) for future in futures])
         deadlines_s = np.quantile(imagined_s, CHANCES, method="inverted_cdf")
         rows.append([[float((imagined_s <= until).mean()), float(actual_s <= until)] for until in deadlines_s])
+        ledger.add(run, rows[-1])
         took = f"{actual_s:.0f} s, deadlines {deadlines_s.round().astype(int).tolist()} s"
         print(f"{log.name} {start_s:.0f}: {took}, chances {[stated for stated, _ in rows[-1]]}", flush=True)
     return np.array(rows)
@@ -75,11 +101,13 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=50, help="moments in each log")
     parser.add_argument("--logs", nargs="+", choices=LOGS, default=LOGS, metavar="LOG", help=", ".join(LOGS))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, metavar="FILE", help="a line for each run, which is not made again")
     options = parser.parse_args()
     data = Path(os.environ["HEADWAY_DATA"])
     workflows = [instance_of(str(next(data.glob(f"glume-dax/{name}.dax*")))) for name in WORKFLOWS]
     logs = [next(data.glob(f"pwa-swf/{name}*")) for name in options.logs]
-    found = {log.name: kept_deadlines(log, workflows, options.starts, options.seed) for log in logs}
+    ledger = Ledger(options.out)
+    found = {log.name: kept_deadlines(log, workflows, options.starts, options.seed, ledger) for log in logs}
     found["all"] = np.concatenate(list(found.values()))
     print("\n| log | runs |" + "".join(f" {chance:.0%}: stated | kept |" for chance in CHANCES))
     print("|---|--:|" + "--:|--:|" * len(CHANCES))

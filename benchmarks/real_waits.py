@@ -22,12 +22,18 @@ from headway.model.records import Figure
 from headway.waiting.base import Shape, WaitModel
 from headway.waiting.corrected_estimate import CorrectedEstimate
 from headway.waiting.mixture import Mixture
-from headway.waiting.queue_forest import QueueForest
+from headway.waiting.queue_trees import QueueTrees
 
 DAY_S, NOON_S, WARM_UP_DAYS = 86_400, 43_200, 7
 SHARES = (0.5, 0.9)
 REQUEST = {"cores": "req_cpus", "memory": "req_mem_total", "gpus": "req_gpus", "nodes": "req_nodes"}
 WORDS = {"queue": "partition_id", "account": "account_id"}
+ALIKE = {
+    "queue": ("partition_id",),
+    "account": ("account_id",),
+    "account in queue": ("account_id", "partition_id"),
+    "equal": ("account_id", "partition_id", "time_limit_sec", "req_cpus", "req_mem_total", "req_gpus"),
+}
 # Not known at noon: how long waiting jobs will run. The priority in the accounting may be that at the start.
 NOT_KNOWN = ("q_core_run_hours",)
 Column = NDArray[np.float64]
@@ -42,6 +48,33 @@ def read(path: Path) -> dict[str, Column]:
     return {name: np.nan_to_num(column, nan=-1.0, posinf=-1.0) for name, column in table.items()}
 
 
+def turns(table: dict[str, Column]) -> dict[str, Column]:
+    """Of each job how many waiting jobs came before it, and these per job that started in the day before.
+
+    Those of its account, of its partition, of both, and of equal requests of its account. As a queue shows it at noon:
+    jobs count that were submitted by then and had not started; numbers of jobs follow their submissions.
+    """
+    found: dict[str, Column] = {}
+    noons = table["submit_epoch"] // DAY_S * DAY_S + NOON_S
+    starts = table["submit_epoch"] + table["start_after_s"]
+    for name, columns in ALIKE.items():
+        alike = np.unique(np.stack([table[column] for column in columns], axis=1), axis=0, return_inverse=True)[1]
+        alike = alike.ravel()
+        ahead, started = np.zeros(len(starts)), np.zeros(len(starts))
+        for noon in np.unique(noons):
+            asked = np.flatnonzero(noons == noon)
+            waiting = np.flatnonzero((table["submit_epoch"] < noon) & (starts >= noon))
+            waiting = waiting[np.lexsort((table["job_id"][waiting], alike[waiting]))]
+            first = np.searchsorted(alike[waiting], alike[waiting])
+            place = np.zeros(len(starts))
+            place[waiting] = np.arange(waiting.size) - first
+            ahead[asked] = place[asked]
+            lately = np.bincount(alike[(starts < noon) & (starts >= noon - DAY_S)], minlength=alike.max() + 1)
+            started[asked] = lately[alike[asked]]
+        found |= {f"{name} ahead": ahead, f"{name} turns": ahead / (started + 1.0)}
+    return found
+
+
 def shapes(table: dict[str, Column], known: str) -> list[Shape]:
     """What is known of each job at noon: the request, the request and the clock, or these and the queue."""
     cores, limit_s = table["req_cpus"].astype(int).tolist(), table["time_limit_sec"].tolist()
@@ -53,7 +86,7 @@ def shapes(table: dict[str, Column], known: str) -> list[Shape]:
     if known == "queue":
         columns["waited"] = table["poll_after_s"] - table["eligible_after_s"]
         of_queue = [name for name in table if name.startswith(("q_", "r_")) and name not in NOT_KNOWN]
-        columns |= {name: table[name] for name in (*of_queue, "level_fs_poll")}
+        columns |= {name: table[name] for name in (*of_queue, "level_fs_poll")} | turns(table)
     words = {name: table[column].astype(int).astype(str).tolist() for name, column in WORDS.items()}
     each = (columns[name].tolist() for name in columns) if columns else ()
     names = [*columns, *words]
@@ -75,9 +108,7 @@ def ask(model: WaitModel, jobs: Sequence[Shape], table: dict[str, Column], every
     for number, day in enumerate(np.unique(days)):
         while told < len(starting) and starts[starting[told]] < day * DAY_S + NOON_S:
             job = starting[told]
-            # Without a ticket a model would be charged for what it answers now.
-            if job in tickets or not isinstance(model, Mixture):
-                model.observe(jobs[job], tickets.pop(job, {}), left_s[job])
+            model.observe(jobs[job], tickets.pop(job, {}), left_s[job])
             told += 1
         if number % every:
             continue
@@ -106,8 +137,8 @@ def main(path: Path, every: int, models: Sequence[str]) -> None:
     print("|---|---|--:|--:|--:|--:|--:|--:|", flush=True)
     for name, known, make in (
         (CorrectedEstimate.name, "request", CorrectedEstimate),
-        (QueueForest.name, "queue", QueueForest),
-        (QueueForest.name, "clock", QueueForest),
+        (QueueTrees.name, "queue", QueueTrees),
+        (QueueTrees.name, "clock", QueueTrees),
         (Mixture.name, "queue", Mixture),
     ):
         if name not in models:
@@ -127,7 +158,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE")
     parser.add_argument("--every", type=int, default=1, metavar="DAYS", help="ask on every DAYS-th day only; faster")
-    all_models = (CorrectedEstimate.name, QueueForest.name, Mixture.name)
+    all_models = (CorrectedEstimate.name, QueueTrees.name, Mixture.name)
     parser.add_argument("--models", nargs="+", default=all_models, choices=all_models, metavar="NAME")
     chosen = parser.parse_args()
     data = os.environ.get("HEADWAY_DATA")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, field, structs, to_builtins
@@ -13,15 +14,15 @@ from headway.waiting.asa import Asa
 from headway.waiting.base import Draw, Shape, Wait, WaitModel, is_wait
 from headway.waiting.corrected_estimate import CorrectedEstimate, kind_of
 from headway.waiting.quantile_bound import QuantileBound
-from headway.waiting.queue_forest import QueueForest
+from headway.waiting.queue_trees import QueueTrees
 from headway.waiting.scheduler_estimate import SchedulerEstimate
 from headway.waiting.typical_wait import TypicalWait
 
 JUDGED = (0.1, 0.5, 0.9)  # the quantiles by which models are judged; another is mixed as the nearest of these
 FOR_THE_MEDIAN = ("scheduler-estimate", "zero")  # have one answer for all quantiles, so that they hold no given share
 # Weights before any wait is known; 1 for other models. In a short run few waits are ever known, and on most logs the
-# plan corrected errs least and the plan itself most.
-FIRST_WEIGHTS = {"corrected-estimate": 10.0, "scheduler-estimate": 0.1}
+# plan corrected errs least and the plan itself most; the trees know most where they are asked.
+FIRST_WEIGHTS = {"corrected-estimate": 10.0, "queue-trees": 10.0, "scheduler-estimate": 0.1}
 
 
 class Zero(WaitModel):
@@ -97,7 +98,7 @@ class Mixture(WaitModel):
     """The weighted mean of several models' quantiles; the weights follow from what each model lost so far.
 
     The models are the scheduler's plan corrected, the plan itself, the last waits of like jobs, bounds on their
-    quantiles, the waits of all jobs, ASA, and 0; for jobs of which more is known (`Shape.seen`) a forest of trees, too.
+    quantiles, the waits of all jobs, ASA, and 0; for jobs of which more is known (`Shape.seen`) boosted trees, too.
     Each is charged its pinball loss at three quantiles, and has a weight at each: a model may know the median well and
     the 90% quantile badly. The plan and 0 compete for the median only. Jobs that the plan lets start at once, and jobs
     of which more is known, are judged apart. The ticket of a prediction has what each model answered at the submission:
@@ -136,12 +137,13 @@ class Mixture(WaitModel):
     def observe(self, shape: Shape, ticket: dict[str, Figure], waited_s: float, *, censored: bool = False) -> None:
         """Charge each model what it answered, and let it learn.
 
-        Without a ticket the models are asked now. A wait that is not known to the end charges nobody.
+        Without a ticket it is not known what the models had answered, so that none is charged; nor is one for a wait
+        that is not known to the end.
         """
         if not is_wait(waited_s):
             return
-        if not censored:
-            self._judge(shape, ticket or self.predict(shape).ticket, waited_s)
+        if ticket and not censored:
+            self._judge(shape, ticket, waited_s)
         for model in self._asked(shape).values():
             model.observe(shape, {}, waited_s, censored=censored)
 
@@ -160,18 +162,18 @@ class Mixture(WaitModel):
         return {"version": 1, "models": models, "judged": to_builtins(self._judged)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a saved state."""
+        """Continue from a saved state; what a model learned that is none of these any more is dropped."""
         self._models = _models()
-        for name, learned in state["models"].items():
-            self._models[name].restore(learned)
+        for name in self._models.keys() & state["models"].keys():
+            self._models[name].restore(state["models"][name])
         self._judged = {key: Judged(**found) for key, found in state["judged"].items()}
 
     def _answers(self, shape: Shape, shares: Sequence[float]) -> dict[str, list[float]]:
         return {name: model.quantiles(shape, shares) for name, model in self._asked(shape).items()}
 
     def _asked(self, shape: Shape) -> dict[str, WaitModel]:
-        """The models for such a job: the forest learns only jobs of which more than the request is known."""
-        return {name: model for name, model in self._models.items() if shape.seen or name != QueueForest.name}
+        """The models for such a job: the trees learn only jobs of which more than the request is known."""
+        return {name: model for name, model in self._models.items() if shape.seen or name != QueueTrees.name}
 
     def _mixed(self, shape: Shape, found: Mapping[str, Sequence[float]], shares: Sequence[float]) -> list[float]:
         mixed = [0.0] * len(shares)
@@ -188,11 +190,12 @@ class Mixture(WaitModel):
 
 
 def _models() -> dict[str, WaitModel]:
-    learning = (RecentWaits(), QuantileBound(), TypicalWait(), Asa(), QueueForest())
+    learning = (RecentWaits(), QuantileBound(), TypicalWait(), Asa(), QueueTrees())
     each: tuple[WaitModel, ...] = (CorrectedEstimate(), SchedulerEstimate(), *learning, Zero())
     return {model.name: model for model in each}
 
 
+@lru_cache(maxsize=1000)
 def _nearest(share: float) -> float:
     return min(JUDGED, key=lambda judged: abs(judged - share))
 
