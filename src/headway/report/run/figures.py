@@ -33,21 +33,16 @@ class ResourceTotals(Struct):
     used_count: int = 0
     used_max: float = 0.0
 
-    def failed(self, given: float, run_s: float) -> None:
-        """Add an unsuccessful attempt that held `given` for `run_s` seconds."""
+    def ended(self, given: float, peak: float, run_s: float, *, success: bool) -> None:
+        """Add an attempt that held `given` for `run_s` seconds; the `peak` that it used counts if it succeeded."""
         self.allocated += given * run_s
         self.asked_sum += given
         self.asked_count += 1
-
-    def succeeded(self, given: float, peak: float, run_s: float) -> None:
-        """Add a successful attempt that held `given` for `run_s` seconds and used `peak` of it."""
-        self.allocated += given * run_s
-        self.asked_sum += given
-        self.asked_count += 1
-        self.consumed += peak * run_s
-        self.used_sum += peak
-        self.used_count += 1
-        self.used_max = max(self.used_max, peak)
+        if success:
+            self.consumed += peak * run_s
+            self.used_sum += peak
+            self.used_count += 1
+            self.used_max = max(self.used_max, peak)
 
     def add(self, other: ResourceTotals) -> None:
         """Add another category's totals."""
@@ -166,17 +161,13 @@ class Figures(Struct):
         if given.gpus:
             self.gpus.ended(given.gpus, run_s, usage, success=success)
         self.succeeded += success
-        for resource, amount, peak in (
-            ("memory_bytes", given.memory_bytes, usage.memory_bytes),
-            ("cores", given.cores, usage.cores_peak),
-            ("disk_bytes", given.disk_bytes, usage.disk_bytes),
-        ):
-            if peak is None:
-                continue
-            if success:
-                self.totals[resource].succeeded(amount, peak.value, run_s)
-            else:
-                self.totals[resource].failed(amount, run_s)
+        totals = self.totals
+        if (peak := usage.memory_bytes) is not None:
+            totals["memory_bytes"].ended(given.memory_bytes, peak.value, run_s, success=success)
+        if (peak := usage.cores_peak) is not None:
+            totals["cores"].ended(given.cores, peak.value, run_s, success=success)
+        if (peak := usage.disk_bytes) is not None:
+            totals["disk_bytes"].ended(given.disk_bytes, peak.value, run_s, success=success)
 
     @classmethod
     def sum(cls, all_figures: Iterable[Figures]) -> Figures:
