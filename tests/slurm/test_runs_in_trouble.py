@@ -118,6 +118,26 @@ def test_a_run_survives_a_short_outage_of_the_controller(lab: SlurmLab, tmp_path
     finish(flow, run, 24)
 
 
+def test_jobs_of_a_run_whose_journal_is_damaged_are_found(lab: SlurmLab, tmp_path: Path) -> None:
+    """A new run beside them might make the same files twice at a time."""
+    flow = SlurmFlow(lab, tmp_path, wide(2, 600))
+    run = flow.begin("--plan", "big-job")
+    wait_until(lambda: len(flow.launches()) > 0, "a task to run")
+    number = flow.job_number(flow.submitted()[0])
+    run.kill()
+    run.wait()
+    journal = flow.directory / ".headway/runs/1/journal.db"
+    for path in journal.parent.glob("journal.db*"):
+        path.write_bytes(b"nothing that can be read" * 1000)
+    (flow.directory / "workflow.yaml").write_text("name: w\ntasks: {again: {run: echo done > total, outputs: total}}\n")
+    flow.headway("run", "workflow.yaml", "--again", "--quiet", code=4)
+    assert f"end them with `scancel {number}`" in flow.output()
+    lab.run("scancel", str(number))
+    wait_until(lambda: number not in flow.jobs(), "the job to end")
+    flow.headway("run", "workflow.yaml", "--again", "--quiet")
+    assert flow.total() == "done\n"
+
+
 def test_a_run_survives_an_scancel_of_its_job(lab: SlurmLab, tmp_path: Path) -> None:
     flow = SlurmFlow(lab, tmp_path, wide(24, 1))
     run = flow.begin("--plan", "big-job")

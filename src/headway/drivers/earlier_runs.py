@@ -118,13 +118,20 @@ def _end(folder: RunFolder, journal: SqliteJournal, options: RunSettings, warn: 
 
 
 def _check_nothing_runs(folder: RunFolder) -> None:
-    """Raise an error if tasks of a run that cannot be read still run on this machine: they may write anywhere."""
-    if pids := live_supervisors(folder.jobs):
-        raise BusyError(
-            f"the journal of run {folder.run} is damaged, and its tasks are still running",
-            where=str(folder.directory),
-            todo=f"wait for them, or end them with `kill {' '.join(map(str, pids))}`",
-        )
+    """Raise an error if tasks of a run that cannot be read still run, here or in jobs: they may write anywhere."""
+    from headway.clusters.slurm.leftovers import live_jobs  # most directories have no such run
+
+    if ids := live_jobs(folder.jobs):
+        end = f"scancel {' '.join(map(str, ids))}"
+    elif pids := live_supervisors(folder.jobs):
+        end = f"kill {' '.join(map(str, pids))}"
+    else:
+        return
+    raise BusyError(
+        f"the journal of run {folder.run} is damaged, and its tasks are still running",
+        where=str(folder.directory),
+        todo=f"wait for them, or end them with `{end}`",
+    )
 
 
 def check_not_managed(folder: RunFolder, settings: records.RunStarted) -> None:
