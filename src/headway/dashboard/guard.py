@@ -19,6 +19,7 @@ from headway.report.graph.svg import STYLE
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")  # under which a browser may know the server, with any port: see ssh -L
 MOST_BODY_BYTES = MOST_HEADER_BYTES = 16_384
+MOST_PATH_BYTES = 2000  # ours are short; Python refuses to read numbers of more than 4,300 digits
 BODY_WITHIN_S = 10.0
 CSRF_HEADER = "x-headway-csrf"
 METRICS = "/metrics"
@@ -108,7 +109,7 @@ class Guard:
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         """The answer to a request that may not pass; None if it may."""
         long = sum(len(name) + len(value) for name, value in headers.raw) + len(scope["raw_path"])
-        if long + len(scope["query_string"]) > MOST_HEADER_BYTES:
+        if long + len(scope["query_string"]) > MOST_HEADER_BYTES or len(scope["raw_path"]) > MOST_PATH_BYTES:
             return PlainTextResponse("This request is too large.\n", 431)
         host = headers.get("host", "")
         if host.rpartition(":")[0] not in NAMES and host not in NAMES:  # a page of others under a name of its own
