@@ -12,8 +12,8 @@ from headway.model.records import Decision, Event, Known
 from headway.model.task import Fingerprint, Task
 from headway.model.workflow import folders_above
 
-# The kinds of records that tell of results.
-RESULTS_IN = ("run-started", "results-known", "tasks-added", "inputs-read", "launch", "task-ended")
+# The kinds of records that tell of results, and submissions, whose tags show whether somebody has changed the journal.
+RESULTS_IN = ("run-started", "results-known", "tasks-added", "inputs-read", "submit", "launch", "task-ended")
 
 
 def known_results(journal: Iterable[Event | Decision]) -> dict[str, Known]:
