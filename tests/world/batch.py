@@ -55,11 +55,15 @@ class BatchSystem:
         self.world = world
         self.commands = commands
         self.jobs: dict[str, Job] = {}
-        self.is_silent = False
+        self.silent_until = BEGIN  # a time: no event would end the silence while a thread sleeps
         self.forgets = False  # to answer when it has done what it was told
         self.shrinks = shrinks
         self._folder = jobs
         self._free = [f"n{number}" for number in range(NODES)]
+
+    @property
+    def is_silent(self) -> bool:
+        return self.world.now < self.silent_until
 
     def submit(self, request: JobRequest, tag: str, after: str | None) -> None:
         if tag in self.jobs:

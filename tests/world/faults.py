@@ -145,8 +145,7 @@ class Fate:
                 if live:
                     self.batch.end(chance.choice(live), Ending.CANCELLED, "it was cancelled")
             case "batch system is silent":
-                self.batch.is_silent = True
-                self.world.after(chance.uniform(1.0, _SILENT_S), lambda: setattr(self.batch, "is_silent", False))
+                self.batch.silent_until = self.world.now + chance.uniform(1.0, _SILENT_S)
             case "an answer is lost":
                 self.batch.forgets = True
             case "line breaks" if nodes:

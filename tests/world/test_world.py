@@ -24,6 +24,11 @@ def test_nothing_is_lost_or_done_twice_whatever_happens(first: int) -> None:
         check(tell(seed, faults_of(seed)))
 
 
+@pytest.mark.parametrize("seed", [429, 443])
+def test_a_batch_system_that_is_silent_while_its_queue_is_read_speaks_again(seed: int) -> None:
+    check(tell(seed, faults_of(seed)))
+
+
 def test_a_seed_tells_the_same_story_again() -> None:
     for seed in range(SEEDS, SEEDS + 3):
         assert tell(seed, faults_of(seed)).told == tell(seed, faults_of(seed)).told
