@@ -158,6 +158,7 @@ class World:
         self._events: list[tuple[float, int, Callable[[], object]]] = []
         self._numbers = itertools.count()
         self._steps = 0
+        self.most_steps = MOST_STEPS
 
     def require(self, law: object, otherwise: str) -> None:
         """End the story if a law is broken, whoever may handle errors here."""
@@ -181,8 +182,8 @@ class World:
     def step(self) -> None:
         self._steps += 1
         self.judge()
-        if self._steps > MOST_STEPS:
-            raise StuckError(f"the run does not end: {MOST_STEPS} steps")
+        if self._steps > self.most_steps:
+            raise StuckError(f"the run does not end: {self.most_steps} steps")
         if self._events and self._events[0][0] <= self.now:
             heapq.heappop(self._events)[2]()
         elif due := [process for process in self.processes if process.loop.is_due()]:

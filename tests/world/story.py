@@ -70,6 +70,8 @@ class Telling:
     def __init__(self, seed: int, faults: Sequence[Fault], directory: Path) -> None:
         self.world = world = World(seed)
         self._grows = random.Random(f"grows {seed}").random() < GROWS
+        if self._grows:
+            world.most_steps *= 10  # it looks several times a second whether it shall stop
         # A growing run that is stopped while it has nothing to do has succeeded, whatever the program would have added.
         stops = "user stops the run" if self._grows else ""
         self.fate = Fate(world, [fault for fault in faults if fault.kind != stops])

@@ -155,7 +155,8 @@ class Headway(Planner):
         rules |= {job.tag: "idle" for job in idle if job.role == "small-filler"}
         chain = [job for job in view.jobs.values() if job.role == "anchor" and job.tasks]
         expired_at = max((job.ended_at or 0.0 for job in chain if not job.live and not job.released), default=-1.0)
-        rules |= {job.tag: "its-predecessor-expired" for job in chain if job.live and job.submitted_at < expired_at}
+        after_it = [job for job in chain if job.live and job.submitted_at < expired_at]
+        rules |= {job.tag: "its-predecessor-expired" for job in after_it if not view.is_busy(job.tag)}
         rules |= dict.fromkeys(superfluous(view, self._of_task, now), "its-task-runs-elsewhere")
         return [Release(now, tag, Why(self.name, rule)) for tag, rule in rules.items()]
 

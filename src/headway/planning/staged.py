@@ -61,7 +61,10 @@ class StagedPlanner(Planner):
         return self._next(view, view.queue, remaining, before, now)
 
     def _releases(self, view: View, now: float) -> list[Decision]:
-        """Cancel jobs that have nothing left to do, started too early, or follow a job that has expired."""
+        """Cancel jobs that have nothing left to do, started too early, or follow a job that has expired.
+
+        What runs in a job is not lost for its start's or its predecessor's sake.
+        """
         rules: list[tuple[JobStatus, str]] = []
         since = -1.0  # when the last job before it expired
         before: list[JobStatus] = []
@@ -71,6 +74,8 @@ class StagedPlanner(Planner):
                 continue
             if not view.unfinished or all(view.is_over(task) for task in job.tasks):
                 rules.append((job, "its-tasks-are-over"))
+            elif view.is_busy(job.tag):
+                pass
             elif job.role != "single-task" and job.submitted_at < since:
                 rules.append((job, "its-predecessor-expired"))
             elif self._timing.resubmits and _is_early(job, before, now):
