@@ -5,7 +5,9 @@ This module imports nothing that takes time: Ctrl-C has to work while the rest i
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import _thread
+import os
 import sys
 import time
 
@@ -14,6 +16,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 
 TYPE_CHECKING = False  # `typing` would be imported before Ctrl-C is safe
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import NoReturn
 
 _INTERRUPTED = 130
@@ -24,16 +27,19 @@ def main() -> NoReturn:
     """Run the command line and exit."""
     sys.unraisablehook = _repeat_lost_interrupt
     _open_closed_streams()
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:  # a shell may have us ignore it
+        _signal.signal(_signal.SIGINT, _end_at_once)
     try:
         if sys.argv[1:2] == ["exec"]:  # started for each command: it does without the rest
             from headway.serving.client import main as run_in_service
 
+            _raise_interrupts()
             exit_code = run_in_service(sys.argv[2:])
             if exit_code is not None:
                 sys.exit(exit_code)
         from headway.cli.main import main as run_command_line
 
-        run_command_line()
+        run_command_line(_raise_interrupts)
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
     except RuntimeError as error:
@@ -42,10 +48,19 @@ def main() -> NoReturn:
         raise
 
 
+def _end_at_once(number: int, frame: FrameType | None) -> NoReturn:
+    """End on Ctrl-C without an exception, which extension modules swallow while they are imported."""
+    os._exit(_INTERRUPTED)  # nothing was begun that would have to be ended
+
+
+def _raise_interrupts() -> None:
+    """Let Ctrl-C raise KeyboardInterrupt, as the verbs expect."""
+    if _signal.getsignal(_signal.SIGINT) is _end_at_once:
+        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+
+
 def _open_closed_streams() -> None:
     """Open standard streams that are closed: a journal in their place would be written to by anyone who prints."""
-    import os
-
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

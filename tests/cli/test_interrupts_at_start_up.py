@@ -59,6 +59,55 @@ def test_an_interrupt_at_any_point_of_start_up_ends_the_command(bench: Bench, po
     bench.succeeds("cancel")
 
 
+@pytest.mark.parametrize("every", [40, pytest.param(1, marks=pytest.mark.chaos)])
+def test_an_interrupt_at_any_call_of_start_up_ends_the_command(bench: Bench, every: int) -> None:
+    """A process forks at calls that were not seen before, and the child is interrupted there.
+
+    Moments chosen by a clock rarely hit the few calls whose exceptions an extension module swallows.
+    """
+    bench.write("name: one\ntasks: {one: {run: 'true'}}")
+    bench.succeeds("run", *SMALL)
+    program = textwrap.dedent(f"""
+        import os, select, signal, sys
+        import headway.__main__ as entry
+
+        seen, tried, lost = set(), 0, []
+
+        def interrupt(frame, event, _):
+            global tried
+            where = frame.f_code, frame.f_back.f_code, frame.f_back.f_lineno
+            if where in seen or not (seen or signal.getsignal(signal.SIGINT) is entry._end_at_once):
+                return
+            seen.add(where)
+            if len(seen) % {every}:
+                return
+            tried += 1
+            child = os.fork()
+            if not child:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGINT)
+                return
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            if code != 130:
+                lost.append(f"{{where[0].co_qualname}} in {{where[1].co_qualname}}: {{code}}")
+
+        parent = os.getpid()
+        sys.argv = ["headway", "status"]
+        sys.settrace(interrupt)
+        try:
+            entry.main()
+        finally:
+            sys.settrace(None)
+            if os.getpid() == parent:
+                open("tried", "w").write("\\n".join([str(tried), *lost]))
+    """)
+    words = [sys.executable, "-c", program]
+    subprocess.run(words, cwd=bench.directory, capture_output=True, timeout=1200, check=True)
+    tried, *lost = (bench.directory / "tried").read_text().splitlines()
+    assert int(tried) > 5000 / every
+    assert not lost
+
+
 @pytest.mark.parametrize("where", ["weakref", "del", "while threading is imported"])
 def test_an_interrupt_that_python_has_to_ignore_is_raised_again(where: str) -> None:
     """Each import ends with a callback of a weak reference, in which exceptions are ignored."""
@@ -71,7 +120,8 @@ def test_an_interrupt_that_python_has_to_ignore_is_raised_again(where: str) -> N
                 if {where!r} == "del":
                     signal.raise_signal(signal.SIGINT)
 
-        def command_line():
+        def command_line(begin):
+            begin()
             thing = Thing()
             watch = weakref.ref(thing, lambda _: {where!r} != "del" and signal.raise_signal(signal.SIGINT))
             if "threading" in {where!r}:
@@ -103,8 +153,11 @@ def test_an_interrupt_while_a_class_is_created_ends_the_command(inside: bool) ->
                 name = Named()
 
         if {inside}:
-            import headway.cli.main, click
-            click.Group.main = create
+            import click
+            import headway.cli.main
+            import headway.cli.status
+            headway.cli.status.command.invoke = create
+            sys.argv = ["headway", "status"]
         else:
             sys.modules["headway.cli.main"] = types.SimpleNamespace(main=create)
         entry.main()

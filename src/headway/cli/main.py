@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import NoReturn
 
 import click
@@ -47,15 +48,17 @@ def cli(ctx: click.Context) -> None:
     Without an argument, commands about runs mean the newest run in this directory. Every command can answer in
     JSON (--json).
     """
+    if ctx.obj is not None:
+        ctx.obj()
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
-def main() -> NoReturn:
-    """Entry point of the command `headway`."""
+def main(begin: Callable[[], None] | None = None) -> NoReturn:
+    """Run the command line and exit; `begin` is called when all is imported, before the verb begins."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:  # a character that the encoding lacks becomes a question mark
             reconfigure(errors="replace")
-    cli.main()
+    cli.main(obj=begin)
     raise AssertionError("cli.main exits")
