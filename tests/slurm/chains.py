@@ -21,13 +21,16 @@ MACHINE = Configuration(nodes=2, partitions=(Partition("main", max_time_min=LIMI
 NAME = "others"
 OTHERS, OTHERS_S = 4, 240.0  # jobs of others that wait at any time, and how long each runs
 
-# Counts seconds of its own run time, from its checkpoint on; SIGUSR1 makes it write one and end.
+# Counts seconds of its own run time, from its checkpoint on; SIGUSR1 makes it write one and end. With a second argument
+# an attempt goes on until it is told to save, unless that file was there when it began.
 PROGRAM = """
 import os, pathlib, signal, sys, time
 told = []
 signal.signal(signal.SIGUSR1, lambda *_: told.append(1))
 state = pathlib.Path(os.environ["HEADWAY_KEEP"]) / "state"
 done_s, began, needed_s = float(state.read_text()) if state.exists() else 0.0, time.monotonic(), float(sys.argv[1])
+if sys.argv[2:] and not pathlib.Path(sys.argv[2]).exists():
+    needed_s = float("inf")
 while done_s + time.monotonic() - began < needed_s:
     if told:
         new = state.with_suffix(".new")
@@ -41,7 +44,7 @@ WORKFLOW = """
 name: long
 tasks:
   long:
-    run: echo long >> "$EXECUTIONS"; {python} program.py {run_s}
+    run: echo long >> "$EXECUTIONS"; {python} program.py {run_s} {until}
     inputs: [program.py]
     outputs: [result]
     notice: {notice_s:g}s
@@ -87,9 +90,11 @@ class Gap(NamedTuple):
         return self.went_on_at - self.left_at
 
 
-def long_flow(lab: FastSlurmLab, parent: Path, run_s: float = RUN_S, **environment: str) -> FastFlow:
-    """Return a flow of the long task alone."""
-    text = WORKFLOW.format(python=sys.executable, run_s=lab.real_s(run_s), notice_s=NOTICE_S)
+def long_flow(
+    lab: FastSlurmLab, parent: Path, run_s: float = RUN_S, until: Path | str = "", **environment: str
+) -> FastFlow:
+    """Return a flow of the long task alone; none of its attempts ends before a file `until` exists, if one is named."""
+    text = WORKFLOW.format(python=sys.executable, run_s=lab.real_s(run_s), until=until, notice_s=NOTICE_S)
     flow = FastFlow(lab, parent, text, environment)
     (flow.directory / "program.py").write_text(PROGRAM)
     return flow

@@ -40,7 +40,7 @@ def test_a_manager_that_dies_while_a_task_moves_is_resumed_and_the_task_goes_on(
     require_slurm(with_fast_clock=True)
     with FastSlurmLab(SPEED, MACHINE) as lab:
         flag = tmp_path / "killed"
-        flow = long_flow(lab, tmp_path, SHORT_S, HEADWAY_CRASH=f"{point}:1:{flag}")
+        flow = long_flow(lab, tmp_path, SHORT_S, flag, HEADWAY_CRASH=f"{point}:1:{flag}")
         flow.begin_plan("headway").wait(900)
         assert flag.exists(), flow.output()
         [notice] = [record for record in flow.records() if isinstance(record, GiveNotice)]
