@@ -15,7 +15,7 @@ from headway.drivers import runs
 from headway.drivers.real import Observer
 from headway.drivers.run_history import Warn, warn_program
 from headway.journal.folder import RunFolder
-from headway.model.records import Decision, Event
+from headway.model.records import Decision, Event, decode_brief, encode
 from headway.report.run.progress import Progress
 from headway.report.run.summary import RunSummary
 
@@ -58,7 +58,8 @@ class CatchUp:
         self._progress(batch)
 
     def _read_until(self, first: Event | Decision) -> None:
+        news = decode_brief(encode(first))  # as it will be read
         with reading(self._folder) as journal:
             earlier = journal.replay(brief=True)
             # They are told one by one: all of a large run would not fit into memory.
-            self._progress.catch_up(takewhile(lambda record: record != first, earlier))
+            self._progress.catch_up(takewhile(lambda record: record != news, earlier))

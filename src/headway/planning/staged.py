@@ -74,12 +74,11 @@ class StagedPlanner(Planner):
                 continue
             if not view.unfinished or all(view.is_over(task) for task in job.tasks):
                 rules.append((job, "its-tasks-are-over"))
-            elif view.is_busy(job.tag):
-                pass
-            elif job.role != "single-task" and job.submitted_at < since:
-                rules.append((job, "its-predecessor-expired"))
-            elif self._timing.resubmits and _is_early(job, before, now):
-                rules.append((job, TOO_EARLY))
+            elif not view.is_busy(job.tag):
+                if job.role != "single-task" and job.submitted_at < since:
+                    rules.append((job, "its-predecessor-expired"))
+                elif self._timing.resubmits and _is_early(job, before, now):
+                    rules.append((job, TOO_EARLY))
             before.append(job)
         return [Release(now, job.tag, Why(self.name, rule), rule == TOO_EARLY) for job, rule in rules]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, field, structs, to_builtins
@@ -195,7 +194,6 @@ def _models() -> dict[str, WaitModel]:
     return {model.name: model for model in each}
 
 
-@lru_cache(maxsize=1000)
 def _nearest(share: float) -> float:
     return min(JUDGED, key=lambda judged: abs(judged - share))
 
