@@ -16,6 +16,7 @@ from headway.engine.foreseen import ForeseenWork
 from headway.engine.gpu_memory import GpuMemory
 from headway.engine.launching import MOST_LOSSES_ALONE, MOST_QUICK_DEATHS, SOON_S, Launching, does_not_fit
 from headway.engine.state import NodeState, Phase, Running, TaskState
+from headway.engine.thinning import Thinning
 from headway.model import devices, records
 from headway.model.job import Wish
 from headway.model.observation import Observation
@@ -82,6 +83,7 @@ class RunState(Struct, eq=False, dict=True):
         self._board.when_begun = self._allocations.plan_again
         self.jobs = self._allocations.jobs  # all that were submitted, by tag
         self._gpu_memory = GpuMemory()
+        self._thinning = Thinning()
         policies = (self.allocator, self.order, self.planner, self._gpu_memory)
         self.bad_nodes = BadNodes()
         self._launching = Launching(
@@ -491,7 +493,8 @@ class RunState(Struct, eq=False, dict=True):
         if outcome.ending is Ending.SUCCESS:
             self._board.see(task.category)
         if task.work is None:  # otherwise its own run decides the amounts, and learns them
-            self.allocator.observe(task, ticket, outcome)
+            if self._thinning.takes(task.category):
+                self.allocator.observe(task, ticket, outcome)
             self._gpu_memory.observe(task, outcome)
         self.order.observe(task, outcome)
         if self.run_times is not None:
