@@ -154,9 +154,9 @@ class TracedJournal(Journal):
         self._trace += [("journal", record) for record in records]
 
     def replay(
-        self, task: str | None = None, kinds: Collection[str] = (), *, brief: bool = False
+        self, task: str | None = None, kinds: Collection[str] = (), *, brief: bool = False, after: int = 0
     ) -> Iterator[Event | Decision]:
-        return iter(self.records)
+        return iter(self.records[after:])
 
     def close(self) -> None:
         pass

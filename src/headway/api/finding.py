@@ -8,7 +8,6 @@ from pathlib import Path
 
 from headway.api.nearest import nearest
 from headway.drivers.manager_jobs import ManagerJob, live_manager_jobs, manager_jobs
-from headway.journal.base import Journal
 from headway.journal.folder import Manager, Project, RunFolder
 from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import InputError
@@ -40,7 +39,7 @@ def find_run_of(task: str, directory: Path, run: str | None) -> RunFolder:
 
 
 @contextmanager
-def reading(folder: RunFolder) -> Iterator[Journal]:
+def reading(folder: RunFolder) -> Iterator[SqliteJournal]:
     """Open a run's journal to read it, which is safe while its manager writes."""
     journal = SqliteJournal(folder.journal, read_only=True)
     with closing(journal), journal.careful():

@@ -20,6 +20,7 @@ from headway.api.detach import log_of
 from headway.api.finding import reading
 from headway.api.resume import CatchUp
 from headway.api.run_result import ended
+from headway.api.saved_summary import Saving
 from headway.api.settings import RunSettings
 from headway.api.telling import telling
 from headway.crash_points import crash_point
@@ -87,10 +88,11 @@ def _manage(folder: RunFolder, tag: str, settings: RunSettings) -> int:
 
 def _go_on(folder: RunFolder, settings: RunSettings, progress: Progress, hand_over: HandOver) -> str:
     deadline = time.monotonic() + _LOCK_WITHIN_S
+    saving = Saving(progress.summary, folder.directory)
     with telling(CatchUp(progress, folder), progress.summary, settings, log_warning) as watching:
         while True:
             try:
-                return runs.resume(folder, settings, [watching], log_warning, hand_over=hand_over)
+                return runs.resume(folder, settings, [watching, saving], log_warning, hand_over=hand_over)
             except BusyError:
                 if time.monotonic() > deadline:
                     raise

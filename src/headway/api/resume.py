@@ -9,6 +9,7 @@ from pathlib import Path
 
 from headway.api.finding import find_run, reading
 from headway.api.run_result import RunResult, ended
+from headway.api.saved_summary import Saving
 from headway.api.settings import RunSettings, settings_for
 from headway.api.telling import telling
 from headway.drivers import runs
@@ -39,7 +40,7 @@ def resume(
     progress = progress or Progress(RunSummary())
     settings = settings or settings_for(folder.directory)
     with telling(CatchUp(progress, folder), progress.summary, settings, warn) as watching:
-        runs.resume(folder, settings, [*observers, watching], warn)
+        runs.resume(folder, settings, [*observers, watching, Saving(progress.summary, folder.directory)], warn)
     return ended(folder, progress, settings)
 
 

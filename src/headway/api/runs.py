@@ -10,10 +10,10 @@ from msgspec import Struct, field
 
 from headway.api.answers import Answer
 from headway.api.finding import manager_of, reading
+from headway.api.saved_summary import summary_of
 from headway.journal.folder import Project, RunFolder
 from headway.model.errors import InputError, SiteError
 from headway.report.run.figures import STATES
-from headway.report.run.summary import RunSummary
 
 RESUMABLE = ("stopped", "interrupted")
 
@@ -52,7 +52,7 @@ def entry_of(folder: RunFolder) -> RunEntry:
     """Return what there is to say about a run."""
     try:
         with reading(folder) as journal:
-            summary = RunSummary.of(journal)
+            summary = summary_of(folder, journal)
     except SiteError:
         return RunEntry(folder.run, size_bytes=size_of(folder.path))
     settings, whole = summary.settings, summary.whole()

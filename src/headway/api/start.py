@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from headway.api.run_result import RunResult, ended
 from headway.api.runnable import Scale, runnable
+from headway.api.saved_summary import Saving
 from headway.api.settings import RunSettings
 from headway.api.telling import telling
 from headway.drivers import runs
@@ -43,7 +44,7 @@ def start(
             what.directory,
             what.settings,
             source=what.source,
-            observers=[*observers, watching],
+            observers=[*observers, watching, Saving(progress.summary, what.directory)],
             warn=warn,
         )
     return ended(folder, progress, what.settings)

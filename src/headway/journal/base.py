@@ -17,9 +17,9 @@ class Journal(ABC):
 
     @abstractmethod
     def replay(
-        self, task: str | None = None, kinds: Collection[str] = (), *, brief: bool = False
+        self, task: str | None = None, kinds: Collection[str] = (), *, brief: bool = False, after: int = 0
     ) -> Iterator[Event | Decision]:
-        """Read all records in order, or only those about one task or of these kinds.
+        """Read all records in order, or only those about one task, of these kinds, or after so many.
 
         In `brief`, launches come without their explanations, which no code has to know.
         """

@@ -44,6 +44,7 @@ class RunFolder:
         self.jobs = path / "jobs"
         self.tasks = path / "tasks"
         self.logs = path / "logs.db"  # what tasks wrote, when the run has ended
+        self.summary = path / "summary"  # of a large run: its figures until a while ago
         self.stop = path / "stop"  # created to stop a run that is part of another program, or managed in a job
         self.managers = path / "managers"  # folders of the jobs in which managers live
 

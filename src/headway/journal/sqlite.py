@@ -138,15 +138,22 @@ class SqliteJournal(Journal):
                 raise
 
     def replay(
-        self, task: str | None = None, kinds: Collection[str] = (), *, brief: bool = False
+        self, task: str | None = None, kinds: Collection[str] = (), *, brief: bool = False, after: int = 0
     ) -> Iterator[Event | Decision]:
-        conditions = ["task = ?"] if task is not None else []
+        conditions = ["sequence > ?"]
+        conditions += ["task = ?"] if task is not None else []
         conditions += [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
-        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        values = [*([task] if task is not None else []), *kinds]
+        where = f"WHERE {' AND '.join(conditions)}"
+        values = [after, *([task] if task is not None else []), *kinds]
         with self._complaints("read"):
             query = f"SELECT sequence, body FROM records {where} ORDER BY sequence"  # noqa: S608 - constants and ?
             yield from self._decoded(self._database.execute(query, values), decode_brief if brief else decode)
+
+    def body(self, number: int) -> bytes | None:
+        """The record of that number, from 1 on, as it is stored."""
+        with self._complaints("read"):
+            row = self._database.execute("SELECT body FROM records WHERE sequence = ?", (number,)).fetchone()
+        return None if row is None else bytes(row[0])
 
     def _decoded(
         self, rows: Iterable[tuple[int, bytes]], read: Callable[[bytes], Event | Decision] = decode

@@ -528,7 +528,7 @@ class Launch(Decision, frozen=True, tag="launch"):
     tag: str
     resources: Resources
     because: str  # why the task has to run at all
-    why: dict[str, Why]  # why that amount, by resource
+    why: dict[str, Why] = field(default_factory=dict)  # why that amount, by resource
     ticket: dict[str, Figure] = field(default_factory=dict)  # what the allocator needs to learn from the outcome
     overtook: str | None = None  # the ready task ahead of it that did not fit
     also: tuple[str, ...] = ()  # further nodes of the same job, each with these resources

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct, field
+
 from headway.model.job import JobPhase, JobRequest
 from headway.model.outcome import Outcome
 from headway.model.records import JobSeen, JobState, NodeUp, Shrunk, Submit
@@ -9,18 +11,17 @@ from headway.model.resources import Resources
 from headway.report.words import share
 
 
-class CoreHours:
+class CoreHours(Struct):
     """Told of jobs and attempts as they begin and end, in seconds since the epoch."""
 
-    def __init__(self) -> None:
-        self.used = 0.0  # by attempts, also failed ones
-        self._held_s = 0.0  # by jobs that have ended
-        self._charged_s = 0.0  # the same in billing units
-        self._billing: dict[str, float] = {}  # that jobs hold, where the site has prices
-        self._more: dict[str, float] = {}  # cores of whole nodes beyond what jobs asked for
-        self._asked: dict[str, JobRequest] = {}
-        self._left: dict[str, float] = {}  # the share of their nodes that jobs still have
-        self._since: dict[str, float] = {}  # when jobs that run began
+    used: float = 0.0  # by attempts, also failed ones
+    _held_s: float = 0.0  # by jobs that have ended
+    _charged_s: float = 0.0  # the same in billing units
+    _billing: dict[str, float] = field(default_factory=dict)  # that jobs hold, where the site has prices
+    _more: dict[str, float] = field(default_factory=dict)  # cores of whole nodes beyond what jobs asked for
+    _asked: dict[str, JobRequest] = field(default_factory=dict)
+    _left: dict[str, float] = field(default_factory=dict)  # the share of their nodes that jobs still have
+    _since: dict[str, float] = field(default_factory=dict)  # when jobs that run began
 
     def submit(self, record: Submit) -> None:
         """Note the cores that a job asks for."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
@@ -43,8 +44,9 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder, page:
         print_failures(console, summary, folder)
     say(console, "", headline(summary))
     if summary.calls:
-        each = ", ".join(f"{times:,} {command}" for command, times in summary.calls.most_common())
-        show(console, f"{count(summary.jobs, 'job')}; Slurm was asked {count(summary.calls.total(), 'time')}: {each}")
+        each = ", ".join(f"{times:,} {command}" for command, times in Counter(summary.calls).most_common())
+        calls = count(sum(summary.calls.values()), "time")
+        show(console, f"{count(summary.jobs, 'job')}; Slurm was asked {calls}: {each}")
     if summary.calls and (held := summary.core_hours.sentence(summary.last_at)):
         show(console, held)
     for figures in summary.categories.values():
@@ -103,7 +105,7 @@ def compared(summary: RunSummary, folder: RunFolder) -> str:
 
 def _print_reasons(console: Console, summary: RunSummary) -> None:
     """Why tasks ran, in a run that reused other results."""
-    reasons = summary.reasons.most_common(_MOST_REASONS)
+    reasons = Counter(summary.reasons).most_common(_MOST_REASONS)
     for (category, because), tasks in reasons:
         say(console, Text.assemble("ran: ", (harmless(category), "bold"), f" ({tasks:,}), {harmless(because)}"))
     more = len(summary.reasons) - len(reasons)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from headway.journal.base import Journal
 from headway.model import records
@@ -64,42 +64,44 @@ class QueuedJob(Struct, frozen=True):
         return None if wait_s is None else self.submit.at + wait_s
 
 
-class RunSummary:
+class RunSummary(Struct, dict=True):
     """Give it the run's records in order with `apply`; every figure is up to date after each record.
 
     The live display, the end table, `status` and `run --json` all read this summary. Memory per task is small: category
     and children, and more only for tasks that are running, failed, or waiting for another attempt. Outcomes are added
-    to the totals and not kept.
+    to the totals and not kept. All of it can be saved, as `saved_summary` does.
     """
 
-    def __init__(self) -> None:
-        self.settings: RunStarted | None = None
-        self.categories: dict[str, Figures] = {}
-        self.limits = Resources()
-        self.learned_from = 0  # number of attempts of earlier runs in the history
-        self.capacity: dict[str, tuple[str, Resources]] = {}  # by node: the job's tag and the node's resources
-        self.running: dict[str, Launch] = {}
-        self.troubles: dict[str, Outcome] = {}  # the failed last attempt of tasks that wait for another one
-        self.failures: dict[str, Failure] = {}
-        self.reasons: Counter[tuple[str, str]] = Counter()  # number of tasks by (category, reason for running)
-        self.jobs = 0  # submitted
-        self.queue: dict[str, QueuedJob] = {}  # by tag: the jobs that wait or run
-        self.calls: Counter[str] = Counter()  # calls of each batch system command
-        self.core_hours = CoreHours()
-        self.avoided: dict[str, records.AvoidNode] = {}  # by node
-        self.unread: dict[Wish | None, records.QueueUnread] = {}  # by wish: why no job can be planned now
-        self.stopping: str | None = None
-        self.over_budget: records.BudgetUsed | None = None
-        self.finished: str | None = None
-        self.last_at = 0.0
-        self._category_of: dict[str, Figures] = {}
-        self._children: defaultdict[str, list[str]] = defaultdict(list)
-        self._cut_off: set[str] = set()
-        self._done: set[str] = set()
-        self._withdrawn: set[str] = set()  # tasks that the user cancelled
-        self._works: set[str] = set()  # tasks of a pool that stand for attempts of other runs
-        self._session_from = 0.0
-        self._earlier_sessions_s = 0.0
+    settings: RunStarted | None = None
+    categories: dict[str, Figures] = field(default_factory=dict)
+    limits: Resources = field(default_factory=Resources)
+    learned_from: int = 0  # number of attempts of earlier runs in the history
+    capacity: dict[str, tuple[str, Resources]] = field(default_factory=dict)  # by node: its job's tag, its resources
+    running: dict[str, Launch] = field(default_factory=dict)
+    troubles: dict[str, Outcome] = field(default_factory=dict)  # the failed last attempt of tasks that wait for another
+    failures: dict[str, Failure] = field(default_factory=dict)
+    reasons: dict[tuple[str, str], int] = field(default_factory=dict)  # number of tasks by (category, why they ran)
+    jobs: int = 0  # submitted
+    queue: dict[str, QueuedJob] = field(default_factory=dict)  # by tag: the jobs that wait or run
+    calls: dict[str, int] = field(default_factory=dict)  # of each batch system command
+    core_hours: CoreHours = field(default_factory=CoreHours)
+    avoided: dict[str, records.AvoidNode] = field(default_factory=dict)  # by node
+    unread: dict[Wish | None, records.QueueUnread] = field(default_factory=dict)  # why no job can be planned now
+    stopping: str | None = None
+    over_budget: records.BudgetUsed | None = None
+    finished: str | None = None
+    last_at: float = 0.0
+    applied: int = 0  # records
+    _category_of: dict[str, str] = field(default_factory=dict)
+    _children: dict[str, list[str]] = field(default_factory=dict)
+    _cut_off: set[str] = field(default_factory=set)
+    _done: set[str] = field(default_factory=set)
+    _withdrawn: set[str] = field(default_factory=set)  # tasks that the user cancelled
+    _works: set[str] = field(default_factory=set)  # tasks of a pool that stand for attempts of other runs
+    _session_from: float = 0.0
+    _earlier_sessions_s: float = 0.0
+
+    def __post_init__(self) -> None:
         # A handler is named after its record: `_node_lost` handles `NodeLost`.
         self._handlers: dict[str, Callable[[Any], None]] = {
             tag: getattr(self, name)
@@ -111,10 +113,13 @@ class RunSummary:
     @classmethod
     def of(cls, journal: Journal) -> Self:
         """The summary of all records in the journal."""
-        summary = cls()
-        for record in journal.replay(kinds=list(summary._handlers), brief=True):  # skip decoding the rest
-            summary.apply(record)
-        return summary
+        return cls().read(journal)
+
+    def read(self, journal: Journal, after: int = 0) -> Self:
+        """Apply all records in the journal, or those after so many."""
+        for record in journal.replay(kinds=list(self._handlers), brief=True, after=after):  # skip decoding the rest
+            self.apply(record)
+        return self
 
     def apply(self, record: Event | Decision) -> None:
         """Update the figures; records of other kinds only move the time forward."""
@@ -123,6 +128,7 @@ class RunSummary:
             self._by_type[of] = self._handlers.get(kind(record), _ignore)
         self._by_type[of](record)
         self.last_at = record.at
+        self.applied += 1
 
     # --- figures ---
 
@@ -149,6 +155,9 @@ class RunSummary:
         """The resources that running tasks hold."""
         held = (launch.resources for launch in self.running.values() for _ in (launch.node, *launch.also))
         return sum(held, Resources())
+
+    def _figures(self, task: str) -> Figures:
+        return self.categories[self._category_of[task]]
 
     # --- handlers of records ---
 
@@ -177,11 +186,11 @@ class RunSummary:
             if figures is None:
                 figures = self.categories[task.category] = Figures(task.category)
             figures.total += 1
-            self._category_of[task.id] = figures
+            self._category_of[task.id] = task.category
             if task.work is not None:
                 self._works.add(task.id)
             for parent in task.parents:
-                self._children[parent].append(task.id)
+                self._children.setdefault(parent, []).append(task.id)
             if any(parent in self.failures or parent in self._cut_off for parent in task.parents):
                 self._cut(task.id)
 
@@ -203,7 +212,7 @@ class RunSummary:
 
     def _lost(self, launch: records.Launch) -> None:
         del self.running[launch.task]
-        figures = self._category_of[launch.task]
+        figures = self._figures(launch.task)
         figures.running -= 1
         figures.lost += 1
         if launch.task in self._works:
@@ -234,7 +243,8 @@ class RunSummary:
             del self.unread[record.wish]
 
     def _calls_counted(self, record: records.CallsCounted) -> None:
-        self.calls.update(record.calls)
+        for command, number in record.calls.items():
+            self.calls[command] = self.calls.get(command, 0) + number
 
     def _release(self, record: records.Release) -> None:
         self.capacity = {node: held for node, held in self.capacity.items() if held[0] != record.tag}
@@ -252,11 +262,12 @@ class RunSummary:
     def _launch(self, record: records.Launch) -> None:
         self.running[record.task] = record
         self.troubles.pop(record.task, None)
-        figures = self._category_of[record.task]
+        figures = self._figures(record.task)
         figures.running += 1
         figures.attempts += 1
         if record.attempt == 1:
-            self.reasons[figures.name, record.because] += 1
+            reason = figures.name, record.because
+            self.reasons[reason] = self.reasons.get(reason, 0) + 1
 
     def _task_ended(self, record: records.TaskEnded) -> None:
         outcome = record.outcome
@@ -264,7 +275,7 @@ class RunSummary:
         if launch is None or launch.attempt != outcome.attempt:
             return  # a late result of an attempt that counts as lost
         del self.running[outcome.task]
-        figures = self._category_of[outcome.task]
+        figures = self._figures(outcome.task)
         figures.running -= 1
         figures.ended(launch.resources, outcome)
         self.core_hours.attempt(launch.resources, outcome)
@@ -277,15 +288,15 @@ class RunSummary:
             self._cut_if_withdrawn(outcome.task)
 
     def _reuse(self, record: records.Reuse) -> None:
-        self._category_of[record.task].reused += 1
+        self._figures(record.task).reused += 1
         self._done.add(record.task)
 
     def _remake(self, record: records.Remake) -> None:
-        self._category_of[record.task].reused -= 1
+        self._figures(record.task).reused -= 1
         self._done.discard(record.task)
 
     def _give_up(self, record: records.GiveUp) -> None:
-        figures = self._category_of[record.task]
+        figures = self._figures(record.task)
         if record.handed_back:
             self._hand_back(record.task)
             return
@@ -297,7 +308,7 @@ class RunSummary:
     def _hand_back(self, task: str) -> None:
         """Count the attempt and not the task: the one that is submitted again is the task."""
         self.troubles.pop(task, None)
-        self._category_of[task].total -= 1
+        self._figures(task).total -= 1
         self._done.add(task)
 
     def _task_withdrawn(self, record: records.TaskWithdrawn) -> None:
@@ -331,7 +342,7 @@ class RunSummary:
         if task in self._cut_off or task in self.failures or task in self._done:
             return False
         self._cut_off.add(task)
-        self._category_of[task].cut_off += 1
+        self._figures(task).cut_off += 1
         return True
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from headway.model.outcome import Measured, Outcome, Usage
 from headway.model.records import Decision, Event, Launch, TaskEnded, TasksAdded
@@ -73,7 +73,7 @@ class Row(Struct):
 class CategoryUsage(RunSummary):
     """A summary with a row for each category."""
 
-    by: By = "category"
+    by: ClassVar[By] = "category"
 
     def rows(self) -> list[Row]:
         """One row per category, or per task, in the order of the workflow."""
@@ -83,12 +83,9 @@ class CategoryUsage(RunSummary):
 class TaskUsage(CategoryUsage):
     """The same by task: every task is a category of its own, with its last attempt."""
 
-    by: By = "task"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._real_category: dict[str, str] = {}
-        self._last: dict[str, Last] = {}
+    by: ClassVar[By] = "task"
+    _real_category: dict[str, str] = field(default_factory=dict)
+    _last: dict[str, Last] = field(default_factory=dict)
 
     def apply(self, record: Event | Decision) -> None:
         if isinstance(record, TasksAdded):

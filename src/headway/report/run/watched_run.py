@@ -46,14 +46,12 @@ class Sizes(Struct):
 class WatchedRun(RunSummary):
     """Memory per task is a small record, so that a run of 100,000 tasks can be watched."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.tasks: dict[str, WatchedTask] = {}
-        self.sizes: dict[str, Sizes] = {}
-        self.creating: dict[str, records.EnvironmentMissing] = {}  # environments, while nothing was started since
-        self.needed: dict[str, set[str]] = {}  # by category: the categories of its tasks' parents
-        self._ready: set[str] = set()
-        self._ready_in: Counter[str] = Counter()
+    tasks: dict[str, WatchedTask] = field(default_factory=dict)
+    sizes: dict[str, Sizes] = field(default_factory=dict)
+    creating: dict[str, records.EnvironmentMissing] = field(default_factory=dict)  # while nothing was started since
+    needed: dict[str, set[str]] = field(default_factory=dict)  # by category: the categories of its tasks' parents
+    _ready: set[str] = field(default_factory=set)
+    _ready_in: Counter[str] = field(default_factory=Counter)
 
     def ready(self, category: str) -> int:
         """Return how many tasks of a category could run at once: what they depend on is done."""

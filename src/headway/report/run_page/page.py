@@ -228,7 +228,7 @@ def _settings(summary: RunSummary, collector: Collector) -> list[tuple[str, str]
         "only tasks": ", ".join(settings.tasks),
         "until": ", ".join(settings.until),
         **{f"batch system: {name}": value for name, value in settings.batch.items()},
-        "calls of the batch system": ", ".join(f"{n:,} {name}" for name, n in summary.calls.most_common()),
+        "calls of the batch system": ", ".join(f"{n:,} {name}" for name, n in Counter(summary.calls).most_common()),
     }
     return [(name, harmless(value)) for name, value in told.items() if value]
 
