@@ -260,7 +260,8 @@ class Workflow:
         """Each task's longest path to an exit, itself included, in seconds of run time (by default: in tasks)."""
         rank: dict[str, float] = {}
         for task_id in reversed(self.topological()):
-            below = max((rank[child] for child in self.children[task_id]), default=0.0)
+            children = self.children[task_id]
+            below = max([rank[child] for child in children]) if children else 0.0
             rank[task_id] = run_time_s(self.tasks[task_id]) + below
         return rank
 
@@ -434,6 +435,8 @@ def _is_in_order(tasks: Mapping[str, Task]) -> bool:
 
 def _topological(tasks: Mapping[str, Task], children: Mapping[str, list[str]]) -> list[str]:
     """Ids with parents before children, otherwise as listed; tasks in or below a cycle are left out."""
+    if _is_in_order(tasks):
+        return list(tasks)
     waiting = {task.id: sum(parent in tasks for parent in task.parents) for task in tasks.values()}
     ids = list(waiting)
     place = {task_id: index for index, task_id in enumerate(ids)}
