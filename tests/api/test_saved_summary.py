@@ -14,8 +14,9 @@ from headway.api.saved_summary import Saving, save, summary_of
 from headway.journal.folder import RunFolder
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
+from headway.model.codec import decode, encode
 from headway.model.job import Wish
-from headway.model.records import Decision, Event, decode, encode
+from headway.model.records import Decision, Event
 from headway.model.resources import Resources
 from headway.report.run.summary import RunSummary
 from tests.report.records import GB, ended, launch, started, task

@@ -13,7 +13,7 @@ from headway.drivers.assemble import plans as all_plans
 from headway.drivers.through_queue import Through, node_of, run_through
 from headway.formats.read_any import read_instance
 from headway.model import records
-from headway.model.records import decode
+from headway.model.codec import decode
 from headway.planning import PLANS
 from tests.cli.bench import Bench
 

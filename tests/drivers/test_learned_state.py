@@ -16,9 +16,10 @@ from headway.drivers.runs import rebuild
 from headway.history.location import open_history
 from headway.journal.folder import Project
 from headway.journal.sqlite import SqliteJournal
+from headway.model.codec import decode, encode
 from headway.model.errors import InputError
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
-from headway.model.records import HistoryKey, Launch, RunStarted, StateRead, TaskEnded, TasksAdded, decode, encode
+from headway.model.records import HistoryKey, Launch, RunStarted, StateRead, TaskEnded, TasksAdded
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.sizing import SIZERS

@@ -16,11 +16,12 @@ from headway.drivers.simulated import SimulatedRun, simulate
 from headway.drivers.through_queue import Through, check_node, node_of, run_through
 from headway.kernels.batch.queue import BatchQueue, Scheduling
 from headway.model import records
+from headway.model.codec import encode
 from headway.model.errors import InputError
 from headway.model.instance import Instance, Recorded
 from headway.model.job import Asks, JobRequest
 from headway.model.outcome import Ending, Outcome
-from headway.model.records import Decision, Event, encode
+from headway.model.records import Decision, Event
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.workflow import Workflow

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model import records
+from headway.model.codec import decode, encode
 from headway.model.devices import Device, choose, held
 from headway.model.observation import Observation
 from headway.model.outcome import Ending, Measured, Quality, Usage
-from headway.model.records import decode, encode
 from headway.model.resources import Resources
 from headway.model.task import Task
 from tests.engine.runs import GB, PretendRun

@@ -13,7 +13,7 @@ from headway.engine.engine import READ_AHEAD
 from headway.engine.launching import MOST_QUICK_DEATHS, SOON_S
 from headway.engine.placer import MOST_OVERTAKINGS
 from headway.engine.state import Phase
-from headway.model import records
+from headway.model import codec, records
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
 from headway.model.resources import Resources
@@ -390,7 +390,7 @@ def test_any_run_ends_replays_to_the_same_state_and_succeeds_once_each(data: st.
     assert (status == "succeeded") == (len(successes) == count)
     twin = assemble(run.engine.settings)
     for record in run.log:
-        twin.apply(records.decode(records.encode(record)))
+        twin.apply(codec.decode(codec.encode(record)))
     assert {t: s.phase for t, s in twin.tasks.items()} == {t: s.phase for t, s in run.engine.tasks.items()}
     assert twin.allocator.state() == run.engine.allocator.state()
     assert twin.decide(run.now) == run.engine.decide(run.now)

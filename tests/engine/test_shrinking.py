@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.model import records
+from headway.model import codec, records
 from headway.model.job import JobPhase, JobRequest
 from headway.model.records import Shrink, Shrunk, Why
 from headway.model.resources import Resources
@@ -74,7 +74,7 @@ def test_after_a_refusal_no_job_gives_back_nodes() -> None:
 
 @pytest.mark.parametrize("record", [Shrink(1.0, TAG, ("b#1",), WHY), Shrunk(2.0, TAG, ("b#1",)), Shrunk(2.0, TAG)])
 def test_records_are_as_they_were_written(record: records.Event | records.Decision) -> None:
-    assert records.decode(records.encode(record)) == record
+    assert codec.decode(codec.encode(record)) == record
 
 
 def test_the_request_of_what_is_left() -> None:

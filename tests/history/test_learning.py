@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from headway.model.records import HistoryRead, decode, encode
+from headway.model.codec import decode, encode
+from headway.model.records import HistoryRead
 from headway.model.task import Task
 from tests.engine.runs import GB, PretendRun
 from tests.history.observations import observation

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway.model import records
+from headway.model import codec, records
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import Resources
 from headway.model.task import Task, Work
@@ -71,10 +71,10 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
 @given(data=st.data())
 def test_every_record_comes_back_as_it_was(kind: type[records.Event], data: st.DataObject) -> None:
     record = data.draw(values(kind))
-    line = records.encode(record)
+    line = codec.encode(record)
     assert b"\n" not in line
-    assert records.decode(line) == record
-    assert type(records.decode(line)) is kind
+    assert codec.decode(line) == record
+    assert type(codec.decode(line)) is kind
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -82,22 +82,22 @@ def test_every_record_comes_back_as_it_was(kind: type[records.Event], data: st.D
 @given(data=st.data())
 def test_a_field_of_a_later_version_is_ignored(kind: type[records.Event], data: st.DataObject) -> None:
     record = data.draw(values(kind))
-    later = msgspec.json.decode(records.encode(record)) | {"new in 9.0": {"a": [1]}}
-    assert records.decode(msgspec.json.encode(later)) == record
+    later = msgspec.json.decode(codec.encode(record)) | {"new in 9.0": {"a": [1]}}
+    assert codec.decode(msgspec.json.encode(later)) == record
 
 
 def test_nested_fields_of_a_later_version_are_ignored_too() -> None:
     usage = Usage(wall_s=Measured(1.5, Quality.EXACT), method="polling")
     ended = records.TaskEnded(at=1, outcome=Outcome("t", 1, Ending.SUCCESS, 0, 1, usage))
-    later = msgspec.json.decode(records.encode(ended))
+    later = msgspec.json.decode(codec.encode(ended))
     later["outcome"]["new"] = 1
     later["outcome"]["usage"]["new"] = 1
     later["outcome"]["usage"]["wall_s"].append("new")
-    assert records.decode(msgspec.json.encode(later)) == ended
+    assert codec.decode(msgspec.json.encode(later)) == ended
     added = records.TasksAdded(at=1, tasks=[Task("t", "t", "x")])
-    later = msgspec.json.decode(records.encode(added))
+    later = msgspec.json.decode(codec.encode(added))
     later["tasks"][0]["new"] = 1
-    assert records.decode(msgspec.json.encode(later)) == added
+    assert codec.decode(msgspec.json.encode(later)) == added
 
 
 def test_every_kind_of_record_has_a_distinct_name() -> None:
@@ -111,7 +111,7 @@ def test_every_kind_of_record_has_a_distinct_name() -> None:
 @given(data=st.data())
 def test_the_kind_stands_in_the_line(kind: type[records.Event], data: st.DataObject) -> None:
     record = data.draw(values(kind))
-    assert msgspec.json.decode(records.encode(record))["kind"] == records.kind(record)
+    assert msgspec.json.decode(codec.encode(record))["kind"] == records.kind(record)
 
 
 def test_the_task_of_a_record() -> None:
@@ -124,7 +124,7 @@ def test_the_task_of_a_record() -> None:
 def test_what_is_not_a_record_is_refused() -> None:
     for line in (b"", b"{}", b'{"kind": "unheard-of", "at": 1}', b'{"kind": "reuse", "at": 1}', b'{"kind": "finish"'):
         with pytest.raises(msgspec.DecodeError):
-            records.decode(line)
+            codec.decode(line)
 
 
 @pytest.mark.parametrize("ending", Ending)

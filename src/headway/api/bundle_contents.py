@@ -14,7 +14,8 @@ from headway.api.bundle_secrets import Scrubber
 from headway.journal.base import Journal
 from headway.journal.folder import RunFolder
 from headway.journal.logs import open_inside
-from headway.model.records import TasksAdded, encode
+from headway.model.codec import encode
+from headway.model.records import TasksAdded
 from headway.model.units import format_bytes
 from headway.report.words import count
 

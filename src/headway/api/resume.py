@@ -16,7 +16,8 @@ from headway.drivers import runs
 from headway.drivers.real import Observer
 from headway.drivers.run_history import Warn, warn_program
 from headway.journal.folder import RunFolder
-from headway.model.records import Decision, Event, decode_brief, encode
+from headway.model.codec import decode_brief, encode
+from headway.model.records import Decision, Event
 from headway.report.run.progress import Progress
 from headway.report.run.summary import RunSummary
 

@@ -14,8 +14,9 @@ from msgspec import Struct
 from headway.api.whole_files import write_whole
 from headway.journal.folder import Project, RunFolder
 from headway.journal.sqlite import SqliteJournal
+from headway.model.codec import encode
 from headway.model.errors import SiteError
-from headway.model.records import Decision, Event, encode
+from headway.model.records import Decision, Event
 from headway.report.run.summary import RunSummary
 from headway.version import __version__
 

@@ -192,7 +192,7 @@ def _with_workflow(trace: str, asked: SimulateSettings, workflow: str, progress:
     journals = _journals(asked, queue, found.jobs, instance, plans, start_s, progress)
     passages = [passage_of(plan, journal) for plan, journal in journals.items()]
     if asked.journal is not None:
-        from headway.model.records import encode
+        from headway.model.codec import encode
 
         lines = (f"{encode(record).decode()}\n" for journal in journals.values() for record in journal)
         write_whole(Path(asked.journal), lines)

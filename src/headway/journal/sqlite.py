@@ -11,9 +11,10 @@ from pathlib import Path
 
 from headway.file_systems import journal_mode
 from headway.journal.base import Journal
+from headway.model.codec import decode, decode_brief, encode
 from headway.model.damage import SIGNS, DamagedError, damage_in, damaged
 from headway.model.errors import SiteError
-from headway.model.records import Decision, Event, decode, decode_brief, encode, kind, task_of
+from headway.model.records import Decision, Event, kind, task_of
 
 VERSION = 1
 DAMAGED = "what its tasks made is untouched: `headway run` goes by the run before it, `headway run --again` starts anew"

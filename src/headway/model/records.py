@@ -1,4 +1,4 @@
-"""The records of a run: every event and every decision, and their codec.
+"""The records of a run: every event and every decision; `codec` writes them as lines.
 
 Events are facts from outside; decisions are the engine's answers to them. A journal holds both in order, and applying
 all of them again rebuilds the state of the run. Every record carries the time at which it was written (`at`, seconds).
@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import Meta, Struct, field, structs
 
 from headway.model.coming import Coming
@@ -574,43 +573,6 @@ class Finish(Decision, frozen=True, tag="finish"):
 KINDS: list[type[Event | Decision]] = [*Event.__subclasses__(), *Decision.__subclasses__()]
 
 
-class _BriefLaunch(Launch, frozen=True, tag="launch", rename={"why": "not read"}):
-    """A launch without its explanations, which are most of a journal."""
-
-    why: dict[str, Why] = field(default_factory=dict)
-
-
-_MOST = frozenset((_BriefLaunch, TaskEnded, InputsRead, ReadInputs))  # of the records of a journal
-_ENCODER = msgspec.json.Encoder()
-_DECODER: msgspec.json.Decoder[Event | Decision] = msgspec.json.Decoder(Union[tuple(KINDS)])  # noqa: UP007
-_BRIEF = [_BriefLaunch if each is Launch else each for each in KINDS]
-_BRIEF_DECODER: msgspec.json.Decoder[Event | Decision] = msgspec.json.Decoder(Union[tuple(_BRIEF)])  # noqa: UP007
-
-
-def encode(record: Event | Decision) -> bytes:
-    """The record as one JSON object."""
-    return _ENCODER.encode(record)
-
-
-def decode(line: bytes) -> Event | Decision:
-    """The record that `encode` wrote, also by another version: unknown fields are ignored, missing ones derived."""
-    return _complete(_DECODER.decode(line))
-
-
-def decode_brief(line: bytes) -> Event | Decision:
-    """The same; a launch has no explanations, which take longer to read than all the rest of it."""
-    record = _BRIEF_DECODER.decode(line)
-    return record if type(record) in _MOST else _complete(record)
-
-
-def _complete(record: Event | Decision) -> Event | Decision:
-    if isinstance(record, Submit) and record.role == "unstated":
-        return _with_intent(record)
-    if isinstance(record, Release) and record.why.rule == "too-early":
-        return structs.replace(record, too_early=True)
-    return record
-
-
 def kind(record: Event | Decision) -> str:
     """The record's name in the journal, such as `launch`."""
     return str(type(record).__struct_config__.tag)
@@ -619,32 +581,3 @@ def kind(record: Event | Decision) -> str:
 def task_of(record: Event | Decision) -> str | None:
     """The task that the record is about, if it is about one."""
     return record.outcome.task if isinstance(record, TaskEnded) else getattr(record, "task", None)
-
-
-# --- journals written before 0.1.0: the intent is in the `Why`, which is read in `decode` and nowhere else ---
-
-_ROLES: dict[str, JobRole] = {
-    "work-and-no-nodes": "whole-run",
-    "after-end": "stage",
-    "on-start": "stage",
-    "ahead": "stage",
-    "a-task-a-job": "single-task",
-    "anchor": "anchor",
-    "filler": "filler",
-    "small-filler": "small-filler",
-}
-
-
-def _with_intent(old: Submit) -> Submit:
-    """The submission with its typed fields filled in from its `Why`."""
-    if old.why.rule not in _ROLES:
-        return old
-    figures = old.why.figures
-    wait_s, estimate_s = figures.get("wait_s"), figures.get("estimate_s")
-    return structs.replace(
-        old,
-        role=_ROLES[old.why.rule],
-        expected_wait_s=wait_s if isinstance(wait_s, float) else None,
-        wait_estimate_s=estimate_s if isinstance(estimate_s, float) else None,
-        wait_ticket={name: figures[name] for name in ("action",) if name in figures},
-    )

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from headway.drivers.simulated import SimulatedRun, simulate
 from headway.drivers.through_queue import Through, run_through
 from headway.kernels.batch.queue import BatchQueue, Scheduling
+from headway.model.codec import encode
 from headway.model.instance import Instance, Recorded
-from headway.model.records import Launch, Release, Submit, TaskEnded, encode
+from headway.model.records import Launch, Release, Submit, TaskEnded
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.planning.base import Estimate, Planner

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from headway.model import records
+from headway.model.codec import decode
 from headway.model.job import JobPhase, JobRequest
 from headway.model.outcome import Ending
-from headway.model.records import Why, decode
+from headway.model.records import Why
 from headway.model.resources import Resources
 from headway.report.run.waiting_reasons import waiting_reasons
 from headway.report.run.watched_run import WatchedRun
