@@ -186,7 +186,7 @@ class RunSummary(Struct, dict=True):
             if figures is None:
                 figures = self.categories[task.category] = Figures(task.category)
             figures.total += 1
-            self._category_of[task.id] = task.category
+            self._category_of[task.id] = figures.name  # one text for all of them
             if task.work is not None:
                 self._works.add(task.id)
             for parent in task.parents:
