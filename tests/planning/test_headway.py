@@ -120,14 +120,15 @@ def through(queue: BatchQueue, instance: Instance, plan: str = "headway") -> Sim
 
 
 def test_where_the_queue_reserves_nodes_for_dependent_jobs_the_anchor_is_a_chain() -> None:
-    # All is taken until 5,000. One job of 4 nodes would hold 3 of them for nothing while the second level runs.
-    background = {"submit": [0], "nodes": [8], "req": [5_000], "run": [5_000]}
+    # All is taken until 6,000: too long for parts without a reservation. One job of 4 nodes would hold 3 of them for
+    # nothing while the second level runs.
+    background = {"submit": [0], "nodes": [8], "req": [6_000], "run": [6_000]}
     run = through(BatchQueue(8, RESERVED, **background), narrowing(4, 1, 4))
     submits = of(run, records.Submit)
     assert roles(run) == [("anchor", 4), ("anchor", 1), ("anchor", 4)]
     assert [submit.after for submit in submits] == [None, submits[0].tag, submits[1].tag]
     assert {submit.at for submit in submits} == {0.0}
-    assert run.ended_at() == 5_000 + 3 * 600
+    assert run.ended_at() == 6_000 + 3 * 600
     assert held_node_s(run) == (4 + 1 + 4) * 600
     whole = through(BatchQueue(8, Scheduling("conservative"), **background), narrowing(4, 1, 4))
     assert roles(whole) == [("anchor", 4)]

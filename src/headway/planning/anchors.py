@@ -54,6 +54,18 @@ def parts_of(view: View, tasks: Sequence[Task], live: Sequence[JobStatus]) -> li
     return [view.of(group, tasks, live, len(shares)) for group in groups if group]
 
 
+def held_anchor(anchors: Sequence[JobStatus], levels: Levels, now: float) -> Anchor:
+    """The anchor that waits in the queue, with the run time of the tasks that remain by now."""
+    groups: list[Group] = []
+    for job in anchors:
+        nodes, run_s = job.width, job.expected_s or 0.0
+        if not job.tasks:
+            all_run_s = levels.run_s(0, levels.last)
+            run_s = float(all_run_s[min(nodes, len(all_run_s)) - 1])
+        groups.append(Group(0, 0, nodes, run_s, wait_s=max(0.0, job.expected_start - now)))
+    return Anchor(tuple(groups), groups[-1].wait_s + groups[-1].run_s)
+
+
 def best_anchor(
     levels: Levels, twin: QueueTwin, correct: Correct, expired: int, nearly: float, *, chains: bool
 ) -> Anchor:

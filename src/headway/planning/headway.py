@@ -26,7 +26,7 @@ from headway.model.records import (
 )
 from headway.model.resources import HELD
 from headway.model.task import Task
-from headway.planning.anchors import Anchor, best_anchor, parts_of
+from headway.planning.anchors import Anchor, best_anchor, held_anchor, parts_of
 from headway.planning.base import Estimate, JobStatus, Planner, View
 from headway.planning.chaining import (
     Link,
@@ -42,6 +42,7 @@ from headway.planning.forecast import Forecast
 from headway.planning.gaps import asked_unit_s, bundled, longest_gap, matched
 from headway.planning.narrowing import needless
 from headway.planning.packing import Packing
+from headway.planning.parts import in_parts
 from headway.planning.requested_time import FACTORS, MARGIN_S, requested_s
 from headway.planning.widening import Later
 from headway.waiting.base import Shape
@@ -68,9 +69,10 @@ class Headway(Planner):
 
     All jobs form one pool: a task runs in any job that has room until the task's expected end. The anchor is the job
     that `one-job` would submit, so the plan loses nothing against it. Where the queue reserves nodes for dependent
-    jobs, the anchor may be a chain of jobs, each for its own levels. Where gaps are many, the fillers do the work as
-    `one-job-per-task` would, without a wait between tasks: one node each, released as soon as they are idle, if the
-    site allows that many jobs. The plan is made again whenever a job starts or ends, and every 15 minutes.
+    jobs, the anchor may be a chain of jobs, each for its own levels; elsewhere that of a small workflow may be in parts
+    (`planning/parts.py`). Where gaps are many, the fillers do the work as `one-job-per-task` would, without a wait
+    between tasks: one node each, released as soon as they are idle, if the site allows that many jobs. The plan is made
+    again whenever a job starts or ends, and every 15 minutes.
 
     A task that checkpoints and outlasts its job goes on in another one, which is asked for ahead by the predicted wait;
     without `chains`, when the task has left its job (`planning/chaining.py`).
@@ -217,9 +219,12 @@ class Headway(Planner):
         best = best_anchor(
             levels, twin, self._expected_wait_s, expired, nearly, chains=queue.reserves and not view.foreseen
         )
+        if not queue.reserves and not view.foreseen and view.limits.shrinks:
+            room = levels.last + 1 if view.limits.most_jobs is None else view.limits.most_jobs - len(view.live)
+            best = in_parts(best, levels, twin, self._expected_wait_s, expired, nearly, most=room)
         if not anchors:
             return self._submit_anchor(view, packing, levels, best, expired, now)
-        held = _held(anchors, levels, now)
+        held = held_anchor(anchors, levels, now)
         if best.worth(thrifty=queue.reserves) < BETTER * held.worth(thrifty=queue.reserves):
             why = Why(self.name, "a-better-anchor", {"held_s": held.through_s, "better_s": best.through_s})
             return [Release(now, job.tag, why) for job in anchors]
@@ -515,18 +520,6 @@ def _earliest(*plans: list[Decision]) -> list[Decision]:
     """The first of the alarms that plans set."""
     alarms = [decision for plan in plans for decision in plan if isinstance(decision, WakeAt)]
     return [min(alarms, key=lambda alarm: alarm.until)] if alarms else []
-
-
-def _held(anchors: Sequence[JobStatus], levels: Levels, now: float) -> Anchor:
-    """The anchor that waits in the queue, with the run time of the tasks that remain by now."""
-    groups: list[Group] = []
-    for job in anchors:
-        nodes, run_s = job.width, job.expected_s or 0.0
-        if not job.tasks:
-            all_run_s = levels.run_s(0, levels.last)
-            run_s = float(all_run_s[min(nodes, len(all_run_s)) - 1])
-        groups.append(Group(0, 0, nodes, run_s, wait_s=max(0.0, job.expected_start - now)))
-    return Anchor(tuple(groups), groups[-1].wait_s + groups[-1].run_s)
 
 
 def _is_large(view: View, job: JobStatus) -> bool:
