@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import sqlite3
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway import locks
 from headway.api import follow
+from headway.api.watching import Watch
 from headway.journal import sqlite as tail_module
+from headway.journal.folder import Project
 from headway.journal.sqlite import JournalTail, SqliteJournal
 from headway.model.records import Decision, Event, Tick
 from tests.cli.bench import SMALL, Bench, interrupt
+from tests.journal.half_written import die_while_writing
 
 WAITS = """
     name: patient
@@ -84,6 +92,41 @@ def test_stale_locks(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     lock.write_text("process 12 on some-other-host, run 9")
     assert "its manager was killed or crashed" in bench.fails(3, "attach", "-q")
     bench.succeeds("cancel")
+
+
+def test_the_manager_dies_in_the_middle_of_a_write_without_a_write_ahead_log(bench: Bench) -> None:
+    """As on a network file system: what was begun has to be undone before those who follow the run can read on."""
+    bench.write(WAITS)
+    running = bench.start("run", *SMALL)
+    bench.wait_for_file("started")
+    running.kill()
+    running.communicate(timeout=300)
+    folder = Project(bench.directory).run()
+    with closing(sqlite3.connect(folder.journal)) as database:
+        database.execute("PRAGMA journal_mode=TRUNCATE")
+    lock = locks.take(bench.directory / ".headway" / "lock", f"process 12 on {socket.gethostname()}, run 1")
+    assert lock is not None  # this process stands for the manager
+    following, watch = bench.start("attach"), Watch(None, bench.directory)
+    assert following.stdout is not None
+    assert "patient, run 1: 2 tasks" in following.stdout.readline()
+    watch.catch_up()
+    assert watch.state == "running"
+    die_while_writing(folder.journal)
+    os.close(lock)
+    _, errors = following.communicate(timeout=300)
+    assert following.returncode == 3
+    assert errors.startswith("headway: run 1 has no manager any more: its manager (process 12 on ")
+    assert errors.count("\n") == 1
+
+    def interrupted() -> bool:
+        watch.look()
+        return watch.state == "interrupted"
+
+    bench.wait_for(interrupted, "the watch to notice")
+    watch.close()
+    (bench.directory / "go").touch()
+    assert bench("resume").returncode == 1
+    assert bench.json("status")["tasks"]["succeeded"] == 1
 
 
 @given(st.lists(st.integers(0, 7), max_size=6), st.integers(1, 5))

@@ -7,15 +7,16 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from headway.journal.sqlite import SqliteJournal
+from headway.journal.sqlite import JournalTail, SqliteJournal
 from headway.model.errors import SiteError
 from headway.model.records import ReadInputs
 from tests.end_to_end.project import Flow, wait_until
+from tests.journal.half_written import TORN, die_while_writing
 
 WORKFLOW = "name: r\ntasks:\n  a:\n    run: echo said; echo made > out\n    outputs: [out]\n"
 FIRST = [ReadInputs(float(number), f"task {number} {'x' * 100}") for number in range(200)]
@@ -73,23 +74,43 @@ def test_an_append_that_fails_loses_nothing_and_can_be_repeated(tmp_path: Path) 
     assert failed > 5
 
 
-def test_a_journal_whose_writer_died_in_the_middle_of_a_write_is_read(tmp_path: Path) -> None:
-    """On network file systems there is no write-ahead log: what was begun has to be undone before one can read."""
-    path = tmp_path / "journal.db"
-    SqliteJournal.create(path, FIRST).close()
-    database = sqlite3.connect(path, isolation_level=None)
-    database.execute("PRAGMA journal_mode=DELETE")
-    database.execute("PRAGMA cache_size=1")
-    database.execute("BEGIN IMMEDIATE")
-    database.execute("UPDATE records SET body = 'torn'")  # more than the cache holds: the file is changed already
-    for name in ("journal.db", "journal.db-journal"):
-        (tmp_path / "dead").mkdir(exist_ok=True)
-        shutil.copy(tmp_path / name, tmp_path / "dead" / name)
-    database.close()
-    assert b"torn" in (tmp_path / "dead" / "journal.db").read_bytes()
-    journal = SqliteJournal(tmp_path / "dead" / "journal.db", read_only=True)
-    assert list(journal.replay()) == FIRST
-    journal.close()
+@pytest.fixture
+def without_log(tmp_path: Path) -> Path:
+    """A journal as on a network file system: without a write-ahead log."""
+    SqliteJournal.create(tmp_path / "journal.db", FIRST).close()
+    with closing(sqlite3.connect(tmp_path / "journal.db")) as database:
+        database.execute("PRAGMA journal_mode=TRUNCATE")
+    return tmp_path / "journal.db"
+
+
+def test_a_journal_whose_writer_died_in_the_middle_of_a_write_is_read(without_log: Path) -> None:
+    """What was begun has to be undone before one can read."""
+    die_while_writing(without_log)
+    assert TORN in without_log.read_bytes()
+    with closing(SqliteJournal(without_log, read_only=True)) as journal:
+        assert list(journal.replay()) == FIRST
+
+
+def test_readers_go_on_when_the_writer_dies_in_the_middle_of_a_write(without_log: Path) -> None:
+    with closing(JournalTail(without_log)) as tail, closing(SqliteJournal(without_log, read_only=True)) as journal:
+        assert tail.news() == FIRST
+        die_while_writing(without_log)
+        assert tail.news() == []
+        die_while_writing(without_log)
+        assert list(journal.replay()) == FIRST
+        with closing(SqliteJournal(without_log)) as resumed:
+            resumed.append(FIRST[:1])
+        assert tail.news() == FIRST[:1]
+
+
+def test_a_reader_that_may_not_undo_what_was_half_written_says_so(small_disk: Path, without_log: Path) -> None:
+    die_while_writing(without_log)
+    for path in (without_log, Path(f"{without_log}-journal")):
+        shutil.copy(path, small_disk / path.name)
+    wait_until(lambda: _is_read_only(small_disk))
+    with pytest.raises(SiteError, match="its manager died in the middle of a write") as error:
+        SqliteJournal(small_disk / without_log.name, read_only=True)
+    assert "headway resume" in str(error.value)
 
 
 def _is_read_only(disk: Path) -> bool:

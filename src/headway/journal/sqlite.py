@@ -34,6 +34,7 @@ _TROUBLE = (
     sqlite3.SQLITE_NOLFS,
     sqlite3.SQLITE_AUTH,
 )
+_HALF_WRITTEN = "its manager died in the middle of a write, and that cannot be undone by one who may only read here"
 MOST_AT_ONCE = 5000
 
 _SCHEMA = """
@@ -68,9 +69,8 @@ class SqliteJournal(Journal):
             try:
                 self._database = self._opened(mode, read_only=read_only)
             except sqlite3.OperationalError as error:
-                if not read_only or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY:
+                if not read_only or not _is_half_written(error):
                     raise
-                # A manager died while it wrote: SQLite has to undo what that had begun before anything can be read.
                 self._database = self._opened("rw", read_only=True)
 
     def _opened(self, mode: str, *, read_only: bool) -> sqlite3.Connection:
@@ -88,8 +88,8 @@ class SqliteJournal(Journal):
         """Whether it lies whole on a read-only file system, where SQLite could not make the files it reads with."""
         if not os.statvfs(self._path).f_flag & os.ST_RDONLY:
             return False
-        log = Path(f"{self._path}-wal")
-        return not log.exists() or not log.stat().st_size
+        logs = [Path(f"{self._path}{end}") for end in ("-wal", "-journal")]
+        return not any(log.exists() and log.stat().st_size for log in logs)
 
     @classmethod
     def create(cls, path: Path, records: Sequence[Event | Decision]) -> SqliteJournal:
@@ -148,7 +148,19 @@ class SqliteJournal(Journal):
         values = [after, *([task] if task is not None else []), *kinds]
         with self._complaints("read"):
             query = f"SELECT sequence, body FROM records {where} ORDER BY sequence"  # noqa: S608 - constants and ?
-            yield from self._decoded(self._database.execute(query, values), decode_brief if brief else decode)
+            yield from self._decoded(self._select(query, values), decode_brief if brief else decode)
+
+    def _select(self, query: str, values: Sequence[str | int]) -> sqlite3.Cursor:
+        """Read, also if the manager has died in the middle of a write since this journal was opened."""
+        try:
+            return self._database.execute(query, values)
+        except sqlite3.OperationalError as error:
+            if not _is_half_written(error):
+                raise
+            unable = self._database
+            self._database = self._opened("rw", read_only=True)
+            unable.close()
+            return self._database.execute(query, values)
 
     def body(self, number: int) -> bytes | None:
         """The record of that number, from 1 on, as it is stored."""
@@ -179,7 +191,8 @@ class SqliteJournal(Journal):
         try:
             yield
         except (sqlite3.Error, OSError, UnicodeError) as error:
-            what, where = f"cannot {verb} the journal: {error}", str(self._path)
+            why = _HALF_WRITTEN if _is_half_written(error) else error
+            what, where = f"cannot {verb} the journal: {why}", str(self._path)
             code = getattr(error, "sqlite_errorcode", None)
             if isinstance(error, OSError) or (code is not None and code & 0xFF in _TROUBLE):
                 raise SiteError(what, where=where, todo=self._todo) from error
@@ -197,10 +210,18 @@ class JournalTail(SqliteJournal):
         """The records since the last call, at most `MOST_AT_ONCE`; empty if there are none yet."""
         query = "SELECT sequence, body FROM records WHERE sequence > ? ORDER BY sequence LIMIT ?"
         with self._complaints("read"):
-            rows = self._database.execute(query, (self._seen, MOST_AT_ONCE)).fetchall()
+            rows = self._select(query, (self._seen, MOST_AT_ONCE)).fetchall()
         if rows:
             self._seen = rows[-1][0]
         return list(self._decoded(rows))
+
+
+def _is_half_written(error: Exception) -> bool:
+    """Whether a manager died while it wrote: SQLite has to undo what that had begun before anything can be read."""
+    return getattr(error, "sqlite_errorcode", None) in (
+        sqlite3.SQLITE_READONLY_ROLLBACK,
+        sqlite3.SQLITE_READONLY_RECOVERY,
+    )
 
 
 def _uri_path(path: Path) -> str:
