@@ -33,9 +33,15 @@ SUPERVISOR_POINTS = (
     "published",  # all outputs are in the workflow's directory, the manager was not told
     "reported",  # the manager was told, and has not acknowledged it
 )
-RELAY_POINTS = (  # of the process that passes messages between manager and supervisor as files
+RELAY_POINTS = (  # of the process that passes messages between manager and supervisor, as files or over Dask
     "messages-read",  # the manager's messages are read and deleted, the supervisor does not have them
     "messages-passed",  # the supervisor has them
+    "news-read",  # over Dask: messages of the supervisor are read, the manager does not have them
+    "news-passed",  # over Dask: they are on their way to the manager
+)
+SCHEDULER_POINTS = (  # of the process that tells the manager where relays over Dask are
+    "asked",  # a manager asks where a node's relay is
+    "answered",  # the answer is on its way
 )
 POOL_POINTS = (  # of a pool's manager, besides those of every manager
     "handed-over",  # a workflow's attempt has arrived, it is not in the pool's journal
@@ -58,6 +64,7 @@ _PLAN = os.environ.get("HEADWAY_CRASH", "")
 _reached: dict[str, int] = {}
 _PROCESSES = {"supervisor": "headway.workers.supervisor", "spawner": "spawner.py", "manager": "headway"}
 _PROCESSES |= {"relay": "headway.workers.file_relay"}
+_PROCESSES |= {"dask-relay": "headway.workers.pool.relay", "dask-scheduler": "headway.workers.pool.scheduler"}
 _EVENTS = (
     *("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.truncate", "os.chmod"),
     *("os.fork", "os.kill", "subprocess.Popen", "socket.bind", "socket.connect", "sqlite3.connect"),

@@ -1,6 +1,7 @@
-"""`python -m tests.chaos.one_host run …`: Headway with jobs on this machine that are reached through files.
+"""`python -m tests.chaos.one_host run …`: Headway with jobs on this machine that are reached through a relay.
 
-What a job of a batch system runs on its node runs here: a supervisor and the relay that connects it to the manager.
+Its messages are files; with `RELAY=dask` in the environment they go over Dask. What a job of a batch system runs on its
+node runs here: a supervisor and the relay that connects it to the manager.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ from headway.drivers.targets import Target
 from headway.journal.folder import RunFolder
 from headway.model.job import JobPhase, JobRequest
 from headway.model.records import RunStarted
+from headway.workers.connection import Connections
 from headway.workers.file_connection import FileConnections
 from headway.workers.node import node_command, node_folder
 from headway.workers.protocol import LOCK
+
+KIND = os.environ.get("RELAY", "files")
 
 
 class OneHost(LocalMachine):
@@ -34,7 +38,7 @@ class OneHost(LocalMachine):
         environment = os.environ | {"SLURMD_NODENAME": socket.gethostname()}
         with (folder / "log").open("ab") as log:
             words = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, "start_new_session": True}
-            self._started[tag] = subprocess.Popen(node_command(folder, "files"), env=environment, **words)  # type: ignore[call-overload]
+            self._started[tag] = subprocess.Popen(node_command(folder, KIND), env=environment, **words)  # type: ignore[call-overload]
 
     def _supervisor(self, tag: str) -> int | None:
         words = locks.holder(node_folder(self._jobs.folder / tag, socket.gethostname()) / LOCK)
@@ -50,7 +54,15 @@ def target(settings: RunStarted, folder: RunFolder, options: RunSettings, **_: o
     """The target of every run here."""
     told = (options.linger_s, options.grace_s, options.measure, options.confined_to)
     jobs = RunJobs(settings.uid, str(folder.directory), folder.jobs, *told)
-    return Target(OneHost(jobs), FileConnections(folder.jobs), jobs)
+    return Target(OneHost(jobs), _connections(folder, options), jobs)
+
+
+def _connections(folder: RunFolder, options: RunSettings) -> Connections:
+    if KIND == "files":
+        return FileConnections(folder.jobs)
+    from headway.workers.pool.connections import DaskConnections
+
+    return DaskConnections(folder.jobs, folder.path / "pool", "127.0.0.1", options.linger_s)
 
 
 def supervisors(directory: Path) -> list[int]:

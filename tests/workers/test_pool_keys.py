@@ -213,3 +213,25 @@ def test_scheduler_and_relay_listen_once_each_and_on_nothing_but_tls(nodes: Node
         await connections.close()
 
     drive(work)
+
+
+def test_a_link_where_dask_would_write_leads_nowhere(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a folder of its own Dask empties the file that another user's link names."""
+    temporary, ours = tmp_path / "temporary", tmp_path / "ours"
+    (temporary / "dask-scratch-space").mkdir(parents=True)
+    ours.write_text("precious")
+    for name in ("global.lock", "purge.lock"):
+        (temporary / "dask-scratch-space" / name).symlink_to(ours)
+    monkeypatch.setenv("TMPDIR", str(temporary))
+
+    async def work() -> None:
+        connections = connections_of(nodes.directory)
+        await connections.open()
+        nodes.start(connections, "n1")
+        await connected(connections, "n1")
+        assert ours.read_text() == "precious"
+        await connections.close()
+
+    drive(work)

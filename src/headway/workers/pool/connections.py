@@ -139,13 +139,14 @@ class DaskConnections(Connections):
                 with contextlib.suppress(OSError):
                     await reached[1].write({"op": FIND, "reply": False})
                     return reached[1]
-            if started is None and not held:
+            code = started.poll() if started is not None else 0
+            has_failed = code is not None and code > 0
+            if not held and code is not None and not has_failed:  # none was started, or the last one was killed
                 host = ["--host", self._host] if self._host else []
                 words = [str(self._pool), "--linger", str(self._linger_s), *host]
                 started = start_apart("headway.workers.pool.scheduler", words, log)
                 _log.info("started the pool's scheduler as process %d", started.pid)
-            failed = started is not None and started.poll()
-            if failed or asyncio.get_running_loop().time() > deadline:
+            if has_failed or asyncio.get_running_loop().time() > deadline:
                 todo = "read that log, mend what it says, then `headway resume`"
                 raise SiteError("the pool's scheduler does not answer", where=str(log), todo=todo)
             await asyncio.sleep(_POLL_S)

@@ -26,11 +26,16 @@ _SETTINGS: Mapping[str, Any] = {
 }
 
 
-def configure() -> None:
-    """Configure Dask in a process of the pool. The user's own Dask settings (files, variables) are ignored."""
+def configure(scratch: str) -> None:
+    """Configure Dask in a process of the pool. The user's own Dask settings (files, variables) are ignored.
+
+    `scratch` is a folder that is closed to other users. By default Dask writes files of known names into a folder that
+    all users of the machine share, where another user's link would lead it to any file of ours.
+    """
     import dask
     import distributed  # noqa: F401  -- registers its default settings
 
     dask.config.refresh(paths=[], env={})
     dask.config.set(_SETTINGS)
+    dask.config.set({"temporary-directory": scratch})
     logging.getLogger("distributed").setLevel(logging.WARNING)

@@ -24,6 +24,7 @@ from distributed.core import Status
 from distributed.utils import get_ip
 
 from headway import locks
+from headway.crash_points import crash_point
 from headway.log_setup import set_up_logging
 from headway.workers.pool import dask_settings
 from headway.workers.pool.address import CONNECT, GOODBYE, SchedulerAddress, name_in_pool, reach
@@ -44,7 +45,7 @@ _log = logging.getLogger("headway.workers.pool.relay")  # this module runs as __
 class Relay(distributed.Worker):
     """Passes bytes between the newest manager's connection and the supervisor's socket."""
 
-    def __init__(self, scheduler: str, pool: Path, node: Path, scratch: str) -> None:
+    def __init__(self, scheduler: str, pool: Path, node: Path) -> None:
         settings = SupervisorSettings.read(node)
         super().__init__(
             scheduler,
@@ -52,7 +53,6 @@ class Relay(distributed.Worker):
             host=f"tls://{get_ip(get_address_host(scheduler))}",
             nthreads=1,
             memory_limit=0,
-            local_directory=scratch,
             security=security(pool),
             extensions={},
             death_timeout=_JOIN_WITHIN_S,
@@ -77,8 +77,10 @@ class Relay(distributed.Worker):
             outgoing = asyncio.create_task(_pass_to_manager(reader, comm))
             try:
                 while (lines := await comm.read()) != GOODBYE:
+                    crash_point("messages-read")
                     writer.write(lines)
                     await writer.drain()
+                    crash_point("messages-passed")
             finally:
                 # The supervisor closes the socket, not this end: closing it while the supervisor is still sending
                 # would discard what the supervisor has not read.
@@ -96,12 +98,14 @@ async def _pass_to_manager(reader: asyncio.StreamReader, comm: Comm) -> None:
     """Pass the supervisor's messages on as they come; several lines can share one Dask message."""
     with contextlib.suppress(OSError):
         while lines := await reader.read(_CHUNK_BYTES):
+            crash_point("news-read")
             if not comm.closed():
                 await comm.write(lines)
+                crash_point("news-passed")
     await comm.close()
 
 
-async def relay(node: Path, pool: Path, scratch: str) -> None:
+async def relay(node: Path, pool: Path) -> None:
     """Be in the pool while the supervisor lives, under one scheduler after the other."""
     tls = security(pool).get_connection_args("worker")
     while not _is_over(node):
@@ -110,7 +114,7 @@ async def relay(node: Path, pool: Path, scratch: str) -> None:
         if address is None:
             await asyncio.sleep(_SEARCH_EVERY_S)
             continue
-        async with Relay(address, pool, node, scratch) as worker:
+        async with Relay(address, pool, node) as worker:
             _log.info("joined the pool's scheduler at %s", address)
             left = asyncio.create_task(worker.finished())
             while not left.done() and SchedulerAddress.read(pool) in (where, None) and not _is_over(node):
@@ -145,9 +149,9 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGHUP):  # `workers.node` ends this process
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-    dask_settings.configure()
     with tempfile.TemporaryDirectory(prefix="headway-relay-") as scratch:
-        asyncio.run(relay(node, pool, scratch))
+        dask_settings.configure(scratch)
+        asyncio.run(relay(node, pool))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import socket
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from distributed.comm.core import Comm
 from distributed.core import Status
 
 from headway import locks
+from headway.crash_points import crash_point
 from headway.log_setup import set_up_logging
 from headway.workers.pool import dask_settings
 from headway.workers.pool.address import FIND, LOCK, SchedulerAddress, own_addresses
@@ -53,7 +55,10 @@ class PoolScheduler(distributed.Scheduler):
         self.managers += 1
         try:
             while True:
-                await comm.write(self._addresses(await comm.read()))
+                asked = await comm.read()
+                crash_point("asked")
+                await comm.write(self._addresses(asked))
+                crash_point("answered")
         finally:
             self.managers -= 1
 
@@ -97,8 +102,9 @@ def main() -> None:
     if locks.take(chosen.pool / LOCK, f"{socket.gethostname()} {os.getpid()}") is None:
         return
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    dask_settings.configure()
-    asyncio.run(schedule(chosen.pool, chosen.host, chosen.linger))
+    with tempfile.TemporaryDirectory(prefix="headway-scheduler-") as scratch:
+        dask_settings.configure(scratch)
+        asyncio.run(schedule(chosen.pool, chosen.host, chosen.linger))
 
 
 if __name__ == "__main__":
