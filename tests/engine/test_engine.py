@@ -526,7 +526,8 @@ def test_nothing_starts_in_a_suspended_job() -> None:
 
 
 def test_a_changed_time_limit_counts() -> None:
-    run = PretendRun([Task("a", "t", "true")], machine=MACHINE.replace(walltime_s=600.0))
+    machine = MACHINE.replace(walltime_s=600.0)
+    run = PretendRun([Task("a", "t", "true")], machine=machine, cluster="slurm", plan="one-job-per-task")
     run.decide()
     tag = run.held[0].tag
     for walltime_s, until in ((1800.0, 1800.0), (60.0, 60.0), (None, 600.0)):

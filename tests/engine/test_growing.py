@@ -255,3 +255,25 @@ def test_a_service_forgets_commands_that_were_over_long_ago(monkeypatch: pytest.
         rebuilt.apply(record)
     assert rebuilt.tasks.keys() == run.engine.tasks.keys()
     assert server.REMEMBERED >= 2 * REMEMBERED_COMMANDS  # the server never hands a task to an engine that knows it
+
+
+def test_a_job_is_longer_for_an_attempt_that_earlier_jobs_of_a_pool_were_too_short_for() -> None:
+    """Each attempt of a workflow is another task of the pool."""
+
+    def asked_s(expiries: int) -> float:
+        run, held = PlannedRun("one-job-per-task"), Resources(cores=1, memory_bytes=GB)
+        work = Work("uid", "/flow", "/flow/1", "/flow/home", task("t"), 1 + expiries, held, held, expiries)
+        (job,) = submitted(run.add(Task("uid/t", "flow/t", "", work=work)))
+        assert job.request.per_node.walltime_s is not None
+        return job.request.per_node.walltime_s
+
+    assert asked_s(0) < asked_s(1) < asked_s(2) < asked_s(5)
+
+
+def test_a_run_in_a_pool_goes_on_for_longer_than_a_job_of_the_pool_may_take() -> None:
+    run = PretendRun([task("a"), task("b", parents=("a",))], machine=NODE)
+    run.decide()
+    run.now = 2 * 86400.0
+    run.end(run.held[0], Ending.SUCCESS)
+    run.decide()
+    assert [launch.task for launch in run.held] == ["b"]

@@ -166,7 +166,7 @@ class Engine(RunState, eq=False, dict=True):
             checkpointing=[task_id for task_id, state in self._checkpointing.items() if state.running is not None],
             saved_s=lambda task_id: self.tasks[task_id].saved_s if task_id in self.tasks else 0.0,
             attempt=self._attempt,
-            ended_jobs=held.ended.__getitem__,
+            ended_jobs=lambda task_id: held.ended[task_id] + _expiries(board.workflow.tasks[task_id]),
             cut_off=lambda task_id: self.tasks[task_id].expiries if task_id in self.tasks else 0,
             is_busy=self._is_busy,
             idle_nodes=self._idle_nodes,
@@ -342,3 +342,8 @@ def _with_wish(decision: Decision, wish: Wish | None) -> Decision:
         case records.AskQueue() | records.WakeAt() if wish is not None:
             return structs.replace(decision, wish=wish)
     return decision
+
+
+def _expiries(task: Task) -> int:
+    """How many earlier attempts ended with their job, if the task of a pool stands for an attempt of another run."""
+    return task.work.expiries if task.work is not None else 0

@@ -17,7 +17,8 @@ class OneAllocation(Planner):
         live = view.live
         if view.wanting and not live:
             why = Why(self.name, "work-and-no-nodes", {"tasks": view.wanting, "jobs": len(view.jobs)})
-            return [Submit(now, view.next_tag(), JobRequest(view.limits.limits), why, role="whole-run")]
+            everything = view.limits.limits.replace(walltime_s=None)  # what a pool grants does not end with a job of it
+            return [Submit(now, view.next_tag(), JobRequest(everything), why, role="whole-run")]
         if not view.unfinished:
             why = Why(self.name, "no-more-work")
             return [Release(now, job.tag, why) for job in live]
