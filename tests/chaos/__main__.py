@@ -1,4 +1,4 @@
-"""`python -m tests.chaos --seeds 10000`: whole runs in virtual time, then all tests marked `chaos`; then the totals."""
+"""`python -m tests.chaos --seeds 10000`: whole runs and pools in virtual time, then all tests marked `chaos`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 
 from tests import kills
 from tests.world.__main__ import tell_all
+
+_OF_POOLS = 50  # as many stories of one run are told for each of a pool, which takes ten times as long
 
 
 class Totals:
@@ -32,14 +34,15 @@ def main() -> None:
     parser.add_argument("tests", nargs="*", help="only these files, without Slurm for example")
     options = parser.parse_args()
     began, totals = time.monotonic(), Totals()
-    told = tell_all(0, options.seeds)
-    print(told, flush=True)
+    told, of_pools = tell_all(0, options.seeds), tell_all(0, options.seeds // _OF_POOLS, pools=True)
+    print(told, f"of pools: {of_pools}", sep="\n", flush=True)
     words = ["-m", "chaos", "-n", str(options.workers), "--dist", "loadgroup", "--durations=25", *options.tests]
     code = pytest.main(words, plugins=[totals])
     minutes = (time.monotonic() - began) / 60
     tests = f"{totals.passed} tests passed, {totals.failed} failed; {totals.killed} processes killed"
-    print(f"chaos: {told.seeds} seeds, {told.wrong} violations; {tests}; {minutes:.0f} minutes")
-    sys.exit(bool(told.wrong) or code)
+    seeds, wrong = told.seeds + of_pools.seeds, told.wrong + of_pools.wrong
+    print(f"chaos: {seeds} seeds, {wrong} violations; {tests}; {minutes:.0f} minutes")
+    sys.exit(bool(wrong) or code)
 
 
 if __name__ == "__main__":

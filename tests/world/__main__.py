@@ -1,4 +1,7 @@
-"""`python -m tests.world --seeds 10000`: tell many stories, on all cores; a story that went wrong is told in short."""
+"""`python -m tests.world --seeds 10000`: tell many stories, on all cores; a story that went wrong is told in short.
+
+With `--pools` they are stories of workflows that share a pool.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from msgspec import Struct
 
 from tests.world.faults import faults_of
+from tests.world.sharing import Sharing, faults_of_pool
 from tests.world.story import Story, shortest, tell
 
 
@@ -27,11 +31,12 @@ class Told(Struct):
         return f"{self.seeds} seeds with {self.faults} faults in {minutes:.1f} minutes: {end}"
 
 
-def tell_all(first: int, seeds: int, *, show: bool = False) -> Told:
+def tell_all(first: int, seeds: int, *, show: bool = False, pools: bool = False) -> Told:
     """Tell the stories of so many seeds, on all cores; print those that went wrong, or all."""
+    one = _told_of_pool if pools else _told
     began, told = time.monotonic(), Told()
     with ProcessPoolExecutor() as pool:
-        for story in pool.map(_told, range(first, first + seeds), chunksize=8):
+        for story in pool.map(one, range(first, first + seeds), chunksize=8):
             told.seeds += 1
             told.again += story.again
             told.faults += len(story.faults)
@@ -50,13 +55,19 @@ def _told(seed: int) -> Story:
     return shortest(story) if story.wrong else story
 
 
+def _told_of_pool(seed: int) -> Story:
+    story = tell(seed, faults_of_pool(seed), Sharing)
+    return shortest(story, Sharing) if story.wrong else story
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--show", action="store_true", help="also tell stories in which all is well")
+    parser.add_argument("--pools", action="store_true", help="tell stories of workflows that share a pool")
     options = parser.parse_args()
-    told = tell_all(options.first, options.seeds, show=options.show)
+    told = tell_all(options.first, options.seeds, show=options.show, pools=options.pools)
     print(told)
     sys.exit(bool(told.wrong))
 

@@ -14,9 +14,12 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 from unittest import mock
 
+from greenlet import getcurrent, greenlet
+
 import headway.drivers.background
 
 Result = TypeVar("Result")
+_Waiting = tuple[greenlet, Callable[[], object], "Process | None", "Process | None"]
 
 BEGIN = 1_800_000_000.0  # when a world begins, in seconds since the epoch
 MOST_STEPS = 400_000
@@ -65,7 +68,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return self.signal_handlers.pop(sig, None) is not None
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
-        """Do a thread's work after a moment, all at once."""
+        """Do a thread's work after a moment, all at once, unless it waits for something (`World.wait_until`)."""
         future = self.create_future()
 
         def work() -> None:
@@ -78,7 +81,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             else:
                 future.set_result(result)
 
-        self.call_later(self._process.world.moment_s(_THREAD_S), work)
+        self.call_later(self._process.world.moment_s(_THREAD_S), lambda: greenlet(work).switch())
         return future
 
     def _complain(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -151,7 +154,9 @@ class World:
         self.now = BEGIN
         self.wall_ahead_s = 0.0  # how wrong the clock on the wall is
         self.processes: list[Process] = []
-        self.current: Process | None = None
+        self.current: Process | None = None  # whose loop runs
+        self.session: Process | None = None  # of the user's command that runs outside of its loop
+        self._waiting: list[_Waiting] = []
         self.dead: list[object] = []  # tasks of killed processes, which would tidy up if they were not kept
         self.troubles: list[str] = []  # errors that nobody handled, and laws that were broken
         self.told: list[str] = []  # what happened, for people
@@ -184,6 +189,8 @@ class World:
         self.judge()
         if self._steps > self.most_steps:
             raise StuckError(f"the run does not end: {self.most_steps} steps")
+        if self._go_on():
+            return
         if self._events and self._events[0][0] <= self.now:
             heapq.heappop(self._events)[2]()
         elif due := [process for process in self.processes if process.loop.is_due()]:
@@ -193,6 +200,29 @@ class World:
             self.now = min([*times, *(event[0] for event in self._events[:1])], default=float("inf"))
             if self.now == float("inf"):
                 raise StuckError("nothing will ever happen any more")
+
+    def wait_until(self, condition: Callable[[], object]) -> None:
+        """Let a call that blocks wait while all others go on: of a thread, or of one of several users."""
+        self._waiting.append((getcurrent(), condition, self.current, self.session))
+        self.session = None
+        getcurrent().parent.switch()
+
+    def _go_on(self) -> bool:
+        """Let the first call go on whose wait is over; return whether there was one."""
+        for waiting in self._waiting:
+            call, condition, current, session = waiting
+            if condition():
+                self._waiting.remove(waiting)
+                self.current, self.session = current, session
+                try:
+                    call.switch()
+                except Killed:
+                    if current is not None:
+                        current.end()
+                finally:
+                    self.current = self.session = None
+                return True
+        return False
 
     def pass_by(self, wait_s: float) -> None:
         """Let time pass, in which no manager is at work."""

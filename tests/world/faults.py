@@ -87,7 +87,7 @@ class Fate:
     def boundary(self, name: str) -> None:
         """A process is between two steps of which the second must not be lost, nor done twice."""
         process = self.world.current
-        who = "manager" if process is None or process is self.manager else "supervisor"
+        who = "manager" if process is None or self.is_manager(process) else "supervisor"
         number = self.passed[who]
         self.passed[who] += 1
         fault = self._due(f"{who} dies at a boundary", number)
@@ -96,6 +96,13 @@ class Fate:
             if process is not None:
                 process.is_dying = True
             raise Killed
+
+    def is_manager(self, process: Process) -> bool:
+        return process is self.manager
+
+    def _a_manager(self, kind: Kind) -> Process | None:
+        """A manager that is at work, if there is one, to which such a fault can happen."""
+        return self.manager if self.manager is not None and self.manager.alive else None
 
     def disk(self, name: str) -> None:
         """Something is about to be written."""
@@ -125,7 +132,7 @@ class Fate:
         running = [job for job in self.batch.jobs.values() if job.news.phase is JobPhase.RUNNING]
         job: Job | None = chance.choice(running) if running else None
         nodes = [node for node in job.nodes if node.process.alive and node.name in job.news.nodes] if job else []
-        manager = self.manager if self.manager is not None and self.manager.alive else None
+        manager = self._a_manager(fault.kind)
         match fault.kind:
             case "manager dies" if manager is not None:
                 manager.end()

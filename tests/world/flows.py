@@ -15,8 +15,8 @@ _LONGEST_S = 5000.0
 _LONG = 0.1  # of all workflows have a task that takes longer than a job may, and checkpoints
 
 
-def made_up(chance: random.Random) -> tuple[Workflow, dict[str, Behaviour]]:
-    """Make up a workflow of a few stages; each task reads files of the stage before."""
+def made_up(chance: random.Random, name: str = "") -> tuple[Workflow, dict[str, Behaviour]]:
+    """Make up a workflow of a few stages; each task reads files of the stage before. Tasks are called for a `name`."""
     tasks: list[Task] = []
     behaviours: dict[str, Behaviour] = {}
     before: list[Task] = []
@@ -31,8 +31,8 @@ def made_up(chance: random.Random) -> tuple[Workflow, dict[str, Behaviour]]:
                 stated = round(typical_bytes * chance.choice([0.5, 1.5, 5.0]))
                 hints["memory_bytes"] = float(min(stated, HAS.memory_bytes / 2))
             task = Task(
-                f"s{stage}[{number}]",
-                f"s{stage}",
+                f"{name}s{stage}[{number}]",
+                f"{name}s{stage}",
                 "do",
                 inputs=tuple(sorted(read)),
                 outputs=(f"{stage}-{number}",),
@@ -44,7 +44,7 @@ def made_up(chance: random.Random) -> tuple[Workflow, dict[str, Behaviour]]:
             made.append(task)
         tasks += made
         before = made
-    return Workflow("story", tasks), behaviours
+    return Workflow(name or "story", tasks), behaviours
 
 
 def with_long_task(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from headway.drivers import runs
@@ -13,6 +13,7 @@ from headway.journal.folder import Project
 from headway.journal.sqlite import SqliteJournal
 from headway.model.outcome import Ending
 from headway.model.records import Decision, Event, GiveUp, Launch, TaskEnded
+from headway.model.task import Task
 from tests.world.batch import HAS, BatchSystem
 from tests.world.nodes import Commands
 
@@ -26,7 +27,11 @@ class Laws:
     have, is checked when a command begins (`Commands`).
     """
 
-    def __init__(self, commands: Commands, batch: BatchSystem, directory: Path) -> None:
+    def __init__(
+        self, commands: Commands, batch: BatchSystem, directory: Path, tasks: Iterable[Task] | None = None
+    ) -> None:
+        """`tasks` are those of the run, by default all that there are."""
+        self._tasks = list(commands.tasks.values() if tasks is None else tasks)
         self._commands = commands
         self._batch = batch
         self._directory = directory
@@ -67,7 +72,7 @@ class Laws:
 
     def check_results(self) -> None:
         """Look at what a run that has succeeded leaves."""
-        for task in self._commands.tasks.values():
+        for task in self._tasks:
             self._require(self._succeeded[task.id] == 1, f"{task.id} never succeeded")
             for path in task.outputs:
                 found = (self._directory / path).read_text()

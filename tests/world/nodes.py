@@ -59,7 +59,7 @@ class Commands:
         self.results: set[str] = set()  # tasks of which a success is on disk
 
     def begin(self, spec: CommandSpec, node: str, cores: float, memory_bytes: int) -> Execution:
-        _, task, attempt = spec.key.rsplit("/", 2)
+        task, attempt = self.named(spec.key)
         running = [other for other in self.executions if other.ended is None]
         require = self.world.require
         require(task not in [other.task for other in running], f"{task} runs twice at the same time")
@@ -72,6 +72,11 @@ class Commands:
         found = Execution(task, int(attempt), node, spec, self.world.now)
         self.executions.append(found)
         return found
+
+    def named(self, key: str) -> tuple[str, str]:
+        """Tell the task and the attempt by the key of a command's processes."""
+        _, task, attempt = key.rsplit("/", 2)
+        return task, attempt
 
     def end(self, execution: Execution, how: str) -> None:
         if execution.ended is None:
