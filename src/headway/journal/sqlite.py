@@ -145,7 +145,7 @@ class SqliteJournal(Journal):
         conditions += ["task = ?"] if task is not None else []
         conditions += [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
         where = f"WHERE {' AND '.join(conditions)}"
-        values = [after, *([task] if task is not None else []), *kinds]
+        values: list[str | int] = [after, *([task] if task is not None else []), *kinds]
         with self._complaints("read"):
             query = f"SELECT sequence, body FROM records {where} ORDER BY sequence"  # noqa: S608 - constants and ?
             yield from self._decoded(self._select(query, values), decode_brief if brief else decode)
@@ -165,7 +165,7 @@ class SqliteJournal(Journal):
     def body(self, number: int) -> bytes | None:
         """The record of that number, from 1 on, as it is stored."""
         with self._complaints("read"):
-            row = self._database.execute("SELECT body FROM records WHERE sequence = ?", (number,)).fetchone()
+            row = self._select("SELECT body FROM records WHERE sequence = ?", (number,)).fetchone()
         return None if row is None else bytes(row[0])
 
     def _decoded(
