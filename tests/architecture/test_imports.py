@@ -14,14 +14,14 @@ SOURCE = ROOT / "src" / "headway"
 PAPERS = ROOT / "papers" / "src" / "headway_papers"
 
 POLICIES = {"sizing", "ordering", "grouping", "timing", "waiting", "planning"}
-SMALL = {"version", "crash_points", "file_systems", "locks", "log_setup"}
+SMALL = {"version", "crash_points", "file_systems", "locks", "log_setup", "garbage"}
 # What each folder may import of ours, besides itself.
 ALLOWED: dict[str, set[str]] = {
     "model": set(),
     "kernels": set(),
     **{policy: {"model", "kernels"} for policy in POLICIES},
     "planning": {"model", "kernels", "grouping", "timing", "waiting", "sizing"},
-    "formats": {"version", "model", "kernels", "registry"},
+    "formats": {"version", "model", "kernels", "registry", "garbage"},
     "generators": {"model", "kernels", "formats"},
     "history": {"model", "kernels", "file_systems"},
     "engine": {"model", *POLICIES},
@@ -41,6 +41,7 @@ ALLOWED: dict[str, set[str]] = {
         "workers",
         "crash_points",
         "log_setup",
+        "garbage",
         "registry",
         "simulation",
         "history",

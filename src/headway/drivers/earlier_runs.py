@@ -14,6 +14,7 @@ from headway.drivers.run_history import RECORDED, RunHistory, Warn
 from headway.drivers.run_settings import RunSettings
 from headway.drivers.targets import target_of
 from headway.engine.engine import Engine
+from headway.garbage import collecting_later
 from headway.journal.base import Journal
 from headway.journal.folder import Project, RunFolder
 from headway.journal.results import RESULTS_IN, known_results
@@ -38,7 +39,7 @@ def followed(journal: SqliteJournal) -> Engine:
 
 
 def _applied(journal: SqliteJournal, make: Callable[[records.RunStarted], Engine]) -> Engine:
-    with journal.careful():
+    with journal.careful(), collecting_later():
         stream = journal.replay(brief=True)
         first = next(stream, None)
         if not isinstance(first, records.RunStarted):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from headway.formats.base import WorkflowFormat
+from headway.garbage import collecting_later
 from headway.model.errors import InputError
 from headway.model.instance import Instance
 from headway.registry import WithPlugins
@@ -25,7 +24,7 @@ def read_instance(path: Path, config: Mapping[str, str | list[str]] | None = Non
     if config and ending not in (".yaml", ".yml"):
         todo = "leave it out: only Headway's workflow files have 'config'"
         raise InputError(f"there is no {next(iter(config))!r} in {path}", where="--set", todo=todo)
-    with _collecting_later():
+    with collecting_later():
         if ending in (".yaml", ".yml") and not name.endswith(".gz"):
             from headway.formats.headway_yaml import read_workflow
 
@@ -57,15 +56,3 @@ def _content(path: Path) -> tuple[bytes, str]:
     from headway.formats.unpacked import read_unpacked
 
     return read_unpacked(path), shown(path)
-
-
-@contextmanager
-def _collecting_later() -> Iterator[None]:
-    """Suspend garbage collection: reading creates a million objects without cycles, and collecting adds a third."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
