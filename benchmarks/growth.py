@@ -7,17 +7,18 @@ journal is not kept, so that what is measured is the CPU time of decisions, and 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.measure import peak_bytes
 from headway.drivers.assemble import assemble, plans
 from headway.drivers.run_settings import RunSettings, run_started
 from headway.drivers.simulated import SimulatedRun, simulate
@@ -120,12 +121,6 @@ def measured(name: str, size: int) -> Grown:
     return Grown(*json.loads(done.stdout))
 
 
-def _peak_bytes() -> int:
-    """The most memory that this process has had; `getrusage` would count its parent's, from before it began."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
-
-
 def main(largest: int = 1_000_000) -> None:
     """Print time and memory by shape and size, and how much more a task costs than in the size before."""
     table = Table(title="the manager's work in virtual time, default sizer")
@@ -148,4 +143,4 @@ def main(largest: int = 1_000_000) -> None:
 if __name__ == "__main__":
     began_s = time.process_time()
     run_in_virtual_time(SHAPES[sys.argv[1]], int(sys.argv[2]))
-    print(json.dumps([time.process_time() - began_s, _peak_bytes()]))
+    print(json.dumps([time.process_time() - began_s, peak_bytes(os.getpid())]))

@@ -39,3 +39,9 @@ def timed(argv: Sequence[str | Path], directory: Path, **environment: str) -> Ti
     if process.returncode:
         raise SystemExit(f"{argv} failed:\n{(directory / 'output').read_text()[-3000:]}")
     return Timed(wall_s, cpu_s, usage.ru_maxrss * 1024)
+
+
+def peak_bytes(pid: int) -> int:
+    """The most memory that a process has had until now; `getrusage` would count its parent's, from before it began."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))

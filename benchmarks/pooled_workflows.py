@@ -17,6 +17,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.measure import peak_bytes
 from benchmarks.throughput import len_of_machine
 
 TASKS = 20_000
@@ -70,12 +71,6 @@ def cpu_so_far(pid: int) -> float:
     """The CPU time of a process until now, without that of its children."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
-
-
-def peak_bytes(pid: int) -> int:
-    """The most memory that a process has had until now."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def in_pool(workflows: int, tasks: int) -> Spent:

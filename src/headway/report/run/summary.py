@@ -91,7 +91,7 @@ class RunSummary(Struct, dict=True):
     over_budget: records.BudgetUsed | None = None
     finished: str | None = None
     last_at: float = 0.0
-    applied: int = 0  # records
+    applied: int = 0  # records; `read` skips those that change no figure
     _category_of: dict[str, str] = field(default_factory=dict)
     _children: dict[str, list[str]] = field(default_factory=dict)
     _cut_off: set[str] = field(default_factory=set)
