@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from headway.clusters.local import RunJobs
 from headway.clusters.pooled import PooledCluster
-from headway.drivers import real, runs
+from headway.drivers import runs
 from headway.drivers.assemble import plans, sizers
 from headway.drivers.run_settings import POOL, RunSettings
 from headway.drivers.targets import Target
@@ -39,7 +39,7 @@ from tests.world.flows import made_up
 from tests.world.laws import Laws
 from tests.world.lines import Direction, Line
 from tests.world.nodes import Behaviour, Commands
-from tests.world.story import Telling
+from tests.world.story import SELDOM_S, Telling
 
 OWNER = Caller("owner", is_owner=True)
 _MOST_SESSIONS = 40
@@ -48,7 +48,6 @@ _LATEST_S = 600.0  # when a workflow begins to use the pool
 _LOOK_S = 60.0  # how often the owner looks whether the pool can be stopped
 _CANCELS = 0.1  # of all rests, at the end of which the user first cancels the run
 _ANSWER_S = 0.2  # the longest that a connection takes
-_SELDOM_S = 5.0  # how often processes look whether anything has happened, so that stories take little time
 _NAMES = ("a", "b", "c")
 _MORE_BOUNDARIES = 3  # times as many as in a story of one run
 _MOST_DEATHS = 3  # of managers, besides the faults of any story
@@ -365,9 +364,8 @@ class Sharing(Telling):
             stack.enter_context(super()._in_place())
             for owner, name, stand_in in (
                 (pool_server, "crash_point", self.fate.boundary),
-                (pool_server, "_LOOK_EVERY_S", _SELDOM_S),
-                (real, "_CHECK_EVERY_S", _SELDOM_S),
-                (PooledCluster, "look_every_s", _SELDOM_S),
+                (pool_server, "_LOOK_EVERY_S", SELDOM_S),
+                (PooledCluster, "look_every_s", SELDOM_S),
             ):
                 stack.enter_context(mock.patch.object(owner, name, stand_in))
             yield

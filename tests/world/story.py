@@ -24,7 +24,7 @@ from msgspec import Struct
 import headway.drivers.recovery
 import headway.workers.runner
 from headway.clusters.local import RunJobs
-from headway.drivers import runs
+from headway.drivers import real, runs
 from headway.drivers.assemble import plans, sizers
 from headway.drivers.run_settings import RunSettings
 from headway.drivers.targets import Target
@@ -43,6 +43,7 @@ from tests.world.growing import GROWS, Program
 from tests.world.laws import Laws
 from tests.world.nodes import Commands
 
+SELDOM_S = 5.0  # how often processes look whether anything has happened, so that stories take little time
 _MOST_SESSIONS = 40
 _LONGEST_REST_S = 1200.0  # until a user resumes a run
 _CANCELS = 0.1  # of all rests, at the end of which the user first cancels the run
@@ -70,8 +71,6 @@ class Telling:
     def __init__(self, seed: int, faults: Sequence[Fault], directory: Path) -> None:
         self.world = world = World(seed)
         self._grows = random.Random(f"grows {seed}").random() < GROWS
-        if self._grows:
-            world.most_steps *= 10  # it looks several times a second whether it shall stop
         # A growing run that is stopped while it has nothing to do has succeeded, whatever the program would have added.
         stops = "user stops the run" if self._grows else ""
         self.fate = Fate(world, [fault for fault in faults if fault.kind != stops])
@@ -175,11 +174,11 @@ class Telling:
                 boundary("renamed")
 
         def driver(*words: Any) -> Any:
-            made = real(*words)
+            made = usual(*words)
             self._drivers[made.journal] = made
             return made
 
-        real = runs.Driver
+        usual = runs.Driver
         uids = SimpleNamespace(token_hex=lambda size: f"{world.random.getrandbits(8 * size):0{2 * size}x}")
         with ExitStack() as stack:
             stack.enter_context(world.in_place())
@@ -193,6 +192,7 @@ class Telling:
                 (runs, "asyncio", SimpleNamespace(run=self._run)),
                 (runs, "Driver", driver),
                 (runs, "secrets", uids),
+                (real, "_CHECK_EVERY_S", SELDOM_S),
             ):
                 stack.enter_context(mock.patch.object(owner, name, stand_in))
             yield
