@@ -24,7 +24,7 @@ from msgspec import Struct
 import headway.drivers.recovery
 import headway.workers.runner
 from headway.clusters.local import RunJobs
-from headway.drivers import real, runs
+from headway.drivers import listening, real, runs
 from headway.drivers.assemble import plans, sizers
 from headway.drivers.run_settings import RunSettings
 from headway.drivers.targets import Target
@@ -193,6 +193,7 @@ class Telling:
                 (runs, "Driver", driver),
                 (runs, "secrets", uids),
                 (real, "_CHECK_EVERY_S", SELDOM_S),
+                (listening, "_CHECK_EVERY_S", SELDOM_S),
             ):
                 stack.enter_context(mock.patch.object(owner, name, stand_in))
             yield

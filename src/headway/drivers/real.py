@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
 
 from msgspec import Struct, structs
 
@@ -22,6 +17,7 @@ from headway.drivers.checkpoints import adopt_checkpoint
 from headway.drivers.environments import Environments
 from headway.drivers.feed import Feed
 from headway.drivers.foreseeing import Foreseeing
+from headway.drivers.giving_back import GivingBack
 from headway.drivers.hand_over import HandOver
 from headway.drivers.inbox import (
     AttemptEnded,
@@ -38,20 +34,20 @@ from headway.drivers.inbox import (
 )
 from headway.drivers.inputs import InputReader
 from headway.drivers.job_monitor import JobMonitor
+from headway.drivers.listening import Listening
 from headway.drivers.node_connections import NodeConnections
 from headway.drivers.recovery import settle
 from headway.drivers.run_settings import POOL
-from headway.drivers.shrinking import Shrinking
+from headway.drivers.starting import Starting
 from headway.engine.engine import Engine
-from headway.engine.state import Phase, Running
+from headway.engine.state import Phase
 from headway.journal.base import Journal
 from headway.journal.folder import RunFolder
 from headway.model import records
-from headway.model.errors import HeadwayError, SiteError
+from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest, Wish
-from headway.model.outcome import Ending, Outcome
+from headway.model.outcome import Ending
 from headway.model.records import Decision, Event
-from headway.model.task import Task
 from headway.planning.base import JobStatus
 from headway.workers import protocol
 from headway.workers.attempt import remove
@@ -61,10 +57,8 @@ Observer = Callable[[Sequence[Event | Decision]], None]
 
 _log = logging.getLogger(__name__)
 
-_CHECK_EVERY_S = 0.5  # for the file that stops a run, and for the wall clock while the run waits for a time
+_CHECK_EVERY_S = 0.5  # for the wall clock, while the run waits for a time
 _FORCE_AFTER_GRACE_S = 5.0  # for a supervisor to stop its tasks and report it, beyond the tasks' time of grace
-_LEAVE_WITHIN_S = 3.0  # for a job in a queue whose supervisors were told to end: then it need not be cancelled
-_LEFT_AGAIN_S = 0.1
 _QUEUE_AGAIN_S = 5.0  # a cluster asks its batch system less often than that
 # Tasks of a growing run come and go one by one; while many run, a step waits for more news, since each step is a
 # transaction on disk.
@@ -99,19 +93,16 @@ class Driver(Struct, eq=False, dict=True):
 
     def __post_init__(self) -> None:
         self._connections = NodeConnections()
-        self._releasing: list[asyncio.Task[Exception | None]] = []  # jobs that are being given back
         self._batch: list[Event | Decision] = []  # applied, and not durable yet
-        self._preparing: dict[str, asyncio.Task[Exception | None]] = {}  # tasks that wait for their environment
         self._alarms: asyncio.Task[Exception | None] | None = None  # waits until the planner has to be called
         self._foreseeing = Foreseeing(self.engine) if self.connector.name == POOL else None
-        self._interrupts = 0
         self._leaving = False
         self._cancelled_by_hand = 0  # jobs in a row, while no task succeeded
-        self._environments: Environments
         self._inbox: Inbox
         self._background: Background
         self._monitor: JobMonitor
-        self._shrinking: Shrinking
+        self._starting: Starting
+        self._giving_back: GivingBack
 
     async def run(self) -> str:
         """Drive the run until it is over; return how it ended, or `LEFT` if another manager has to go on with it."""
@@ -122,10 +113,12 @@ class Driver(Struct, eq=False, dict=True):
                 self._monitor = JobMonitor(
                     self.cluster, self.connector, self.folder.jobs, self._inbox, self._background, nodes_up
                 )
-                left = self._left
-                self._shrinking = Shrinking(self.cluster, self.connector, self._inbox, self._background, left)
-                self._environments = Environments(self.folder.directory, self._inbox, self._background)
-                with self._listening_to_user():
+                environments = Environments(self.folder.directory, self._inbox, self._background)
+                nodes = (self.connector, self._connections)
+                beside = (self._inbox, self._background)
+                self._starting = Starting(self.engine, *nodes, self.folder, self.feed, environments, *beside)
+                self._giving_back = GivingBack(self.engine, self.cluster, *nodes, self._monitor, *beside)
+                with Listening(*beside, self.folder.stop, self.feed, self.hand_over).to_user():
                     await self.connector.open()
                     return await self._step_until_finished()
         finally:
@@ -135,8 +128,7 @@ class Driver(Struct, eq=False, dict=True):
     async def _step_until_finished(self) -> str:
         live = [job for job in self.engine.jobs.values() if job.live]
         self._background.start(self._find_jobs_again(live))
-        self._release_again()
-        self._shrink_again()
+        self._giving_back.again()
         self.cluster.avoid(self.engine.bad_nodes.avoided)
         messages = await self._inbox.take() if live else []
         while True:
@@ -149,50 +141,6 @@ class Driver(Struct, eq=False, dict=True):
             messages = await self._inbox.take(_GATHER_S if many else 0.0)
 
     # --- producers of messages, besides the job monitor ---
-
-    @contextmanager
-    def _listening_to_user(self) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        handlers: dict[int, Callable[[], None]] = {}
-        if threading.current_thread() is threading.main_thread():
-            # In a job SIGTERM is the batch system's, which says that the job's time is up.
-            end = partial(self._stop, "now") if self.hand_over is None else partial(self._inbox.put, Leave())
-            handlers = {signal.SIGINT: self._interrupted, signal.SIGTERM: end}
-        for number, handler in handlers.items():
-            loop.add_signal_handler(number, handler)
-        if self.feed is not None:
-            self.feed.attach(self._inbox.put_from_thread)
-        if self.feed is not None or self.hand_over is not None:
-            self._background.start(self._watch_stop_file())
-        if self.hand_over is not None:
-            self._background.start(self._leave_in_time(self.hand_over))
-        try:
-            yield
-        finally:
-            if self.feed is not None:
-                self.feed.detach()
-            for number in handlers:
-                loop.remove_signal_handler(number)
-
-    def _interrupted(self) -> None:
-        """Stop gently at the first Ctrl-C, at once at the second."""
-        self._interrupts += 1
-        self._stop("gently" if self._interrupts == 1 else "now")
-
-    def _stop(self, mode: Literal["gently", "now"]) -> None:
-        self._inbox.put(records.UserCancel(time.time(), mode))
-
-    async def _watch_stop_file(self) -> None:
-        """Stop the run when its stop file appears: signals belong to a program that it is part of, or to its job."""
-        while not self.folder.stop.exists():
-            await asyncio.sleep(_CHECK_EVERY_S)
-        self._stop("now")
-
-    async def _leave_in_time(self, hand_over: HandOver) -> None:
-        await hand_over.wait()
-        _log.info("leaving the run to its next manager")
-        crash_point("leaving")
-        self._inbox.put(Leave())
 
     async def _force_stop(self) -> None:
         """Cancel all jobs if stopping at once takes too long: a supervisor does not react."""
@@ -250,7 +198,7 @@ class Driver(Struct, eq=False, dict=True):
             await self._receive(message)
         while decisions := self.engine.decide(time.time()):
             if any(isinstance(decision, records.Finish) for decision in decisions):
-                await self._wait_for_releases()
+                await self._giving_back.all_released()
             for decision in decisions:
                 self.engine.apply(decision)
                 if isinstance(decision, records.Finish) and self.cluster.calls:
@@ -266,12 +214,6 @@ class Driver(Struct, eq=False, dict=True):
         if self._foreseeing is not None and (foreseen := self._foreseeing.news(time.time())) is not None:
             for node in self.engine.nodes:
                 self._connections.send(node, foreseen)
-
-    async def _wait_for_releases(self) -> None:
-        """A finished run is never resumed: nothing of it may be left in the queue."""
-        for error in await asyncio.gather(*self._releasing):
-            if error is not None:
-                raise error
 
     def _make_durable(self) -> None:
         batch, self._batch = self._batch, []
@@ -372,7 +314,7 @@ class Driver(Struct, eq=False, dict=True):
         known = self.engine.nodes.get(node)
         if known is not None:
             for task_id in sorted(known.running):  # a start message may have been journalled and never sent
-                self._start(task_id)
+                self._starting.start(task_id)
                 running = self.engine.tasks[task_id].running
                 if running is not None and running.being_killed:  # and so may the message to stop it
                     self._connections.send(node, protocol.Stop(task_id, running.attempt))
@@ -459,25 +401,22 @@ class Driver(Struct, eq=False, dict=True):
             case records.AskQueue():
                 self._background.in_thread(partial(self._read_queue, decision.wish))
             case records.Launch():
-                self._start(decision.task)
+                self._starting.start(decision.task)
                 crash_point("launched")
             case records.WakeAt():
                 self._set_alarm()
             case records.Kill():
-                self._kill(decision)
+                self._starting.kill(decision)
             case records.GiveNotice():
-                self._give_notice(decision)
+                self._starting.give_notice(decision)
                 crash_point("noticed")
             case records.Release():
                 _log.info("giving back job %s", decision.tag)
-                if self.cluster.queues:
-                    self._releasing.append(self._background.start(self._release(decision.tag), report=False))
-                else:
-                    await self._release(decision.tag)
+                await self._giving_back.release(decision.tag)
                 crash_point("released")
             case records.Shrink():
                 _log.info("job %s gives back %s", decision.tag, ", ".join(decision.nodes))
-                self._background.start(self._shrink(decision))
+                self._giving_back.shrink(decision)
 
     async def _submit(self, request: JobRequest, tag: str, after: str | None) -> None:
         try:
@@ -489,23 +428,6 @@ class Driver(Struct, eq=False, dict=True):
             what = f"task {task} asks for {request.wish}: {error.what}"
             raise SiteError(what, where=error.where, todo=error.todo) from error
 
-    def _kill(self, decision: records.Kill) -> None:
-        running = self.engine.tasks[decision.task].running
-        if (preparing := self._preparing.get(decision.task)) is not None:
-            preparing.cancel()
-            now = time.time()
-            outcome = Outcome(decision.task, decision.attempt, Ending.CANCELLED, now, now)
-            self._inbox.put(records.TaskEnded(now, outcome))
-        elif running is not None:
-            self._connections.send(running.node, protocol.Stop(decision.task, decision.attempt))
-
-    def _give_notice(self, decision: records.GiveNotice) -> None:
-        """Tell an attempt to save its checkpoint; without a connection it is told when its node is connected."""
-        running = self.engine.tasks[decision.task].running
-        if running is not None:
-            _log.info("%s is told to save its checkpoint: %s", decision.task, decision.why.text)
-            self._connections.send(running.node, protocol.GiveNotice(decision.task, decision.attempt))
-
     def _discard(self, decision: records.Discard) -> Sequence[Event]:
         """Delete a temporary output; one that cannot be deleted stays."""
         try:
@@ -513,86 +435,3 @@ class Driver(Struct, eq=False, dict=True):
         except OSError as error:
             _log.warning("cannot delete %s: %s", decision.path, error)
         return [records.Discarded(time.time(), decision.task, decision.path)]
-
-    def _start(self, task_id: str) -> None:
-        """Send a task's start message; without a connection it is sent when the node is connected."""
-        state = self.engine.tasks[task_id]
-        running = state.running
-        if running is None:
-            return
-        if self.feed is not None and not self.feed.may_start(task_id):
-            outcome = Outcome(task_id, state.attempts, Ending.CANCELLED, time.time(), time.time())
-            self._inbox.put(records.TaskEnded(time.time(), outcome))
-        elif state.task.software and task_id not in self._preparing:
-            self._preparing[task_id] = self._background.start(self._start_prepared(task_id))
-        elif not state.task.software:
-            self._connections.send(running.node, self._start_message(state.attempted, running))
-
-    async def _start_prepared(self, task_id: str) -> None:
-        """Start a task when its environment exists. Meanwhile its node may have been lost, and another be chosen."""
-        state = self.engine.tasks[task_id]
-        problem = ""
-        try:
-            await self._environments.prepare(state.task.software)
-        except HeadwayError as error:
-            problem = str(error)
-        finally:
-            self._preparing.pop(task_id, None)
-        if state.running is not None and problem:
-            now = time.time()
-            outcome = Outcome(task_id, state.running.attempt, Ending.LAUNCH_FAILED, now, now, message=problem)
-            self._inbox.put(records.TaskEnded(now, outcome))
-        elif state.running is not None:
-            self._connections.send(state.running.node, self._start_message(state.attempted, state.running))
-
-    def _start_message(self, task: Task, running: Running) -> protocol.Start:
-        directory = task.work.folder if task.work else str(self.folder.attempt(task.id, running.attempt))
-        span = [self.connector.node_of(name) for name in running.nodes] if task.nodes > 1 else []
-        until = self.engine.nodes[running.node].until
-        ends_at = until if until < math.inf else None
-        lent = running.ceiling != running.resources
-        held, node_bytes = (running.resources, self.engine.limits.memory_bytes) if lent else (None, 0)
-        expiries = self.engine.tasks[task.id].expiries
-        about = (tuple(span), ends_at, held, node_bytes, expiries, running.devices)
-        return protocol.Start(task, running.attempt, directory, running.ceiling, *about)
-
-    async def _release(self, tag: str) -> None:
-        """Give a job back: its supervisors are told to end, and nothing of it stays in a queue."""
-        self._monitor.release(tag)
-        told = await self._connections.leave(self._connections.of_job(tag))
-        deadline = time.monotonic() + _LEAVE_WITHIN_S
-        while told and self.cluster.queues and time.monotonic() < deadline:
-            if await asyncio.to_thread(self.cluster.has_left, tag):
-                break
-            await asyncio.sleep(_LEFT_AGAIN_S)
-        if self.cluster.queues or not told:  # it may still wait, or its supervisor may not react
-            await self._monitor.cancel(tag)
-
-    async def _shrink(self, decision: records.Shrink) -> None:
-        """Give nodes of a job back: their supervisors are told to end before the batch system would end them."""
-        self._monitor.give_back(decision.nodes)
-        await self._connections.leave(decision.nodes)
-        self._shrinking.give_back(decision.tag, decision.nodes)
-
-    def _left(self, tag: str) -> JobRequest | None:
-        job = self.engine.jobs[tag]
-        return job.request if job.live else None
-
-    def _shrink_again(self) -> None:
-        """After a resume: nodes that were to be given back are not used, and the batch system may not know of them."""
-        for tag, nodes in self.engine.given.items():
-            self._monitor.give_back(nodes)
-            giving = self.engine.giving.get(tag, ())
-            self._shrinking.give_back(tag, [node for node in nodes if node not in giving], told=True)
-            if giving:
-                self._shrinking.give_back(tag, giving)
-
-    def _release_again(self) -> None:
-        """After a resume: a job that was to be given back may still be in the queue, or its supervisor at work."""
-        jobs = self.engine.jobs.values()
-        tags = [job.tag for job in jobs if job.released and job.phase is not JobPhase.ENDED]
-        if not self.cluster.queues:  # a pool knows nothing of released jobs
-            tags = sorted(self.cluster.find(tags)) if self.connector.name != POOL else []
-        if tags:
-            cancelling = asyncio.to_thread(self.cluster.cancel, tags)
-            self._releasing.append(self._background.start(cancelling, report=False))

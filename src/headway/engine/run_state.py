@@ -7,14 +7,15 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatchmethod
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from headway.engine.allocations import Allocations, Asked
 from headway.engine.bad_nodes import BadNodes
 from headway.engine.board import Board
+from headway.engine.failures import Failures
 from headway.engine.foreseen import ForeseenWork
 from headway.engine.gpu_memory import GpuMemory
-from headway.engine.launching import MOST_LOSSES_ALONE, MOST_QUICK_DEATHS, SOON_S, Launching, does_not_fit
+from headway.engine.launching import Launching, does_not_fit
 from headway.engine.state import NodeState, Phase, Running, TaskState
 from headway.engine.thinning import Thinning
 from headway.model import devices, records
@@ -24,7 +25,6 @@ from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Figure, Why
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.model.units import format_bytes
 from headway.ordering.base import Order
 from headway.ordering.fair import FairShares
 from headway.planning.base import Planner
@@ -36,7 +36,6 @@ from headway.sizing.observing import run_s
 # The tasks of a growing run come one by one. Jobs are planned when none came for the first time, and after the second
 # in any case: a job for the first task alone would soon be replaced by a larger one.
 GATHER_S, GATHER_AT_MOST_S = 1.0, 5.0
-_LOCAL = "local"  # the cluster that is one machine
 _ON_TIME_S = 5.0  # a supervisor's clock may differ, and its notice come that early
 
 
@@ -89,6 +88,7 @@ class RunState(Struct, eq=False, dict=True):
         self._launching = Launching(
             self.settings.seed, self._board, self.nodes, self._allocations, self.bad_nodes, *policies
         )
+        self._failures = Failures(self._board, self._launching, self.nodes, self.settings.cluster)
 
     @property
     def limits(self) -> Resources:
@@ -266,7 +266,7 @@ class RunState(Struct, eq=False, dict=True):
             self._checkpointing.pop(outcome.task, None)
             self._board.succeed(state)
         else:
-            self._failed_attempt(state, running, outcome)
+            self._failures.failed(state, running, outcome)
 
     @apply.register
     def _handle_asked(self, record: Asked) -> None:
@@ -323,26 +323,12 @@ class RunState(Struct, eq=False, dict=True):
             self._lost(state, record, alone=record.alone)
 
     def _lost(self, state: TaskState, record: records.NodeLost | records.AttemptLost, *, alone: bool) -> None:
-        """The running attempt was lost with its node; the task runs again, unless it seems to be what kills nodes."""
-        if state.running is not None and not state.running.waits:
-            self._give_back(state.running)
-        is_soon = state.running is not None and record.at - state.running.launched_at < SOON_S
-        is_quick = is_soon and record.excused and self.settings.cluster == _LOCAL
-        state.quick_deaths = state.quick_deaths + 1 if is_quick else 0
-        state.running = None
+        """The running attempt was lost with its node."""
+        running, state.running = state.running, None
+        if running is not None and not running.waits:
+            self._give_back(running)
         self._unwanted.discard(state.task.id)
-        state.expiries += record.expired
-        died = not record.expired and not record.excused
-        state.losses += died
-        state.losses_alone += alone and died
-        self._board.requeue(state)
-        if state.losses_alone >= MOST_LOSSES_ALONE:
-            text = f"{state.losses_alone} nodes died while it alone was running there"
-            self._board.condemn(state, Why("engine", "kills-nodes", {"losses": state.losses_alone}, text))
-        elif alone and state.quick_deaths >= MOST_QUICK_DEATHS:
-            deaths = state.quick_deaths
-            text = f"{deaths} supervisors in a row died within {SOON_S / 60:.0f} minutes of its start: it may end them"
-            self._board.condemn(state, Why("engine", "kills-supervisors", {"losses": deaths}, text))
+        self._failures.lost(state, running, record, alone=alone)
 
     @apply.register
     def _handle_user_cancel(self, record: records.UserCancel) -> None:
@@ -518,49 +504,6 @@ class RunState(Struct, eq=False, dict=True):
             if running.devices:
                 node.free_devices = devices.held(node.free_devices, running.devices, sign * running.resources.gpus)
 
-    def _failed_attempt(self, state: TaskState, running: Running, outcome: Outcome) -> None:
-        """Queue the task again. An exhausted resource asks for a larger amount; other failures use up the retries."""
-        resource, lacked = outcome.ending.exhausted, state.gpu_bytes_lacked
-        figures: dict[str, Figure] = {}
-        verdict = self._too_small_gpus(state, running) if outcome.ending is Ending.GPU_MEMORY else None
-        if resource:
-            figures = {"resource": resource, "amount": (amount := _used_up(running, resource, outcome))}
-            state.exhausted = state.exhausted or {}
-            state.exhausted.setdefault(resource, []).append(amount)
-        elif not outcome.ending.blameless and not running.shaken:
-            state.errors += state.gpu_bytes_lacked == lacked  # otherwise it goes on with larger GPUs
-        self._board.requeue(state, failed=True)
-        if state.task.work is not None:
-            return
-        if state.handed_back:
-            self._board.condemn(state, Why("engine", "handed-back", figures, outcome.message))
-        elif resource:
-            answer = self._launching.allocate(state.task.id)
-            if isinstance(answer, CannotFit):
-                self._board.condemn(state, does_not_fit(answer))
-        elif verdict is not None:
-            self._board.condemn(state, structs.replace(verdict, text=outcome.message + verdict.text))
-        elif state.errors > state.task.retries:
-            text = outcome.message or f"it ended with {outcome.ending}"
-            figures = {"errors": state.errors, "retries": state.task.retries}
-            self._board.condemn(state, Why("engine", str(outcome.ending), figures, text))
-
-    def _too_small_gpus(self, state: TaskState, running: Running) -> Why | None:
-        """Note that its GPUs were too small, or say that there are no larger ones.
-
-        Of a task that shares its GPU, or of whose GPU the memory is not known, nothing follows: its retries count.
-        """
-        node = self.nodes.get(running.node)
-        has = [node.devices[name].memory_bytes for name in running.devices if name in node.devices] if node else []
-        if running.resources.gpus < 1 or not all(has) or not has:
-            return None
-        least = min(has)
-        if self._launching.has_larger_gpus(least, running.resources.gpus):
-            state.gpu_bytes_lacked = least
-            return None
-        text = f"; it had a whole GPU with {format_bytes(least)}, and there is no larger one here"
-        return Why("engine", "no-larger-gpu", {"memory_bytes": least}, text)
-
     def _check_hints(self, state: TaskState) -> None:
         """Condemn a task whose hints exceed the limits, before anything else runs."""
         may_be_reused = state.task.id in self.known and not self.rerun(state.task.id)
@@ -576,10 +519,3 @@ class RunState(Struct, eq=False, dict=True):
             if limit is not None and hint > limit:
                 why = Why("user", "hint", {"hint": hint, "limit": limit})
                 self._board.condemn(state, does_not_fit(CannotFit(resource, hint, limit, why, reason="hint")))
-
-
-def _used_up(running: Running, resource: str, outcome: Outcome) -> float:
-    """The amount that was not enough: what the attempt might use, or less if the machine had no more left to lend."""
-    held, most = running.resources[resource] or 0, running.ceiling[resource] or 0
-    used = outcome.usage.peak(resource)
-    return min(most, max(held, used.value)) if used is not None and held < most else most
