@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from tests.cli.bench import PATIENCE_S, Bench
 from tests.serving.pools import Pool, ended
 
 SLICES = 12
+NO_POOL = 3  # how a run ends that finds no pool
 FLOW = """
 name: {name}
 tasks:
@@ -57,17 +57,15 @@ class Used:
         return code is not None
 
     def _run_workflow(self, flow: Bench) -> None:
-        running: subprocess.Popen[str] | None = None
+        running = flow.start("run", "-q", "--pool")
         deadline = time.monotonic() + PATIENCE_S
-        while running is None or running.poll() is None:
+        while (code := running.poll()) in (None, NO_POOL):
             assert time.monotonic() < deadline, self.pool.status()
             if self._is_killed():
                 self._start()
-            if running is None:
+            if code == NO_POOL:  # that was just killed
+                ended(running, NO_POOL)
                 running = flow.start("run", "-q", "--pool")
-            elif running.poll() == 3:  # it found no pool, since that was just killed
-                ended(running, 3)
-                running = None
             time.sleep(0.02)
         ended(running)
 
