@@ -163,10 +163,10 @@ def test_a_small_filler_is_released_as_soon_as_it_is_idle() -> None:
 
 def test_waits_of_other_users_change_the_expected_wait() -> None:
     planner = Headway(lambda task: 60.0)
-    before = planner._expected_wait_s(4, 3600.0, 7200.0)
+    before = planner._foresight.corrected_s(4, 3600.0, 7200.0)
     planner.learn([SeenWait(4, 3600.0, 7200.0, 720.0)] * 200)
-    assert planner._expected_wait_s(4, 3600.0, 7200.0) < before / 2
-    assert planner._expected_wait_s(4, 3600.0, 0.0) == 0.0
+    assert planner._foresight.corrected_s(4, 3600.0, 7200.0) < before / 2
+    assert planner._foresight.corrected_s(4, 3600.0, 0.0) == 0.0
 
 
 def test_no_filler_is_submitted_while_nodes_of_the_anchor_are_on_their_way() -> None:
