@@ -2,7 +2,7 @@
 
 The same workflow, machine and jobs of others as on the real Slurm, simulated with EASY backfilling. Each seed is
 started twice: after a minute, as there, and after ten hours, when the queue is as long as chance has made it. Plans
-know the run times, and no waits of earlier runs.
+know the run times, and how long the jobs of others have waited so far.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from headway.model.instance import Instance, Recorded
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 from headway.report.queue.through_queue import Passage, passage_of
-from headway.simulation.batch import queue_of
+from headway.simulation.batch import queue_of, seen_waits
 
 PLANS = ("headway", "asa", "big-job", "one-job-per-task")
 STARTS_S = {"after a minute": 60.0, "after ten hours": 36_000.0}
@@ -70,11 +70,13 @@ def others(seed: int) -> BatchJobs:
 
 def passages(seed: int, start_s: float, names: Sequence[str]) -> dict[str, Passage]:
     """Run the workflow through the same queue under each plan."""
-    queue = queue_of(others(seed), Scheduling(backfill="easy"))
+    jobs = others(seed)
+    queue = queue_of(jobs, Scheduling(backfill="easy"))
     queue.advance(start_s)
+    seen = seen_waits(queue, jobs)
     found = {}
     for name in names:
-        run = run_through(workflow(), Through(plans()[name], start_s, seed=seed, node=node_of(CPUS)))
+        run = run_through(workflow(), Through(plans()[name], start_s, seed=seed, node=node_of(CPUS), seen_waits=seen))
         simulate(queue.clone(), [run])
         found[name] = passage_of(name, run.journal)
     return found
@@ -109,7 +111,8 @@ def table(found: Sequence[Found], names: Sequence[str]) -> list[str]:
 
 def _sum(found: Sequence[Found], name: str, other: str, figure: str) -> float:
     """A figure of a plan in sum, as a share of another plan's."""
-    return sum(getattr(each[name], figure) for each in found) / sum(getattr(each[other], figure) for each in found)
+    one, two = (sum(float(getattr(each[plan], figure)) for each in found) for plan in (name, other))
+    return one / two
 
 
 def main() -> None:

@@ -19,14 +19,15 @@ from headway.planning.anchors import Anchor, Correct
 from headway.planning.requested_time import requested_s
 from headway.waiting.twin import QueueTwin
 
-# Found by simulation (docs/planning.md). With more tasks the fillers are wide and do much of the work; a longer queue
-# is not foreseen well enough to tie the parts of a run to each other.
+# Found by simulation (docs/planning.md). With more tasks the fillers are wide and do much of the work; a much longer
+# queue is not foreseen well enough to tie the parts of a run to each other.
 MOST_TASKS = 16
 MOST_LEVELS = 6  # each way to cut them is tried
-LONGEST_WAIT = 3.0  # times the workflow's shortest run
-LATER = 1.75  # parts may end later by so many times what the preference allows a single job,
+LONGEST_WAIT = 10.0  # times the workflow's shortest run
+LATER = 2.2  # parts may end later by so many times what the preference allows a single job,
 CHEAPER = 0.9  # if they cost no more than this share of it
 REFILL = 0.1  # of the time that the queue's plan keeps a node busy on average: how fast nodes come free
+NOTICED_S = 30.0  # until a batch system has noticed that a job has ended, and the next one is at work
 _FOR_EVER_S = 1e9
 
 
@@ -92,7 +93,7 @@ class _Foresight:
             part_s = float(run_s[units - 1])
             start_s = self._wait_s(units, part_s, ranked=bool(groups))
             if groups:
-                start_s = max(start_s, end_s + self._more_s(units - held))
+                start_s = max(start_s, end_s + NOTICED_S + self._more_s(units - held))
             groups.append(Group(first, last, units, part_s, wait_s=start_s))
             end_s, held = start_s + part_s, min(units, self._levels.width(last, last))
         return Anchor(tuple(groups), end_s)
