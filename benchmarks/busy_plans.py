@@ -27,6 +27,7 @@ from headway.model.batch_log import BatchJobs
 from headway.model.instance import Instance, Recorded
 from headway.model.task import Task
 from headway.model.workflow import Workflow
+from headway.planning import parts
 from headway.report.queue.through_queue import Passage, passage_of
 from headway.simulation.batch import queue_of, seen_waits
 
@@ -39,14 +40,14 @@ TOGETHER = 3  # starts on the real Slurm
 Found = Mapping[str, Passage]  # by plan
 
 
-def workflow() -> Instance:
-    """The stages of the real benchmark; each task has a node for itself."""
+def workflow(times: float = 1.0) -> Instance:
+    """The stages of the real benchmark, with tasks so many times as long; each has a node for itself."""
     tasks: list[Task] = []
     recorded: dict[str, Recorded] = {}
     before: tuple[str, ...] = ()
     for name, count, minutes in STAGES:
         stage = [Task(f"{name}-{number}", name, "-", parents=before, hints={"cores": CPUS}) for number in range(count)]
-        recorded |= {task.id: Recorded(run_s=60.0 * minutes) for task in stage}
+        recorded |= {task.id: Recorded(run_s=60.0 * times * minutes) for task in stage}
         tasks += stage
         before = tuple(task.id for task in stage)
     return Instance(Workflow("stages", tasks), recorded)
@@ -121,7 +122,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=400, help="of the first start's jobs of others")
     parser.add_argument("--starts", type=int, default=60, help="seeds of each kind of start; at least three")
     parser.add_argument("--plans", nargs="+", choices=tuple(plans()), default=PLANS, metavar="PLAN")
+    parser.add_argument("--uncut", action="store_true", help="`headway` with its anchor in one job")
     options = parser.parse_args()
+    if options.uncut:
+        parts.MOST_TASKS = 0
     names = tuple(dict.fromkeys([*options.plans, "asa", "big-job"]))
     seeds = range(options.seed, options.seed + options.starts)
     with ProcessPoolExecutor() as at_once:
