@@ -15,7 +15,7 @@ from headway.model.outcome import Ending
 from headway.model.records import QueueRead, SeenWait
 from headway.model.task import Task
 from headway.model.workflow import Workflow
-from headway.planning import PLANS
+from headway.planning import PLANS, parts
 from headway.planning.gaps import longest_gap
 from headway.planning.headway import Headway
 from tests.planning.test_staged import of, stages
@@ -119,9 +119,10 @@ def through(queue: BatchQueue, instance: Instance, plan: str = "headway") -> Sim
     return run
 
 
-def test_where_the_queue_reserves_nodes_for_dependent_jobs_the_anchor_is_a_chain() -> None:
-    # All is taken until 6,000: too long for parts without a reservation. One job of 4 nodes would hold 3 of them for
-    # nothing while the second level runs.
+def test_where_the_queue_reserves_nodes_for_dependent_jobs_the_anchor_is_a_chain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # All is taken until 6,000. One job of 4 nodes would hold 3 of them for nothing while the second level runs.
     background = {"submit": [0], "nodes": [8], "req": [6_000], "run": [6_000]}
     run = through(BatchQueue(8, RESERVED, **background), narrowing(4, 1, 4))
     submits = of(run, records.Submit)
@@ -130,6 +131,7 @@ def test_where_the_queue_reserves_nodes_for_dependent_jobs_the_anchor_is_a_chain
     assert {submit.at for submit in submits} == {0.0}
     assert run.ended_at() == 6_000 + 3 * 600
     assert held_node_s(run) == (4 + 1 + 4) * 600
+    monkeypatch.setattr(parts, "MOST_TASKS", 0)  # or it would be cut into parts without reservations
     whole = through(BatchQueue(8, Scheduling("conservative"), **background), narrowing(4, 1, 4))
     assert roles(whole) == [("anchor", 4)]
     assert whole.ended_at() == run.ended_at()

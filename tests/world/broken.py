@@ -13,6 +13,7 @@ import headway.drivers.recovery
 from headway.clusters.base import Cluster
 from headway.drivers import runs
 from headway.drivers.assemble import assemble
+from headway.drivers.giving_back import GivingBack
 from headway.drivers.job_monitor import JobMonitor
 from headway.drivers.real import Driver
 from headway.engine.engine import Engine
@@ -120,7 +121,7 @@ BROKEN: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "results of lost nodes are thrown away": _patched(headway.drivers.real, "settle", lambda *_: []),
     "results of lost nodes count without their outputs": _patched(headway.drivers.recovery, "publish", lambda *_: ()),
     "a job that was not submitted before a crash never is": _patched(Driver, "_find_jobs_again", _only_followed),
-    "jobs stay in the queue when they are given back": _patched(Driver, "_release", _nothing),
+    "jobs stay in the queue when they are given back": _patched(GivingBack, "_release", _nothing),
     "a resumed manager forgets which nodes were lost": _patched(runs, "rebuild", _rebuilt_without_losses),
     "what ran out is given again": _patched(ResourceRules, "retry", _the_same_again),
     "the end of a job is not passed on": _patched(JobMonitor, "_ended", _nothing),
