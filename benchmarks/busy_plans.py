@@ -58,14 +58,13 @@ def others(seed: int) -> BatchJobs:
     nodes = MACHINE.nodes
     endless = background_jobs(nodes, LOAD, seed, typical_run_s=TYPICAL_S, backlog_s=BACKLOG_S)
     jobs = list(takewhile(lambda job: job.after_s <= SPAN_S, endless))
-    run_s = np.array([max(1.0, job.run_s) for job in jobs])
     return BatchJobs(
         name=f"seed {seed}",
         machine=nodes,
         submit_s=np.array([job.after_s for job in jobs]),
         nodes=np.array([job.nodes for job in jobs], dtype=np.int64),
         req_s=np.array([60.0 * job.walltime_min for job in jobs]),
-        run_s=run_s,
+        run_s=np.array([max(1.0, job.run_s) for job in jobs]),
     )
 
 
@@ -124,6 +123,8 @@ def main() -> None:
     parser.add_argument("--plans", nargs="+", choices=tuple(plans()), default=PLANS, metavar="PLAN")
     parser.add_argument("--uncut", action="store_true", help="`headway` with its anchor in one job")
     options = parser.parse_args()
+    if options.starts < TOGETHER:
+        parser.error(f"--starts: at least {TOGETHER}, which are judged together")
     if options.uncut:
         parts.MOST_TASKS = 0
     names = tuple(dict.fromkeys([*options.plans, "asa", "big-job"]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headway.drivers.assemble import assemble
 from headway.engine.engine import READ_AHEAD
-from headway.engine.launching import MOST_QUICK_DEATHS, SOON_S
+from headway.engine.failures import MOST_QUICK_DEATHS, SOON_S
 from headway.engine.placer import MOST_OVERTAKINGS
 from headway.engine.state import Phase
 from headway.model import codec, records

@@ -106,7 +106,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return timers[0]._when if timers else _NEVER
 
     def run_due(self) -> None:
-        """Do what is due, as `BaseEventLoop._run_once` does, in a third of its time."""
+        """Do what is due, as `BaseEventLoop._run_once` does, without what only real time needs."""
         ready, timers = self._ready, self._scheduled
         until = self._process.world.now + self._clock_resolution
         while timers and timers[0]._when < until:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct, structs
 
 from headway.engine.board import Board
-from headway.engine.launching import MOST_LOSSES_ALONE, MOST_QUICK_DEATHS, SOON_S, Launching, does_not_fit
+from headway.engine.launching import Launching, does_not_fit
 from headway.engine.state import NodeState, Running, TaskState
 from headway.model import records
 from headway.model.outcome import Ending, Outcome
@@ -15,6 +15,13 @@ from headway.model.records import Figure, Why
 from headway.model.units import format_bytes
 from headway.sizing.base import CannotFit
 
+# The attempts on a node that dies run again elsewhere. A task that is suspected runs alone (`Launching`); after this
+# many more deaths it is given up.
+MOST_LOSSES_ALONE = 5
+# On one machine a supervisor that dies says nothing of its tasks. But if one supervisor after the other dies soon after
+# a task has started there, the task runs alone, and is given up if that does not change.
+SOON_S = 600.0
+MOST_QUICK_DEATHS = 20
 _LOCAL = "local"  # the cluster that is one machine
 
 

@@ -27,15 +27,11 @@ from headway.planning.chaining import continuations, is_up
 from headway.planning.requested_time import left_s, longer_s
 from headway.sizing.base import Allocation, Allocator, CannotFit, Context
 
-# The attempts on a node that dies run again elsewhere. A task that was running on two such nodes is suspected and runs
-# alone from then on, so that no other task is suspected with it; after this many more deaths it is given up.
+# A task that was running on two nodes that died is suspected and runs alone from then on, so that no other task is
+# suspected with it; on one machine, after so many supervisors in a row that died soon after its start. `Failures` says
+# when it is given up.
 SUSPECTED_AFTER = 2
-MOST_LOSSES_ALONE = 5
-# On one machine a supervisor that dies says nothing of its tasks. But if one supervisor after the other dies soon after
-# a task has started there, the task runs alone, and is given up if that does not change.
-SOON_S = 600.0
 SUSPECTED_AFTER_QUICK_DEATHS = 10
-MOST_QUICK_DEATHS = 20
 _ANYWHERE = Resources(cores=1e6, memory_bytes=10**18, disk_bytes=10**18)  # more than any machine has
 LENT = ("memory_bytes", "disk_bytes")  # what a task may use although it is not held for it
 
