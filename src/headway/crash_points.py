@@ -59,6 +59,9 @@ HAND_OVER_POINTS = (  # of a manager in a job, besides those of every manager
 CHAIN_POINTS = (  # of a manager whose tasks go on in other jobs
     "noticed",  # a task was told to save its checkpoint, and has not ended
 )
+STRIP_POINTS = (  # of a manager whose anchor is in strips
+    "admitting",  # a job is to be admitted, the batch system was not told
+)
 
 _PLAN = os.environ.get("HEADWAY_CRASH", "")
 _reached: dict[str, int] = {}

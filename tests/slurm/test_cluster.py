@@ -148,6 +148,32 @@ def test_a_dependent_job_starts_after_its_predecessor_ends(here: SlurmLab, tmp_p
         slurm.submit(SMALL, "run1-c", after="run1-x")
 
 
+def test_a_dependent_job_that_is_admitted_starts_before_its_predecessor_ends_and_keeps_its_rank(
+    here: SlurmLab, tmp_path: Path
+) -> None:
+    """Two jobs take all nodes; what one of them leaves goes to the job that was submitted next."""
+    slurm = cluster(tmp_path)
+    nodes = slurm.limits().nodes
+    most = JobRequest(SMALL.per_node.replace(nodes=nodes - 1))
+    one = JobRequest(SMALL.per_node)
+    slurm.submit(one, "run1-a")
+    slurm.submit(most, "run1-b")
+    slurm.submit(most, "run1-c", after="run1-a")
+    slurm.submit(most, "run1-d")
+    for tag in ("run1-a", "run1-b"):
+        follow(slurm, tag, is_running)
+    follow(slurm, "run1-c", lambda news: "Dependency" in news.message)
+    slurm.admit("run1-c")
+    slurm.admit("run1-c")  # nothing happens
+    slurm.cancel(["run1-b"])
+    follow(slurm, "run1-c", is_running)
+    assert slurm.poll(["run1-a", "run1-d"]) == {"run1-a": JobPhase.RUNNING, "run1-d": JobPhase.PENDING}
+    slurm.admit("run1-c")
+    slurm.admit("run1-a")  # neither for a job that runs, nor for one that depends on nothing
+    slurm.cancel(["run1-a", "run1-c", "run1-d"])
+    slurm.admit("run1-c")  # nor for one that is over
+
+
 def test_slurm_is_polled_once_per_interval_but_end_marks_are_seen_at_once(here: SlurmLab, tmp_path: Path) -> None:
     slurm = cluster(tmp_path, "true", options=SlurmOptions(interval_s=500))
     slurm.submit(SMALL, "run1-a")

@@ -150,6 +150,12 @@ class BatchSystem:
             self._see(job, nodes=left)
             self._start_jobs()
 
+    def admit(self, tag: str) -> None:
+        if tag in self.jobs:
+            self.world.tell(f"job {tag} is admitted")
+            self.jobs[tag].after = None
+            self._start_jobs()
+
     def shrink(self, job: Job, names: Collection[str]) -> None:
         gone = [node for node in job.nodes if node.name in names and node.name in job.news.nodes]
         self.world.require(job.nodes[0] not in gone, "the node of the script is given back")
@@ -225,6 +231,17 @@ class View(Cluster):
             if tag in self._batch.jobs:
                 self._batch.end(self._batch.jobs[tag], Ending.CANCELLED, "it was cancelled")
         self._done("cancelled")
+
+    @property
+    def admits(self) -> bool:
+        return True
+
+    def admit(self, tag: str) -> None:
+        if self._manager.alive:
+            self._boundary("admit")
+            self._ask()
+            self._batch.admit(tag)
+            self._done("admitted")
 
     def shrink(self, tag: str, nodes: Collection[str], left: JobRequest) -> str:
         if self._manager.alive:

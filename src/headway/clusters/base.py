@@ -58,6 +58,11 @@ class Cluster(ABC):
         return False
 
     @property
+    def admits(self) -> bool:
+        """Whether a job that depends on another keeps its rank in the queue, and may be let go early (`admit`)."""
+        return False
+
+    @property
     def shrinks(self) -> bool:
         """Whether a running job may give back some of its nodes."""
         return False
@@ -108,6 +113,13 @@ class Cluster(ABC):
     @abstractmethod
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
         """Submit a job under this tag; if `after` is given, it must not start before the job of that tag has ended."""
+
+    def admit(self, tag: str) -> None:
+        """Let a waiting job start before the job that it depends on has ended; only where `admits`.
+
+        This changes nothing for a job that was admitted before, runs or is over.
+        """
+        raise NotImplementedError
 
     def on_node(self, request: JobRequest, tag: str, node: str) -> Resources:
         """What a job has on one of its nodes, as the batch system names it; whole nodes may have more than it asked."""

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 
 from headway.clusters.base import Cluster
 from headway.crash_points import crash_point
+from headway.drivers.admitting import Admitting
 from headway.drivers.background import Background
 from headway.drivers.checkpoints import adopt_checkpoint
 from headway.drivers.environments import Environments
@@ -103,6 +104,7 @@ class Driver(Struct, eq=False, dict=True):
         self._monitor: JobMonitor
         self._starting: Starting
         self._giving_back: GivingBack
+        self._admitting: Admitting
 
     async def run(self) -> str:
         """Drive the run until it is over; return how it ended, or `LEFT` if another manager has to go on with it."""
@@ -117,6 +119,7 @@ class Driver(Struct, eq=False, dict=True):
                 nodes = (self.connector, self._connections)
                 beside = (self._inbox, self._background)
                 self._starting = Starting(self.engine, *nodes, self.folder, self.feed, environments, *beside)
+                self._admitting = Admitting(self.engine, self.cluster, self._background)
                 self._giving_back = GivingBack(self.engine, self.cluster, *nodes, self._monitor, *beside)
                 with Listening(*beside, self.folder.stop, self.feed, self.hand_over).to_user():
                     await self.connector.open()
@@ -187,6 +190,8 @@ class Driver(Struct, eq=False, dict=True):
             phase = (await asyncio.to_thread(self.cluster.poll, [job.tag]))[job.tag]
             if phase not in (JobPhase.RUNNING, JobPhase.ENDED):  # submitting a job that is there changes nothing
                 await self._submit(job.request, job.tag, job.after)
+                if job.admitted_at is not None:  # the cluster may not have heard of that either
+                    self._admitting.admit(job.tag)
             self._monitor.follow(job.tag)
         if jobs:
             self._inbox.put(records.Tick(time.time()))  # if nothing was running, no other message would come
@@ -414,6 +419,9 @@ class Driver(Struct, eq=False, dict=True):
                 _log.info("giving back job %s", decision.tag)
                 await self._giving_back.release(decision.tag)
                 crash_point("released")
+            case records.Admit():
+                crash_point("admitting")
+                self._admitting.admit(decision.tag)
             case records.Shrink():
                 _log.info("job %s gives back %s", decision.tag, ", ".join(decision.nodes))
                 self._giving_back.shrink(decision)

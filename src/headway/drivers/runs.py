@@ -380,7 +380,7 @@ def _sites(
 def _site(at: float, limits: Resources, cluster: Cluster, wish: Wish | None = None) -> records.LimitsRead:
     """What a cluster allows: `limits` on its usual nodes, and the rest by its own word."""
     allowed = (cluster.most_jobs(), cluster.lends, cluster.shares, cluster.larger_nodes(), cluster.preempts)
-    return records.LimitsRead(at, limits, *allowed, wish, cluster.shrinks)
+    return records.LimitsRead(at, limits, *allowed, wish, cluster.shrinks, cluster.admits)
 
 
 def _wishes(workflow: Workflow, cluster: Cluster, at: float, warn: Warn) -> list[records.LimitsRead]:

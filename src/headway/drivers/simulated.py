@@ -114,6 +114,7 @@ class _Simulation:
             self._queue.most_jobs,
             shares=cluster.shares,
             shrinks=cluster.shrinks,
+            admits=cluster.admits,
             most_jobs_each=run.most_jobs_each,
         )
         waits = [records.WaitsRead(now, list(run.seen_waits))] if run.seen_waits else []
@@ -160,6 +161,8 @@ class _Simulation:
                 cluster.submit(decision.request, decision.tag, decision.after)
             case records.Release():
                 cluster.cancel([decision.tag])
+            case records.Admit():
+                cluster.admit(decision.tag)
             case records.Shrink():
                 cluster.shrink(decision.tag, decision.nodes, run.engine.jobs[decision.tag].request)
                 self._note(run, records.Shrunk(now, decision.tag, decision.nodes))

@@ -17,7 +17,7 @@ from headway.planning.base import JobStatus
 _PLANS_EVERY_S = 15.0  # while tasks are added one after the other and there are jobs for them
 
 Asked = records.Submit | records.AskQueue | records.QueueRead | records.WakeAt | records.Tick
-OfJobs = records.Release | records.Shrink | records.Shrunk | records.JobState | records.JobSeen
+OfJobs = records.Release | records.Admit | records.Shrink | records.Shrunk | records.JobState | records.JobSeen
 OfAllocations = Asked | OfJobs | records.Resumed
 
 
@@ -63,6 +63,9 @@ class Allocations:
                 self.queues = {}  # the snapshots do not show this job
             case records.Release():
                 self._release(self.jobs[record.tag], record.at)
+            case records.Admit():
+                self.jobs[record.tag].admitted_at = record.at
+                self.queues = {}  # the snapshots show this job as one that is held back
             case records.Shrink():
                 self._shrink(self.jobs[record.tag], record)
             case records.Shrunk():
@@ -76,6 +79,11 @@ class Allocations:
             case records.QueueRead():
                 self._asking.discard(record.wish)
                 self.queues[record.wish] = record
+            case records.WakeAt() | records.Tick() | records.Resumed():
+                self._set_alarms(record)
+
+    def _set_alarms(self, record: records.WakeAt | records.Tick | records.Resumed) -> None:
+        match record:
             case records.WakeAt():
                 self.alarms[record.wish] = record
             case records.Tick():

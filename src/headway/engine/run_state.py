@@ -293,6 +293,7 @@ class RunState(Struct, eq=False, dict=True):
             has,
             has,
             job.tasks,
+            job.meant_for,
             job.ends_at,
             keeps_job=record.keeps_job,
             devices={device.id: device for device in record.devices},
@@ -395,6 +396,10 @@ class RunState(Struct, eq=False, dict=True):
     @apply.register
     def _handle_budget_used(self, record: records.BudgetUsed) -> None:
         self.stopping = "gently"
+
+    @apply.register
+    def _handle_admit(self, record: records.Admit) -> None:
+        self._allocations.apply(record)
 
     @apply.register
     def _handle_shrink(self, record: records.Shrink) -> None:

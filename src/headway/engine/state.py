@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import IntEnum
 from typing import Any
 
@@ -103,6 +103,7 @@ class NodeState(Struct, eq=False):
     free: Resources
     capacity: Resources
     only: Mapping[str, int] = {}  # the tasks that may run here, with their sequence; empty: any task
+    meant_for: Collection[str] = ()  # tasks that its job was submitted for, though any may run here; empty: all
     until: float = math.inf  # when its allocation ends
     running: set[str] = set()
     keeps_job: bool = False  # as in `NodeUp`

@@ -31,10 +31,11 @@ _MOVED_S, _MOVED = 300.0, 0.1  # a planned start has moved: by more than this, a
 # "whole-run": all nodes that the run uses, for as long as it has work; "stage": a group of levels of the workflow;
 # "single-task": one task; "anchor": all remaining work, or one job of a chain that does all of it;
 # "filler" and "small-filler" (one node): whatever can run before the anchor starts; "ahead": what a later stage needs;
+# "side": a node of a wide stage, beside a narrow anchor, on whose end it depends until it is admitted;
 # "continuation": one task that checkpoints, whose present job ends before the task does;
 # "unstated": the planner knows no roles.
 JobRole = Literal[
-    "unstated", "whole-run", "stage", "single-task", "anchor", "filler", "small-filler", "ahead", "continuation"
+    "unstated", "whole-run", "stage", "single-task", "anchor", "filler", "small-filler", "ahead", "side", "continuation"
 ]
 
 
@@ -220,6 +221,7 @@ class LimitsRead(Event, frozen=True, tag="limits-read"):
     preempts: bool = False  # other jobs may take the nodes of some jobs away
     wish: Wish | None = None  # for tasks with this wish
     shrinks: bool = False  # a running job may give back some of its nodes
+    admits: bool = False  # a job that depends on another keeps its rank in the queue, and may be admitted early
     most_jobs_each: int | None = None  # of each workflow of a pool; None: an equal part of `most_jobs`
 
     def nodes_for(self, needed: Resources) -> Resources:
@@ -440,6 +442,7 @@ class Submit(Decision, frozen=True, tag="submit"):
     wait_estimate_s: float | None = None  # the queue wait by the scheduler's own plan, as in `SeenWait`
     wait_ticket: dict[str, Figure] = field(default_factory=dict)  # what the wait model needs to learn from the wait
     shares: tuple[str, ...] = ()  # of a pool, whose tasks it was sized for, though any may run in it; empty: all
+    meant_for: tuple[str, ...] = ()  # the tasks that a side job was sized for, though any may run in it
 
     def ready_at(self, ended: Mapping[str, float]) -> float:
         """When the job could start: at its submission or, if later, at its predecessor's end (`ended`, by tag)."""
@@ -466,6 +469,13 @@ class Release(Decision, frozen=True, tag="release"):
     tag: str
     why: Why
     too_early: bool = False  # the job started before its tasks could, and will be submitted again
+
+
+class Admit(Decision, frozen=True, tag="admit"):
+    """Let a waiting job start before the job that it depends on has ended."""
+
+    tag: str
+    why: Why
 
 
 class Shrink(Decision, frozen=True, tag="shrink"):

@@ -40,10 +40,12 @@ class JobStatus:
         self.after = submit.after
         self.tasks = {task: number for number, task in enumerate(submit.tasks)}  # that may run in it; empty: any
         self.shares = submit.shares
+        self.meant_for = submit.meant_for
         self.phase = JobPhase.PENDING
         self.released = False
         self.lost_nodes = 0
         self.answering_nodes = 0  # that have answered at least once
+        self.admitted_at: float | None = None  # when it was let go although its predecessor has not ended
         self.granted = False  # whether it was seen to run; `started_at` is set when the first of its nodes answers
         self.suspended = False  # its processes are stopped until the batch system resumes it
         self.shrunk_at = 0.0  # when it last gave back nodes

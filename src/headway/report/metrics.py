@@ -40,6 +40,8 @@ class Extra:
                     self.asked_cores[task.category] = max(self.asked_cores[task.category], cores)
             case records.Submit():
                 self._ready[record.tag] = record.ready_at(self._ended)
+            case records.Admit() if record.tag in self._ready:
+                self._ready[record.tag] = record.at
             case records.JobState(phase=JobPhase.RUNNING) if record.tag in self._ready:
                 self.waits += 1
                 at = record.at if record.since is None else record.since

@@ -290,3 +290,26 @@ def test_time_does_not_go_back() -> None:
 def test_invalid_traces_are_refused(nodes: int, req: float, run: float) -> None:
     with pytest.raises(ValueError, match="must "):
         BatchQueue(4, submit=[0], nodes=[nodes], req=[req], run=[run])
+
+
+@every
+def test_an_admitted_job_starts_before_its_predecessor_ends_and_keeps_its_rank_where_nothing_is_promised(
+    scheduling: Scheduling,
+) -> None:
+    queue = BatchQueue(4, scheduling, submit=[0], nodes=[2], req=[100], run=[100])
+    queue.advance(1)
+    parent = queue.submit(2, 500, 500)
+    child = queue.submit(2, 20, 20, after=parent)
+    other = queue.submit(2, 20, 20)  # it was submitted later, and there is room for one of them
+    queue.advance(2)
+    assert [queue.job(job).state for job in (parent, child, other)] == ["running", "pending", "pending"]
+    queue.advance(50)
+    queue.admit(child)
+    # With conservative backfilling the other one has been promised these nodes.
+    first, second = (other, child) if scheduling.backfill == "conservative" else (child, other)
+    queue.advance(100)
+    assert queue.job(first)[:2] == ("running", 100)
+    assert queue.job(second).state == "pending"
+    queue.admit(child)  # no effect on a job that runs
+    to_the_end(queue)
+    assert (queue.job(first).end, queue.job(second).start) == (120, 120)

@@ -97,6 +97,14 @@ def test_nodes_count_until_they_are_given_back() -> None:
     assert passage.core_hours == pytest.approx(before.core_hours - 2 * (1600 - 1350) / 3600)
 
 
+def test_the_wait_of_a_job_that_was_held_back_counts_from_its_admission() -> None:
+    journal = two_jobs()
+    [first, second] = [it for it in journal if isinstance(it, records.Submit)]
+    at = journal.index(second)
+    journal[at : at + 1] = [structs.replace(second, at=1000.0, after=first.tag), records.Admit(second.at, "b", WHY)]
+    assert passage_of("p", journal) == passage_of("p", two_jobs())
+
+
 def test_a_job_that_never_started_held_nothing() -> None:
     journal = two_jobs()
     journal[-1:-1] = [asked("c", 1700.0, 8), records.Release(1950.0, "c", WHY)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import os
 import threading
 import time
@@ -14,6 +15,7 @@ from msgspec import structs
 from headway.clusters.base import Cluster, JobNews
 from headway.clusters.local import RunJobs
 from headway.clusters.machine import free_disk_bytes
+from headway.clusters.slurm.changing import admit, shrink
 from headway.clusters.slurm.commands import Commands, Paced
 from headway.clusters.slurm.gpu_types import gpu_types
 from headway.clusters.slurm.job_lookup import JobLookup
@@ -21,7 +23,6 @@ from headway.clusters.slurm.looking import Looking
 from headway.clusters.slurm.options import MANAGERS, SlurmOptions, sbatch_variables
 from headway.clusters.slurm.probes import Probing
 from headway.clusters.slurm.queue_now import read_home
-from headway.clusters.slurm.shrinking import shrink
 from headway.clusters.slurm.site import SlurmSite
 from headway.clusters.slurm.squeue import own_jobs
 from headway.clusters.slurm.submitting import Canceller, Submitter
@@ -31,6 +32,8 @@ from headway.model.errors import SiteError
 from headway.model.job import JobPhase, JobRequest, Wish
 from headway.model.records import QueueRead
 from headway.model.resources import Resources
+
+_log = logging.getLogger(__name__)
 
 _MARKS_AGAIN_S = 0.1  # between two looks at the marks of jobs that are being cancelled
 _LOOK_AFTER_S = 1.0  # how long to wait for the mark of a running job before the queue is asked
@@ -101,6 +104,11 @@ class SlurmCluster(Cluster):
         return self._site.shares()
 
     @property
+    def admits(self) -> bool:
+        configuration = self._site.configuration()
+        return configuration is not None and configuration.keeps_rank
+
+    @property
     def shrinks(self) -> bool:
         configuration = self._site.configuration()
         return configuration is not None and configuration.shrinks
@@ -135,6 +143,21 @@ class SlurmCluster(Cluster):
     def submit(self, request: JobRequest, tag: str, after: str | None = None) -> None:
         with self._lock:
             self._submitter.submit(request, tag, after)
+
+    def admit(self, tag: str) -> None:
+        with self._lock:
+            folder = self._submitter.folder(tag)
+            asked = folder.asked()
+            if asked is None or asked.after is None:
+                return
+            job = self.news([tag])[tag]
+            if job.job_id is None and asked.sent:
+                raise SiteError(f"Slurm does not say which number job {tag} has")
+            if job.job_id is not None and (words := admit(self._commands, job.job_id)):
+                _log.warning("job %s waits until the job before it has ended: %s", tag, words)
+                return
+            folder.note(structs.replace(asked, after=None))
+            self._site.expire_queue()  # or the plan would not know of a job that waits
 
     def on_node(self, request: JobRequest, tag: str, node: str) -> Resources:
         held = super().on_node(request, tag, node)

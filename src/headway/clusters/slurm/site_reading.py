@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -35,6 +36,7 @@ class Configuration(Struct, frozen=True):
     divides_nodes: bool  # whether jobs can have cores instead of whole nodes
     preempts_by_tier: bool = False  # whether jobs of a partition preempt those of partitions with a lower tier
     shrinks: bool = True  # whether users may shrink their running jobs
+    keeps_rank: bool = True  # whether a job that depends on another loses no priority by that
     bills_largest: bool = False  # whether a job is charged for what costs most of its cores, memory and GPUs only
     scheduling: str = ""  # SchedulerParameters
 
@@ -127,9 +129,16 @@ def configuration_of(text: str) -> Configuration | None:
         divides_nodes="cons_" in found.get("SelectType", ""),
         preempts_by_tier=found.get("PreemptType", "").endswith("partition_prio"),
         shrinks="disable_job_shrink" not in found.get("SchedulerParameters", ""),
+        keeps_rank=_keeps_rank(found),
         bills_largest="MAX_TRES" in found.get("PriorityFlags", ""),
         scheduling=found.get("SchedulerParameters", ""),
     )
+
+
+def _keeps_rank(found: Mapping[str, str]) -> bool:
+    """Whether the priority of a job that cannot start yet, since it depends on another, grows as that of others."""
+    grows = not found.get("PriorityType", "").endswith("basic") and found.get("PriorityWeightAge", "0") != "0"
+    return not grows or "ACCRUE_ALWAYS" in found.get("PriorityFlags", "")
 
 
 def read_nodes(commands: Commands) -> dict[str, list[Node]] | None:

@@ -135,6 +135,15 @@ def withdraw(state: State, trace: Trace, foreign: int) -> None:
 
 
 @compiled
+def admit(state: State, foreign: int) -> None:
+    """Let a waiting foreign job start although the job that it depends on has not ended; it keeps its rank."""
+    state.live[int(state.foreign[foreign, at.F_SLOT]), at.AFTER] = -1.0
+    state.counts[at.CHANGES] += 1
+    state.counts[at.RESTLESS] = 1
+    state.counts[at.FREED] = 1
+
+
+@compiled
 def shrink(state: State, foreign: int, needs: Floats) -> None:
     """Leave a running foreign job with less, and with the lowest of the nodes that it has."""
     count, slot, words = state.counts, int(state.foreign[foreign, at.F_SLOT]), state.sets.shape[1]

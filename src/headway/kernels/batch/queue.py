@@ -266,6 +266,12 @@ class BatchQueue:
             events.withdraw(self._state, self._trace, job)
             self._look()
 
+    def admit(self, job: int) -> None:
+        """Let a waiting job start before the job that it depends on has ended; no effect on one that does not wait."""
+        if self.job(job).state == "pending":
+            events.admit(self._state, job)
+            self._look()
+
     def shrink(self, job: int, nodes: int, needs: Mapping[str, float] = _NOTHING) -> None:
         """Leave a running job with fewer nodes, and with `needs` of further resources; all of those not named.
 

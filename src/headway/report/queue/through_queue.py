@@ -45,6 +45,7 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
     status = "unfinished"
     submitted: dict[str, records.Submit] = {}
     started: dict[str, float] = {}
+    admitted: dict[str, float] = {}
     over: dict[str, float] = {}
     released: set[str] = set()
     given: list[tuple[str, float, int]] = []  # nodes that running jobs gave back
@@ -59,13 +60,13 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
                 cores_of_node = record.limits.cores
             case records.Submit():
                 submitted[record.tag] = record
+            case records.Admit():
+                admitted[record.tag] = record.at
             case records.JobState(phase=JobPhase.RUNNING):
                 started[record.tag] = record.at
-            case records.JobState(phase=JobPhase.ENDED):
+            case records.JobState(phase=JobPhase.ENDED) | records.Release():
                 over[record.tag] = record.at
-            case records.Release():
-                over[record.tag] = record.at
-                released.add(record.tag)
+                released |= {record.tag} if isinstance(record, records.Release) else set()
             case records.Shrunk():
                 given.append((record.tag, record.at, len(record.nodes)))
             case records.Launch():
@@ -78,7 +79,7 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
                     busy_core_s += cores * (outcome.ended_at - outcome.started_at)
             case records.Finish():
                 status = record.status
-    waits_s = [started[tag] - submitted[tag].ready_at(over) for tag in started]
+    waits_s = [at - admitted.get(tag, submitted[tag].ready_at(over)) for tag, at in started.items()]
     asked = {tag: submit.request.per_node for tag, submit in submitted.items()}
     held = [(tag, at, asked[tag].nodes) for tag, at in started.items()]
     held += [(tag, at, -nodes) for tag, at, nodes in given]

@@ -135,6 +135,12 @@ class Collector:
         )
         self._say(record.at, "job asked for", asks, record.why)
 
+    def _admit(self, record: records.Admit) -> None:
+        if record.tag in self._job:
+            job = self.jobs[self._job[record.tag]]
+            job.ready = self._after(record.at)
+            self._say(record.at, "job let go", job.name, record.why)
+
     def _job_seen(self, record: records.JobSeen) -> None:
         if record.tag in self._job and record.job_id is not None:
             where = f" in {record.partition}" if record.partition else ""

@@ -24,7 +24,7 @@ class Job(Struct):
     name: str
     asks: str
     submitted: float
-    ready: float  # when it could have started: at its submission, or at the end of the job before it
+    ready: float  # when it could have started: at its submission, or when nothing held it back any more
     started: float | None = None
     ended: float | None = None
     expected_wait: float | None = None

@@ -1,4 +1,4 @@
-"""Give back nodes of running jobs."""
+"""Change jobs that were submitted: what they depend on, and which nodes they have."""
 
 from __future__ import annotations
 
@@ -13,6 +13,17 @@ from headway.model.errors import SiteError
 _log = logging.getLogger(__name__)
 
 _OVER = re.compile("already (finished|completing)|invalid job id", re.IGNORECASE)
+_NO_MORE = re.compile("not pending|dependency can not be modified", re.IGNORECASE)  # it has started meanwhile
+
+
+def admit(commands: Commands, job_id: int) -> str:
+    """Let a waiting job depend on nothing; return why Slurm refuses that. A SiteError: no answer.
+
+    The job keeps its priority.
+    """
+    _log.info("job %s need not wait for another one any more", job_id)
+    words = _update(commands, job_id, "Dependency=")
+    return "" if _NO_MORE.search(words) else words
 
 
 def shrink(commands: Commands, job_id: int, nodes: Sequence[str]) -> str:
@@ -22,8 +33,13 @@ def shrink(commands: Commands, job_id: int, nodes: Sequence[str]) -> str:
     among them.
     """
     _log.info("shrinking job %s to %s", job_id, ",".join(nodes))
+    return _update(commands, job_id, f"NodeList={','.join(nodes)}")
+
+
+def _update(commands: Commands, job_id: int, change: str) -> str:
+    """Return the words with which Slurm refuses to change a job; none for a job that is over."""
     try:
-        answer = commands.read("scontrol", "update", f"JobId={job_id}", f"NodeList={','.join(nodes)}")
+        answer = commands.read("scontrol", "update", f"JobId={job_id}", change)
     except NoAnswerError as error:
         raise SiteError(str(error)) from error
     if answer.code == 0:
