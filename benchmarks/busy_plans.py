@@ -27,7 +27,7 @@ from headway.model.batch_log import BatchJobs
 from headway.model.instance import Instance, Recorded
 from headway.model.task import Task
 from headway.model.workflow import Workflow
-from headway.planning import parts
+from headway.planning import strips
 from headway.report.queue.through_queue import Passage, passage_of
 from headway.simulation.batch import queue_of, seen_waits
 
@@ -121,12 +121,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=400, help="of the first start's jobs of others")
     parser.add_argument("--starts", type=int, default=60, help="seeds of each kind of start; at least three")
     parser.add_argument("--plans", nargs="+", choices=tuple(plans()), default=PLANS, metavar="PLAN")
-    parser.add_argument("--uncut", action="store_true", help="`headway` with its anchor in one job")
+    parser.add_argument("--one-job", action="store_true", help="`headway` with its anchor in one job")
     options = parser.parse_args()
     if options.starts < TOGETHER:
         parser.error(f"--starts: at least {TOGETHER}, which are judged together")
-    if options.uncut:
-        parts.MOST_TASKS = 0
+    if options.one_job:
+        strips.MOST_TASKS = 0
     names = tuple(dict.fromkeys([*options.plans, "asa", "big-job"]))
     seeds = range(options.seed, options.seed + options.starts)
     with ProcessPoolExecutor() as at_once:

@@ -35,3 +35,16 @@ def test_not_all_of_a_long_queue_is_searched_for_a_shorter_task() -> None:
     assert placed(ends | {"short": 300.0}, busy, free) == {"short": "free"}
     ends |= {f"longer{number}": 4000.0 for number in range(8)}
     assert placed(ends | {"short": 300.0}, busy, free) == {}
+
+
+def test_nodes_that_are_meant_for_certain_tasks_are_taken_last() -> None:
+    early = NodeState("early", "1", NODE, NODE, meant_for=("other",), until=600.0)
+    side = NodeState("side", "2", NODE, NODE, meant_for=("wide",), until=700.0)
+    spine = NodeState("spine", "3", NODE, NODE, until=7200.0)
+    assert placed({"narrow": 300.0}, early, side, spine) == {"narrow": "spine"}
+    assert placed({"first": 300.0, "wide": 300.0}, early, side, spine) == {"first": "spine", "wide": "side"}
+    assert placed({"first": 300.0, "wide": 300.0, "last": 300.0}, early, side, spine) == {
+        "first": "spine",
+        "wide": "side",
+        "last": "early",
+    }

@@ -15,7 +15,7 @@ from headway.model.outcome import Ending
 from headway.model.records import QueueRead, SeenWait
 from headway.model.task import Task
 from headway.model.workflow import Workflow
-from headway.planning import PLANS, parts
+from headway.planning import PLANS, strips
 from headway.planning.gaps import longest_gap
 from headway.planning.headway import Headway
 from tests.planning.test_staged import of, stages
@@ -131,7 +131,7 @@ def test_where_the_queue_reserves_nodes_for_dependent_jobs_the_anchor_is_a_chain
     assert {submit.at for submit in submits} == {0.0}
     assert run.ended_at() == 6_000 + 3 * 600
     assert held_node_s(run) == (4 + 1 + 4) * 600
-    monkeypatch.setattr(parts, "MOST_TASKS", 0)  # or it would be cut into parts without reservations
+    monkeypatch.setattr(strips, "MOST_TASKS", 0)  # or it would be in strips without reservations
     whole = through(BatchQueue(8, Scheduling("conservative"), **background), narrowing(4, 1, 4))
     assert roles(whole) == [("anchor", 4)]
     assert whole.ended_at() == run.ended_at()

@@ -190,7 +190,7 @@ class Engine(RunState, eq=False, dict=True):
 
         A task that asks for notice continues from a checkpoint: it loses what it needs to write one.
         """
-        tasks = [view.workflow.tasks[task_id] for task_id in submit.tasks]
+        tasks = [view.workflow.tasks[task_id] for task_id in submit.tasks or submit.meant_for]
         if not tasks and submit.role in ("filler", "small-filler"):
             tasks = [view.workflow.tasks[task_id] for task_id in view.placeable]
         longest_s = submit.request.per_node.walltime_s or math.inf

@@ -98,7 +98,7 @@ def place(
             if end <= by_name[name].until and each.fits_in(free) and free_devices.has(name, each, need)
         ]
         rank = partial(free_devices.rank, each=each, need=need)
-        chosen = _of_one_job(fitting, span) if span > 1 else _first(fitting, room, rank)
+        chosen = _of_one_job(fitting, span) if span > 1 else _first(task_id, fitting, room, rank)
         if not chosen:
             if blocked is None:
                 blocked, blocked_end = task_id, end
@@ -213,9 +213,20 @@ def _on_each(allocation: Allocation) -> Resources:
     return resources if resources.nodes == 1 else resources.replace(nodes=1)
 
 
-def _first(fitting: Sequence[NodeState], room: Mapping[str, Resources], rank: Callable[[str], int]) -> list[NodeState]:
-    """The node with the best GPUs for a task, then the one whose job ends first, then that with least free memory."""
-    best = min(fitting, key=lambda node: (rank(node.name), node.until, room[node.name].memory_bytes), default=None)
+def _first(
+    task_id: str, fitting: Sequence[NodeState], room: Mapping[str, Resources], rank: Callable[[str], int]
+) -> list[NodeState]:
+    """The node with the best GPUs for a task, then the one whose job ends first, then that with least free memory.
+
+    Nodes that are meant for certain tasks come after all others, so that their jobs can be given back; those that are
+    meant for other tasks come last.
+    """
+
+    def key(node: NodeState) -> tuple[float, ...]:
+        meant = 0 if not node.meant_for else 1 if task_id in node.meant_for else 2
+        return meant, rank(node.name), node.until, room[node.name].memory_bytes
+
+    best = min(fitting, key=key, default=None)
     return [best] if best else []
 
 

@@ -25,6 +25,7 @@ class Anchor(Struct, frozen=True):
 
     groups: tuple[Group, ...]
     through_s: float
+    sides: tuple[Group, ...] = ()  # jobs beside a single one (`planning/strips.py`)
 
     def worth(self, *, thrifty: bool) -> float:
         """The time until the end; if `thrifty`, times the node-seconds held. Less is better.
@@ -54,12 +55,12 @@ def parts_of(view: View, tasks: Sequence[Task], live: Sequence[JobStatus]) -> li
     return [view.of(group, tasks, live, len(shares)) for group in groups if group]
 
 
-def held_anchor(anchors: Sequence[JobStatus], levels: Levels, now: float) -> Anchor:
+def held_anchor(anchors: Sequence[JobStatus], levels: Levels, now: float, *, has_sides: bool) -> Anchor:
     """The anchor that waits in the queue, with the run time of the tasks that remain by now."""
     groups: list[Group] = []
     for job in anchors:
         nodes, run_s = job.width, job.expected_s or 0.0
-        if not job.tasks:
+        if not job.tasks and not has_sides:
             all_run_s = levels.run_s(0, levels.last)
             run_s = float(all_run_s[min(nodes, len(all_run_s)) - 1])
         groups.append(Group(0, 0, nodes, run_s, wait_s=max(0.0, job.expected_start - now)))

@@ -54,7 +54,9 @@ class Fillers(Struct, frozen=True):
             return [WakeAt(now, now + OPENING_S, Why(self.foresight.plan, "nodes-are-coming"))]
         usual, _ = view.without_large(view.remaining())
         ready, _ = view.without_large([view.workflow.tasks[task_id] for task_id in view.placeable])
-        narrow = [task for task in ready if task.nodes == 1]  # tasks that span nodes run in the anchor only
+        sided = {task_id for job in live if job.role == "side" for task_id in job.meant_for}
+        # Tasks that span nodes run in the anchor only.
+        narrow = [task for task in ready if task.nodes == 1 and task.id not in sided]
         packing = view.packing(narrow or usual)
         fillers = [job for job in live if job.role in ("filler", "small-filler", "ahead") and not _is_large(view, job)]
         pending = [job for job in fillers if job.started_at is None]

@@ -52,14 +52,19 @@ class Earliest(NamedTuple):
     end_s: float
 
 
-def earliest(view: View, tasks: Sequence[Task], estimate: Estimate) -> list[Earliest]:
-    """The tasks that do not run, parents first, as if there were a node for each as soon as it is ready."""
+def earliest(view: View, tasks: Sequence[Task], estimate: Estimate, overdue: float = _OVERDUE) -> list[Earliest]:
+    """The tasks that do not run, parents first, as if there were a node for each as soon as it is ready.
+
+    Each task that runs is taken to need at least a share `overdue` of the time that it has run more.
+    """
     ends_s: dict[str, float] = {}
     found: list[Earliest] = []
     for task in tasks:
         begin_s = max((ends_s.get(parent, 0.0) for parent in task.parents), default=0.0)
         run_s = view.fits_s(estimate, task)
-        ends_s[task.id] = begin_s + (_left_s(run_s, view.ran_s(task.id)) if view.is_running(task.id) else run_s)
+        ends_s[task.id] = begin_s + (
+            _left_s(run_s, view.ran_s(task.id), overdue) if view.is_running(task.id) else run_s
+        )
         if not view.is_running(task.id):
             found.append(Earliest(task, begin_s, ends_s[task.id]))
     return found
@@ -76,5 +81,5 @@ def side_by_side(tasks: Sequence[Earliest], packing: Packing, busy: float) -> Fo
     return Forecast(times, used)
 
 
-def _left_s(expected_s: float, ran_s: float) -> float:
-    return max(expected_s - ran_s, _OVERDUE * ran_s)
+def _left_s(expected_s: float, ran_s: float, overdue: float = _OVERDUE) -> float:
+    return max(expected_s - ran_s, overdue * ran_s)

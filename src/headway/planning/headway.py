@@ -29,8 +29,9 @@ from headway.planning.forecast import Forecast
 from headway.planning.foresight import Foresight, seen_wait
 from headway.planning.narrowing import needless
 from headway.planning.packing import Packing
-from headway.planning.parts import in_parts
 from headway.planning.requested_time import requested_s
+from headway.planning.run_times import typical_s
+from headway.planning.strips import SPARE, due, in_strips
 from headway.planning.widening import Later
 from headway.waiting.base import Shape
 
@@ -47,9 +48,9 @@ class Headway(Planner):
 
     All jobs form one pool: a task runs in any job that has room until the task's expected end. The anchor is the job
     that `one-job` would submit, so the plan loses nothing against it. Where the queue reserves nodes for dependent
-    jobs, the anchor may be a chain of jobs, each for its own levels; elsewhere that of a small workflow may be in parts
-    (`planning/parts.py`). Fillers are in `planning/fillers.py`. The plan is made again whenever a job starts or ends,
-    and every 15 minutes.
+    jobs, the anchor may be a chain of jobs, each for its own levels; elsewhere that of a small workflow may be in
+    strips (`planning/strips.py`). Fillers are in `planning/fillers.py`. The plan is made again whenever a job starts or
+    ends, and every 15 minutes.
 
     A task that checkpoints and outlasts its job goes on in another one, which is asked for ahead by the predicted wait;
     without `chains`, when the task has left its job (`planning/chaining.py`).
@@ -93,8 +94,13 @@ class Headway(Planner):
         chained = self._chain(view, now) if self._chains else []
         if any(not isinstance(decision, WakeAt) for decision in chained):
             return chained
+        beside = due(left, self.name, partial(in_job_s, view, partial(typical_s, self._of_task)), now)
+        if any(not isinstance(decision, WakeAt) for decision in beside):
+            return beside
         planned = self._plan(left, live, now)
-        return planned if any(not isinstance(decision, WakeAt) for decision in planned) else _earliest(chained, planned)
+        if any(not isinstance(decision, WakeAt) for decision in planned):
+            return planned
+        return _earliest(chained, beside, planned)
 
     def _plan(self, view: View, live: Sequence[JobStatus], now: float) -> list[Decision]:
         """Plan the tasks for which no next job is asked for yet."""
@@ -198,15 +204,16 @@ class Headway(Planner):
         best = best_anchor(
             levels, twin, self._foresight.corrected_s, expired, nearly, chains=queue.reserves and not view.foreseen
         )
-        if not queue.reserves and not view.foreseen and view.limits.shrinks:
-            room = levels.last + 1 if view.limits.most_jobs is None else view.limits.most_jobs - len(view.live)
-            best = in_parts(best, levels, twin, self._foresight.corrected_s, expired, nearly, most=room)
+        if not queue.reserves and not view.foreseen and view.limits.admits:
+            room = math.inf if view.limits.most_jobs is None else view.limits.most_jobs - len(view.live)
+            best = in_strips(best, levels, twin, self._foresight.corrected_s, expired, most=room)
         if not anchors:
             return self._submit_anchor(view, packing, levels, best, expired, now)
-        held = held_anchor(anchors, levels, now)
+        sides = [job for job in live if job.role == "side"]
+        held = held_anchor(anchors, levels, now, has_sides=bool(sides))
         if best.worth(thrifty=queue.reserves) < BETTER * held.worth(thrifty=queue.reserves):
             why = Why(self.name, "a-better-anchor", {"held_s": held.through_s, "better_s": best.through_s})
-            return [Release(now, job.tag, why) for job in anchors]
+            return [Release(now, job.tag, why) for job in (*anchors, *sides) if job.started_at is None]
         return []
 
     def _submit_anchor(
@@ -214,18 +221,24 @@ class Headway(Planner):
     ) -> list[Decision]:
         """Each job of a chain is for the tasks of its own levels; a single anchor is for any task."""
         most = view.limits.most_jobs
-        if most is not None and len(view.live) + len(best.groups) > most:
+        if most is not None and len(view.live) + len(best.groups) + len(best.sides) > most:
             return []
         submits: list[Decision] = []
         after: str | None = None
         for number, group in enumerate(best.groups):
             tasks = levels.tasks(group.first, group.last) if len(best.groups) > 1 else []
-            asked_s = requested_s(group.run_s, expired)
+            asked_s = requested_s(group.run_s, expired) * (SPARE if best.sides else 1.0)
             nodes = max(group.nodes, levels.least_nodes(group.first, group.last))
             submit = self._foresight.submit(view, packing, "anchor", nodes, asked_s, now, group=group, offset=number)
             ids = tuple(task.id for task in tasks)
             submits.append(structs.replace(submit, tasks=ids, expected_s=group.run_s, after=after))
             after = submit.tag
+        for number, side in enumerate(best.sides, start=len(submits)):
+            asked_s = requested_s(side.leeway_s + side.run_s, expired)
+            submit = self._foresight.submit(view, packing, "side", side.nodes, asked_s, now, group=side, offset=number)
+            ids = tuple(task.id for task in levels.tasks(side.first, side.last))
+            held_by = after if side.first else None  # the first levels are ready
+            submits.append(structs.replace(submit, meant_for=ids, after=held_by))
         return submits
 
     def observe(self, job: JobStatus) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from headway.model.outcome import Ending, Outcome
 from headway.model.task import Task
+from headway.planning.base import Estimate
 from headway.sizing.observing import run_s
 from headway.sizing.runtime_model import RuntimeModel
 
 SHARE = 0.8  # the quantile of the run time that plans count on
+STATED = 2 / 3  # of what a user states is what a task typically takes: such times are limits
 UNKNOWN_S = 600.0  # for a task without hint or observation
 
 
@@ -34,6 +36,10 @@ class RunTimes:
         guess_s = task.hints.get("walltime_s") or (self._seen_s / self._seen if self._seen else UNKNOWN_S)
         return max(guess_s, known_s or 0.0)
 
+    def typical_s(self, task: Task) -> float:
+        """The run time that half of such tasks do not exceed, or two thirds of what plans count on for them."""
+        return self.learned_s(task) or STATED * self(task)
+
     def learned_s(self, task: Task) -> float:
         """The run time that half of such tasks do not exceed; 0 if none has succeeded."""
         model = self._models.get(task.category) if task.category in self._succeeded else None
@@ -46,3 +52,8 @@ class RunTimes:
             self._seen_s += run_s(outcome)
             self._seen += 1
             self._succeeded.add(task.category)
+
+
+def typical_s(estimate: Estimate, task: Task) -> float:
+    """What a task typically takes; an estimate that is not learned is taken for exact."""
+    return estimate.typical_s(task) if isinstance(estimate, RunTimes) else estimate(task)

@@ -1,7 +1,7 @@
-"""What an anchor in parts brings on real logs: `python -m benchmarks.parts`.
+"""What an anchor in strips brings on real logs: `python -m benchmarks.strips`.
 
 The workflow of `benchmarks.slurm_plans`, with longer tasks, starts at random moments of each log and runs with the plan
-`headway`, whose anchor may be cut into parts or not. The logs are in the folder pwa-swf of HEADWAY_DATA.
+`headway`, whose anchor may be in strips or not. The logs are in the folder pwa-swf of HEADWAY_DATA.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headway.api.queues import QueueSettings, jobs_from
 from headway.drivers.assemble import plans
 from headway.drivers.simulated import simulate
 from headway.drivers.through_queue import Through, run_through
-from headway.planning import parts
+from headway.planning import strips
 from headway.report.queue.through_queue import Passage, passage_of
 from headway.simulation.batch import queue_of, seen_waits
 
@@ -32,7 +32,7 @@ DAY_S = 86_400.0
 
 
 def passages(log: str, starts: int, seed: int) -> list[tuple[Passage, Passage]]:
-    """The runs from each of some moments of a log: in parts, and in one job."""
+    """The runs from each of some moments of a log: in strips, and in one job."""
     settings = QueueSettings(skip_bad=True)
     jobs = jobs_from(str(next(Path(os.environ["HEADWAY_DATA"]).glob(f"pwa-swf/{log}*"))), settings).jobs
     draw = np.random.default_rng([seed, len(jobs)])
@@ -43,9 +43,9 @@ def passages(log: str, starts: int, seed: int) -> list[tuple[Passage, Passage]]:
         through = Through(plans()["headway"], start_s, seed=seed, seen_waits=seen_waits(queue, jobs))
         for times in TIMES:
             pair = []
-            for most_tasks in (parts.MOST_TASKS, 0):
+            for most_tasks in (strips.MOST_TASKS, 0):
                 run = run_through(workflow(times), through)
-                with mock.patch.object(parts, "MOST_TASKS", most_tasks):
+                with mock.patch.object(strips, "MOST_TASKS", most_tasks):
                     simulate(queue.clone(), [run])
                 pair.append(passage_of("headway", run.journal))
             found.append((pair[0], pair[1]))
@@ -53,7 +53,7 @@ def passages(log: str, starts: int, seed: int) -> list[tuple[Passage, Passage]]:
 
 
 def main() -> None:
-    """Print time and node-hours in parts, as shares of those in one job."""
+    """Print time and node-hours in strips, as shares of those in one job."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--starts", type=int, default=32, help="moments in each log")
     parser.add_argument("--seed", type=int, default=0)
@@ -62,9 +62,9 @@ def main() -> None:
         by_log = list(at_once.map(partial(passages, starts=options.starts, seed=options.seed), LOGS))
     print("| log | runs | time | node-hours | makespans that differ |\n|---|--:|--:|--:|---|")
     for name, found in [*zip(LOGS, by_log, strict=True), ("all", [pair for pairs in by_log for pair in pairs])]:
-        ratios = [cut.makespan_s / one.makespan_s for cut, one in found]
+        ratios = [ours.makespan_s / one.makespan_s for ours, one in found]
         time = math.exp(statistics.fmean(map(math.log, ratios)))
-        cost = sum(cut.node_hours for cut, _ in found) / sum(one.node_hours for _, one in found)
+        cost = sum(ours.node_hours for ours, _ in found) / sum(one.node_hours for _, one in found)
         other = sorted(ratio for ratio in ratios if ratio != 1.0)
         differ = f"{len(other)}, from {other[0]:.2f} to {other[-1]:.2f}" if other else "0"
         print(f"| {name.rsplit('-', 2)[0]} | {len(found)} | {time:.3f} | {cost:.3f} | {differ} |")
