@@ -17,7 +17,7 @@ from headway.grouping.base import Group, Levels
 from headway.model.records import Admit, Decision, Release, WakeAt, Why
 from headway.model.task import Task
 from headway.planning.anchors import Anchor, Correct
-from headway.planning.base import Estimate, View
+from headway.planning.base import Estimate, JobStatus, View
 from headway.planning.forecast import earliest
 from headway.planning.requested_time import requested_s
 from headway.planning.run_times import STATED
@@ -111,7 +111,7 @@ def due(view: View, planner: str, estimate: Estimate, now: float) -> list[Decisi
     sides = [job for job in view.live if job.role == "side" and not view.is_busy(job.tag)]
     if not sides:
         return []
-    tasks = view.remaining()
+    tasks = _with_ancestors(view, sides)
     waiting = {each.task.id: each.begin_s for each in earliest(view, tasks, estimate, overdue=0.0)}
     stuck = _stuck(view, tasks)
     decisions: list[Decision] = []
@@ -130,6 +130,22 @@ def due(view: View, planner: str, estimate: Estimate, now: float) -> list[Decisi
             elif is_foreseen:
                 alarms.append(now + early_s)
     return decisions or [WakeAt(now, at, Why(planner, "side-jobs")) for at in sorted(alarms)[:1]]
+
+
+def _with_ancestors(view: View, sides: Sequence[JobStatus]) -> list[Task]:
+    """The tasks of side jobs and those that they wait for, parents first, as far as they are not over."""
+    found: dict[str, Task] = {}
+
+    def visit(task_id: str) -> None:
+        task = view.workflow.tasks.get(task_id)  # None: it was over long ago, and is forgotten
+        if task is not None and task_id not in found and not view.is_over(task_id):
+            for parent in task.parents:
+                visit(parent)
+            found[task_id] = task
+
+    for task_id in dict.fromkeys(task_id for job in sides for task_id in job.meant_for):
+        visit(task_id)
+    return list(found.values())
 
 
 def _stuck(view: View, tasks: Sequence[Task]) -> set[str]:
