@@ -62,3 +62,16 @@ def test_the_figures_of_runs_add_up() -> None:
     assert found["headway_job_wait_seconds_sum", "", ""] == 60
     assert found["headway_job_wait_seconds_count", "", ""] == 2
     assert (found["headway_jobs_running", "", ""], found["headway_jobs_waiting", "", ""]) == (2, 0)
+
+
+def test_the_wait_of_a_job_that_was_held_back_counts_from_its_admission() -> None:
+    extra, why = Extra(), Why("test", "test")
+    for record in (
+        records.Submit(100.0, "first", JobRequest(MACHINE), why),
+        records.Submit(100.0, "side", JobRequest(MACHINE), why, after="first"),
+        records.JobState(110.0, "first", JobPhase.RUNNING),
+        records.Admit(500.0, "side", why),
+        records.JobState(530.0, "side", JobPhase.RUNNING),
+    ):
+        extra.apply(record)
+    assert (extra.waits, extra.waited_s) == (2, 10.0 + 30.0)

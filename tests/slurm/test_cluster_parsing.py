@@ -20,6 +20,7 @@ from headway.clusters.slurm.job_folder import Asked, JobFolder, check_tag, job_s
 from headway.clusters.slurm.options import ALLOWED_FLAGS, SlurmOptions, options_of, sbatch_variables
 from headway.clusters.slurm.preemption import rate_of
 from headway.clusters.slurm.rights import Rights
+from headway.clusters.slurm.site_reading import configuration_of
 from headway.clusters.slurm.squeue import Exit, SeenJob, exit_of, jobs_of
 from headway.clusters.slurm.submitting import complaint_of, send
 from headway.model.errors import InputError
@@ -388,3 +389,19 @@ def test_the_rate_of_preemptions_counts_earlier_runs_in_the_directory(tmp_path: 
     jobs = tmp_path / "runs" / "2" / "jobs"
     assert rate_of(jobs, "low") == 2 / (4 * 3600.0 + 2 * 3600.0)
     assert rate_of(jobs, "other") == 1 / (4 * 3600.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "keeps"),
+    [
+        ("PriorityType = priority/basic\nPriorityWeightAge = 1000", True),
+        ("PriorityType = priority/multifactor\nPriorityWeightAge = 0\nPriorityFlags =", True),
+        ("PriorityType = priority/multifactor\nPriorityWeightAge = 1000\nPriorityFlags = MAX_TRES", False),
+        ("PriorityType = priority/multifactor\nPriorityWeightAge = 1000\nPriorityFlags = ACCRUE_ALWAYS,MAX_TRES", True),
+    ],
+)
+def test_a_dependent_job_keeps_its_rank_unless_its_age_does_not_count(settings: str, keeps: bool) -> None:
+    shown = f"SLURM_VERSION = 22.05.8\nAccountingStorageType = accounting_storage/none\n{settings}\n"
+    configuration = configuration_of(shown)
+    assert configuration is not None
+    assert configuration.keeps_rank is keeps
