@@ -51,7 +51,9 @@ class Job(Struct, eq=False):
 class BatchSystem:
     """Grants nodes to jobs after a while."""
 
-    def __init__(self, world: World, commands: Commands, jobs: Callable[[], Path], *, shrinks: bool) -> None:
+    def __init__(
+        self, world: World, commands: Commands, jobs: Callable[[], Path], *, shrinks: bool, others_s: float = 0.0
+    ) -> None:
         self.world = world
         self.commands = commands
         self.jobs: dict[str, Job] = {}
@@ -59,7 +61,16 @@ class BatchSystem:
         self.forgets = False  # to answer when it has done what it was told
         self.shrinks = shrinks
         self._folder = jobs
-        self._free = [f"n{number}" for number in range(NODES)]
+        self._others_until = world.now + others_s  # the jobs of others have all nodes until then
+        self._free: list[str] = []
+        self._others_end()
+        if not self._free:
+            world.after(others_s, self._others_end)
+
+    def _others_end(self) -> None:
+        if self.world.now >= self._others_until:
+            self._free = [f"n{number}" for number in range(NODES)]
+            self._start_jobs()
 
     @property
     def is_silent(self) -> bool:
@@ -166,7 +177,7 @@ class BatchSystem:
         self._start_jobs()
 
     def plan(self) -> QueueRead:
-        ends = []
+        ends = [(self._others_until, NODES)] if self.world.now < self._others_until else []
         for job in self.jobs.values():
             if job.news.phase is JobPhase.RUNNING:
                 walltime_s = job.request.per_node.walltime_s or LONGEST_S

@@ -47,6 +47,7 @@ SELDOM_S = 5.0  # how often processes look whether anything has happened, so tha
 _MOST_SESSIONS = 40
 _LONGEST_REST_S = 1200.0  # until a user resumes a run
 _CANCELS = 0.1  # of all rests, at the end of which the user first cancels the run
+_BUSY, _OTHERS_S = 0.4, 1800.0  # how often others have all nodes at first, and for how long at most
 _COMPARED = 0.05  # of all appends: what the journal says is compared with what the manager believes
 
 
@@ -79,7 +80,9 @@ class Telling:
         self._workflow, behaviours = with_long_task(*made_up(self._chance), random.Random(f"long {seed}"))
         self.commands = Commands(world, self._workflow.tasks, behaviours)
         jobs, shrinks = lambda: Project(directory).runs()[-1].jobs, self._chance.random() < 0.5
-        self._batch = self.fate.batch = BatchSystem(world, self.commands, jobs, shrinks=shrinks)
+        others = random.Random(f"others {seed}")
+        others_s = others.uniform(60.0, _OTHERS_S) if others.random() < _BUSY else 0.0
+        self._batch = self.fate.batch = BatchSystem(world, self.commands, jobs, shrinks=shrinks, others_s=others_s)
         self._laws = Laws(self.commands, self._batch, directory)
         plan, sizer = self._chance.choice(sorted(plans())), self._chance.choice(sorted(sizers()))
         self._options = RunSettings(cluster="world", plan=plan, sizer=sizer, history="none", seed=seed)

@@ -126,7 +126,8 @@ def due(view: View, planner: str, estimate: Estimate, now: float) -> list[Decisi
             early_s = min(needed_s) - (job.expected_wait_s or 0.0)
             is_foreseen = not stuck.issuperset(job.meant_for)
             if early_s < _A_MOMENT_S and (is_foreseen or min(needed_s) <= 0.0):
-                decisions.append(Admit(now, job.tag, Why(planner, "soon-needed", {"needed_s": min(needed_s)})))
+                why = Why(planner, "soon-needed", {"needed_s": min(needed_s)}, "its tasks will soon be ready")
+                decisions.append(Admit(now, job.tag, why))
             elif is_foreseen:
                 alarms.append(now + early_s)
     return decisions or [WakeAt(now, at, Why(planner, "side-jobs")) for at in sorted(alarms)[:1]]
