@@ -2,7 +2,7 @@
 
 Each log of the Parallel Workloads Archive goes through a simulated queue (conservative backfilling). At every
 submission the mixture is asked; its ticket has what each model answered. Without arguments the logs are those in the
-folder pwa-swf of HEADWAY_DATA; name others as arguments. Curie takes a few minutes, the others about one each.
+folder pwa-swf of HEADWAY_DATA; name others as arguments. Curie takes about ten minutes, the others up to five each.
 """
 
 from __future__ import annotations
