@@ -29,11 +29,11 @@ class Admitting(Struct, eq=False):
         self.background.start(self._admit(tag))
 
     async def _admit(self, tag: str) -> None:
-        is_told = False
-        while not is_told and self.engine.jobs[tag].live:
+        while self.engine.jobs[tag].live:
             try:
                 await asyncio.to_thread(self.cluster.admit, tag)
-                is_told = True
             except SiteError as error:
                 _log.info("job %s cannot be admitted yet, trying again in %g s: %s", tag, _AGAIN_S, error)
                 await asyncio.sleep(_AGAIN_S)
+            else:
+                break

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -50,7 +50,6 @@ def _strips(levels: Levels, twin: QueueTwin, correct: Correct, expired: int) -> 
     """
     widths = [levels.width(level, level) for level in range(len(levels))]
     narrow = max(min(widths), levels.least_nodes(0, levels.last))
-    refill_s = _refill_s(twin)
     wide = list(_wide(widths, narrow))
     sides: list[Group] = []
     late_s = 0.0
@@ -58,7 +57,7 @@ def _strips(levels: Levels, twin: QueueTwin, correct: Correct, expired: int) -> 
         sides.append(Group(0, begins - 1, narrow, float(levels.run_s(0, begins - 1)[-1])))
     for first, last, units in wide:
         run_s = float(levels.run_s(first, last)[-1])
-        lead_s = NOTICED_S + min(_until_free_s(units, refill_s, twin), EARLY * run_s)
+        lead_s = NOTICED_S + min(_until_free_s(units, twin), EARLY * run_s)
         late_s += lead_s / 2
         before_s = float(levels.run_s(first - 1, first - 1)[-1]) if first else 0.0
         leeway_s = lead_s + (1.0 - STATED) * before_s  # if that takes longer than it typically does
@@ -90,17 +89,11 @@ def _wide(widths: Sequence[int], narrow: int) -> Iterator[tuple[int, int, int]]:
         first = last
 
 
-def _refill_s(twin: QueueTwin) -> float:
-    """How long a node is busy, roughly, until it comes free."""
-    free = np.array(twin.read.free)
-    busy_s = float(((free.max() - free[:-1]) * np.diff(twin.read.times)).sum())
-    return REFILL * busy_s / max(1.0, float(free.max()))
-
-
-def _until_free_s(units: int, refill_s: float, twin: QueueTwin) -> float:
+def _until_free_s(units: int, twin: QueueTwin) -> float:
     """How long the first in the queue waits for so many nodes, if each of the machine's comes free at random."""
-    machine = max(1.0, *twin.read.free)
-    return -refill_s * math.log(1.0 - min(units / machine, 0.999))
+    free, machine = np.array(twin.read.free), max(1.0, *twin.read.free)
+    busy_s = float(((free.max() - free[:-1]) * np.diff(twin.read.times)).sum()) / machine
+    return -REFILL * busy_s * math.log(1.0 - min(units / machine, 0.999))
 
 
 # --- when the side jobs are there ---
@@ -114,8 +107,7 @@ def due(view: View, planner: str, estimate: Estimate, now: float) -> list[Decisi
     tasks = _with_ancestors(view, sides)
     waiting = {each.task.id: each.begin_s for each in earliest(view, tasks, estimate, overdue=0.0)}
     stuck = _stuck(view, tasks)
-    decisions: list[Decision] = []
-    alarms: list[float] = []
+    decisions, alarms = list[Decision](), list[float]()
     served: Counter[tuple[str, ...]] = Counter()
     for job in sorted(sides, key=lambda job: job.started_at is None):
         needed_s = [waiting[task_id] for task_id in job.meant_for if task_id in waiting]
@@ -137,22 +129,20 @@ def _with_ancestors(view: View, sides: Sequence[JobStatus]) -> list[Task]:
     """The tasks of side jobs and those that they wait for, parents first, as far as they are not over."""
     found: dict[str, Task] = {}
 
-    def visit(task_id: str) -> None:
-        task = view.workflow.tasks.get(task_id)  # None: it was over long ago, and is forgotten
-        if task is not None and task_id not in found and not view.is_over(task_id):
-            for parent in task.parents:
-                visit(parent)
-            found[task_id] = task
+    def visit(task_ids: Iterable[str]) -> None:
+        for task_id in task_ids:
+            task = view.workflow.tasks.get(task_id)  # None: it was over long ago, and is forgotten
+            if task is not None and task_id not in found and not view.is_over(task_id):
+                visit(task.parents)
+                found[task_id] = task
 
-    for task_id in dict.fromkeys(task_id for job in sides for task_id in job.meant_for):
-        visit(task_id)
+    visit(task_id for job in sides for task_id in job.meant_for)
     return list(found.values())
 
 
 def _stuck(view: View, tasks: Sequence[Task]) -> set[str]:
     """The tasks of which nobody knows when they will be ready: a task that they wait for has no node yet."""
-    left = {task.id for task in tasks}
-    stuck: set[str] = set()
+    left, stuck = {task.id for task in tasks}, set[str]()
     for task in tasks:  # parents first
         above = left.intersection(task.parents)
         if not view.is_running(task.id) and (not above or not stuck.isdisjoint(above)):
