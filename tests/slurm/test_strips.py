@@ -26,13 +26,13 @@ tasks:
   first:
     run: echo first >> "$EXECUTIONS"; sleep {stage_s}; echo > first
     outputs: [first]
-    resources: {{cores: {cpus}, time: 300s}}
+    resources: {{cores: {cpus}, time: 450s}}
   wide:
     each: {{n: [1, 2, 3]}}
     run: echo wide-{{n}} >> "$EXECUTIONS"; sleep {stage_s}; echo > wide-{{n}}
     inputs: [first]
     outputs: ["wide-{{n}}"]
-    resources: {{cores: {cpus}, time: 300s}}
+    resources: {{cores: {cpus}, time: 450s}}
   last:
     run: echo last >> "$EXECUTIONS"; echo > last
     inputs: ["wide-*"]

@@ -13,6 +13,7 @@ from headway.model.job import JobPhase
 from headway.model.observation import Observation
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import (
+    Admit,
     Decision,
     Event,
     HistoryKey,
@@ -119,6 +120,8 @@ class WaitRecorder(Recorder):
         match record:
             case Submit():
                 self._submitted[record.tag] = record
+            case Admit():  # it had a rank before, so that its wait is not that of a job that is submitted
+                self._submitted.pop(record.tag, None)
             case Release():
                 self._ended.setdefault(record.tag, record.at)
             case JobState(phase=JobPhase.ENDED):

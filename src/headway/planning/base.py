@@ -83,9 +83,9 @@ class JobStatus:
 
     @property
     def waited_s(self) -> float | None:
-        """Its queue wait, from its submission or from its predecessor's end, if that was later; None: not known."""
-        ready_at = self.submitted_at
-        if self.predecessor is not None:
+        """Its queue wait, from its submission, admission or predecessor's end, if that was later; None: not known."""
+        ready_at = self.submitted_at if self.admitted_at is None else self.admitted_at
+        if self.predecessor is not None and self.admitted_at is None:
             if self.predecessor.ended_at is None:
                 return None
             ready_at = max(ready_at, self.predecessor.ended_at)

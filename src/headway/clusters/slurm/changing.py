@@ -13,17 +13,14 @@ from headway.model.errors import SiteError
 _log = logging.getLogger(__name__)
 
 _OVER = re.compile("already (finished|completing)|invalid job id", re.IGNORECASE)
-_NO_MORE = re.compile("not pending|dependency can not be modified", re.IGNORECASE)  # it has started meanwhile
+_BEGUN = re.compile("no longer pending", re.IGNORECASE)
 
 
 def admit(commands: Commands, job_id: int) -> str:
-    """Let a waiting job depend on nothing; return why Slurm refuses that. A SiteError: no answer.
-
-    The job keeps its priority.
-    """
+    """Let a waiting job, which keeps its rank, depend on nothing; return why Slurm refuses. A SiteError: no answer."""
     _log.info("job %s need not wait for another one any more", job_id)
     words = _update(commands, job_id, "Dependency=")
-    return "" if _NO_MORE.search(words) else words
+    return "" if _BEGUN.search(words) else words
 
 
 def shrink(commands: Commands, job_id: int, nodes: Sequence[str]) -> str:
